@@ -1,0 +1,33 @@
+import { type AdminKey, type AdminKeyFact, adminKey } from '../src/domain/admin-key.ts';
+import type { State } from '../src/kernel/aggregate.ts';
+import { compile } from '../src/kernel/chart.ts';
+import { type Projection, table } from '../src/kernel/projection.ts';
+import { factOf, idOf } from './recorded.ts';
+
+export interface AdminKeyRow extends State<AdminKey> {
+  readonly id: string;
+}
+
+/** Key: `<organization>:<admin key>`. Deleted ones stay as tombstones: they are valid cursors. */
+export const adminKeyRows = table<AdminKeyRow>('admin-keys');
+/** Key: admin key. */
+export const adminKeyOwners = table<{ readonly organizationId: string }>('admin-key-owners');
+
+const chart = compile(adminKey);
+
+export const adminKeys: Projection = {
+  name: 'admin-keys',
+  version: 1,
+  categories: ['adminKey'],
+  tables: [adminKeyRows, adminKeyOwners],
+  apply(event, rows) {
+    const id = idOf(event);
+    const fact = factOf<AdminKeyFact>(event);
+    const organizationId =
+      fact.type === 'admin_key.created' ? fact.organization_id : (rows.get(adminKeyOwners, id)?.organizationId ?? '');
+    const key = `${organizationId}:${id}`;
+    const row = chart.step(rows.get(adminKeyRows, key) ?? chart.initial, fact);
+    rows.put(adminKeyRows, key, { id, ...row });
+    if (fact.type === 'admin_key.created') rows.put(adminKeyOwners, id, { organizationId });
+  },
+};

@@ -1,0 +1,50 @@
+import type { ProjectFact } from '../src/domain/project.ts';
+import { type ProjectKey, type ProjectKeyFact, projectKey } from '../src/domain/project-key.ts';
+import type { State } from '../src/kernel/aggregate.ts';
+import { compile } from '../src/kernel/chart.ts';
+import { type Projection, type Rows, table } from '../src/kernel/projection.ts';
+import type { Recorded } from '../src/kernel/store.ts';
+import { factOf, idOf } from './recorded.ts';
+
+export interface ProjectKeyRow extends State<ProjectKey> {
+  readonly id: string;
+}
+
+/** Key: `<project>:<key>`, so that a page of one project's keys is one range. */
+export const projectKeyRows = table<ProjectKeyRow>('project-keys');
+/** Key: key. Which project a key belongs to. */
+export const projectKeyOwners = table<{ readonly projectId: string }>('project-key-owners');
+/** Key: key. Keys that their project has admitted and whose own stream has not come (yet). */
+export const admittedKeys = table<{ readonly projectId: string; readonly at: number }>('project-keys-admitted');
+
+const chart = compile(projectKey);
+
+export const projectKeys: Projection = {
+  name: 'project-keys',
+  version: 1,
+  categories: ['projectKey', 'project'],
+  tables: [projectKeyRows, projectKeyOwners, admittedKeys],
+  apply(event, rows) {
+    if (event.stream.startsWith('project-')) return admit(event, rows);
+    const id = idOf(event);
+    const fact = factOf<ProjectKeyFact>(event);
+    const projectId =
+      fact.type === 'project_key.created' ? fact.project_id : (rows.get(projectKeyOwners, id)?.projectId ?? '');
+    const key = `${projectId}:${id}`;
+    const row = chart.step(rows.get(projectKeyRows, key) ?? chart.initial, fact);
+    rows.put(projectKeyRows, key, { id, ...row });
+    if (fact.type === 'project_key.created') {
+      rows.put(projectKeyOwners, id, { projectId });
+      rows.remove(admittedKeys, id);
+    }
+  },
+};
+
+const admit = (event: Recorded, rows: Rows): void => {
+  const fact = factOf<ProjectFact>(event);
+  if (fact.type === 'project.key_issued' && !rows.get(projectKeyOwners, fact.key_id)) {
+    rows.put(admittedKeys, fact.key_id, { projectId: idOf(event), at: event.metadata.at });
+  } else if (fact.type === 'project.key_ended') {
+    rows.remove(admittedKeys, fact.key_id);
+  }
+};

@@ -1,0 +1,62 @@
+import { type ProjectFact, project } from '../src/domain/project.ts';
+import { compile } from '../src/kernel/chart.ts';
+import { type Projection, table } from '../src/kernel/projection.ts';
+import { admit, factOf, idOf } from './recorded.ts';
+
+/** Times in milliseconds. */
+export interface ProjectRow {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly name: string;
+  readonly status: 'active' | 'archived';
+  readonly createdAt: number;
+  readonly archivedAt: number | null;
+}
+
+/** Key: `<organization>:<project>`, so that a page of one organization's projects is one range. */
+export const projectRows = table<ProjectRow>('projects');
+/** The same, of active projects alone: a page costs the same however many are archived. */
+export const activeProjectRows = table<ProjectRow>('projects-active');
+/** Key: project. Which organization a project belongs to. */
+export const projectOwners = table<{ readonly organizationId: string; readonly status: string }>('project-owners');
+
+export const projectKeyOf = (organizationId: string, projectId: string): string => `${organizationId}:${projectId}`;
+
+const chart = compile(project);
+
+export const projects: Projection = {
+  name: 'projects',
+  version: 1,
+  categories: ['project'],
+  tables: [projectRows, activeProjectRows, projectOwners],
+  apply(event, rows) {
+    const id = idOf(event);
+    const fact = factOf<ProjectFact>(event);
+    const owner = rows.get(projectOwners, id);
+    const status = admit(chart, id, owner?.status ?? 'absent', fact) as ProjectRow['status'];
+    if (fact.type === 'project.key_issued' || fact.type === 'project.key_ended') return;
+    const organizationId = fact.type === 'project.created' ? fact.organization_id : (owner?.organizationId ?? '');
+    const key = projectKeyOf(organizationId, id);
+    const row = next(rows.get(projectRows, key), id, status, fact);
+    rows.put(projectOwners, id, { organizationId, status });
+    rows.put(projectRows, key, row);
+    if (status === 'active') rows.put(activeProjectRows, key, row);
+    else rows.remove(activeProjectRows, key);
+  },
+};
+
+const next = (
+  before: ProjectRow | undefined,
+  id: string,
+  status: ProjectRow['status'],
+  fact: Exclude<ProjectFact, { type: 'project.key_issued' | 'project.key_ended' }>,
+): ProjectRow => {
+  if (fact.type === 'project.created') {
+    const { organization_id: organizationId, name, created_at: createdAt } = fact;
+    return { id, organizationId, name, status, createdAt, archivedAt: null };
+  }
+  if (!before) throw new Error(`${fact.type} of a project that has no row: ${id}`);
+  return fact.type === 'project.updated'
+    ? { ...before, name: fact.name }
+    : { ...before, status, archivedAt: fact.archived_at };
+};

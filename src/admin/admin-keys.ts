@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { type AdminKeyRow, adminKeyRows } from '../../projections/admin-keys.ts';
+import { seconds } from '../clock.ts';
+import { adminPermissions, inCatalogueOrder } from '../domain/permissions.ts';
+import { fault } from '../errors.ts';
+import type { Route } from '../http/route.ts';
+import { digest, digestText, newId, newToken, redact } from '../ids.ts';
+import { type AdminCall, adminRoute } from './admin-route.ts';
+import { type Administration, contextOf, execute, shown } from './command.ts';
+import {
+  adminKeyPermissions,
+  expiresAt,
+  expiry,
+  idempotencyKey,
+  keyName,
+  oneExpiry,
+  oneExpiryError,
+  pathId,
+} from './fields.ts';
+import { once } from './idempotent.ts';
+import { listOf, page, pageQuery } from './page.ts';
+
+const keyObject = z.object({
+  object: z.literal('organization.admin_api_key'),
+  id: z.string(),
+  name: z.string(),
+  redacted_value: z.string(),
+  created_at: z.int(),
+  last_used_at: z.int().optional(),
+  expires_at: z.int().optional(),
+  owner: z.object({ type: z.literal('organization'), id: z.string() }),
+  permissions: z.array(z.enum(adminPermissions)),
+});
+
+const createBody = z
+  .strictObject({ name: keyName, permissions: adminKeyPermissions.optional(), ...expiry })
+  .refine(oneExpiry, oneExpiryError);
+
+const render = (row: AdminKeyRow) => ({
+  object: 'organization.admin_api_key',
+  id: row.id,
+  name: row.data.name,
+  redacted_value: row.data.redactedValue,
+  created_at: seconds(row.data.createdAt),
+  ...(row.data.expiresAt !== null && { expires_at: seconds(row.data.expiresAt) }),
+  owner: { type: 'organization', id: row.data.organizationId },
+  permissions: row.data.permissions,
+});
+
+type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, undefined>;
+
+/** The new key's permissions: by default the caller's own, never more (decisions D). */
+const grantedBy = ({ principal, body }: CreateCall): string[] => {
+  const wanted = body.permissions ?? [...principal.permissions];
+  const excess = wanted.findIndex((permission) => !principal.permissions.has(permission));
+  if (excess >= 0) throw fault('permission_escalation', { param: `permissions.${excess}` });
+  return inCatalogueOrder(adminPermissions, wanted);
+};
+
+export const adminKeyRoutes = (admin: Administration): Route[] => {
+  const { aggregates, clock, models, secrets } = admin;
+
+  /** Admits the key on the organization's stream and only then makes its own (architecture 4). */
+  const issue = async (call: CreateCall, permissions: readonly string[], id: string) => {
+    const { organizationId } = call.principal;
+    const context = contextOf(call);
+    const at = clock.wall();
+    const expires = expiresAt(call.body, at);
+    const admission = { keyId: id, permissions, expiresAt: expires };
+    await execute(() => aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context), {
+      suspended: 'organization_suspended',
+      closed: 'organization_suspended',
+    });
+    const value = newToken('a');
+    const input = {
+      organizationId,
+      name: call.body.name,
+      permissions,
+      expiresAt: expires,
+      digest: digestText(digest(secrets.pepper, value)),
+      pepperId: secrets.pepperId,
+      redactedValue: redact(value),
+      at,
+    };
+    const told = await execute(() => aggregates.adminKey.tell(id, 'create', input, context), {
+      // Only a reservation taken up after a crash meets its own key, and the secret of that one is gone.
+      active: 'idempotency_result_unavailable',
+      deleted: 'idempotency_result_unavailable',
+    });
+    return { row: { id, ...told.state }, position: told.position, value };
+  };
+
+  const create = adminRoute('admin_api_keys:write', {
+    method: 'POST',
+    path: '/v1/organization/admin_api_keys',
+    operation: 'createAdminApiKey',
+    summary: 'Create an Admin API key; the full key is in this answer and nowhere else',
+    headers: { 'Idempotency-Key': idempotencyKey },
+    body: createBody,
+    replies: { 201: { description: 'The new key with its value', schema: keyObject.extend({ value: z.string() }) } },
+    errors: [
+      'permission_escalation',
+      'expires_at_not_future',
+      'unknown_permission',
+      'idempotency_key_reused',
+      'idempotency_result_unavailable',
+      'idempotency_in_progress',
+    ],
+    async handle(call) {
+      const permissions = grantedBy(call);
+      const expires = expiresAt(call.body, clock.wall());
+      if (expires !== null && expires <= clock.wall()) throw fault('expires_at_not_future', { param: 'expires_at' });
+      const created = await once(
+        admin,
+        call,
+        () => newId('akey', clock),
+        (id) => issue(call, permissions, id),
+      );
+      await shown(admin, created.position);
+      return { status: 201, body: { ...render(created.row), value: created.value } };
+    },
+  });
+
+  const list = adminRoute('admin_api_keys:read', {
+    method: 'GET',
+    path: '/v1/organization/admin_api_keys',
+    operation: 'listAdminApiKeys',
+    summary: 'List the Admin API keys of the organization',
+    query: z.object(pageQuery),
+    replies: { 200: { description: 'A page of keys, without values', schema: listOf(keyObject) } },
+    errors: ['invalid_cursor', 'validation_failed'],
+    handle: ({ principal, query }) =>
+      page(models, {
+        rows: adminKeyRows,
+        all: adminKeyRows,
+        prefix: `${principal.organizationId}:`,
+        query,
+        wanted: (row) => row.status === 'active',
+        render,
+      }),
+  });
+
+  const retrieve = adminRoute('admin_api_keys:read', {
+    method: 'GET',
+    path: '/v1/organization/admin_api_keys/{api_key_id}',
+    operation: 'retrieveAdminApiKey',
+    summary: 'Retrieve an Admin API key',
+    params: z.object({ api_key_id: pathId }),
+    find({ principal, params }) {
+      const row = models.get(adminKeyRows, `${principal.organizationId}:${params.api_key_id}`);
+      if (row?.status !== 'active') throw fault('admin_api_key_not_found');
+      return row;
+    },
+    replies: { 200: { description: 'The key, without its value', schema: keyObject } },
+    errors: ['admin_api_key_not_found'],
+    handle: ({ found }) => ({ status: 200, body: render(found) }),
+  });
+
+  return [create, list, retrieve];
+};

@@ -1,0 +1,29 @@
+import type { AdminPrincipal } from '../../projections/principal.ts';
+import type { AdminPermission } from '../domain/permissions.ts';
+import { type Call, type Route, type RouteDefinition, route } from '../http/route.ts';
+
+/** A request of an administrator, on its way to the handler. */
+export type AdminCall<Params = unknown, Query = unknown, Body = unknown, Found = unknown> = Call<
+  AdminPrincipal,
+  Params,
+  Query,
+  Body,
+  Found
+>;
+
+type Definition<Params, Query, Body, Found> = Omit<
+  RouteDefinition<AdminPrincipal, Params, Query, Body, Found>,
+  'tag' | 'family' | 'access'
+>;
+
+/** A route of the organization administration: an Admin key with this permission, errors in the ADMIN envelope. */
+export const adminRoute = <Params = unknown, Query = unknown, Body = undefined, Found = undefined>(
+  permission: AdminPermission,
+  definition: Definition<Params, Query, Body, Found>,
+): Route =>
+  route<AdminPrincipal, Params, Query, Body, Found>({
+    ...definition,
+    tag: 'Organization',
+    family: 'admin',
+    access: { credential: 'admin', permission },
+  });

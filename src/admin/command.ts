@@ -1,0 +1,81 @@
+import type { Directory } from '../../projections/directory.ts';
+import type { AdminPrincipal } from '../../projections/principal.ts';
+import type { Clock } from '../clock.ts';
+import type { adminKey } from '../domain/admin-key.ts';
+import type { idempotency } from '../domain/idempotency.ts';
+import type { organization } from '../domain/organization.ts';
+import type { project } from '../domain/project.ts';
+import type { projectKey } from '../domain/project-key.ts';
+import { type Code, catalogue, type Fault, fault } from '../errors.ts';
+import type { Head } from '../http/route.ts';
+import type { Actors, Context } from '../kernel/actor.ts';
+import { type Aggregate, type Decisions, type Fact, IllegalFact } from '../kernel/aggregate.ts';
+import type { ReadModels } from '../kernel/projection.ts';
+import { StoreUnavailable, WrongRevision } from '../kernel/store.ts';
+import type { Secrets } from '../secrets.ts';
+
+type ActorsOf<A> =
+  A extends Aggregate<infer D, infer F extends Fact, infer C>
+    ? C extends Decisions<D, F>
+      ? Actors<D, F, C>
+      : never
+    : never;
+
+/** The live aggregates, by kind. */
+export interface Aggregates {
+  readonly organization: ActorsOf<typeof organization>;
+  readonly project: ActorsOf<typeof project>;
+  readonly projectKey: ActorsOf<typeof projectKey>;
+  readonly adminKey: ActorsOf<typeof adminKey>;
+  readonly idempotency: ActorsOf<typeof idempotency>;
+}
+
+/** What the administration works with. */
+export interface Administration {
+  readonly aggregates: Aggregates;
+  readonly models: ReadModels;
+  readonly directory: Directory;
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  /** Longest wait of an answer for its own projection, in milliseconds. */
+  readonly projectionWaitMs: number;
+}
+
+/** Who asks, as it goes into the metadata of the events. */
+export const contextOf = (call: { readonly head: Head; readonly principal: AdminPrincipal }): Context => ({
+  actor: { type: 'api_key', id: call.principal.id },
+  requestId: call.head.requestId,
+  ip: call.head.ip,
+  userAgent: call.head.header('user-agent'),
+});
+
+/**
+ * Runs a command and translates what the kernel says into the catalogue: an illegal transition is the 409 that
+ * `conflicts` names for the state it met, a store that does not answer is 503.
+ */
+export const execute = async <T>(
+  work: () => Promise<T>,
+  conflicts: Readonly<Record<string, Code>> = {},
+): Promise<T> => {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof IllegalFact) {
+      const code = conflicts[cause.status];
+      if (code) throw conflict(code, cause);
+    }
+    if (cause instanceof StoreUnavailable || cause instanceof WrongRevision) {
+      throw fault('dependency_unavailable', { headers: { 'Retry-After': '1' }, cause });
+    }
+    throw cause;
+  }
+};
+
+/** `api_key_revoked` and its like are 401 for a caller's own key and 409 for a command's target (decisions E.2). */
+const conflict = (code: Code, cause: unknown): Fault =>
+  fault(code, { ...(catalogue[code].status === 401 && { status: 409 }), cause });
+
+/** Waits until the read models show what a command did; past the bound the answer goes out all the same: the fact is durable. */
+export const shown = async (admin: Administration, position: bigint | null): Promise<void> => {
+  if (position !== null) await admin.models.reached(position, admin.projectionWaitMs);
+};

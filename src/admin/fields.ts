@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
+
+/** Schemas of the fields that several administration bodies share. */
+
+const points = (text: string): number => [...text].length;
+
+/** A string whose length is counted in code points, `least` to `most`. */
+const text = (least: number, most: number) =>
+  z
+    .string()
+    .refine((value) => points(value) >= least, {
+      error: `Must have at least ${least} character${least > 1 ? 's' : ''}.`,
+    })
+    .refine((value) => points(value) <= most, { error: `Must have at most ${most} characters.` });
+
+/** Path ids: 1 to 200 characters (spec); anything well-formed that does not exist is 404. */
+export const pathId = z.string().min(1).max(200);
+
+/** Key names are taken as sent (decisions A.1). */
+export const keyName = text(1, 120);
+
+const controlCharacters = /\p{Cc}/u;
+
+/** Project names are trimmed and hold no control characters (decisions A.1). */
+export const projectName = z
+  .string()
+  .transform((value) => value.trim())
+  .pipe(
+    text(1, 120).refine((value) => !controlCharacters.test(value), { error: 'Must not contain control characters.' }),
+  );
+
+/** 1 to 20 distinct permissions of one catalogue. */
+const permissionList = (catalogue: readonly string[]) =>
+  z
+    .array(z.string())
+    .min(1)
+    .max(20)
+    .check((context) => {
+      const seen = new Set<string>();
+      for (const [i, permission] of context.value.entries()) {
+        const known = catalogue.includes(permission);
+        const problem = !known ? 'There is no such permission for this kind of key.' : 'Must not be listed twice.';
+        if (!known || seen.has(permission)) {
+          const code = known ? 'validation_failed' : 'unknown_permission';
+          context.issues.push({ code: 'custom', input: permission, path: [i], message: problem, params: { code } });
+        }
+        seen.add(permission);
+      }
+    });
+export const projectKeyPermissions = permissionList(projectPermissions);
+export const adminKeyPermissions = permissionList(adminPermissions);
+
+/** Seconds in ten years: the longest relative expiry (decisions A.3). */
+const longestExpirySeconds = 315_360_000;
+
+/** Two ways to say when a key expires, of which one may be used. */
+export const expiry = {
+  expires_at: z.iso.datetime({ offset: true, error: 'Must be a date-time as in RFC 3339.' }).nullable().optional(),
+  expires_in_seconds: z.int().min(1).max(longestExpirySeconds).optional(),
+};
+
+interface Expiry {
+  readonly expires_at?: string | null | undefined;
+  readonly expires_in_seconds?: number | undefined;
+}
+
+export const oneExpiry = (body: Expiry): boolean =>
+  body.expires_at === undefined || body.expires_in_seconds === undefined;
+export const oneExpiryError = {
+  error: 'Use either expires_at or expires_in_seconds.',
+  path: ['expires_in_seconds'],
+};
+
+/** When a key expires, in milliseconds; null means never. */
+export const expiresAt = (body: Expiry, now: number): number | null => {
+  if (body.expires_in_seconds !== undefined) return now + body.expires_in_seconds * 1000;
+  return body.expires_at == null ? null : Date.parse(body.expires_at);
+};
+
+const keyBytes = /^[\x21-\x7e]*$/;
+
+/** 8 to 200 visible ASCII characters (spec, decisions I). */
+export const idempotencyKey = z
+  .string({ error: (issue) => (issue.input === undefined ? 'The header is required.' : undefined) })
+  .min(8)
+  .max(200)
+  .regex(keyBytes, { error: 'Must be visible ASCII characters.' });

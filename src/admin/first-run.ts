@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { organizationRows } from '../../projections/organizations.ts';
+import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
+import { digest, digestText, newId, newToken, redact } from '../ids.ts';
+import type { Context } from '../kernel/actor.ts';
+import { IllegalFact } from '../kernel/aggregate.ts';
+import type { Administration } from './command.ts';
+
+/** What `first-run.json` holds: the one place where keys are kept in clear, for the first hour of a newcomer. */
+export const firstRunFile = z.object({
+  base_url: z.string(),
+  organization_id: z.string(),
+  admin_api_key: z.string(),
+  project_id: z.string(),
+  project_api_key: z.string(),
+  admin_api_key_id: z.string(),
+  project_api_key_id: z.string(),
+});
+export type FirstRun = z.infer<typeof firstRunFile>;
+
+/**
+ * What an empty store starts with. It is written down before it is made, so that a crash in between loses no key: the
+ * next start makes the rest of the same plan.
+ */
+export const planFirstRun = (admin: Administration): FirstRun => ({
+  base_url: '',
+  organization_id: newId('org', admin.clock),
+  admin_api_key: newToken('a'),
+  project_id: newId('proj', admin.clock),
+  project_api_key: newToken('p'),
+  admin_api_key_id: newId('akey', admin.clock),
+  project_api_key_id: newId('key', admin.clock),
+});
+
+/** Whether the store has no organization yet, or the one that this plan began. */
+export const isFirstRun = (admin: Administration, plan: FirstRun | null): boolean => {
+  const [some] = admin.models.range(organizationRows, { prefix: 'org_', limit: 1 });
+  return some === undefined || some.row.id === plan?.organization_id;
+};
+
+const context: Context = { actor: { type: 'operator', id: 'first-run' } };
+
+/** Makes what of the plan is not there yet, through the same commands as any caller. */
+export const carryOut = async (admin: Administration, plan: FirstRun): Promise<void> => {
+  const { aggregates, clock, models, projectionWaitMs, secrets } = admin;
+  const at = clock.wall();
+  const { organization_id: organizationId, project_id: projectId } = plan;
+  const credential = (token: string, permissions: readonly string[]) => ({
+    organizationId,
+    permissions,
+    expiresAt: null,
+    digest: digestText(digest(secrets.pepper, token)),
+    pepperId: secrets.pepperId,
+    redactedValue: redact(token),
+    at,
+  });
+  const adminKey = { ...credential(plan.admin_api_key, adminPermissions), name: 'First Admin key' };
+  const projectKey = { ...credential(plan.project_api_key, projectPermissions), name: 'First key', projectId };
+  const admission = { keyId: plan.admin_api_key_id, permissions: adminPermissions, expiresAt: null };
+  await unlessThere(() =>
+    aggregates.organization.tell(organizationId, 'create', { name: 'First organization', at }, context),
+  );
+  await aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context);
+  await unlessThere(() => aggregates.adminKey.tell(plan.admin_api_key_id, 'create', adminKey, context));
+  await unlessThere(() =>
+    aggregates.project.tell(projectId, 'create', { organizationId, name: 'First project', at }, context),
+  );
+  await aggregates.project.tell(projectId, 'issueKey', { keyId: plan.project_api_key_id }, context);
+  const told = await unlessThere(() =>
+    aggregates.projectKey.tell(plan.project_api_key_id, 'create', projectKey, context),
+  );
+  if (told?.position != null) await models.reached(told.position, projectionWaitMs);
+};
+
+/** A step of the plan that an earlier start has taken is refused by its chart. */
+const unlessThere = async <T>(step: () => Promise<T>): Promise<T | undefined> => {
+  try {
+    return await step();
+  } catch (error) {
+    if (error instanceof IllegalFact) return undefined;
+    throw error;
+  }
+};

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { type ProjectKeyRow, projectKeyRows } from '../../projections/project-keys.ts';
+import type { ProjectRow } from '../../projections/projects.ts';
+import { type Millis, seconds } from '../clock.ts';
+import { inCatalogueOrder, projectPermissions } from '../domain/permissions.ts';
+import { fault } from '../errors.ts';
+import type { Route } from '../http/route.ts';
+import { digest, digestText, newId, newToken, redact } from '../ids.ts';
+import { type AdminCall, adminRoute } from './admin-route.ts';
+import { type Administration, contextOf, execute, shown } from './command.ts';
+import {
+  expiresAt,
+  expiry,
+  idempotencyKey,
+  keyName,
+  oneExpiry,
+  oneExpiryError,
+  projectKeyPermissions,
+} from './fields.ts';
+import { once } from './idempotent.ts';
+import { listOf, page, pageQuery } from './page.ts';
+import { findProject, projectParams } from './projects.ts';
+
+const keyObject = z.object({
+  object: z.literal('organization.project.api_key'),
+  id: z.string(),
+  name: z.string(),
+  redacted_value: z.string(),
+  created_at: z.int(),
+  last_used_at: z.int().nullable(),
+  expires_at: z.int().nullable(),
+  owner: z.object({ type: z.literal('project'), id: z.string(), name: z.string() }),
+  status: z.enum(['active', 'revoked', 'expired', 'suspended']),
+  permissions: z.array(z.enum(projectPermissions)),
+});
+const createdKeyObject = keyObject.extend({ value: z.string() });
+
+const createBody = z
+  .strictObject({ name: keyName, permissions: projectKeyPermissions.optional(), ...expiry })
+  .refine(oneExpiry, oneExpiryError);
+
+/** The status that callers see: what the key's own stream says, its project and the clock (decisions B.2, B.3). */
+const statusOf = (row: ProjectKeyRow, project: ProjectRow, now: Millis): string => {
+  if (row.status === 'revoked' || project.status === 'archived') return 'revoked';
+  const { expiresAt } = row.data;
+  return row.status === 'expired' || (expiresAt !== null && expiresAt <= now) ? 'expired' : row.status;
+};
+
+const render = (row: ProjectKeyRow, project: ProjectRow, now: Millis) => ({
+  object: 'organization.project.api_key',
+  id: row.id,
+  name: row.data.name,
+  redacted_value: row.data.redactedValue,
+  created_at: seconds(row.data.createdAt),
+  last_used_at: null,
+  expires_at: row.data.expiresAt === null ? null : seconds(row.data.expiresAt),
+  owner: { type: 'project', id: project.id, name: project.name },
+  status: statusOf(row, project, now),
+  permissions: row.data.permissions,
+});
+
+export const projectKeyRoutes = (admin: Administration): Route[] => {
+  const { aggregates, clock, models, secrets } = admin;
+  const find = findProject(admin);
+
+  /** Admits the key on its project's stream and only then makes its own (architecture 4). */
+  const issue = async (call: AdminCall<unknown, unknown, z.infer<typeof createBody>, ProjectRow>, id: string) => {
+    const { id: projectId, organizationId } = call.found;
+    const context = contextOf(call);
+    await execute(() => aggregates.project.tell(projectId, 'issueKey', { keyId: id }, context), {
+      archived: 'project_archived',
+    });
+    const at = clock.wall();
+    const value = newToken('p');
+    const input = {
+      organizationId,
+      projectId,
+      name: call.body.name,
+      permissions: inCatalogueOrder(projectPermissions, call.body.permissions ?? projectPermissions),
+      expiresAt: expiresAt(call.body, at),
+      digest: digestText(digest(secrets.pepper, value)),
+      pepperId: secrets.pepperId,
+      redactedValue: redact(value),
+      at,
+    };
+    const told = await execute(() => aggregates.projectKey.tell(id, 'create', input, context), {
+      // Only a reservation taken up after a crash meets its own key, and the secret of that one is gone.
+      active: 'idempotency_result_unavailable',
+      expired: 'idempotency_result_unavailable',
+      revoked: 'idempotency_result_unavailable',
+    });
+    return { row: { id, ...told.state }, position: told.position, value };
+  };
+
+  const create = adminRoute('project_api_keys:write', {
+    method: 'POST',
+    path: '/v1/organization/projects/{project_id}/api_keys',
+    operation: 'createProjectApiKey',
+    summary: 'Create a project API key; the full key is in this answer and nowhere else',
+    params: projectParams,
+    find,
+    headers: { 'Idempotency-Key': idempotencyKey },
+    body: createBody,
+    replies: { 201: { description: 'The new key with its value', schema: createdKeyObject } },
+    errors: [
+      'project_not_found',
+      'project_archived',
+      'api_key_limit_reached',
+      'expires_at_not_future',
+      'unknown_permission',
+      'idempotency_key_reused',
+      'idempotency_result_unavailable',
+      'idempotency_in_progress',
+    ],
+    async handle(call) {
+      const expires = expiresAt(call.body, clock.wall());
+      if (expires !== null && expires <= clock.wall()) throw fault('expires_at_not_future', { param: 'expires_at' });
+      const created = await once(
+        admin,
+        call,
+        () => newId('key', clock),
+        (id) => issue(call, id),
+      );
+      await shown(admin, created.position);
+      return { status: 201, body: { ...render(created.row, call.found, clock.wall()), value: created.value } };
+    },
+  });
+
+  const list = adminRoute('project_api_keys:read', {
+    method: 'GET',
+    path: '/v1/organization/projects/{project_id}/api_keys',
+    operation: 'listProjectApiKeys',
+    summary: 'List the API keys of a project',
+    params: projectParams,
+    query: z.object(pageQuery),
+    find,
+    replies: { 200: { description: 'A page of keys, without values', schema: listOf(keyObject) } },
+    errors: ['project_not_found', 'invalid_cursor', 'validation_failed'],
+    handle: ({ found, query }) =>
+      page(models, {
+        rows: projectKeyRows,
+        all: projectKeyRows,
+        prefix: `${found.id}:`,
+        query,
+        render: (row) => render(row, found, clock.wall()),
+      }),
+  });
+
+  return [create, list];
+};

@@ -1,0 +1,83 @@
+import { admittedKeys, projectKeyOwners, projectKeyRows } from '../../projections/project-keys.ts';
+import { activeProjectRows, projectKeyOf, projectOwners } from '../../projections/projects.ts';
+import { factOf, idOf } from '../../projections/recorded.ts';
+import type { ProjectFact } from '../domain/project.ts';
+import type { ProjectKeyFact } from '../domain/project-key.ts';
+import type { Context } from '../kernel/actor.ts';
+import { IllegalFact } from '../kernel/aggregate.ts';
+import type { Reactor } from '../kernel/reactor.ts';
+import type { Recorded } from '../kernel/store.ts';
+import type { Administration } from './command.ts';
+
+/** Longest wait of a reaction for the read models, in milliseconds; it is tried again after that. */
+const patienceMs = 10_000;
+/** Keys revoked at a time. */
+const pageSize = 100;
+/** An admission whose key has not come by then was left by a crash: no command lives so long. */
+const abandonedMs = 600_000;
+
+const because = (event: Recorded, subject: string): Context => ({
+  actor: { type: 'system', id: 'reactions' },
+  commandId: `${event.id}:${subject}`,
+  causationId: event.id,
+  correlationId: event.metadata.$correlationId,
+});
+
+/** Keeps the streams of a project's keys in step with the project's own (architecture 4, cross-aggregate rules). */
+export const keyReactions = (admin: Administration): Reactor => {
+  const { aggregates, models } = admin;
+
+  const revoke = async (event: Recorded, keyId: string): Promise<void> => {
+    try {
+      await aggregates.projectKey.tell(keyId, 'revoke', { reason: 'project_archived' }, because(event, keyId));
+    } catch (error) {
+      if (!(error instanceof IllegalFact && error.status === 'revoked')) throw error;
+    }
+  };
+
+  const revokeAll = async (event: Recorded, projectId: string): Promise<void> => {
+    const prefix = `${projectId}:`;
+    for (let after: string | undefined; ; ) {
+      const keys = models.range(projectKeyRows, { prefix, after, limit: pageSize });
+      for (const { row } of keys) if (row.status !== 'revoked') await revoke(event, row.id);
+      if (keys.length < pageSize) return;
+      after = keys.at(-1)?.key;
+    }
+  };
+
+  const isArchived = (projectId: string): boolean => {
+    const owner = models.get(projectOwners, projectId);
+    return !owner || !models.get(activeProjectRows, projectKeyOf(owner.organizationId, projectId));
+  };
+
+  return {
+    name: 'keys-follow-projects',
+    categories: ['project', 'projectKey'],
+    async react(event) {
+      const fact = factOf<ProjectFact | ProjectKeyFact>(event);
+      if (
+        !['project.archived', 'project_key.created', 'project_key.revoked', 'project_key.expired'].includes(fact.type)
+      ) {
+        return;
+      }
+      if (!(await models.reached(event.position, patienceMs))) throw new Error('the read models are behind');
+      const id = idOf(event);
+      if (fact.type === 'project.archived') return revokeAll(event, id);
+      // Admitted before the archive, made after it: it never worked, and its stream shall say so.
+      if (fact.type === 'project_key.created') return isArchived(fact.project_id) ? revoke(event, id) : undefined;
+      const owner = models.get(projectKeyOwners, id);
+      if (owner) await aggregates.project.tell(owner.projectId, 'endKey', { keyId: id }, because(event, id));
+    },
+  };
+};
+
+/** Ends the admissions whose key never came, so that they do not count against the project's limit for ever. */
+export const endAbandonedAdmissions = async (admin: Administration): Promise<void> => {
+  const { aggregates, clock, models } = admin;
+  const waiting = models.range(admittedKeys, { prefix: 'key_', limit: pageSize });
+  for (const { key: keyId, row } of waiting) {
+    if (clock.wall() - row.at < abandonedMs) continue;
+    const context = { actor: { type: 'system', id: 'sweeper' }, commandId: `abandoned:${keyId}` } as const;
+    await aggregates.project.tell(row.projectId, 'endKey', { keyId }, context);
+  }
+};

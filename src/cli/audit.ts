@@ -1,0 +1,92 @@
+import Table from 'cli-table3';
+import { Command, InvalidArgumentError } from 'commander';
+import { history, type Moment, NoHistory, type StateAt, stateAt } from '../audit/history.ts';
+import { readConfig } from '../config.ts';
+import type { EventStore, Recorded } from '../kernel/store.ts';
+import { anyEventLog } from './event-log.ts';
+import { Failure, printable, type Terminal } from './terminal.ts';
+
+const examples = `
+Examples:
+  weir audit history key_01jd…                      every change of a key: who, when, by which request
+  weir audit history proj_01jd… --json              the same, one JSON object a line
+  weir audit state proj_01jd… --at 2026-11-20T12:00:00Z
+  weir audit state proj_01jd… --at 3                as its fourth event (revision 3) left it`;
+
+/** `weir audit`: what happened to one organization, project or key, read off its events. Works beside a running server. */
+export const auditCommand = (terminal: Terminal): Command => {
+  const audit = new Command('audit').description('Replay the events of an organization, project or key');
+  audit.addHelpText('after', examples);
+  audit
+    .command('history')
+    .description('Every event of one id, oldest first')
+    .argument('<id>', 'org_…, proj_…, key_… or akey_…')
+    .option('--json', 'one JSON object a line')
+    .action(async (id: string, options: { json?: true }) => {
+      const events = await reading(terminal, (store) => history(store, id));
+      terminal.out(options.json ? events.map(asJson).join('') : asTable(events));
+    });
+  audit
+    .command('state')
+    .description('What one id was at a moment, or is now')
+    .argument('<id>', 'org_…, proj_…, key_… or akey_…')
+    .option('--at <time|revision>', 'an RFC 3339 time, or the number of an event', parseMoment)
+    .option('--json', 'as one JSON object')
+    .action(async (id: string, options: { at?: Moment; json?: true }) => {
+      const state = await reading(terminal, (store) => stateAt(store, id, options.at));
+      terminal.out(options.json ? `${JSON.stringify(stateAsJson(state))}\n` : stateAsTable(state));
+    });
+  return audit;
+};
+
+const reading = async <T>(terminal: Terminal, read: (store: EventStore) => Promise<T>): Promise<T> => {
+  const log = await anyEventLog(readConfig(terminal.env));
+  try {
+    return await read(log.store);
+  } catch (error) {
+    if (error instanceof NoHistory) throw new Failure(error.message);
+    throw error;
+  } finally {
+    await log.close();
+  }
+};
+
+const parseMoment = (text: string): Moment => {
+  if (/^\d{1,15}$/.test(text)) return { revision: Number(text) };
+  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(time)) throw new InvalidArgumentError('Give a time such as 2026-11-20T12:00:00Z, or a revision.');
+  return { time };
+};
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+const asJson = ({ stream, revision, position, id, type, data, metadata }: Recorded): string =>
+  `${JSON.stringify({ stream, revision, position: String(position), id, type, at: iso(metadata.at), data, metadata })}\n`;
+
+const asTable = (events: readonly Recorded[]): string => {
+  const table = new Table({ head: ['rev', 'at', 'what', 'who', 'request', 'data'], style: { head: [], border: [] } });
+  for (const { revision, type, data, metadata } of events) {
+    const who = `${metadata.actor.type} ${metadata.actor.id}`;
+    const fields = Object.entries(data).map(([name, value]) => `${name}: ${printable(JSON.stringify(value))}`);
+    table.push([revision, iso(metadata.at), type, who, metadata.request_id ?? '', fields.join('\n')]);
+  }
+  return `${table.toString()}\n`;
+};
+
+const jsonable = (value: unknown): unknown => (value instanceof Set ? [...value] : value);
+
+const stateAsJson = ({ id, revision, at, state }: StateAt) => ({
+  id,
+  revision,
+  at: iso(at),
+  status: state.status,
+  data: Object.fromEntries(Object.entries(state.data as object).map(([name, value]) => [name, jsonable(value)])),
+});
+
+const stateAsTable = (found: StateAt): string => {
+  const { id, revision, at, status, data } = stateAsJson(found);
+  const table = new Table({ style: { head: [], border: [] } });
+  table.push({ id }, { revision }, { 'last change': at }, { status });
+  for (const [name, value] of Object.entries(data)) table.push({ [name]: printable(JSON.stringify(value)) });
+  return `${table.toString()}\n`;
+};

@@ -1,0 +1,31 @@
+import { Command, CommanderError } from 'commander';
+import { BadConfig, describeConfig } from '../config.ts';
+import { auditCommand } from './audit.ts';
+import { serveCommand } from './serve-command.ts';
+import { Failure, type Terminal } from './terminal.ts';
+
+/** Runs one `weir` command and returns its exit status. */
+export const program = async (terminal: Terminal): Promise<number> => {
+  const weir = new Command('weir')
+    .description('An event-sourced gateway for hosted language models.')
+    .exitOverride()
+    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+    .addHelpText('after', () => `\nEnvironment:\n${describeConfig()}`);
+  weir.addCommand(serveCommand(terminal));
+  weir.addCommand(auditCommand(terminal));
+  for (const command of weir.commands) command.exitOverride().copyInheritedSettings(weir);
+  try {
+    await weir.parseAsync([...terminal.argv], { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    if (error instanceof BadConfig) return complain(terminal, error.message, 78);
+    if (error instanceof Failure) return complain(terminal, error.message, error.exitCode);
+    return complain(terminal, error instanceof Error ? error.message : String(error), 1);
+  }
+};
+
+const complain = (terminal: Terminal, message: string, code: number): number => {
+  terminal.err(`${message}\n`);
+  return code;
+};

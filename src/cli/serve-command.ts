@@ -1,0 +1,53 @@
+import { Command } from 'commander';
+import { destination, pino } from 'pino';
+import { readConfig } from '../config.ts';
+import { onSignal } from '../telemetry.ts';
+import type { FirstRunReport } from './first-run.ts';
+import { serve } from './serve.ts';
+import { Failure, type Terminal } from './terminal.ts';
+
+const standardError = 2;
+
+/** `weir serve`: runs the gateway until it is told to stop. */
+export const serveCommand = (terminal: Terminal): Command =>
+  new Command('serve').description('Run the gateway until SIGTERM').action(async () => {
+    const config = readConfig(terminal.env);
+    const log = pino({ level: config.LOG_LEVEL }, destination({ dest: standardError, sync: true }));
+    const ended = onSignal((name, signal) => {
+      const { error, ...rest } = { error: undefined, ...signal };
+      const level = error !== undefined ? 'error' : name === 'projection.rebuilt' ? 'warn' : 'info';
+      log[level](error === undefined ? rest : { ...rest, err: error }, name);
+    });
+    try {
+      // Told to stop while it starts, it just ends: every file of it is made to be left at any moment.
+      const running = await Promise.race([serve(config, terminal.env), terminal.interrupted]);
+      if (!running) return;
+      log.info({ base_url: running.baseUrl, data_dir: config.DATA_DIR }, 'listening');
+      if (running.firstRun) terminal.out(welcome(running.firstRun));
+      const failure = await Promise.race([running.failed, terminal.interrupted]);
+      await running.stop();
+      if (failure instanceof Error) throw new Failure(`The server had to stop: ${failure.message}`, 1, failure);
+    } finally {
+      ended();
+    }
+  });
+
+const welcome = (made: FirstRunReport): string => `
+Weir made an organization, an Admin key, a project and a project key. They are shown once:
+
+  Admin key    ${made.admin_api_key}
+  Project      ${made.project_id}
+  Project key  ${made.project_api_key}
+
+They are also in ${made.file}; delete it once you have put the keys where they belong.
+
+Create a key:
+  curl ${made.base_url}/v1/organization/projects/${made.project_id}/api_keys -H 'Authorization: Bearer ${made.admin_api_key}' -H 'Content-Type: application/json' -H "Idempotency-Key: $(date +%s%N)" -d '{"name":"my key"}'
+
+Send a message:
+  curl ${made.base_url}/v1/messages -H 'Authorization: Bearer ${made.project_api_key}' -H 'Content-Type: application/json' -d '{"model":"weir-sim-1","max_tokens":200,"messages":[{"role":"user","content":"Hello"}]}'
+
+Stream a message:
+  curl -N ${made.base_url}/v1/messages -H 'Authorization: Bearer ${made.project_api_key}' -H 'Content-Type: application/json' -d '{"model":"weir-sim-1","max_tokens":200,"stream":true,"messages":[{"role":"user","content":"Hello"}]}'
+
+`;

@@ -1,0 +1,157 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { projections } from '../../projections/all.ts';
+import { type Directory, directory } from '../../projections/directory.ts';
+import { adminKeyRoutes } from '../admin/admin-keys.ts';
+import type { Administration } from '../admin/command.ts';
+import { projectKeyRoutes } from '../admin/project-keys.ts';
+import { projectRoutes } from '../admin/projects.ts';
+import { endAbandonedAdmissions, keyReactions } from '../admin/reactions.ts';
+import { systemClock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { adminKey } from '../domain/admin-key.ts';
+import { idempotency } from '../domain/idempotency.ts';
+import { organization } from '../domain/organization.ts';
+import { project } from '../domain/project.ts';
+import { projectKey } from '../domain/project-key.ts';
+import { apiKeyGate } from '../gateway/authenticate.ts';
+import { healthRoutes } from '../gateway/health.ts';
+import { messagesRoute } from '../gateway/messages.ts';
+import { modelsRoutes } from '../gateway/models.ts';
+import { openapiRoute } from '../http/openapi.ts';
+import { serve as serveHttp } from '../http/server.ts';
+import { newId } from '../ids.ts';
+import { actors } from '../kernel/actor.ts';
+import { logIdOf } from '../kernel/log-id.ts';
+import { openReadModels, type ReadModels } from '../kernel/projection.ts';
+import { startReactors } from '../kernel/reactor.ts';
+import type { EventStore } from '../kernel/store.ts';
+import { loadSecrets } from '../secrets.ts';
+import { publish } from '../telemetry.ts';
+import { connect as connectModels } from '../upstream/connect.ts';
+import { loadModels } from '../upstream/models.ts';
+import { ownEventLog } from './event-log.ts';
+import { type FirstRunReport, firstRun } from './first-run.ts';
+
+const sweepEveryMs = 60_000;
+/** Longest wait for the store when somebody asks whether we are ready. */
+const probeMs = 1000;
+const clock = systemClock;
+
+export interface Running {
+  readonly baseUrl: string;
+  /** What was made on an empty store, once. */
+  readonly firstRun: FirstRunReport | null;
+  /** Resolves with the reason when the server cannot go on: it must be ended and started again. */
+  readonly failed: Promise<Error>;
+  /** Lets requests in flight finish, then closes everything in order. */
+  stop(): Promise<void>;
+}
+
+/** Starts a gateway; resolves once it listens. */
+export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Running> => {
+  const modelsText = config.MODELS_FILE === undefined ? null : await readFile(config.MODELS_FILE, 'utf8');
+  const declared = loadModels(modelsText, env);
+  const undo: (() => Promise<unknown>)[] = [];
+  const stop = async () => {
+    for (const close of undo.splice(0).reverse()) await close();
+  };
+  try {
+    const log = await ownEventLog(config);
+    undo.push(log.close);
+    const secrets = loadSecrets(config.SECRETS_DIR);
+    const { store } = log;
+    const logId = await logIdOf(store, clock);
+    let models: ReadModels | undefined;
+    const known: Directory = directory(() => models as ReadModels);
+    models = await openReadModels({
+      dir: join(config.DATA_DIR, 'read-models'),
+      store,
+      logId,
+      projections,
+      committed: known.committed,
+    });
+    undo.push(models.close);
+    const admin: Administration = {
+      aggregates: {
+        organization: actors(organization, { store }),
+        project: actors(project, { store }),
+        projectKey: actors(projectKey, { store }),
+        adminKey: actors(adminKey, { store }),
+        idempotency: actors(idempotency, { store }),
+      },
+      models,
+      directory: known,
+      clock,
+      secrets,
+      projectionWaitMs: config.PROJECTION_WAIT_MS,
+    };
+    const begun = await firstRun(admin, config.DATA_DIR);
+    const reactors = await startReactors({
+      dir: join(config.DATA_DIR, 'reactors'),
+      store,
+      logId,
+      reactors: [keyReactions(admin)],
+    });
+    undo.push(reactors.close);
+    undo.push(sweep(admin));
+
+    const connected = connectModels(declared, { clock });
+    undo.push(connected.close);
+    const routes = [
+      ...healthRoutes({ eventstore: () => answers(store) }),
+      ...modelsRoutes({ models: declared.map(({ model }) => model), ownedBy: config.OWNED_BY }),
+      messagesRoute({ models: connected, clock, messageId: () => newId('msg', clock) }),
+      ...projectRoutes(admin),
+      ...projectKeyRoutes(admin),
+      ...adminKeyRoutes(admin),
+    ];
+    const server = await serveHttp({
+      routes: [...routes, openapiRoute(routes)],
+      gate: apiKeyGate({ directory: known, peppers: secrets.peppers, clock }),
+      host: config.HOST,
+      port: config.PORT,
+      requestId: () => newId('req', clock),
+      clock,
+    });
+    undo.push(() => server.drain(config.DRAIN_MS));
+    const baseUrl = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${server.port}`;
+    return {
+      baseUrl,
+      firstRun: await begun.listening(baseUrl),
+      failed: Promise.race([log.failed, models.failed.catch((error: Error) => error)]),
+      stop,
+    };
+  } catch (error) {
+    await stop().catch(() => {});
+    throw error;
+  }
+};
+
+const answers = async (store: EventStore): Promise<boolean> => {
+  const asked = (async () => {
+    for await (const _ of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) break;
+    return true;
+  })();
+  asked.catch(() => {});
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), probeMs);
+  });
+  return Promise.race([asked, late])
+    .catch(() => false)
+    .finally(() => clearTimeout(timer));
+};
+
+const sweep = (admin: Administration): (() => Promise<void>) => {
+  let running = Promise.resolve();
+  const timer = setInterval(() => {
+    running = endAbandonedAdmissions(admin).catch((error) =>
+      publish('reaction.failed', { reactor: 'sweeper', stream: 'project', error }),
+    );
+  }, sweepEveryMs);
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+};

@@ -1,0 +1,24 @@
+/** What a command sees of the process. */
+export interface Terminal {
+  readonly argv: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** Resolves at the first SIGTERM or SIGINT. */
+  readonly interrupted: Promise<void>;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly columns: number;
+}
+
+/** A failure that the user can act upon: one clear sentence and an exit status, no stack. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly exitCode: number;
+  constructor(message: string, exitCode = 1, cause?: unknown) {
+    super(message, { cause });
+    this.exitCode = exitCode;
+  }
+}
+
+/** C0, C1 and bidirectional controls as escapes: names are taken as sent, and a terminal must not obey them. */
+export const printable = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);

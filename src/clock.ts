@@ -1,0 +1,18 @@
+/** Milliseconds: since the Unix epoch where it says wall, since some fixed moment where it says monotonic. */
+export type Millis = number;
+
+/** Where time enters. Everything that needs the time takes one of these. */
+export interface Clock {
+  /** Wall time in milliseconds since the Unix epoch; may step. */
+  wall(): Millis;
+  /** Milliseconds that never go back; only differences mean anything. */
+  monotonic(): Millis;
+}
+
+export const systemClock: Clock = {
+  wall: () => Date.now(),
+  monotonic: () => performance.now(),
+};
+
+/** Unix seconds, the unit of every timestamp on the wire (decisions A.1). */
+export const seconds = (at: Millis): number => Math.floor(at / 1000);

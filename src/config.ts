@@ -1,0 +1,76 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+
+const wholeNumber = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, { error: 'must be a whole number' })
+    .transform(Number)
+    .pipe(z.number().min(least).max(most));
+
+/** Every variable that Weir reads; the descriptions are what `weir --help` prints. */
+const variables = {
+  HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
+  PORT: wholeNumber(0, 65_535).default(8080).describe('Port to listen on; 0 takes a free one'),
+  DATA_DIR: z.string().min(1).default('./data').describe('Folder of the events and the read models'),
+  SECRETS_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Folder of the pepper and the master key (default: <DATA_DIR>.secrets)'),
+  EVENTSTORE_URL: z
+    .string()
+    .regex(/^esdb(\+discover)?:\/\/.+/, { error: 'must be an esdb:// or esdb+discover:// connection string' })
+    .optional()
+    .describe('Connection string of an EventStoreDB or KurrentDB (default: the embedded store in DATA_DIR)'),
+  MODELS_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('JSON file that declares the models (default: two simulated ones)'),
+  OWNED_BY: z.string().min(1).default('weir').describe('The operator, as the model list names it'),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('Least level of what is logged to standard error'),
+  PROJECTION_WAIT_MS: wholeNumber(0, 60_000)
+    .default(2000)
+    .describe('Longest wait of an answer for its own change to show in the lists'),
+  DRAIN_MS: wholeNumber(0, 600_000).default(30_000).describe('Longest wait for answers in flight after SIGTERM'),
+} as const;
+
+const schema = z.object(variables);
+
+export type Config = Readonly<Omit<z.infer<typeof schema>, 'SECRETS_DIR'> & { SECRETS_DIR: string }>;
+
+/** The environment is not what it should be; the message lists every fault. */
+export class BadConfig extends Error {
+  override readonly name = 'BadConfig';
+}
+
+/** Reads the configuration; an empty variable counts as absent. @throws BadConfig with every fault at once */
+export const readConfig = (env: Readonly<Record<string, string | undefined>>): Config => {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+    throw new BadConfig(`The configuration is not valid:\n${faults.join('\n')}`);
+  }
+  const DATA_DIR = resolve(parsed.data.DATA_DIR);
+  return Object.freeze({
+    ...parsed.data,
+    DATA_DIR,
+    SECRETS_DIR: resolve(parsed.data.SECRETS_DIR ?? `${DATA_DIR}.secrets`),
+  });
+};
+
+/** Name, description and default of every variable, for `--help`. */
+export const describeConfig = (): string => {
+  const width = Math.max(...Object.keys(variables).map((name) => name.length));
+  return Object.entries(variables)
+    .map(([name, variable]) => {
+      const byDefault = variable instanceof z.ZodDefault ? ` (default: ${variable.def.defaultValue})` : '';
+      return `  ${name.padEnd(width)}  ${variable.description ?? ''}${byDefault}`;
+    })
+    .join('\n');
+};

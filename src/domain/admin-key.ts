@@ -1,0 +1,97 @@
+import { assign, setup } from 'xstate';
+import { fault } from '../errors.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+
+/** An organization's Admin API key (decisions B.4). The secret is never here; its peppered digest is. */
+export interface AdminKey {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly permissions: readonly string[];
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly digest: string;
+  readonly pepperId: string;
+  readonly redactedValue: string;
+}
+
+export type AdminKeyFact =
+  | {
+      readonly type: 'admin_key.created';
+      readonly organization_id: string;
+      readonly name: string;
+      readonly permissions: readonly string[];
+      readonly created_at: number;
+      readonly expires_at: number | null;
+      readonly digest: string;
+      readonly pepper_id: string;
+      readonly redacted_value: string;
+    }
+  | { readonly type: 'admin_key.deleted' };
+
+const blank: AdminKey = {
+  organizationId: '',
+  name: '',
+  permissions: [],
+  createdAt: 0,
+  expiresAt: null,
+  digest: '',
+  pepperId: '',
+  redactedValue: '',
+};
+
+const apply = (data: AdminKey, fact: AdminKeyFact): AdminKey =>
+  fact.type === 'admin_key.created'
+    ? {
+        organizationId: fact.organization_id,
+        name: fact.name,
+        permissions: fact.permissions,
+        createdAt: fact.created_at,
+        expiresAt: fact.expires_at,
+        digest: fact.digest,
+        pepperId: fact.pepper_id,
+        redactedValue: fact.redacted_value,
+      }
+    : data;
+
+const machine = setup({
+  types: { context: {} as AdminKey, events: {} as AdminKeyFact },
+  actions: { apply: assign(({ context, event }) => apply(context, event)) },
+}).createMachine({
+  id: 'adminKey',
+  context: blank,
+  initial: 'absent',
+  states: {
+    absent: { on: { 'admin_key.created': { target: 'active', actions: 'apply' } } },
+    active: { on: { 'admin_key.deleted': { target: 'deleted', actions: 'apply' } } },
+    deleted: { type: 'final' },
+  },
+});
+
+const decide = {
+  create: (_: AdminKey, input: Omit<AdminKey, 'createdAt'> & { at: number }): AdminKeyFact[] => {
+    if (input.expiresAt !== null && input.expiresAt <= input.at)
+      throw fault('expires_at_not_future', { param: 'expires_at' });
+    return [
+      {
+        type: 'admin_key.created',
+        organization_id: input.organizationId,
+        name: input.name,
+        permissions: input.permissions,
+        created_at: input.at,
+        expires_at: input.expiresAt,
+        digest: input.digest,
+        pepper_id: input.pepperId,
+        redacted_value: input.redactedValue,
+      },
+    ];
+  },
+  delete: (): AdminKeyFact[] => [{ type: 'admin_key.deleted' }],
+};
+
+export const adminKey: Aggregate<AdminKey, AdminKeyFact, typeof decide> = {
+  category: 'adminKey',
+  version: 1,
+  machine,
+  apply,
+  decide,
+};

@@ -1,0 +1,115 @@
+import { assign, setup } from 'xstate';
+import { fault } from '../errors.ts';
+import type { Aggregate } from '../kernel/aggregate.ts';
+
+/** An organization: its life, and who may hold its Admin keys (decisions B.1, B.4; architecture 4, cross-aggregate rules). */
+export interface Organization {
+  readonly name: string;
+  readonly createdAt: number;
+  /** Live Admin keys: what the guard of the last one is decided on. */
+  readonly adminKeys: Readonly<
+    Record<string, { readonly writesAdminKeys: boolean; readonly expiresAt: number | null }>
+  >;
+}
+
+export type OrganizationFact =
+  | { readonly type: 'organization.created'; readonly name: string; readonly created_at: number }
+  | { readonly type: 'organization.suspended' }
+  | { readonly type: 'organization.reactivated' }
+  | { readonly type: 'organization.closed' }
+  | {
+      readonly type: 'organization.admin_key_issued';
+      readonly key_id: string;
+      readonly writes_admin_keys: boolean;
+      readonly expires_at: number | null;
+    }
+  | { readonly type: 'organization.admin_key_ended'; readonly key_id: string };
+
+const blank: Organization = { name: '', createdAt: 0, adminKeys: {} };
+
+const apply = (data: Organization, fact: OrganizationFact): Organization => {
+  switch (fact.type) {
+    case 'organization.created':
+      return { ...data, name: fact.name, createdAt: fact.created_at };
+    case 'organization.admin_key_issued': {
+      const key = { writesAdminKeys: fact.writes_admin_keys, expiresAt: fact.expires_at };
+      return { ...data, adminKeys: { ...data.adminKeys, [fact.key_id]: key } };
+    }
+    case 'organization.admin_key_ended': {
+      const { [fact.key_id]: _ended, ...adminKeys } = data.adminKeys;
+      return { ...data, adminKeys };
+    }
+    default:
+      return data;
+  }
+};
+
+const machine = setup({
+  types: { context: {} as Organization, events: {} as OrganizationFact },
+  actions: { apply: assign(({ context, event }) => apply(context, event)) },
+}).createMachine({
+  id: 'organization',
+  context: blank,
+  initial: 'absent',
+  states: {
+    absent: { on: { 'organization.created': { target: 'active', actions: 'apply' } } },
+    active: {
+      on: {
+        'organization.suspended': { target: 'suspended', actions: 'apply' },
+        'organization.closed': { target: 'closed', actions: 'apply' },
+        'organization.admin_key_issued': { actions: 'apply' },
+        'organization.admin_key_ended': { actions: 'apply' },
+      },
+    },
+    suspended: {
+      on: {
+        'organization.reactivated': { target: 'active', actions: 'apply' },
+        'organization.closed': { target: 'closed', actions: 'apply' },
+        'organization.admin_key_ended': { actions: 'apply' },
+      },
+    },
+    closed: { on: { 'organization.admin_key_ended': { actions: 'apply' } } },
+  },
+});
+
+const decide = {
+  create: (_: Organization, input: { name: string; at: number }): OrganizationFact[] => [
+    { type: 'organization.created', name: input.name, created_at: input.at },
+  ],
+  suspend: (): OrganizationFact[] => [{ type: 'organization.suspended' }],
+  reactivate: (): OrganizationFact[] => [{ type: 'organization.reactivated' }],
+  close: (): OrganizationFact[] => [{ type: 'organization.closed' }],
+  /** Admits a key; only then is its own stream created. */
+  issueAdminKey: (
+    data: Organization,
+    input: { keyId: string; permissions: readonly string[]; expiresAt: number | null },
+  ): OrganizationFact[] =>
+    input.keyId in data.adminKeys
+      ? []
+      : [
+          {
+            type: 'organization.admin_key_issued',
+            key_id: input.keyId,
+            writes_admin_keys: input.permissions.includes('admin_api_keys:write'),
+            expires_at: input.expiresAt,
+          },
+        ],
+  /** Withdraws a key, unless nobody would be left who can make another (409 `last_admin_key`). */
+  endAdminKey: (data: Organization, input: { keyId: string; at: number }): OrganizationFact[] => {
+    const { [input.keyId]: ended, ...others } = data.adminKeys;
+    if (!ended) return [];
+    const writer = Object.values(others).some(
+      (key) => key.writesAdminKeys && (key.expiresAt === null || key.expiresAt > input.at),
+    );
+    if (!writer) throw fault('last_admin_key');
+    return [{ type: 'organization.admin_key_ended', key_id: input.keyId }];
+  },
+};
+
+export const organization: Aggregate<Organization, OrganizationFact, typeof decide> = {
+  category: 'organization',
+  version: 1,
+  machine,
+  apply,
+  decide,
+};

@@ -1,0 +1,24 @@
+/** The catalogue of permissions (decisions D); what is stored and returned keeps this order. */
+
+export const projectPermissions = ['inference:create', 'models:read', 'credits:read'] as const;
+
+export const adminPermissions = [
+  'organization:read',
+  'projects:read',
+  'projects:write',
+  'project_api_keys:read',
+  'project_api_keys:write',
+  'admin_api_keys:read',
+  'admin_api_keys:write',
+  'policies:read',
+  'policies:write',
+  'policies:publish',
+  'audit_logs:read',
+] as const;
+
+export type ProjectPermission = (typeof projectPermissions)[number];
+export type AdminPermission = (typeof adminPermissions)[number];
+
+/** Those of `catalogue` that are in `wanted`, in the order of the catalogue. */
+export const inCatalogueOrder = <P extends string>(catalogue: readonly P[], wanted: readonly string[]): P[] =>
+  catalogue.filter((permission) => wanted.includes(permission));

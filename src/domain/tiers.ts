@@ -1,0 +1,54 @@
+/** The spec's tables as data (spec, Limits). */
+
+export type Tier = 0 | 1 | 2 | 3 | 4 | 5;
+export type Scope = 'key' | 'project' | 'organization';
+
+export interface Limits {
+  /** Requests started per minute and per day. */
+  readonly rpm: number;
+  readonly rpd: number;
+  /** Input plus output tokens per minute. */
+  readonly tpm: number;
+  /** Input plus output tokens per day; enforced at the organization alone. */
+  readonly tpd: number | null;
+  readonly concurrent: number;
+}
+
+interface TierRow {
+  /** Lifetime payments that reach the tier, in whole US dollars, inclusive. */
+  readonly paid: number;
+  readonly subscription: string | null;
+  readonly rpm: number;
+  readonly tpm: number;
+  readonly rpd: number;
+  readonly tpd: number;
+  readonly concurrent: Readonly<Record<Scope, number>>;
+}
+
+const M = 1_000_000;
+const B = 1_000_000_000;
+const slots = (key: number, project: number, organization: number) => ({ key, project, organization });
+
+export const tiers: readonly [TierRow, TierRow, TierRow, TierRow, TierRow, TierRow] = [
+  { paid: 0, subscription: 'Free', rpm: 60, tpm: 1 * M, rpd: 10_000, tpd: 1 * B, concurrent: slots(4, 6, 8) },
+  { paid: 20, subscription: 'Developer', rpm: 120, tpm: 2 * M, rpd: 15_000, tpd: 2 * B, concurrent: slots(8, 10, 12) },
+  { paid: 50, subscription: 'Growth', rpm: 300, tpm: 4 * M, rpd: 25_000, tpd: 5 * B, concurrent: slots(12, 14, 16) },
+  { paid: 200, subscription: 'Scale', rpm: 500, tpm: 6 * M, rpd: 50_000, tpd: 10 * B, concurrent: slots(16, 16, 16) },
+  { paid: 1_000, subscription: null, rpm: 700, tpm: 8 * M, rpd: 75_000, tpd: 20 * B, concurrent: slots(32, 32, 32) },
+  { paid: 5_000, subscription: null, rpm: 900, tpm: 10 * M, rpd: 100_000, tpd: 50 * B, concurrent: slots(32, 32, 32) },
+];
+
+/** Project limits are 1.5 times, organization limits twice the key's (spec, Scope multipliers). */
+const multiplier: Readonly<Record<Scope, number>> = { key: 1, project: 1.5, organization: 2 };
+
+export const limitsFor = (tier: Tier, scope: Scope): Limits => {
+  const row = tiers[tier];
+  const times = multiplier[scope];
+  return {
+    rpm: row.rpm * times,
+    rpd: row.rpd * times,
+    tpm: row.tpm * times,
+    tpd: scope === 'organization' ? row.tpd : null,
+    concurrent: row.concurrent[scope],
+  };
+};

@@ -1,0 +1,126 @@
+import { chmodSync } from 'node:fs';
+import { createServer, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { Call } from './call.ts';
+import { RpcError, timeoutMs, UNAVAILABLE, UNIMPLEMENTED } from './status.ts';
+
+/** Takes a call over: sets its handlers. Throwing an RpcError refuses it. */
+export type Handler = (call: Call) => void;
+
+export type Listen = { readonly socket: string } | { readonly port: number };
+
+export interface GrpcServer {
+  /** `unix:` and the path, or host:port. */
+  readonly endpoint: string;
+  readonly port: number;
+  /** Calls that are not over. */
+  readonly calls: ReadonlySet<Call>;
+  /** Takes no new connection and answers new calls with UNAVAILABLE. */
+  refuse(): void;
+  /** Ends the remaining calls with UNAVAILABLE, then the connections; resolves when the socket is gone. */
+  close(reason: string): Promise<void>;
+}
+
+const WINDOW_BYTES = 8 * 1024 * 1024;
+const PING_EVERY_MS = 10_000;
+const PING_WITHIN_MS = 10_000;
+const LINGER_MS = 500;
+
+/** Serves gRPC over cleartext HTTP/2. Unknown methods answer UNIMPLEMENTED. */
+export async function serveGrpc(
+  listen: Listen,
+  methods: ReadonlyMap<string, Handler>,
+  maxMessageBytes: number,
+): Promise<GrpcServer> {
+  const calls = new Set<Call>();
+  const sessions = new Set<Http2Session>();
+  let refusing = false;
+  const server = createServer({
+    // The default of 10 MB per session would cut a reader with a full window, and nghttp2 answers that with a reset.
+    maxSessionMemory: 1000,
+    settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 10_000, maxFrameSize: 1024 * 1024 },
+  });
+
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.setLocalWindowSize(WINDOW_BYTES * 2);
+    const stopPings = keepAlive(session);
+    session.on('error', () => {});
+    session.on('close', () => {
+      stopPings();
+      sessions.delete(session);
+    });
+  });
+
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    if (headers[':method'] !== 'POST' || !headers['content-type']?.startsWith('application/grpc')) {
+      stream.on('error', () => {});
+      stream.respond({ ':status': headers[':method'] === 'POST' ? 415 : 405 }, { endStream: true });
+      return;
+    }
+    const call = new Call(stream, headers, maxMessageBytes, (over) => calls.delete(over));
+    calls.add(call);
+    try {
+      if (refusing) throw new RpcError(UNAVAILABLE, 'The event store is stopping.');
+      const handler = methods.get(headers[':path'] ?? '');
+      if (handler === undefined) throw new RpcError(UNIMPLEMENTED, `Method ${headers[':path']} is not implemented.`);
+      const encoding = headers['grpc-encoding'];
+      if (encoding !== undefined && encoding !== 'identity') {
+        throw new RpcError(UNIMPLEMENTED, `Compression ${String(encoding)} is not accepted.`, {
+          'grpc-accept-encoding': 'identity',
+        });
+      }
+      handler(call);
+      call.listen(timeoutMs(headers['grpc-timeout'] as string | undefined));
+    } catch (error) {
+      call.fail(error);
+    }
+  });
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    if ('socket' in listen) server.listen(listen.socket, resolve);
+    else server.listen(listen.port, '127.0.0.1', resolve);
+  });
+  server.on('error', () => {});
+  if ('socket' in listen) chmodSync(listen.socket, 0o600);
+  const port = 'socket' in listen ? 0 : (server.address() as AddressInfo).port;
+
+  return {
+    endpoint: 'socket' in listen ? `unix:${listen.socket}` : `127.0.0.1:${port}`,
+    port,
+    calls,
+    refuse: () => {
+      refusing = true;
+    },
+    close: (reason) =>
+      new Promise((resolve) => {
+        refusing = true;
+        server.close(() => resolve());
+        for (const call of [...calls]) call.fail(new RpcError(UNAVAILABLE, reason));
+        for (const session of sessions) session.close();
+        setTimeout(() => {
+          for (const session of sessions) session.destroy();
+        }, LINGER_MS).unref();
+      }),
+  };
+}
+
+/** Finds half-open connections: without an answer to a ping the session is destroyed. */
+function keepAlive(session: Http2Session): () => void {
+  let silence: NodeJS.Timeout | undefined;
+  const ping = setInterval(() => {
+    if (session.destroyed || silence !== undefined) return;
+    silence = setTimeout(() => session.destroy(), PING_WITHIN_MS);
+    silence.unref();
+    session.ping(() => {
+      clearTimeout(silence);
+      silence = undefined;
+    });
+  }, PING_EVERY_MS);
+  ping.unref();
+  return () => {
+    clearInterval(ping);
+    clearTimeout(silence);
+  };
+}

@@ -1,0 +1,111 @@
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { takeLock } from './lock.ts';
+import { runInWorker } from './run-in-worker.ts';
+import { runStore, type StoreOptions } from './run-store.ts';
+import { socketPath } from './socket-path.ts';
+import { DATA_FILE } from './store/database.ts';
+import { checkMetaPages } from './store/meta-pages.ts';
+import { probe } from './store/probe.ts';
+
+export { runningEndpoint, StoreLocked } from './lock.ts';
+export { StoreCorrupt } from './store/corrupt.ts';
+
+export interface EmbeddedOptions {
+  readonly dir: string;
+  /** TCP on 127.0.0.1 only when asked for; else a unix socket mode 0600 */
+  readonly port?: number;
+  /** run on the calling thread instead of a worker (tests) */
+  readonly inThread?: boolean;
+}
+
+export interface Embedded {
+  /** 'unix:/abs/path' or '127.0.0.1:port' */
+  readonly endpoint: string;
+  /** resolves with the reason if the store stops by itself (fail-stop) */
+  readonly failed: Promise<Error>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the event store in `dir`, creating it when there is none.
+ * @throws StoreLocked when a live process has it open, StoreCorrupt when its files are damaged, Error when the
+ * directory cannot be used
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
+  const dir = resolve(options.dir);
+  prepare(dir);
+  const lock = await takeLock(dir);
+  let cleanUp = () => {};
+  const release = () => {
+    cleanUp();
+    lock.release();
+  };
+  try {
+    const file = join(dir, DATA_FILE);
+    const { short } = checkMetaPages(file);
+    if (lock.unclean || short) await probe(file, short);
+    const settings: StoreOptions = {
+      dir,
+      listen: listenAt(options, dir, (undo) => {
+        cleanUp = undo;
+      }),
+    };
+    const store = await (options.inThread ? runStore(settings) : runInWorker(settings));
+    lock.announce(store.endpoint);
+    const failed = store.failed.then((reason) => {
+      release();
+      return reason;
+    });
+    let closed: Promise<void> | undefined;
+    return {
+      endpoint: store.endpoint,
+      failed,
+      close: () => {
+        closed ??= store.close().finally(release);
+        return closed;
+      },
+    };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+function listenAt(options: EmbeddedOptions, dir: string, undo: (cleanUp: () => void) => void): StoreOptions['listen'] {
+  if (options.port !== undefined) return { port: options.port };
+  const socket = socketPath(dir);
+  undo(socket.cleanUp);
+  return { socket: socket.path };
+}
+
+function prepare(dir: string): void {
+  try {
+    makeDirectory(dir);
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw new Error(
+      `The event store cannot use ${dir}: ${reasons[(cause as NodeJS.ErrnoException).code ?? ''] ?? String(cause)}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** One level after the other: Node's recursive form never returns on file systems such as /proc. */
+function makeDirectory(dir: string): void {
+  if (existsSync(dir)) return;
+  makeDirectory(dirname(dir));
+  mkdirSync(dir, { mode: 0o700 });
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'it cannot be created.',
+  EACCES: 'no permission to write there.',
+  EPERM: 'no permission to write there.',
+  EROFS: 'the file system is read-only.',
+  ENOTDIR: 'a part of the path is not a directory.',
+  EEXIST: 'it is not a directory.',
+  ENOSPC: 'the volume is full.',
+};

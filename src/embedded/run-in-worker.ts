@@ -1,0 +1,43 @@
+import { Worker } from 'node:worker_threads';
+import type { RunningStore, StoreOptions } from './run-store.ts';
+import { StoreCorrupt } from './store/corrupt.ts';
+import type { Report } from './worker.ts';
+
+/** Runs a store on a thread of its own, which ends with the store. */
+export function runInWorker(options: StoreOptions): Promise<RunningStore> {
+  const worker = new Worker(new URL('./worker-entry.mjs', import.meta.url), {
+    workerData: options,
+    // Loaders of the parent, such as vitest's, do not work in here; the entry registers what it needs.
+    execArgv: [],
+  });
+  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  return new Promise((resolve, reject) => {
+    let closing = false;
+    let reason = new Error('The thread of the event store has ended.');
+    const failed = new Promise<Error>((fail) => {
+      void exited.then(() => {
+        if (!closing) fail(reason);
+      });
+    });
+    worker.on('error', (error) => {
+      reason = error;
+      reject(error);
+    });
+    worker.on('message', (message: Report) => {
+      if (message.is === 'failed') reason = new Error(message.message);
+      else if (message.is === 'refused') {
+        closing = true;
+        const Kind = message.name === 'StoreCorrupt' ? StoreCorrupt : Error;
+        void exited.then(() => reject(new Kind(message.message)));
+      } else if (message.is === 'ready') {
+        const close = async () => {
+          closing = true;
+          worker.postMessage('close');
+          await exited;
+        };
+        resolve({ endpoint: message.endpoint, failed, close });
+      }
+    });
+    void exited.then(() => reject(reason));
+  });
+}

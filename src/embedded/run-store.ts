@@ -1,0 +1,145 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Faults } from './faults.ts';
+import type { Call } from './grpc/call.ts';
+import { type Handler, type Listen, serveGrpc } from './grpc/server.ts';
+import { defaultLimits, type Limits } from './limits.ts';
+import { appendMethod } from './services/append.ts';
+import { batchAppendMethod } from './services/batch-append.ts';
+import { deleteMethod } from './services/delete.ts';
+import type { Log } from './services/log.ts';
+import { readMethod } from './services/read.ts';
+import { noSuchGroup, unavailable } from './services/refusals.ts';
+import { featuresMethod, gossipMethod } from './services/server-info.ts';
+import { instanceOf, type LogFiles, lastKey, openFiles } from './store/database.ts';
+import { watchFreeSpace } from './store/free-space.ts';
+import { getUint64, positionKey } from './store/keys.ts';
+import { Reader } from './store/reader.ts';
+import { Streams } from './store/streams.ts';
+import { Writer } from './store/writer.ts';
+import { Hub } from './subscriptions/hub.ts';
+
+export interface StoreOptions {
+  readonly dir: string;
+  readonly listen: Listen;
+  readonly limits?: Partial<Limits>;
+  readonly faults?: Faults;
+}
+
+export interface RunningStore {
+  readonly endpoint: string;
+  readonly failed: Promise<Error>;
+  close(): Promise<void>;
+}
+
+/** Bytes waiting for the disk above which a call that appends is not read any further. */
+const MAX_PENDING_BYTES = 32 * 1024 * 1024;
+const CLOSE_MS = 2000;
+const HIGHEST_POSITION = 2 ** 53;
+const STREAMS = '/event_store.client.streams.Streams';
+
+/** Opens the log in `dir` and serves it on this thread. The caller holds the lock and has checked the files. */
+export async function runStore(options: StoreOptions): Promise<RunningStore> {
+  const files = openFiles(options.dir, options.faults?.noSync ?? false);
+  try {
+    return await serve(options, files);
+  } catch (error) {
+    await files.root.close();
+    throw error;
+  }
+}
+
+async function serve(options: StoreOptions, files: LogFiles): Promise<RunningStore> {
+  const { dir, listen, faults = {} } = options;
+  const limits: Limits = { ...defaultLimits, ...options.limits };
+  const now = Date.now;
+  const instance = await instanceOf(files, randomUUID);
+  const reader = new Reader(files, faults, 1);
+  const lastPosition = lastKey(files.ev, Buffer.from(positionKey(HIGHEST_POSITION)));
+  if (lastPosition !== undefined) {
+    const position = getUint64(lastPosition, 0);
+    reader.head = position + reader.at(position)!.length;
+  }
+  const lastStream = lastKey(files.sx, Buffer.alloc(12, 0xff));
+  const streams = new Streams(files);
+  const hub = new Hub();
+  const space = watchFreeSpace(dir, limits.freeSpaceBytes);
+  const paused = new Set<Call>();
+  let fail: (error: Error) => void = () => {};
+  const failed = new Promise<Error>((resolve) => {
+    fail = resolve;
+  });
+
+  const writer = new Writer(
+    {
+      files,
+      streams,
+      reader,
+      faults,
+      now,
+      mintId: () => randomBytes(16).toString('latin1'),
+      onCommit: (records) => {
+        hub.publish(records);
+        if (paused.size === 0 || writer.pendingBytes > MAX_PENDING_BYTES / 2) return;
+        for (const call of paused) call.resume();
+        paused.clear();
+      },
+      onFailure: (error) => void stop(`The event store has failed: ${error.message}`).then(() => fail(error)),
+    },
+    reader.head,
+    lastStream === undefined ? 1 : lastStream.readUInt32BE(0) + 1,
+  );
+
+  const log: Log = {
+    streams,
+    reader,
+    writer,
+    hub,
+    limits,
+    faults,
+    now,
+    admit: (call) => {
+      if (space.low) throw unavailable('The volume of the event store is nearly full.');
+      if (writer.pendingBytes < MAX_PENDING_BYTES) return;
+      call.pause();
+      paused.add(call);
+    },
+  };
+  const where = () => ({ address: '127.0.0.1', port: server.port });
+  const methods = new Map<string, Handler>([
+    [`${STREAMS}/Append`, appendMethod(log)],
+    [`${STREAMS}/BatchAppend`, batchAppendMethod(log)],
+    [`${STREAMS}/Read`, readMethod(log)],
+    [`${STREAMS}/Delete`, deleteMethod(log, 'delete')],
+    [`${STREAMS}/Tombstone`, deleteMethod(log, 'tombstone')],
+    ['/event_store.client.server_features.ServerFeatures/GetSupportedMethods', featuresMethod()],
+    ['/event_store.client.gossip.Gossip/Read', gossipMethod(instance, where, now)],
+    // Third-party clean-ups list first; "there is none" lets them go on where UNIMPLEMENTED would stop them.
+    ['/event_store.client.persistent_subscriptions.PersistentSubscriptions/List', (call) => call.fail(noSuchGroup())],
+  ]);
+  if ('socket' in listen) rmSync(listen.socket, { force: true });
+  const server = await serveGrpc(listen, methods, limits.messageBytes);
+
+  let stopping: Promise<void> | undefined;
+  function stop(reason: string): Promise<void> {
+    stopping ??= (async () => {
+      space.stop();
+      server.refuse();
+      await server.close(reason);
+      // After a failed commit LMDB may never finish closing; its files are as the last good commit left them.
+      await Promise.race([files.root.close(), wait(CLOSE_MS, undefined, { ref: false })]);
+    })();
+    return stopping;
+  }
+  return {
+    endpoint: server.endpoint,
+    failed,
+    close: async () => {
+      server.refuse();
+      for (const call of server.calls) call.pause();
+      await writer.drained();
+      await stop('The event store is stopping.');
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { type ProposedEvent, readAppend, type Target } from '../codec/append-request.ts';
+import { encodeAppendSuccess, encodeAppendWrongVersion } from '../codec/append-response.ts';
+import { MalformedMessage } from '../codec/wire.ts';
+import type { Handler } from '../grpc/server.ts';
+import { INVALID_ARGUMENT, RpcError } from '../grpc/status.ts';
+import { answer } from '../grpc/unary.ts';
+import { checkEvent, checkStreamName, eventSize, type Fault } from './check-append.ts';
+import type { Log } from './log.ts';
+import { appendTooLarge, missingMetadata, streamDeleted } from './refusals.ts';
+
+/** Streams.Append: options first, then one event a message, answered when the client has sent all. */
+export function appendMethod(log: Log): Handler {
+  return (call) => {
+    let target: Target | undefined;
+    let size = 0;
+    const events: ProposedEvent[] = [];
+
+    call.onMessage = (message) => {
+      const read = parsing(() => readAppend(message, log.now()));
+      if ('stream' in read) {
+        target = read;
+        refuse(checkStreamName(read.stream, log.limits));
+        return;
+      }
+      if (target === undefined) throw new RpcError(INVALID_ARGUMENT, 'The options of an append come first.');
+      refuse(checkEvent(read, log.limits));
+      size += eventSize(read);
+      if (size > log.limits.appendBytes) throw appendTooLarge(log.limits.appendBytes);
+      if (events.length >= log.limits.eventsPerAppend) {
+        throw new RpcError(INVALID_ARGUMENT, `An append may have ${log.limits.eventsPerAppend} events.`);
+      }
+      // The message shares memory with network buffers that a slow client would keep alive.
+      events.push({ ...read, data: Buffer.from(read.data), metadata: Buffer.from(read.metadata) });
+    };
+
+    call.onHalfClose = () => {
+      if (target === undefined) {
+        call.fail(new RpcError(INVALID_ARGUMENT, 'An append without options.'));
+        return;
+      }
+      const { expected } = target;
+      const name = target.stream.toString('utf8');
+      try {
+        log.admit(call);
+        log.writer.append(name, expected, events, (outcome) => {
+          if (outcome.is === 'written') answer(call, encodeAppendSuccess(outcome.revision, outcome.position));
+          else if (outcome.is === 'deleted') call.fail(streamDeleted(name));
+          else answer(call, encodeAppendWrongVersion(outcome.current, expected));
+        });
+      } catch (error) {
+        call.fail(error);
+      }
+    };
+  };
+}
+
+function refuse(fault: Fault | undefined): void {
+  if (fault === undefined) return;
+  if (fault.is === 'missing') throw missingMetadata(fault.names);
+  if (fault.is === 'too-large') throw appendTooLarge(fault.limit);
+  throw new RpcError(INVALID_ARGUMENT, fault.message);
+}
+
+/** Runs a decoder; what it cannot read is the caller's fault. */
+export function parsing<T>(decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof MalformedMessage) throw new RpcError(INVALID_ARGUMENT, `Malformed request: ${error.message}.`);
+    throw error;
+  }
+}

@@ -1,0 +1,129 @@
+import { type BatchAppendMessage, type ProposedEvent, readBatchAppend, type Target } from '../codec/append-request.ts';
+import { type BatchRefusal, encodeBatchRefusal, encodeBatchSuccess } from '../codec/append-response.ts';
+import type { Call } from '../grpc/call.ts';
+import { frame } from '../grpc/framing.ts';
+import type { Handler } from '../grpc/server.ts';
+import { INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RpcError } from '../grpc/status.ts';
+import { parsing } from './append.ts';
+import { checkEvent, checkStreamName, eventSize, type Fault } from './check-append.ts';
+import type { Log } from './log.ts';
+
+/** An append whose chunks are still arriving. */
+interface Open {
+  readonly target: Target | undefined;
+  readonly events: ProposedEvent[];
+  size: number;
+  refusal: BatchRefusal | undefined;
+}
+
+/** Unfinished appends of one call; the client sends the chunks of one append in a row. */
+const MAX_OPEN = 64;
+
+/** Streams.BatchAppend: any number of appends on one call, each answered exactly once, when it is complete. */
+export function batchAppendMethod(log: Log): Handler {
+  return (call) => {
+    const open = new Map<string, Open>();
+    let unanswered = 0;
+    let closing = false;
+
+    const endIfDone = () => {
+      if (closing && unanswered === 0) call.end();
+    };
+    const reply = (message: Buffer) => {
+      unanswered--;
+      call.send(frame(message));
+      endIfDone();
+    };
+
+    call.onMessage = (bytes) => {
+      const message = parsing(() => readBatchAppend(bytes, log.now()));
+      const key = message.correlation.toString('latin1');
+      const known = open.get(key);
+      const append = known ?? begin(message, log);
+      if (known !== undefined || !message.final) add(append, message.events, log, true);
+      else add(append, message.events, log, false);
+      if (!message.final) {
+        if (open.size >= MAX_OPEN) throw new RpcError(RESOURCE_EXHAUSTED, `More than ${MAX_OPEN} unfinished appends.`);
+        open.set(key, append);
+        return;
+      }
+      open.delete(key);
+      unanswered++;
+      submit(log, call, message.correlation, append, reply);
+    };
+
+    call.onHalfClose = () => {
+      closing = true;
+      endIfDone();
+    };
+  };
+}
+
+function begin(message: BatchAppendMessage, log: Log): Open {
+  const { target } = message;
+  const fault = target && checkStreamName(target.stream, log.limits);
+  return {
+    target: target && { ...target, stream: message.final ? target.stream : Buffer.from(target.stream) },
+    events: [],
+    size: 0,
+    refusal: fault && refusalOf(fault),
+  };
+}
+
+/** Takes in a chunk. Only events that have to wait for another chunk are copied out of the network's buffers. */
+function add(append: Open, events: readonly ProposedEvent[], log: Log, waits: boolean): void {
+  const { limits } = log;
+  for (const event of events) {
+    if (append.refusal !== undefined) break;
+    const fault = checkEvent(event, limits);
+    append.size += eventSize(event);
+    if (fault !== undefined) append.refusal = refusalOf(fault);
+    else if (append.size > limits.appendBytes) {
+      append.refusal = { detail: 'MaximumAppendSizeExceeded', limit: limits.appendBytes };
+    } else if (append.events.length >= limits.eventsPerAppend) {
+      append.refusal = { detail: 'BadRequest', message: `An append may have ${limits.eventsPerAppend} events.` };
+    } else append.events.push(waits ? copied(event) : event);
+  }
+  if (append.refusal !== undefined) append.events.length = 0;
+}
+
+function copied(event: ProposedEvent): ProposedEvent {
+  return {
+    ...event,
+    type: Buffer.from(event.type),
+    metadata: Buffer.from(event.metadata),
+    data: Buffer.from(event.data),
+  };
+}
+
+function refusalOf(fault: Fault): BatchRefusal {
+  if (fault.is === 'too-large') return { detail: 'MaximumAppendSizeExceeded', limit: fault.limit };
+  const message = fault.is === 'bad' ? fault.message : `Required metadata properties are missing: ${fault.names}.`;
+  return { detail: 'BadRequest', message };
+}
+
+function submit(log: Log, call: Call, correlation: Buffer, append: Open, reply: (message: Buffer) => void): void {
+  const { target, refusal } = append;
+  if (target === undefined) throw new RpcError(INVALID_ARGUMENT, 'A batch append without options.');
+  const { stream, expected, deadline } = target;
+  if (refusal !== undefined) {
+    reply(encodeBatchRefusal(correlation, stream, refusal));
+    return;
+  }
+  // An accepted write is not cancelled by its deadline; one that is late on arrival is not accepted.
+  if (deadline <= log.now()) {
+    reply(encodeBatchRefusal(correlation, stream, { detail: 'Timeout' }));
+    return;
+  }
+  log.admit(call);
+  log.writer.append(stream.toString('utf8'), expected, append.events, (outcome) => {
+    if (outcome.is === 'written') {
+      reply(encodeBatchSuccess(correlation, stream, expected, outcome.revision, outcome.position));
+    } else if (outcome.is === 'deleted') reply(encodeBatchRefusal(correlation, stream, { detail: 'StreamDeleted' }));
+    else {
+      reply(
+        encodeBatchRefusal(correlation, stream, { detail: 'WrongExpectedVersion', current: outcome.current, expected }),
+      );
+    }
+  });
+}

@@ -1,0 +1,24 @@
+import type { Faults } from '../faults.ts';
+import type { Call } from '../grpc/call.ts';
+import type { Limits } from '../limits.ts';
+import type { Reader } from '../store/reader.ts';
+import type { Streams } from '../store/streams.ts';
+import type { Writer } from '../store/writer.ts';
+import type { Hub } from '../subscriptions/hub.ts';
+
+/** What the services work on. */
+export interface Log {
+  readonly streams: Streams;
+  readonly reader: Reader;
+  readonly writer: Writer;
+  readonly hub: Hub;
+  readonly limits: Limits;
+  readonly faults: Faults;
+  /** Wall clock, milliseconds. */
+  readonly now: () => number;
+  /**
+   * Called before each write. Throws UNAVAILABLE while nothing may be written; stops reading from the call while too
+   * much waits for the disk.
+   */
+  admit(call: Call): void;
+}

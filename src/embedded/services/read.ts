@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type From, type ReadRequest, readReadRequest } from '../codec/read-request.ts';
+import { encodeConfirmation, encodeStreamNotFound } from '../codec/read-response.ts';
+import type { Call } from '../grpc/call.ts';
+import { frame } from '../grpc/framing.ts';
+import type { Handler } from '../grpc/server.ts';
+import { INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RpcError } from '../grpc/status.ts';
+import { answer, oneRequest } from '../grpc/unary.ts';
+import { LogCursor } from '../store/log-cursor.ts';
+import { isSoftDeleted } from '../store/metadata.ts';
+import { Page } from '../store/page.ts';
+import { PAGE_EVENTS, type ReadSetup, StreamCursor } from '../store/stream-cursor.ts';
+import { isMetastreamName } from '../store/streams.ts';
+import { compileFilter } from '../subscriptions/filter.ts';
+import { LogSource } from '../subscriptions/log-source.ts';
+import { StreamSource } from '../subscriptions/stream-source.ts';
+import { type Source, Subscription } from '../subscriptions/subscription.ts';
+import { parsing } from './append.ts';
+import { checkStreamName } from './check-append.ts';
+import type { Log } from './log.ts';
+import { noBoundary, streamDeleted } from './refusals.ts';
+
+const DEFAULT_WINDOW = 32;
+
+/** Streams.Read: reads and subscriptions, of a stream and of $all. */
+export function readMethod(log: Log): Handler {
+  return oneRequest((message, call) => {
+    const request = parsing(() => readReadRequest(message));
+    const subscribes = request.count === undefined;
+    if (request.stream !== undefined) {
+      const fault = checkStreamName(request.stream, log.limits);
+      if (fault?.is === 'bad') throw new RpcError(INVALID_ARGUMENT, fault.message);
+      if (request.filter !== undefined) throw new RpcError(INVALID_ARGUMENT, 'Only $all can be filtered.');
+    }
+    if (request.count === 0) throw new RpcError(INVALID_ARGUMENT, 'A read of no events.');
+    if (subscribes && request.backwards) throw new RpcError(INVALID_ARGUMENT, 'A subscription goes forwards.');
+    const setup: ReadSetup = {
+      reader: log.reader,
+      streams: log.streams,
+      shape: { uuids: request.uuids, allPosition: request.stream === undefined },
+      resolveLinks: request.resolveLinks,
+      now: log.now,
+    };
+    if (subscribes) subscribe(log, call, request, setup);
+    else if (request.stream !== undefined) readStream(log, call, request, request.stream, setup);
+    else readAll(log, call, request, setup);
+  });
+}
+
+/** Tombstoned, itself or, for a metastream, the stream it describes. */
+function isTombstoned(log: Log, name: string): boolean {
+  return (
+    log.streams.get(name).committedTombstone ||
+    (isMetastreamName(name) && log.streams.get(name.slice(2)).committedTombstone)
+  );
+}
+
+function readStream(log: Log, call: Call, request: ReadRequest, nameBytes: Buffer, setup: ReadSetup): void {
+  const { from, backwards } = request;
+  if (!backwards && from === 'end') throw new RpcError(INVALID_ARGUMENT, 'Forwards from the end there is nothing.');
+  const name = nameBytes.toString('utf8');
+  if (isTombstoned(log, name)) throw streamDeleted(name);
+  const stream = log.streams.get(name);
+  if (stream.committedLast < 0 || isSoftDeleted(log.streams.committedMetadata(stream))) {
+    answer(call, encodeStreamNotFound(nameBytes));
+    return;
+  }
+  const revision = from === 'start' ? 0 : from === 'end' ? stream.committedLast : Number(from);
+  void pump(call, new StreamCursor(setup, name, revision, backwards), request.count!);
+}
+
+function readAll(log: Log, call: Call, request: ReadRequest, setup: ReadSetup): void {
+  const { head } = log.reader;
+  const position = boundary(log, request, request.backwards ? 'end' : 'start');
+  if (position === undefined) throw noBoundary();
+  const from = position === 'start' ? 0 : position === 'end' ? head : position;
+  const filter = request.filter && compileFilter(request.filter, log.limits.regexChars);
+  void pump(call, new LogCursor(setup, from, request.backwards, filter), request.count!);
+}
+
+/** The position asked for; undefined when it is within the log and no record begins there. */
+function boundary(log: Log, request: ReadRequest, beyondEnd: From): 'start' | 'end' | number | undefined {
+  const { from, prepare } = request;
+  if (from === 'start' || from === 'end') return from;
+  const position = Number(from);
+  if (position === 0) return 'start';
+  if (position >= log.reader.head) return beyondEnd === 'end' ? 'end' : position;
+  return prepare !== from || log.reader.isInside(position) ? undefined : position;
+}
+
+async function pump(call: Call, cursor: StreamCursor | LogCursor, count: number): Promise<void> {
+  try {
+    for (let left = count; left > 0 && !cursor.done; ) {
+      if (call.congested) await call.room();
+      if (call.over) return;
+      const page = new Page();
+      cursor.fill(page, Math.min(left, PAGE_EVENTS));
+      left -= page.events;
+      if (page.messages > 0) call.send(page.take(), page.messages);
+      await nextTurn();
+    }
+    call.end();
+  } catch (error) {
+    call.fail(error);
+  }
+}
+
+function subscribe(log: Log, call: Call, request: ReadRequest, setup: ReadSetup): void {
+  const name = request.stream?.toString('utf8');
+  if (name !== undefined && isTombstoned(log, name)) throw streamDeleted(name);
+  if (log.hub.count >= log.limits.subscriptions) {
+    throw new RpcError(RESOURCE_EXHAUSTED, `More than ${log.limits.subscriptions} subscriptions.`);
+  }
+  const { filter } = request;
+  if (filter !== undefined && (filter.window === 0 || filter.checkpointMultiplier === 0)) {
+    throw new RpcError(INVALID_ARGUMENT, 'Search window and checkpoint interval must be above 0.');
+  }
+  const matches = filter && compileFilter(filter, log.limits.regexChars);
+  call.send(frame(encodeConfirmation(randomUUID())));
+  let source: Source;
+  if (name !== undefined) {
+    const { from } = request;
+    const after = from === 'start' ? -1 : from === 'end' ? log.streams.get(name).committedLast : Number(from);
+    source = new StreamSource(setup, name, after);
+  } else {
+    const position = boundary(log, request, 'start');
+    if (position === undefined) throw noBoundary();
+    const start = position === 'start' ? 0 : position === 'end' ? log.reader.head : position + 1;
+    const interval = (filter?.window ?? DEFAULT_WINDOW) * (filter?.checkpointMultiplier ?? 1);
+    source = new LogSource(setup, start, typeof position === 'number' ? position : undefined, matches, interval);
+  }
+  const subscription = new Subscription(call, source, log.limits, log.faults);
+  call.onOver = log.hub.listen(name, subscription);
+  void subscription.catchUp();
+}

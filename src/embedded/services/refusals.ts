@@ -1,0 +1,70 @@
+import { type Expected, expectedNumber } from '../codec/expected.ts';
+import {
+  FAILED_PRECONDITION,
+  INVALID_ARGUMENT,
+  isAscii,
+  NOT_FOUND,
+  RpcError,
+  UNAVAILABLE,
+  UNKNOWN,
+} from '../grpc/status.ts';
+
+// The client picks the error by the trailer `exception` and reads the others into the error's fields.
+
+/** Trailers are ASCII. Where a stream name is not, the real server ends up with a bare UNKNOWN, and so does this one. */
+function named(stream: string, error: () => RpcError): RpcError {
+  return isAscii(stream) ? error() : new RpcError(UNKNOWN, 'Exception was thrown by handler.');
+}
+
+export function streamDeleted(stream: string): RpcError {
+  return named(
+    stream,
+    () =>
+      new RpcError(FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, {
+        exception: 'stream-deleted',
+        'stream-name': stream,
+      }),
+  );
+}
+
+export function wrongExpectedVersion(stream: string, expected: Expected, current: number): RpcError {
+  return named(
+    stream,
+    () =>
+      new RpcError(FAILED_PRECONDITION, `Stream '${stream}' is not at the expected revision.`, {
+        exception: 'wrong-expected-version',
+        'stream-name': stream,
+        'expected-version': expectedNumber(expected),
+        'actual-version': String(current),
+      }),
+  );
+}
+
+export function appendTooLarge(limit: number): RpcError {
+  return new RpcError(INVALID_ARGUMENT, `Maximum append size of ${limit} bytes exceeded.`, {
+    exception: 'maximum-append-size-exceeded',
+    'maximum-append-size': String(limit),
+  });
+}
+
+export function missingMetadata(names: string): RpcError {
+  return new RpcError(INVALID_ARGUMENT, `Required metadata properties are missing: ${names}.`, {
+    exception: 'missing-required-metadata-property',
+    'required-metadata-properties': names,
+  });
+}
+
+export function noSuchGroup(): RpcError {
+  return new RpcError(NOT_FOUND, 'There are no persistent subscriptions.', {
+    exception: 'persistent-subscription-does-not-exist',
+  });
+}
+
+/** A position that a record does not begin at. */
+export function noBoundary(): RpcError {
+  return new RpcError(UNKNOWN, 'The position is not the beginning of a record.');
+}
+
+export function unavailable(reason: string): RpcError {
+  return new RpcError(UNAVAILABLE, reason);
+}

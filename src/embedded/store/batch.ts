@@ -1,0 +1,71 @@
+import type { LogFiles } from './database.ts';
+import { positionKey, putUint64, revisionKey } from './keys.ts';
+import type { StreamMetadata } from './metadata.ts';
+import { encodeRecord, type NewRecord, recordSize } from './record.ts';
+import { encodeStream, type Stream } from './streams.ts';
+
+const SEGMENT_BYTES = 256 * 1024;
+
+/** One event on its way to the disk. `bytes` is its record. */
+export interface Written {
+  readonly stream: Stream;
+  readonly position: number;
+  readonly revision: number;
+  readonly bytes: Buffer;
+}
+
+/** The writes of one commit. Their buffers stay untouched until it is over: LMDB reads them from another thread. */
+export class Batch {
+  readonly records: Written[] = [];
+  /** Metadata that becomes visible with this commit, by the stream it describes. */
+  readonly metadata = new Map<Stream, StreamMetadata>();
+  readonly touched = new Set<Stream>();
+  /** To be called after the commit, in the order of the requests. */
+  readonly replies: (() => void)[] = [];
+  bytes = 0;
+  /** Where the log ends after this batch. */
+  end = 0;
+  private readonly changed = new Set<Stream>();
+  private segment: Buffer = Buffer.alloc(0);
+  private used = 0;
+
+  add(stream: Stream, record: NewRecord): Written {
+    const size = recordSize(record);
+    if (size > this.segment.length - this.used) {
+      this.segment = Buffer.allocUnsafeSlow(Math.max(SEGMENT_BYTES, size));
+      this.used = 0;
+    }
+    encodeRecord(this.segment, this.used, record);
+    const bytes = this.segment.subarray(this.used, this.used + size);
+    this.used += size;
+    this.bytes += size;
+    const written = { stream, position: record.position, revision: record.revision, bytes };
+    this.records.push(written);
+    this.touch(stream);
+    return written;
+  }
+
+  touch(stream: Stream): void {
+    if (this.touched.has(stream)) return;
+    this.touched.add(stream);
+    stream.pins++;
+  }
+
+  /** The entry in `sn` is new or different. */
+  change(stream: Stream): void {
+    this.changed.add(stream);
+  }
+
+  /** All puts of this batch: two an event, one more for a stream that is new, tombstoned or truncated. */
+  put(files: LogFiles): void {
+    const positions = Buffer.allocUnsafeSlow(Math.max(8, this.records.length * 8));
+    let at = 0;
+    for (const { stream, position, revision, bytes } of this.records) {
+      files.ev.put(positionKey(position), bytes);
+      putUint64(positions, at, position);
+      files.sx.put(revisionKey(stream.number, revision), positions.subarray(at, at + 8));
+      at += 8;
+    }
+    for (const stream of this.changed) files.sn.put(stream.nameBytes, encodeStream(stream));
+  }
+}

@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import { type Database, open, type RootDatabase } from 'lmdb';
+import { StoreCorrupt } from './corrupt.ts';
+
+/** The LMDB environment of one store. Keys and values are bytes. */
+export interface LogFiles {
+  readonly root: RootDatabase<Buffer, Buffer>;
+  /** Position → record. */
+  readonly ev: Database<Buffer, Buffer>;
+  /** Stream number and revision → position. */
+  readonly sx: Database<Buffer, Buffer>;
+  /** Stream name → number, flags. */
+  readonly sn: Database<Buffer, Buffer>;
+  readonly meta: Database<Buffer, Buffer>;
+}
+
+export const DATA_FILE = 'events.mdb';
+const FORMAT = '1';
+const formatKey = Buffer.from('format');
+const instanceKey = Buffer.from('instance');
+
+/** Opens or creates the environment. Throws StoreCorrupt when LMDB finds it damaged. */
+export function openFiles(dir: string, noSync: boolean): LogFiles {
+  try {
+    return openTables(dir, noSync);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (/MDB_(INVALID|CORRUPTED|PAGE_NOTFOUND|VERSION_MISMATCH)/.test(message)) {
+      throw new StoreCorrupt(`${join(dir, DATA_FILE)} is damaged: ${message}`);
+    }
+    throw error;
+  }
+}
+
+function openTables(dir: string, noSync: boolean): LogFiles {
+  const bytes = { encoding: 'binary', keyEncoding: 'binary' } as const;
+  const root = open<Buffer, Buffer>({
+    path: join(dir, DATA_FILE),
+    // With overlapping sync a rejected commit can still survive, and reads see it before it is on disk.
+    overlappingSync: false,
+    // The writer makes the batches. lmdb-js's own would wrap each in one more, whose promise nobody can catch.
+    eventTurnBatching: false,
+    noSync,
+    noSubdir: true,
+    maxDbs: 8,
+    ...bytes,
+  });
+  const table = (name: string): Database<Buffer, Buffer> => root.openDB({ name, ...bytes });
+  return { root, ev: table('ev'), sx: table('sx'), sn: table('sn'), meta: table('meta') };
+}
+
+/** The store's own id, made at first use. Throws StoreCorrupt for a format that this version does not know. */
+export async function instanceOf(files: LogFiles, mint: () => string): Promise<string> {
+  const format = files.meta.get(formatKey)?.toString();
+  if (format !== undefined && format !== FORMAT) {
+    throw new StoreCorrupt(`The store has format ${format}; this version reads format ${FORMAT}.`);
+  }
+  const known = files.meta.get(instanceKey)?.toString();
+  if (known !== undefined) return known;
+  const instance = mint();
+  await files.root.batch(() => {
+    files.meta.put(formatKey, Buffer.from(FORMAT));
+    files.meta.put(instanceKey, Buffer.from(instance));
+  });
+  return instance;
+}
+
+/** The last key of a table that is not above `from`, or undefined. */
+export function lastKey(table: Database<Buffer, Buffer>, from: Buffer): Buffer | undefined {
+  for (const key of table.getKeys({ start: from, reverse: true, limit: 1 })) return key;
+  return undefined;
+}

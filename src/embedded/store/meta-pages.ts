@@ -1,0 +1,65 @@
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { StoreCorrupt } from './corrupt.ts';
+
+// LMDB keeps two meta pages, written in turn: transaction n on page n mod 2. It trusts them blindly: a page of zeros
+// kills the process, and a flipped bit in a transaction id opens the previous commit without a word. Offsets within
+// a page, for the 64-bit little-endian platforms that lmdb-js has binaries for:
+const MAGIC = 24;
+const PAGE_SIZE = 48;
+const LAST_PAGE = 144;
+const TRANSACTION = 152;
+const PAGE_END = 160;
+const LMDB_MAGIC = 0xbeefc0de;
+
+interface Meta {
+  readonly transaction: bigint;
+  readonly pageSize: number;
+  readonly lastPage: bigint;
+}
+
+/**
+ * Checks the raw meta pages of an LMDB file before LMDB opens it; a file that does not exist or is empty is fine.
+ * @returns whether the file is shorter than its pages, which is allowed when the last ones are free, and otherwise a
+ * truncation that only reading everything, in another process, can find out
+ * @throws StoreCorrupt
+ */
+export function checkMetaPages(file: string): { readonly short: boolean } {
+  if (!existsSync(file)) return { short: false };
+  const descriptor = openSync(file, 'r');
+  try {
+    const { size } = fstatSync(descriptor);
+    if (size === 0) return { short: false };
+    const first = readMeta(descriptor, 0, 0, file);
+    const second = readMeta(descriptor, first.pageSize, 1, file);
+    const fresh = first.transaction === 0n && second.transaction === 0n;
+    const difference = first.transaction - second.transaction;
+    const sound =
+      first.pageSize === second.pageSize &&
+      (fresh ||
+        ((difference === 1n || difference === -1n) && first.transaction % 2n === 0n && second.transaction % 2n === 1n));
+    if (!sound) throw damaged(file);
+    const newest = difference > 0n ? first : second;
+    return { short: BigInt(size) < (newest.lastPage + 1n) * BigInt(newest.pageSize) };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readMeta(descriptor: number, offset: number, page: number, file: string): Meta {
+  const bytes = Buffer.alloc(PAGE_END);
+  const read = readSync(descriptor, bytes, 0, PAGE_END, offset);
+  if (read !== PAGE_END || bytes.readUInt32LE(MAGIC) !== LMDB_MAGIC || bytes.readBigUInt64LE(0) !== BigInt(page)) {
+    throw damaged(file);
+  }
+  const pageSize = bytes.readUInt32LE(PAGE_SIZE);
+  if (pageSize < 256 || pageSize > 65_536 || (pageSize & (pageSize - 1)) !== 0) throw damaged(file);
+  return {
+    pageSize,
+    lastPage: bytes.readBigUInt64LE(LAST_PAGE),
+    transaction: bytes.readBigUInt64LE(TRANSACTION),
+  };
+}
+
+function damaged(file: string): StoreCorrupt {
+  return new StoreCorrupt(`The meta pages of ${file} are damaged.`);
+}

@@ -1,0 +1,93 @@
+import type { UuidKey } from '../codec/uuid.ts';
+import type { Faults } from '../faults.ts';
+import { StoreCorrupt } from './corrupt.ts';
+import { type LogFiles, lastKey } from './database.ts';
+import { getUint64, positionKey, revisionKey } from './keys.ts';
+import { createdOf, idOf, revisionOf, streamNoOf, verifyRecord } from './record.ts';
+import type { Stream } from './streams.ts';
+
+/** A verified record in LMDB's reused read buffer: valid until the next read. */
+export interface RecordView {
+  readonly bytes: Buffer;
+  readonly length: number;
+}
+
+/** Reads committed records, each checked against its checksum. Everything is synchronous and within one turn. */
+export class Reader {
+  /** Where the committed log ends: the position after the last record. Set by the writer. */
+  head: number;
+  private readonly files: LogFiles;
+  private readonly faults: Faults;
+
+  constructor(files: LogFiles, faults: Faults, head: number) {
+    this.files = files;
+    this.faults = faults;
+    this.head = head;
+  }
+
+  /** The record that begins at this position, or undefined when none does. */
+  at(position: number): RecordView | undefined {
+    const value = this.files.ev.getBinaryFast(positionKey(position));
+    if (value === undefined) return undefined;
+    const bytes = Buffer.isBuffer(value) ? value : Buffer.from(value as Uint8Array);
+    const length = value.length;
+    if (!this.faults.skipChecksums) verifyRecord(bytes, length, position);
+    return { bytes, length };
+  }
+
+  /** Position of an event, or undefined when the index has none. */
+  positionOf(stream: Stream, revision: number): number | undefined {
+    const value = this.files.sx.getBinaryFast(revisionKey(stream.number, revision));
+    return value === undefined ? undefined : getUint64(value, 0);
+  }
+
+  /** The event at this revision, checked to be that event; undefined when the index has none. */
+  event(stream: Stream, revision: number): (RecordView & { readonly position: number }) | undefined {
+    const position = this.positionOf(stream, revision);
+    if (position === undefined) return undefined;
+    const record = this.at(position);
+    if (record === undefined) throw new StoreCorrupt(`The record at position ${position} is missing.`);
+    if (streamNoOf(record.bytes) !== stream.number || revisionOf(record.bytes) !== revision) {
+      throw new StoreCorrupt(`The index of ${stream.name} points to another event at position ${position}.`);
+    }
+    return { ...record, position };
+  }
+
+  idAt(stream: Stream, revision: number): { id: UuidKey; position: number } | undefined {
+    const found = this.event(stream, revision);
+    return found && { id: idOf(found.bytes), position: found.position };
+  }
+
+  /** First position at or after this one where a record begins; the head when there is none. */
+  seek(position: number): number {
+    for (const key of this.files.ev.getKeys({ start: Buffer.from(positionKey(position)), limit: 1 })) {
+      return Math.min(getUint64(key, 0), this.head);
+    }
+    return this.head;
+  }
+
+  /** Up to `limit` positions of records before this one, newest first. */
+  before(position: number, limit: number): number[] {
+    if (position <= 1) return [];
+    const start = Buffer.from(positionKey(Math.min(position, this.head) - 1));
+    const positions: number[] = [];
+    for (const key of this.files.ev.getKeys({ start, reverse: true, limit })) positions.push(getUint64(key, 0));
+    return positions;
+  }
+
+  /** Whether the position lies strictly inside a record. Between records there may be gaps, which is no fault. */
+  isInside(position: number): boolean {
+    if (position >= this.head) return false;
+    const key = lastKey(this.files.ev, Buffer.from(positionKey(position)));
+    if (key === undefined) return false;
+    const start = getUint64(key, 0);
+    if (start === position) return false;
+    const record = this.at(start);
+    return record !== undefined && position < start + record.length;
+  }
+}
+
+/** Whether `$maxAge` hides this record now. Milliseconds. */
+export function isExpired(record: Buffer, maxAge: number | undefined, now: number): boolean {
+  return maxAge !== undefined && createdOf(record) < now - maxAge;
+}

@@ -1,0 +1,82 @@
+import { StoreCorrupt } from './corrupt.ts';
+import { addResolved } from './links.ts';
+import { firstVisible, type StreamMetadata } from './metadata.ts';
+import type { Page, Shape } from './page.ts';
+import { isExpired, type Reader } from './reader.ts';
+import { TOMBSTONE_REVISION } from './record.ts';
+import { isMetastreamName, type Stream, type Streams } from './streams.ts';
+
+export const PAGE_EVENTS = 256;
+export const PAGE_BYTES = 256 * 1024;
+
+export interface ReadSetup {
+  readonly reader: Reader;
+  readonly streams: Streams;
+  readonly shape: Shape;
+  readonly resolveLinks: boolean;
+  /** Wall clock, milliseconds. */
+  readonly now: () => number;
+}
+
+const METASTREAM_KEEPS: StreamMetadata = { revision: 0, raw: Buffer.alloc(0), maxCount: 1 };
+
+/** Reads one stream page by page, in either direction, hiding what its metadata hides. */
+export class StreamCursor {
+  /** The next revision to look at. */
+  revision: number;
+  private readonly setup: ReadSetup;
+  private readonly name: string;
+  private readonly step: 1 | -1;
+
+  constructor(setup: ReadSetup, name: string, revision: number, backwards: boolean) {
+    this.setup = setup;
+    this.name = name;
+    this.revision = revision;
+    this.step = backwards ? -1 : 1;
+  }
+
+  /** Looked up for each page: between pages an idle stream may have left memory and come back as another object. */
+  get stream(): Stream {
+    return this.setup.streams.get(this.name);
+  }
+
+  /** Nothing further is committed in this direction. */
+  get done(): boolean {
+    return this.step > 0 ? this.revision > this.stream.committedLast : this.revision < 0;
+  }
+
+  /** Adds up to `limit` events to a page; stops early when the page is large enough. */
+  fill(page: Page, limit: number): void {
+    const { reader, streams, shape, resolveLinks } = this.setup;
+    const stream = this.stream;
+    const now = this.setup.now();
+    const metadata = isMetastreamName(this.name) ? METASTREAM_KEEPS : streams.committedMetadata(stream);
+    const last = stream.committedLast;
+    const first = Math.max(firstVisible(metadata, last), stream.first);
+    const resolve = resolveLinks ? { reader, streams, now } : undefined;
+    if (this.step > 0) this.revision = Math.max(this.revision, first);
+    else this.revision = Math.min(this.revision, last);
+    let looked = 0;
+    while (
+      page.events < limit &&
+      page.length < PAGE_BYTES &&
+      looked++ < 2 * PAGE_EVENTS &&
+      this.revision >= first &&
+      this.revision <= last
+    ) {
+      const revision = this.revision;
+      const record = reader.event(stream, revision);
+      if (record === undefined) throw new StoreCorrupt(`Event ${revision} of stream ${this.name} is missing.`);
+      this.revision += this.step;
+      if (isExpired(record.bytes, metadata?.maxAge, now)) continue;
+      addResolved(page, record, record.position, shape, resolve);
+    }
+    if (this.step < 0 && this.revision < first) this.revision = -1;
+  }
+
+  /** Adds the tombstone's own event, if the stream has one. */
+  fillTombstone(page: Page): void {
+    const record = this.setup.reader.event(this.stream, TOMBSTONE_REVISION);
+    if (record !== undefined) page.addEvent(record, undefined, record.position, this.setup.shape);
+  }
+}

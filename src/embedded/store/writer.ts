@@ -1,0 +1,305 @@
+import type { ProposedEvent } from '../codec/append-request.ts';
+import type { Expected } from '../codec/expected.ts';
+import type { UuidKey } from '../codec/uuid.ts';
+import type { Faults } from '../faults.ts';
+import { Batch, type Written } from './batch.ts';
+import type { LogFiles } from './database.ts';
+import { decide, type Lookup } from './decide.ts';
+import { isSoftDeleted, parseMetadata, SOFT_DELETE, withTruncateBefore } from './metadata.ts';
+import type { Reader } from './reader.ts';
+import { RecentIds } from './recent-ids.ts';
+import { TOMBSTONE_REVISION } from './record.ts';
+import { isMetastreamName, type Stream, type Streams } from './streams.ts';
+
+/** How an append, delete or tombstone ended. `revision` is -1 where the stream has no event. */
+export type Outcome =
+  | { readonly is: 'written'; readonly revision: number; readonly position: number }
+  | { readonly is: 'wrong-version'; readonly current: number }
+  | { readonly is: 'deleted' };
+
+type Reply = (outcome: Outcome) => void;
+
+export interface WriterOptions {
+  readonly files: LogFiles;
+  readonly streams: Streams;
+  readonly reader: Reader;
+  readonly faults: Faults;
+  /** Wall clock, milliseconds. */
+  readonly now: () => number;
+  /** 16 fresh random bytes as a key. */
+  readonly mintId: () => UuidKey;
+  /** After each commit, in order: the new end of the log is visible, the replies are given. */
+  readonly onCommit: (records: readonly Written[]) => void;
+  /** Once, when a commit has failed: nothing may be acknowledged any more. */
+  readonly onFailure: (error: Error) => void;
+}
+
+const MAX_REQUESTS = 4096;
+const MAX_BYTES = 8 * 1024 * 1024;
+const METADATA_TYPE = Buffer.from('$metadata');
+const TOMBSTONE_TYPE = Buffer.from('$streamDeleted');
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * The only writer of the log: group commit. Each request is judged at once against the newest state, committed or
+ * not, and its records go into the forming batch; while one commit is on its way to the disk the next batch forms.
+ * Judging against uncommitted state is sound because a commit that fails ends the store, and every reply,
+ * refusals included, waits for the commit of its batch.
+ */
+export class Writer implements Lookup {
+  readonly streams: Streams;
+  readonly recent = new RecentIds();
+  private readonly options: WriterOptions;
+  private readonly waiting: Batch[] = [];
+  private forming: Batch | undefined;
+  private committing = false;
+  private scheduled = false;
+  private failed = false;
+  private commits = 0;
+  /** Where the next record goes. */
+  private tail: number;
+  private nextStream: number;
+  private lastCreated = 0;
+  private idle: (() => void)[] = [];
+  /** Bytes accepted and not yet committed. */
+  pendingBytes = 0;
+
+  constructor(options: WriterOptions, tail: number, nextStream: number) {
+    this.options = options;
+    this.streams = options.streams;
+    this.tail = tail;
+    this.nextStream = nextStream;
+  }
+
+  append(name: string, expected: Expected, events: readonly ProposedEvent[], reply: Reply): void {
+    const stream = this.streams.get(name);
+    const batch = this.open();
+    const base = isMetastreamName(name) ? this.streams.get(name.slice(2)) : undefined;
+    if (base?.tombstoned) {
+      this.answer(batch, reply, { is: 'deleted' });
+      return;
+    }
+    const verdict = decide(
+      stream,
+      expected,
+      events.map((event) => event.id),
+      this,
+    );
+    if (verdict.is === 'write') {
+      const revives = isSoftDeleted(base?.metadata);
+      for (const event of events) this.write(batch, stream, event);
+      const outcome: Outcome = { is: 'written', revision: stream.last, position: this.lastPosition(batch) };
+      if (verdict.undelete && events.length > 0) this.undelete(batch, stream, stream.last - events.length + 1);
+      if (base !== undefined && revives && events.length > 0) this.undelete(batch, base, base.last + 1);
+      this.answer(batch, reply, outcome);
+    } else if (verdict.is === 'again') {
+      this.answer(batch, reply, { is: 'written', revision: verdict.revision, position: verdict.position });
+    } else this.answer(batch, reply, verdict);
+  }
+
+  /** Soft delete: hides all events there are, by `$tb` in the metadata. */
+  delete(name: string, expected: Expected, reply: Reply): void {
+    const stream = this.streams.get(name);
+    const batch = this.open();
+    const refusal = this.refuseDelete(stream, expected) ?? (stream.last < 0 ? wrong(stream) : undefined);
+    if (refusal !== undefined) {
+      this.answer(batch, reply, refusal);
+      return;
+    }
+    const position = this.writeMetadata(batch, stream, SOFT_DELETE);
+    this.answer(batch, reply, { is: 'written', revision: stream.last, position });
+  }
+
+  /** Hard delete, for good; allowed on a stream that never was. */
+  tombstone(name: string, expected: Expected, reply: Reply): void {
+    const stream = this.streams.get(name);
+    const batch = this.open();
+    const refusal = this.refuseDelete(stream, expected);
+    if (refusal !== undefined) {
+      this.answer(batch, reply, refusal);
+      return;
+    }
+    this.number(batch, stream);
+    const position = this.record(batch, stream, TOMBSTONE_REVISION, {
+      id: this.options.mintId(),
+      type: TOMBSTONE_TYPE,
+      json: false,
+      metadata: NOTHING,
+      data: NOTHING,
+    });
+    stream.tombstoned = true;
+    batch.change(stream);
+    this.answer(batch, reply, { is: 'written', revision: stream.last, position });
+  }
+
+  idAt(stream: Stream, revision: number): { id: UuidKey; position: number } | undefined {
+    if (revision > stream.committedLast) return stream.uncommitted[revision - stream.committedLast - 1];
+    return this.options.reader.idAt(stream, revision);
+  }
+
+  /** Resolves when everything accepted so far is committed and answered, or the store has failed. */
+  drained(): Promise<void> {
+    if (this.forming === undefined && this.waiting.length === 0 && !this.committing) return Promise.resolve();
+    return new Promise((resolve) => this.idle.push(resolve));
+  }
+
+  private refuseDelete(stream: Stream, expected: Expected): Outcome | undefined {
+    const verdict = decide(stream, expected, [this.options.mintId()], this);
+    if (verdict.is === 'deleted') return verdict;
+    return verdict.is === 'write' ? undefined : wrong(stream);
+  }
+
+  private open(): Batch {
+    const forming = this.forming;
+    if (forming !== undefined) {
+      if (forming.replies.length < MAX_REQUESTS && forming.bytes < MAX_BYTES) return forming;
+      this.waiting.push(forming);
+    }
+    this.forming = new Batch();
+    this.schedule();
+    return this.forming;
+  }
+
+  private answer(batch: Batch, reply: Reply, outcome: Outcome): void {
+    if (this.options.faults.answerBeforeCommit) reply(outcome);
+    else batch.replies.push(() => reply(outcome));
+  }
+
+  private lastPosition(batch: Batch): number {
+    return batch.records.at(-1)?.position ?? this.tail;
+  }
+
+  private number(batch: Batch, stream: Stream): void {
+    if (stream.number !== 0) return;
+    stream.number = this.nextStream++;
+    batch.change(stream);
+  }
+
+  private write(batch: Batch, stream: Stream, event: Omit<ProposedEvent, 'missing'>): number {
+    this.number(batch, stream);
+    const revision = stream.last + 1;
+    const position = this.record(batch, stream, revision, event);
+    stream.last = revision;
+    stream.uncommitted.push({ id: event.id, position });
+    this.recent.add(event.id, stream.name, revision, position);
+    if (isMetastreamName(stream.name)) {
+      const base = this.streams.get(stream.name.slice(2));
+      base.metadata = parseMetadata(Buffer.from(event.data), revision);
+      batch.metadata.set(base, base.metadata);
+      batch.touch(base);
+    }
+    return position;
+  }
+
+  private record(batch: Batch, stream: Stream, revision: number, event: Omit<ProposedEvent, 'missing'>): number {
+    const position = this.tail;
+    // Time that goes back must not make a later event older than an earlier one.
+    this.lastCreated = Math.max(this.lastCreated, Math.floor(this.options.now()));
+    const before = batch.bytes;
+    batch.add(stream, {
+      position,
+      streamNo: stream.number,
+      name: stream.nameBytes,
+      revision,
+      id: event.id,
+      type: event.type,
+      json: event.json,
+      metadata: event.metadata,
+      data: event.data,
+      created: this.lastCreated,
+    });
+    const size = batch.bytes - before;
+    const gaps = this.options.faults.positionGaps ?? 0;
+    this.tail = position + size + (gaps > 0 ? Math.floor(Math.random() * gaps) : 0);
+    this.pendingBytes += size;
+    batch.end = this.tail;
+    return position;
+  }
+
+  private writeMetadata(batch: Batch, stream: Stream, data: Buffer): number {
+    const metastream = this.streams.metastreamOf(stream);
+    return this.write(batch, metastream, {
+      id: this.options.mintId(),
+      type: METADATA_TYPE,
+      json: true,
+      metadata: NOTHING,
+      data,
+    });
+  }
+
+  private undelete(batch: Batch, stream: Stream, firstRevision: number): void {
+    const data = withTruncateBefore(stream.metadata?.raw ?? NOTHING, firstRevision);
+    if (data !== undefined) this.writeMetadata(batch, stream, data);
+  }
+
+  private schedule(): void {
+    if (this.scheduled || this.committing || this.failed) return;
+    this.scheduled = true;
+    setImmediate(() => {
+      this.scheduled = false;
+      void this.commitAll();
+    });
+  }
+
+  private async commitAll(): Promise<void> {
+    if (this.committing) return;
+    this.committing = true;
+    for (let batch = this.next(); batch !== undefined && !this.failed; batch = this.next()) {
+      try {
+        await this.commit(batch);
+      } catch (error) {
+        if (this.options.faults.ignoreCommitErrors) this.publish(batch);
+        else {
+          this.failed = true;
+          this.options.onFailure(error instanceof Error ? error : new Error(String(error)));
+        }
+      }
+    }
+    this.committing = false;
+    const idle = this.idle;
+    this.idle = [];
+    for (const resolve of idle) resolve();
+  }
+
+  private next(): Batch | undefined {
+    const batch = this.waiting.shift() ?? this.forming;
+    if (batch === this.forming) this.forming = undefined;
+    return batch;
+  }
+
+  private async commit(batch: Batch): Promise<void> {
+    const { files, faults } = this.options;
+    if (faults.commitDelayMs) await new Promise((resolve) => setTimeout(resolve, faults.commitDelayMs));
+    if (batch.records.length > 0) {
+      if (++this.commits === faults.failCommit) throw new Error('commit failed on request');
+      await files.root.batch(() => batch.put(files)).catch(explain);
+    }
+    this.publish(batch);
+  }
+
+  private publish(batch: Batch): void {
+    for (const { stream, revision } of batch.records) {
+      if (revision === TOMBSTONE_REVISION) stream.committedTombstone = true;
+      else stream.committedLast = revision;
+    }
+    for (const stream of batch.touched) {
+      stream.pins--;
+      stream.uncommitted.splice(0, stream.uncommitted.length - (stream.last - stream.committedLast));
+    }
+    for (const [stream, metadata] of batch.metadata) stream.committedMetadata = metadata;
+    this.pendingBytes -= batch.bytes;
+    if (batch.records.length > 0) this.options.reader.head = batch.end;
+    for (const reply of batch.replies) reply();
+    if (batch.records.length > 0) this.options.onCommit(batch.records);
+  }
+}
+
+/** lmdb-js puts the reason into a second promise, which is an unhandled rejection for whoever does not look at it. */
+async function explain(error: Error & { commitError?: Promise<never> }): Promise<never> {
+  await error.commitError;
+  throw error;
+}
+
+function wrong(stream: Stream): Outcome {
+  return { is: 'wrong-version', current: stream.last };
+}

@@ -1,0 +1,88 @@
+import { encodeCheckpoint } from '../codec/read-response.ts';
+import { frame } from '../grpc/framing.ts';
+import { addResolved } from '../store/links.ts';
+import { CheckpointClock, LogCursor } from '../store/log-cursor.ts';
+import { Page } from '../store/page.ts';
+import { isLink } from '../store/record.ts';
+import { PAGE_EVENTS, type ReadSetup } from '../store/stream-cursor.ts';
+import type { Filter } from './filter.ts';
+import type { LiveBatch } from './live-batch.ts';
+import type { Source } from './subscription.ts';
+
+/** Follows $all, from a position on (inclusive), perhaps filtered. */
+export class LogSource implements Source {
+  readonly ending = undefined;
+  private readonly setup: ReadSetup;
+  private readonly cursor: LogCursor;
+  private readonly filter: Filter | undefined;
+  private readonly clock: CheckpointClock | undefined;
+
+  /**
+   * @param after the position it was asked to continue behind, if any: the first checkpoint that can be given
+   * @param interval records considered from one checkpoint to the next; only for a filtered subscription
+   */
+  constructor(
+    setup: ReadSetup,
+    position: number,
+    after: number | undefined,
+    filter: Filter | undefined,
+    interval: number,
+  ) {
+    this.setup = setup;
+    this.filter = filter;
+    this.clock = filter && new CheckpointClock(interval);
+    this.cursor = new LogCursor(setup, position, false, filter, this.clock);
+    this.cursor.considered = after;
+  }
+
+  fill(page: Page): void {
+    this.cursor.fill(page, PAGE_EVENTS);
+  }
+
+  get done(): boolean {
+    return this.cursor.done;
+  }
+
+  beforeCaughtUp(page: Page): void {
+    if (this.filter !== undefined && this.cursor.considered !== undefined) {
+      page.add(encodeCheckpoint(this.cursor.considered));
+    }
+  }
+
+  live(batch: LiveBatch, send: (frames: Buffer, messages: number) => void): void {
+    const { records } = batch;
+    const { shape, resolveLinks } = this.setup;
+    let runStart = -1;
+    const endRun = (to: number) => {
+      if (runStart >= 0) send(batch.frames(shape, runStart, to), to - runStart);
+      runStart = -1;
+    };
+    for (let i = 0; i < records.length; i++) {
+      const { position, bytes } = records[i]!;
+      if (position < this.cursor.position) continue;
+      this.cursor.position = position + bytes.length;
+      this.cursor.considered = position;
+      if (this.filter !== undefined && !this.filter(bytes)) endRun(i);
+      else if (resolveLinks && isLink(bytes)) {
+        endRun(i);
+        this.sendResolved(bytes, position, send);
+      } else if (runStart < 0) runStart = i;
+      if (this.clock?.tick()) {
+        endRun(i + 1);
+        send(frame(encodeCheckpoint(position)), 1);
+      }
+    }
+    endRun(records.length);
+  }
+
+  skip(): void {
+    this.cursor.position = this.setup.reader.head;
+  }
+
+  private sendResolved(bytes: Buffer, position: number, send: (frames: Buffer, messages: number) => void): void {
+    const { reader, streams, shape, now } = this.setup;
+    const page = new Page();
+    addResolved(page, { bytes, length: bytes.length }, position, shape, { reader, streams, now: now() });
+    send(page.take(), page.messages);
+  }
+}

@@ -1,0 +1,37 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { type RunningStore, runStore, type StoreOptions } from './run-store.ts';
+
+/** What the worker tells its parent. */
+export type Report =
+  | { readonly is: 'ready'; readonly endpoint: string }
+  | { readonly is: 'refused'; readonly name: string; readonly message: string }
+  | { readonly is: 'failed'; readonly message: string }
+  | { readonly is: 'closed' };
+
+const report = (message: Report) => parentPort?.postMessage(message);
+const text = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+let store: RunningStore | undefined;
+
+// Nothing is known to be sound after an error nobody has handled: stop acknowledging. The parent sees the exit.
+const die = (error: unknown) => {
+  report({ is: 'failed', message: text(error) });
+  process.exit(1);
+};
+process.on('uncaughtException', die);
+process.on('unhandledRejection', die);
+
+parentPort?.on('message', async () => {
+  await store?.close();
+  report({ is: 'closed' });
+  parentPort?.close();
+});
+
+try {
+  store = await runStore(workerData as StoreOptions);
+  report({ is: 'ready', endpoint: store.endpoint });
+  void store.failed.then(die);
+} catch (error) {
+  report({ is: 'refused', name: error instanceof Error ? error.name : '', message: text(error) });
+  parentPort?.close();
+}

@@ -1,0 +1,134 @@
+/**
+ * The catalogue of everything that can go wrong for a client (decisions E.2). A code is stable; its status, type and
+ * default message come from here. `http/wire.ts` turns a refusal into the envelope of the caller's family.
+ */
+
+interface Entry {
+  readonly status: number;
+  readonly message: string;
+  /** The error's type in the ADMIN vocabulary where the status alone does not decide it. */
+  readonly kind?: 'provider_error';
+  /** Set where clients are to try again although the status is a 4xx (decisions E.2, retry hint). */
+  readonly retry?: true;
+}
+
+const entries = {
+  invalid_json: { status: 400, message: 'The request body is not a JSON object.' },
+  invalid_cursor: { status: 400, message: 'The cursor is not the id of an object in this list.' },
+  invalid_request: { status: 400, message: 'The request is malformed.' },
+  missing_credentials: { status: 401, message: 'No API key was sent. Send it as "Authorization: Bearer <key>".' },
+  invalid_api_key: { status: 401, message: 'The API key is not valid.' },
+  api_key_revoked: { status: 401, message: 'The API key has been revoked.' },
+  api_key_suspended: { status: 401, message: 'The API key is suspended.' },
+  api_key_expired: { status: 401, message: 'The API key has expired.' },
+  insufficient_permissions: { status: 403, message: 'The credential lacks the permission that this request needs.' },
+  credential_type_not_allowed: { status: 403, message: 'This kind of credential is not accepted here.' },
+  permission_escalation: { status: 403, message: 'A key cannot be given a permission that its creator lacks.' },
+  organization_suspended: { status: 403, message: 'The organization is suspended.' },
+  model_locked: { status: 403, message: 'The model is locked for this organization.' },
+  content_refused: { status: 403, message: 'The provider refused this content.' },
+  project_not_found: { status: 404, message: 'No such project in this organization.' },
+  api_key_not_found: { status: 404, message: 'No such API key in this project.' },
+  admin_api_key_not_found: { status: 404, message: 'No such Admin API key in this organization.' },
+  model_not_found: { status: 404, message: 'No such model for this project.' },
+  policy_not_found: { status: 404, message: 'No such policy in this organization.' },
+  route_not_found: { status: 404, message: 'No such route.' },
+  method_not_allowed: { status: 405, message: 'The method is not allowed on this route.' },
+  request_timeout: { status: 408, message: 'The request body did not arrive in time.', retry: true },
+  project_archived: { status: 409, message: 'The project is archived.' },
+  last_admin_key: { status: 409, message: 'The last key that can write Admin API keys cannot be removed.' },
+  api_key_limit_reached: { status: 409, message: 'The project has as many live API keys as it may.' },
+  idempotency_key_reused: { status: 409, message: 'The Idempotency-Key was used with another request body.' },
+  idempotency_result_unavailable: {
+    status: 409,
+    message: 'The result of this Idempotency-Key is not available any more.',
+  },
+  idempotency_in_progress: { status: 409, message: 'A request with this Idempotency-Key is in progress.', retry: true },
+  length_required: { status: 411, message: 'Send a Content-Length; chunked bodies are not accepted here.' },
+  request_too_large: { status: 413, message: 'The request body is too large.' },
+  unsupported_media_type: {
+    status: 415,
+    message: 'The request body must be application/json without Content-Encoding.',
+  },
+  validation_failed: { status: 422, message: 'The request is not valid.' },
+  unknown_field: { status: 422, message: 'The request has a field that does not exist.' },
+  unknown_permission: { status: 422, message: 'No such permission for this kind of key.' },
+  expires_at_not_future: { status: 422, message: 'expires_at must be in the future.' },
+  unsupported_parameter: { status: 422, message: 'The parameter is not supported.' },
+  unsupported_tool: { status: 422, message: 'The tool type is not supported.' },
+  unsupported_content_block: { status: 422, message: 'The content block type is not supported.' },
+  context_length_exceeded: { status: 422, message: 'The request does not fit into the context of the model.' },
+  invalid_media: { status: 422, message: 'The media is not valid.' },
+  internal_error: { status: 500, message: 'An unexpected failure. It has been recorded under the request id.' },
+  provider_error: { status: 502, message: 'The model provider failed.', kind: 'provider_error' },
+  provider_overloaded: { status: 503, message: 'The model provider is overloaded.', kind: 'provider_error' },
+  model_not_ready: { status: 503, message: 'The model is not ready.', kind: 'provider_error' },
+  dependency_unavailable: { status: 503, message: 'A required dependency is temporarily unavailable.' },
+  server_busy: { status: 503, message: 'The server is holding as many request bytes as it may.' },
+  server_shutting_down: { status: 503, message: 'The server is shutting down.' },
+  provider_timeout: { status: 504, message: 'The model provider did not answer in time.', kind: 'provider_error' },
+} as const satisfies Record<string, Entry>;
+
+export type Code = keyof typeof entries;
+
+/** Status, default message and retry hint of each code. */
+export const catalogue: Readonly<Record<Code, Entry>> = entries;
+
+/** One entry of the `detail` list of a 422 (decisions E.1, DETAIL rules). */
+export interface Detail {
+  readonly loc: readonly string[];
+  readonly msg: string;
+  readonly type: string;
+  readonly input: unknown;
+  readonly ctx: Readonly<Record<string, unknown>>;
+}
+
+/** A refusal as a value: what the hot path returns and a `Fault` carries. */
+export interface Refusal {
+  readonly code: Code;
+  readonly status: number;
+  readonly message: string;
+  /** Dotted path of the offending input (`permissions.0`, `query.limit`, `header.Idempotency-Key`), else null. */
+  readonly param: string | null;
+  /** Further response headers: `Retry-After`, `WWW-Authenticate`, `Allow`. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly details: readonly Detail[];
+}
+
+export interface RefusalOptions {
+  /** Where a code stands for another status than its own: `api_key_expired` is 409 when a command targets the key. */
+  readonly status?: number;
+  readonly message?: string;
+  readonly param?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly details?: readonly Detail[];
+}
+
+const none: Readonly<Record<string, string>> = Object.freeze({});
+const noDetails: readonly Detail[] = Object.freeze([]);
+/** Longest message on the wire, in UTF-16 units (decisions A.1). */
+const maxMessage = 500;
+
+export const refusal = (code: Code, options: RefusalOptions = {}): Refusal => ({
+  code,
+  status: options.status ?? catalogue[code].status,
+  message: (options.message ?? catalogue[code].message).slice(0, maxMessage),
+  param: options.param ?? null,
+  headers: options.headers ?? none,
+  details: options.details ?? noDetails,
+});
+
+export const isRefusal = (value: object): value is Refusal => 'code' in value && 'details' in value;
+
+/** A refusal on its way up through the administration path, where exceptions are affordable. */
+export class Fault extends Error {
+  override readonly name = 'Fault';
+  readonly refusal: Refusal;
+  constructor(refused: Refusal, cause?: unknown) {
+    super(refused.message, { cause });
+    this.refusal = refused;
+  }
+}
+
+export const fault = (code: Code, options: RefusalOptions & { readonly cause?: unknown } = {}): Fault =>
+  new Fault(refusal(code, options), options.cause);

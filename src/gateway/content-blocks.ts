@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { list } from './list-schema.ts';
+import { documentSource, imageSource } from './media-source.ts';
+import { taggedUnion, textOr } from './tagged-union.ts';
+
+/**
+ * The content blocks of a request by the role that may send them (decisions G.2). Blocks are loose: fields that mean
+ * nothing here (`cache_control`, `citations` …) are neither checked nor lost.
+ */
+
+export const textBlock = z.looseObject({ type: z.literal('text'), text: z.string().min(1) });
+const image = z.looseObject({ type: z.literal('image'), source: imageSource });
+
+const blocks = <const T extends readonly z.ZodObject[]>(options: T) =>
+  taggedUnion('type', 'unsupported_content_block', options);
+
+const document = z.looseObject({ type: z.literal('document'), source: documentSource(blocks([textBlock, image])) });
+
+const toolResult = z.looseObject({
+  type: z.literal('tool_result'),
+  tool_use_id: z.string().min(1),
+  // Unspecified: an empty result. A tool that returns nothing is an answer, so "", [] and absence are accepted.
+  content: textOr(z.string(), list(blocks([textBlock, image, document]))).nullish(),
+  is_error: z.boolean().nullish(),
+});
+
+const toolUse = z.looseObject({
+  type: z.literal('tool_use'),
+  id: z.string().min(1),
+  name: z.string().min(1),
+  input: z.record(z.string(), z.unknown()),
+});
+const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() });
+const redactedThinking = z.looseObject({ type: z.literal('redacted_thinking'), data: z.string() });
+
+const content = <const T extends readonly z.ZodObject[]>(...options: T) =>
+  textOr(z.string().min(1), list(blocks(options)).min(1));
+
+/** One item of `messages` (decisions A.5). */
+export const message = taggedUnion('role', null, [
+  z.object({ role: z.literal('user'), content: content(textBlock, image, document, toolResult) }),
+  z.object({ role: z.literal('assistant'), content: content(textBlock, toolUse, thinking, redactedThinking) }),
+  z.object({ role: z.literal('system'), content: content(textBlock) }),
+]);
+
+export type MessageInput = z.output<typeof message>;

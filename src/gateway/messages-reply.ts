@@ -1,0 +1,71 @@
+import type { Clock } from '../clock.ts';
+import type { Reply } from '../http/route.ts';
+import { failure } from '../http/wire.ts';
+import type { GenerateRequest, Upstream } from '../upstream/port.ts';
+import type { After } from './event-output.ts';
+import { type Envelope, messageResource } from './messages-answer.ts';
+import { messageEvents } from './messages-events.ts';
+import { firstChunk, streamMessage } from './messages-stream.ts';
+import { upstreamRefusal } from './upstream-refusal.ts';
+
+/** A request that has passed every check. */
+export interface Generation {
+  readonly upstream: Upstream;
+  readonly request: GenerateRequest;
+  readonly envelope: Envelope;
+  /** Of the input, by decisions F.4. */
+  readonly estimatedTokens: number;
+  readonly requestId: string;
+  /** Fires when the client leaves. */
+  readonly signal: AbortSignal;
+}
+
+export interface Timing {
+  readonly clock: Clock;
+  readonly after: After;
+}
+
+const streamHeaders = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-cache',
+  'X-Accel-Buffering': 'no',
+};
+
+/** For nobody: the client has left, which is not a failure. */
+const abandoned: Reply = { status: 499, body: '{}' };
+
+/** The answer in one piece (decisions G.3). */
+export const wholeReply = async (generation: Generation): Promise<Reply> => {
+  const { upstream, request, envelope, requestId, signal } = generation;
+  try {
+    const answer = await upstream.answer(request, { signal, requestId });
+    return { status: 200, body: messageResource(envelope, answer) };
+  } catch (error) {
+    return failedReply(error, generation);
+  }
+};
+
+/** The answer as server-sent events; what fails before the first of them is an ordinary error (decisions G.5). */
+export const streamedReply = async (generation: Generation, timing: Timing): Promise<Reply> => {
+  const { upstream, request, envelope, estimatedTokens, requestId, signal } = generation;
+  try {
+    const chunks = upstream.stream(request, { signal, requestId })[Symbol.asyncIterator]();
+    const first = await firstChunk(chunks);
+    const toEvents = messageEvents(envelope, estimatedTokens);
+    return {
+      status: 200,
+      headers: streamHeaders,
+      stream: (sink) => streamMessage(sink, { requestId, first, chunks, toEvents, signal, ...timing }),
+    };
+  } catch (error) {
+    return failedReply(error, generation);
+  }
+};
+
+/** @throws what is not an UpstreamError: a fault of ours */
+const failedReply = (error: unknown, { signal, requestId }: Generation): Reply => {
+  if (signal.aborted) return abandoned;
+  const refused = upstreamRefusal(error);
+  if (refused === null) throw error;
+  return failure(refused, 'messages', requestId);
+};

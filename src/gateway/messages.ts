@@ -1,0 +1,115 @@
+import type { ProjectPrincipal } from '../../projections/principal.ts';
+import type { Clock } from '../clock.ts';
+import { isRefusal, type Refusal, refusal } from '../errors.ts';
+import { type Call, type Reply, type Route, route } from '../http/route.ts';
+import { failure } from '../http/wire.ts';
+import type { ConnectedModel } from '../upstream/connect.ts';
+import { estimateInputTokens } from '../upstream/estimate.ts';
+import { bodyRefusal } from './body-refusal.ts';
+import { type After, realAfter } from './event-output.ts';
+import { generateRequest } from './generate-request.ts';
+import { contextRefusal, modelRefusal } from './messages-model-rules.ts';
+import { type Generation, streamedReply, wholeReply } from './messages-reply.ts';
+import { messageResponse } from './messages-response-schema.ts';
+import { type MessagesBody, messagesBody } from './messages-schema.ts';
+import { isLocked } from './model-requirements.ts';
+
+export interface MessagesOptions {
+  /** By the id that callers send. */
+  readonly models: ReadonlyMap<string, ConnectedModel>;
+  readonly clock: Clock;
+  /** A new `msg_…` id. */
+  readonly messageId: () => string;
+  /** Whether images by URL are passed on to upstreams; by default they are refused (decisions G.2). */
+  readonly remoteImages?: boolean;
+  /** The values of `inference_geo` that are served. Unspecified: without a list, the default, any is taken for a hint. */
+  readonly regions?: ReadonlySet<string>;
+  /** For tests; real timers by default. */
+  readonly after?: After;
+}
+
+type MessagesCall = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, MessagesBody, undefined>;
+
+/** Bytes (decisions A.3). */
+const bodyLimit = 32 * 1024 * 1024;
+/** Unspecified: when to ask again for a model that the operator has declared not ready. */
+const notReadySeconds = 30;
+
+/** `POST /v1/messages` (spec; decisions A.5, G.1–G.5): the answer of a model, whole or as server-sent events. */
+export const messagesRoute = (options: MessagesOptions): Route => {
+  const { clock, after = realAfter } = options;
+  return route<ProjectPrincipal, Record<string, never>, Record<string, never>, MessagesBody>({
+    method: 'POST',
+    path: '/v1/messages',
+    operation: 'createMessage',
+    summary: 'Generate an answer to a conversation',
+    tag: 'Inference',
+    family: 'messages',
+    access: { credential: 'project', permission: 'inference:create', apiKeyHeader: true },
+    body: messagesBody,
+    bodyLimit,
+    replies: {
+      200: { description: 'The answer; with "stream": true, as server-sent events', schema: messageResponse },
+    },
+    errors: [
+      'organization_suspended',
+      'model_locked',
+      'content_refused',
+      'model_not_found',
+      'policy_not_found',
+      'unsupported_parameter',
+      'unsupported_tool',
+      'unsupported_content_block',
+      'context_length_exceeded',
+      'invalid_media',
+      'provider_error',
+      'provider_overloaded',
+      'model_not_ready',
+      'provider_timeout',
+    ],
+    handle: (call): Reply | Promise<Reply> => {
+      const generation = admit(call, options);
+      if (isRefusal(generation)) return failure(generation, 'messages', call.head.requestId);
+      return call.body.stream === true ? streamedReply(generation, { clock, after }) : wholeReply(generation);
+    },
+  });
+};
+
+/** Resolves the model, then the policies, then judges the body by the model (decisions F.2). */
+const admit = (call: MessagesCall, options: MessagesOptions): Generation | Refusal => {
+  const { body, head, principal } = call;
+  const hosted = options.models.get(body.model);
+  if (hosted === undefined) return refusal('model_not_found', { param: 'model' });
+  const { model, upstream } = hosted;
+  if (!model.is_ready) return refusal('model_not_ready', { headers: { 'Retry-After': `${notReadySeconds}` } });
+  if (isLocked(model, principal.tier)) return refusal('model_locked', { param: 'model' });
+  // There are no policies yet, so every name is one that the organization does not have (decisions B.6).
+  if (body.policy_ids?.length) return refusal('policy_not_found', { param: 'policy_ids' });
+  const refused =
+    regionRefusal(body, options) ?? modelRefusal(body, { model, remoteImages: options.remoteImages ?? false });
+  if (refused !== null) return refused;
+  const request = generateRequest(body, hosted);
+  const estimatedTokens = estimateInputTokens(request);
+  return (
+    contextRefusal(estimatedTokens, model) ?? {
+      upstream,
+      request,
+      envelope: {
+        id: options.messageId(),
+        model: body.model,
+        versioned: head.header('anthropic-version') !== undefined,
+        inferenceGeo: body.inference_geo ?? null,
+        contextManaged: body.context_management != null,
+      },
+      estimatedTokens,
+      requestId: head.requestId,
+      signal: call.signal,
+    }
+  );
+};
+
+const regionRefusal = ({ inference_geo: region }: MessagesBody, { regions }: MessagesOptions): Refusal | null => {
+  if (region == null || regions === undefined || regions.has(region)) return null;
+  const message = `Must be ${[...regions].join(' or ')}.`;
+  return bodyRefusal({ path: ['inference_geo'], message, input: region, type: 'literal_error' });
+};

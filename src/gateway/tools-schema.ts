@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { list } from './list-schema.ts';
+import { taggedUnion } from './tagged-union.ts';
+
+/** Decisions G.1. */
+const maxTools = 128;
+
+/** A tool that the caller runs (decisions G.1); its `type` may be left out. Any other type is one that a server runs. */
+const customTool = z.looseObject({
+  type: z.literal('custom').nullish(),
+  name: z.string().regex(/^[A-Za-z0-9_-]{1,128}$/),
+  description: z.string().nullish(),
+  input_schema: z.looseObject({ type: z.literal('object') }),
+  strict: z.boolean().nullish(),
+  input_examples: list(z.record(z.string(), z.unknown())).nullish(),
+});
+
+export const toolsSchema = list(taggedUnion('type', 'unsupported_tool', [customTool]))
+  .max(maxTools)
+  .superRefine((tools, context) => {
+    const names = new Set<string>();
+    // Where there are more tools, that is wrong enough.
+    for (const [index, { name }] of tools.slice(0, maxTools).entries()) {
+      if (names.has(name)) {
+        context.addIssue({
+          code: 'custom',
+          path: [index, 'name'],
+          message: 'Another tool has this name.',
+          input: name,
+        });
+      }
+      names.add(name);
+    }
+  });
+
+/** Which tool the model is to use (decisions A.5). Without a `type`, a `name` means `tool` and nothing means `auto`. */
+export const toolChoiceSchema = z.object({
+  type: z.enum(['auto', 'any', 'tool', 'none']).nullish(),
+  name: z.string().nullish(),
+  disable_parallel_tool_use: z.boolean().nullish(),
+});
+
+export type ToolsInput = z.output<typeof toolsSchema>;
+export type ToolChoiceInput = z.output<typeof toolChoiceSchema>;
+
+export const toolChoiceType = ({ type, name }: ToolChoiceInput) => type ?? (name == null ? 'auto' : 'tool');
+
+interface Choosing {
+  readonly tools?: ToolsInput | null | undefined;
+  readonly tool_choice?: ToolChoiceInput | null | undefined;
+}
+
+/** `tool` needs a declared name, and any choice but `none` needs tools (decisions G.1). */
+export const checkToolChoice = (body: Choosing, context: z.RefinementCtx): void => {
+  const { tool_choice: choice, tools } = body;
+  if (choice == null) return;
+  const type = toolChoiceType(choice);
+  if (type === 'none') return;
+  if (tools == null || tools.length === 0) {
+    context.addIssue({
+      code: 'custom',
+      path: ['tools'],
+      message: `The tool_choice ${type} needs tools.`,
+      input: tools,
+    });
+  } else if (type === 'tool') {
+    const path = ['tool_choice', 'name'];
+    const { name } = choice;
+    if (name == null) context.addIssue({ code: 'invalid_type', expected: 'string', path, input: undefined });
+    else if (!tools.some((tool) => tool.name === name)) {
+      context.addIssue({ code: 'custom', path, message: 'No tool of this name is declared.', input: name });
+    }
+  }
+};

@@ -1,0 +1,18 @@
+import { type Refusal, refusal } from '../errors.ts';
+import { UpstreamError } from '../upstream/port.ts';
+
+/** Unspecified: the pause after an overload for which the provider names none; decisions E.2 wants 1 to 30 seconds. */
+const overloadSeconds = 5;
+
+/**
+ * How a failure of an upstream is told to the caller (decisions E.2); null for anything but an UpstreamError, which is a
+ * fault of ours.
+ */
+export const upstreamRefusal = (error: unknown): Refusal | null => {
+  if (!(error instanceof UpstreamError)) return null;
+  const { code, message, retryAfterSeconds } = error;
+  if (code === 'context_length_exceeded') return refusal(code, { message, param: 'messages' });
+  const pause = retryAfterSeconds ?? (code === 'provider_overloaded' ? overloadSeconds : undefined);
+  if (pause === undefined) return refusal(code, { message });
+  return refusal(code, { message, headers: { 'Retry-After': String(Math.min(30, Math.max(1, Math.ceil(pause)))) } });
+};

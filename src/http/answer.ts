@@ -1,0 +1,291 @@
+import { Fault, type Refusal, refusal } from '../errors.ts';
+import { publish } from '../telemetry.ts';
+import type { RequestHead } from './head.ts';
+import { headerBlock, statusLine } from './response-head.ts';
+import type { Family, Headers, Reply, Sink } from './route.ts';
+import { ResponseSink, type StreamOwner } from './sink.ts';
+import type { Expiring, Traffic } from './traffic.ts';
+import type { HttpResponse } from './uws.ts';
+import { failure } from './wire.ts';
+
+/** Answers above this are handed to the core piece by piece, so that a slow reader can be noticed and cut. */
+const wholeAnswer = 64 * 1024;
+const json = 'application/json';
+
+/**
+ * The answering half of an exchange and the only owner of the core's response object (reliability.md 4.2): it listens for
+ * the client's leaving before anything waits, writes inside cork, and never touches the response once it is done.
+ */
+export abstract class Answer<P> implements StreamOwner, Expiring {
+  readonly response: HttpResponse;
+  readonly head: RequestHead;
+  /** The client has left, or its connection was cut. */
+  gone = false;
+  protected readonly traffic: Traffic<P>;
+  protected family: Family = 'admin';
+  /** The connection ends with this answer. */
+  protected closing = false;
+  /** Inside a native callback, where the core has corked the socket. */
+  protected corked = true;
+  protected stage: 'reading' | 'handling' | 'answering' | 'done' = 'reading';
+  /** When the present stage began. */
+  protected since = 0;
+  private listening = false;
+  private counted = false;
+  private sink: ResponseSink | undefined;
+  private streamed: { readonly status: number; readonly block: string } | undefined;
+  private controller: AbortController | undefined;
+
+  constructor(traffic: Traffic<P>, response: HttpResponse, head: RequestHead) {
+    this.traffic = traffic;
+    this.response = response;
+    this.head = head;
+  }
+
+  now(): number {
+    return this.traffic.clock.monotonic();
+  }
+
+  /** Aborted when the client leaves or the handler has taken too long. */
+  signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    if (this.gone) this.controller.abort();
+    return this.controller.signal;
+  }
+
+  protected report(error: unknown): void {
+    publish('request.failed', { requestId: this.head.requestId, error });
+  }
+
+  protected refusalOf(error: unknown): Refusal {
+    if (error instanceof Fault) return error.refusal;
+    this.report(error);
+    return refusal('internal_error');
+  }
+
+  protected isOpen(): boolean {
+    return !this.gone && (this.stage === 'reading' || this.stage === 'handling');
+  }
+
+  protected answer(reply: Reply): void {
+    if ('stream' in reply) {
+      this.stream(reply.status, reply.headers, reply.stream);
+      return;
+    }
+    if (!this.isOpen()) return;
+    try {
+      const { body } = reply;
+      const data = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+      this.send(reply.status, headerBlock(reply.headers, json, this.family, this.head.requestId), data);
+    } catch (error) {
+      this.refuse(this.refusalOf(error));
+    }
+  }
+
+  protected refuse(reason: Refusal): void {
+    if (!this.isOpen()) return;
+    const wire = failure(reason, this.family, this.head.requestId);
+    let block: string;
+    try {
+      block = headerBlock(wire.headers, json, this.family, this.head.requestId);
+    } catch (error) {
+      // An unsound header in a refusal is a fault of ours; the refusal itself still stands.
+      this.report(error);
+      block = headerBlock(undefined, json, this.family, this.head.requestId);
+    }
+    this.send(wire.status, block, JSON.stringify(wire.body));
+  }
+
+  private send(status: number, block: string, data: string | Uint8Array): void {
+    this.stage = 'answering';
+    if (this.traffic.draining) this.closing = true;
+    if (data.length > wholeAnswer && !this.closing && this.head.method !== 'HEAD') {
+      this.sendSlowly(status, block, typeof data === 'string' ? Buffer.from(data) : data);
+      return;
+    }
+    if (this.closing) this.last(() => this.write(status, block, data));
+    else if (this.corked) this.write(status, block, data);
+    else this.response.cork(() => this.write(status, block, data));
+    if (!this.closing) this.finish();
+  }
+
+  /**
+   * Writes the last answer of a connection in a later turn of the loop. Inside a native callback, or a microtask that
+   * follows it, the core has the answer in its cork and reads on: the next request in the same segment would be served.
+   * While this one is unanswered, the core ends the connection at the next request instead.
+   */
+  private last(write: () => void): void {
+    this.listen();
+    this.count();
+    this.since = this.now();
+    setImmediate(() => {
+      if (this.gone) return;
+      try {
+        this.response.cork(write);
+      } catch (error) {
+        this.report(error);
+      }
+      this.finish();
+    });
+  }
+
+  private write(status: number, block: string, data: string | Uint8Array): void {
+    const { response } = this;
+    if (status !== 200) response.writeStatus(statusLine(status));
+    response.writeHeader('content-type', block);
+    const isBare = status === 204 || status === 304;
+    // Given any argument, `endWithoutBody` of 20.51 leaves the answer unfinished and the process ends on our return.
+    if (isBare && !this.closing) response.endWithoutBody();
+    else response.end(isBare || this.head.method === 'HEAD' ? '' : data, this.closing);
+  }
+
+  private sendSlowly(status: number, block: string, data: Uint8Array): void {
+    const { response } = this;
+    this.listen();
+    this.count();
+    let isDone = false;
+    const from = response.getWriteOffset();
+    const next = (offset: number): boolean => {
+      this.since = this.now();
+      const [isTaken, isComplete] = response.tryEnd(data.subarray(offset - from), data.length);
+      isDone = isComplete;
+      return isTaken;
+    };
+    response.cork(() => {
+      if (status !== 200) response.writeStatus(statusLine(status));
+      response.writeHeader('content-type', block);
+      next(from);
+    });
+    if (isDone) {
+      this.finish();
+      return;
+    }
+    response.onWritable((offset) => {
+      try {
+        const isTaken = next(offset);
+        if (isDone) this.finish();
+        return isTaken;
+      } catch (error) {
+        this.report(error);
+        return true;
+      }
+    });
+  }
+
+  /** Runs the stream even for a client that is gone, so that whoever made it can end its work. */
+  private stream(status: number, headers: Headers | undefined, stream: (sink: Sink) => Promise<void>): void {
+    const sink = new ResponseSink(this, this.closing);
+    this.sink = sink;
+    if (this.isOpen()) this.openStream(status, headers);
+    else this.gone = true;
+    Promise.resolve(sink)
+      .then(stream)
+      .then(
+        () => this.streamEnded(sink),
+        (error: unknown) => this.streamFailed(sink, error),
+      )
+      .catch((error: unknown) => this.report(error));
+  }
+
+  private openStream(status: number, headers: Headers | undefined): void {
+    try {
+      const block = headerBlock(headers, 'text/event-stream', this.family, this.head.requestId);
+      this.streamed = { status, block };
+    } catch (error) {
+      this.refuse(this.refusalOf(error));
+      this.gone = true;
+      return;
+    }
+    this.stage = 'answering';
+    this.listen();
+    this.count();
+    this.head.keep();
+  }
+
+  begin(): void {
+    const { status, block } = this.streamed!;
+    this.response.writeStatus(statusLine(status)).writeHeader('content-type', block);
+  }
+
+  private streamEnded(sink: ResponseSink): void {
+    if (this.gone || this.stage !== 'answering') return;
+    const { collected } = sink;
+    if (collected) {
+      this.last(() => {
+        this.begin();
+        this.response.end(collected, this.closing);
+      });
+      return;
+    }
+    this.response.cork(() => {
+      if (!sink.begun) this.begin();
+      this.response.end();
+    });
+    this.finish();
+  }
+
+  /** Before the first byte a failure can still be told; after it only the cut connection tells. */
+  private streamFailed(sink: ResponseSink, error: unknown): void {
+    if (this.gone || this.stage !== 'answering') return;
+    const reason = this.refusalOf(error);
+    if (sink.begun) {
+      this.cut();
+      return;
+    }
+    this.stage = 'handling';
+    this.refuse(reason);
+  }
+
+  cut(): void {
+    if (this.gone || this.stage === 'done') return;
+    // Runs `left`, where a listener is registered.
+    this.response.close();
+  }
+
+  /** Called about once a second: what has taken too long ends. */
+  expire(now: number): void {
+    const { handlerTimeoutMs, readerTimeoutMs } = this.traffic;
+    if (this.stage === 'handling' && now - this.since >= handlerTimeoutMs) {
+      this.report(new Error(`The handler had no answer within ${handlerTimeoutMs} ms.`));
+      this.refuse(refusal('dependency_unavailable'));
+      this.controller?.abort();
+    } else if (this.stage === 'answering') {
+      const since = this.sink ? this.sink.blockedSince : this.since;
+      if (since !== undefined && now - since >= readerTimeoutMs) this.cut();
+    }
+  }
+
+  /** Registers for the client's leaving. */
+  protected listen(): void {
+    if (this.listening) return;
+    this.listening = true;
+    this.response.onAborted(() => {
+      try {
+        this.gone = true;
+        this.finish();
+        this.controller?.abort();
+        this.sink?.wake();
+      } catch (error) {
+        this.report(error);
+      }
+    });
+  }
+
+  /** From here on this exchange is in flight. */
+  protected count(): void {
+    if (this.counted) return;
+    this.counted = true;
+    this.traffic.enter(this);
+  }
+
+  protected finish(): void {
+    if (this.stage === 'done') return;
+    this.stage = 'done';
+    this.head.forget();
+    this.release();
+    if (this.counted) this.traffic.leave(this);
+  }
+
+  /** Gives back what the request still holds. */
+  protected abstract release(): void;
+}

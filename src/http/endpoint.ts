@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import type { Refusal } from '../errors.ts';
+import { parseJson } from './json.ts';
+import { isJsonMedia } from './media.ts';
+import { Refused, refused } from './refused.ts';
+import type { Family, Method, Route } from './route.ts';
+import { invalid, type Part } from './validate.ts';
+
+/** Bytes of a body where the route says nothing else (decisions A.3). */
+const defaultBodyLimit = 64 * 1024;
+
+/** A schema made ready: the value, or why not. */
+export type Check = (value: unknown) => unknown | Refused;
+
+/** A route made ready to serve. */
+export interface Endpoint {
+  readonly route: Route;
+  readonly method: Method;
+  readonly path: string;
+  readonly family: Family;
+  readonly params: Check | undefined;
+  readonly query: Check | undefined;
+  readonly headers: readonly { readonly name: string; readonly check: Check }[];
+  readonly body: Check | undefined;
+  readonly bodyLimit: number;
+}
+
+const checker = (schema: z.ZodType, family: Family, part: Part, wrap?: string): Check => {
+  // zod generates a fast path for what it can and keeps its interpreter for the rest.
+  const compiled = z.compile(schema);
+  return (value) => {
+    const result = compiled.safeParse(value);
+    if (result.success) return result.data;
+    if (wrap === undefined) return new Refused(invalid(family, part, value, result.error));
+    const issues = result.error.issues.map((issue) => ({ ...issue, path: [wrap, ...issue.path] }));
+    return new Refused(invalid(family, part, { [wrap]: value }, new z.core.$ZodError(issues)));
+  };
+};
+
+export const endpoint = (route: Route): Endpoint => {
+  const { family } = route;
+  const schemaOf = (schema: z.ZodType | undefined, part: Part) => schema && checker(schema, family, part);
+  return {
+    route,
+    method: route.method,
+    path: route.path,
+    family,
+    params: schemaOf(route.params, 'path'),
+    query: schemaOf(route.query, 'query'),
+    headers: Object.entries(route.headers ?? {}).map(([name, schema]) => ({
+      name: name.toLowerCase(),
+      check: checker(schema, family, 'header', name),
+    })),
+    body: schemaOf(route.body, 'body'),
+    bodyLimit: route.bodyLimit ?? defaultBodyLimit,
+  };
+};
+
+/** Whether the body's form is acceptable, as far as the headers tell: 411, 415 or 413, in this order. */
+export const judgeBodyHeaders = (
+  target: Endpoint,
+  header: (name: string) => string | undefined,
+  framing: { readonly length: number; readonly chunked: boolean },
+): Refusal | undefined => {
+  const takesBody = target.method !== 'GET';
+  if (framing.chunked && takesBody && target.family === 'admin') return refused('length_required').refusal;
+  const encoding = header('content-encoding');
+  const isEncoded = encoding !== undefined && encoding.toLowerCase() !== 'identity';
+  if (isEncoded && takesBody) return refused('unsupported_media_type').refusal;
+  if (target.body && !isJsonMedia(header('content-type'))) return refused('unsupported_media_type').refusal;
+  if (framing.length > target.bodyLimit && takesBody) return refused('request_too_large').refusal;
+  return undefined;
+};
+
+/** The body as its schema sees it, or 400 / 422. A route without a body accepts nothing or `{}` (decisions A.3). */
+export const readBody = (target: Endpoint, bytes: Buffer): unknown | Refused => {
+  if (target.method === 'GET') return undefined;
+  if (!target.body && bytes.length === 0) return undefined;
+  const value = parseJson(bytes);
+  if (value instanceof Refused) return value;
+  if (target.body) return target.body(value);
+  const surplus = Object.keys(value)[0];
+  if (surplus === undefined || target.family !== 'admin') return undefined;
+  return refused('unknown_field', { param: surplus, message: `${surplus}: There is no such field.` });
+};

@@ -1,0 +1,23 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { scanJson } from './json-scan.ts';
+import { type Refused, refused } from './refused.ts';
+
+const invalid = (message: string): Refused => refused('invalid_json', { message });
+
+/**
+ * Reads a body as a JSON object under stricter rules than JSON.parse: sound UTF-8 without a byte order mark, at most 64
+ * levels, no member twice, no lone surrogate, no number beyond a double (reliability.md F13, F14; 4.13).
+ * @returns 400 invalid_json on any violation
+ */
+export const parseJson = (bytes: Buffer): Readonly<Record<string, unknown>> | Refused => {
+  const fault = scanJson(bytes);
+  if (fault !== undefined) return invalid(fault);
+  const ascii = isAscii(bytes);
+  if (!ascii && !isUtf8(bytes)) return invalid('The request body is not valid UTF-8.');
+  try {
+    // The scan has seen that the first character opens an object.
+    return JSON.parse(bytes.toString(ascii ? 'latin1' : 'utf8')) as Record<string, unknown>;
+  } catch {
+    return invalid('The request body is not valid JSON.');
+  }
+};

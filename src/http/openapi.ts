@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import { type Code, catalogue } from '../errors.ts';
+import { Components, errorSchemas, type Json } from './openapi-schemas.ts';
+import { type Access, type Family, type Route, route } from './route.ts';
+import { statusOf } from './wire.ts';
+
+const always: readonly Code[] = ['invalid_request', 'internal_error', 'server_shutting_down', 'dependency_unavailable'];
+const withCredential: readonly Code[] = [
+  'missing_credentials',
+  'invalid_api_key',
+  'api_key_revoked',
+  'api_key_suspended',
+  'api_key_expired',
+  'insufficient_permissions',
+  'credential_type_not_allowed',
+];
+const withBody: readonly Code[] = [
+  'invalid_json',
+  'request_timeout',
+  'request_too_large',
+  'unsupported_media_type',
+  'validation_failed',
+  'server_busy',
+];
+
+const codesOf = (target: Route): readonly Code[] => {
+  const codes = new Set<Code>(always);
+  if (target.access.credential !== 'none') for (const code of withCredential) codes.add(code);
+  if (target.method !== 'GET') for (const code of withBody) codes.add(code);
+  if (target.family === 'admin' && target.method !== 'GET') codes.add('length_required').add('unknown_field');
+  if (target.params || target.query || target.headers || target.path.includes('{')) codes.add('validation_failed');
+  for (const code of target.errors ?? []) codes.add(code);
+  return [...codes];
+};
+
+const errorSchemaOf = (family: Family, status: number): string => {
+  if (family === 'chat') return 'ChatError';
+  if (family === 'admin') return 'AdminError';
+  if (family === 'models') return status === 422 ? 'ModelsValidationError' : 'AdminError';
+  if (status === 429) return 'MessagesRateLimitError';
+  return status === 422 ? 'MessagesValidationError' : 'MessagesError';
+};
+
+const headers = { 'request-id': { $ref: '#/components/headers/RequestId' } };
+
+const errorResponses = (target: Route): Record<string, Json> => {
+  const byStatus = new Map<number, Code[]>();
+  for (const code of codesOf(target)) {
+    const status = statusOf(code, target.family);
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const responses: Record<string, Json> = {};
+  for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
+    const description = codes.map((code) => `\`${code}\`: ${catalogue[code].message}`).join('\n\n');
+    const schema = { $ref: `#/components/schemas/${errorSchemaOf(target.family, status)}` };
+    responses[status] = { description, headers, content: { 'application/json': { schema } } };
+  }
+  return responses;
+};
+
+const successResponses = (target: Route, components: Components): Record<string, Json> => {
+  const responses: Record<string, Json> = {};
+  for (const [status, reply] of Object.entries(target.replies)) {
+    const { description, schema, media = 'application/json' } = reply;
+    const content: Record<string, Json> = {};
+    // Several media types of one answer, separated by commas: the schema is of the first.
+    for (const [at, type] of media.split(',').entries()) {
+      const described =
+        at === 0 && schema ? components.embed(schema, 'output', `${target.operation}_${status}`) : undefined;
+      if (described || reply.media) content[type.trim()] = { schema: described ?? { type: 'string' } };
+    }
+    responses[status] = { description, headers, ...(Object.keys(content).length > 0 ? { content } : {}) };
+  }
+  return responses;
+};
+
+const membersOf = (schema: z.ZodType | undefined, components: Components, name: string): [string, Json, boolean][] => {
+  if (!schema) return [];
+  const { properties = {}, required = [] } = components.embed(schema, 'input', name) as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([member, json]) => [member, json, required.includes(member)]);
+};
+
+const parametersOf = (target: Route, components: Components): Json[] => {
+  const known = new Map(
+    membersOf(target.params, components, `${target.operation}_path`).map(([name, json]) => [name, json]),
+  );
+  const parameters: Json[] = [];
+  for (const [, name] of target.path.matchAll(/\{(\w+)\*?\}/g)) {
+    const schema = known.get(name!) ?? { type: 'string', minLength: 1, maxLength: 200 };
+    parameters.push({ name, in: 'path', required: true, schema });
+  }
+  for (const [name, schema, required] of membersOf(target.query, components, `${target.operation}_query`)) {
+    const style = schema.type === 'object' ? { style: 'deepObject', explode: true } : {};
+    parameters.push({ name, in: 'query', required, schema, ...style });
+  }
+  for (const [name, header] of Object.entries(target.headers ?? {})) {
+    const schema = components.embed(header, 'input', `${target.operation}_${name}`);
+    parameters.push({ name, in: 'header', required: !header.safeParse(undefined).success, schema });
+  }
+  return parameters;
+};
+
+const securityOf = (access: Access): Json[] => {
+  if (access.credential === 'none') return [];
+  if (access.credential === 'admin') return [{ adminKey: [] }];
+  return access.apiKeyHeader ? [{ projectKey: [] }, { projectKeyHeader: [] }] : [{ projectKey: [] }];
+};
+
+const operationOf = (target: Route, components: Components): Json => {
+  const { access, body } = target;
+  const needs =
+    access.credential === 'none' ? 'Needs no credential.' : `Needs the permission \`${access.permission}\`.`;
+  const parameters = parametersOf(target, components);
+  const bodySchema = body && components.embed(body, 'input', `${target.operation}_body`);
+  return {
+    operationId: target.operation,
+    summary: target.summary,
+    description: needs,
+    tags: [target.tag],
+    security: securityOf(access),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(bodySchema ? { requestBody: { required: true, content: { 'application/json': { schema: bodySchema } } } } : {}),
+    responses: { ...errorResponses(target), ...successResponses(target, components) },
+  };
+};
+
+/** The OpenAPI 3.1 description of the routes (decisions A.6). */
+export const openapi = (routes: readonly Route[]): Json => {
+  const components = new Components();
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const target of routes) {
+    const path = target.path.replaceAll('*}', '}');
+    paths[path] ??= {};
+    paths[path][target.method.toLowerCase()] = operationOf(target, components);
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Weir', version: '0.1.0' },
+    tags: [{ name: 'Organization' }, { name: 'Inference' }, { name: 'Operations' }],
+    paths,
+    components: {
+      schemas: { ...errorSchemas, ...components.schemas },
+      headers: {
+        RequestId: { description: 'Made by the server; also sent as x-request-id.', schema: { type: 'string' } },
+      },
+      securitySchemes: {
+        adminKey: { type: 'http', scheme: 'bearer', description: 'An Admin API key or an OAuth access token.' },
+        projectKey: { type: 'http', scheme: 'bearer', description: 'A project API key.' },
+        projectKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'A project API key.' },
+      },
+    },
+  };
+};
+
+const isCurrent = (ifNoneMatch: string | undefined, tag: string): boolean =>
+  ifNoneMatch
+    ?.split(',')
+    .some((candidate) => candidate.trim() === '*' || candidate.trim().replace(/^W\//, '') === tag) ?? false;
+
+/** `GET /v1/openapi.json`: the description of the given routes and of itself, made once (decisions C.3). */
+export const openapiRoute = (routes: readonly Route[]): Route => {
+  const own: Route = route({
+    method: 'GET',
+    path: '/v1/openapi.json',
+    operation: 'getOpenapi',
+    summary: 'This description',
+    tag: 'Operations',
+    family: 'admin',
+    access: { credential: 'none' },
+    replies: {
+      200: { description: 'An OpenAPI 3.1 document.' },
+      304: { description: 'The copy of the client is current.' },
+    },
+    handle: ({ head }) =>
+      isCurrent(head.header('if-none-match'), caching.ETag)
+        ? { status: 304, headers: caching, body: '' }
+        : { status: 200, headers: caching, body },
+  });
+  const body = Buffer.from(JSON.stringify(openapi([...routes, own])));
+  const digest = createHash('sha256').update(body).digest('base64url').slice(0, 27);
+  const caching = { ETag: `"${digest}"`, 'Cache-Control': 'public, max-age=300' };
+  return own;
+};

@@ -1,0 +1,112 @@
+import type { z } from 'zod';
+import type { Code, Refusal } from '../errors.ts';
+
+/**
+ * A route is data: the router, the validation, the permission check and the OpenAPI document read the same object.
+ */
+
+export type Method = 'GET' | 'POST' | 'DELETE';
+
+/** Whose error envelope the callers of a route read (decisions E.1). */
+export type Family = 'admin' | 'models' | 'messages' | 'chat';
+
+/** What a caller must bring. Every route states it. */
+export type Access =
+  | { readonly credential: 'none' }
+  | {
+      readonly credential: 'admin' | 'project';
+      readonly permission: string;
+      /** Whether `x-api-key` is read where there is no `Authorization` (decisions A.3). */
+      readonly apiKeyHeader?: boolean;
+    };
+
+/** What is known of a request once its headers are read. Copied from the server's own memory; valid for ever. */
+export interface Head {
+  readonly requestId: string;
+  readonly method: string;
+  /** Path as sent, without the query. */
+  readonly path: string;
+  /** The socket's peer. */
+  readonly ip: string;
+  /** Value of a header by its lower-case name. */
+  header(name: string): string | undefined;
+}
+
+/** Judges credentials at the headers. Pure but for memory-mapped reads; never waits. */
+export interface Gate<P> {
+  judge(head: Head, access: Access): P | Refusal;
+}
+
+/** One request on its way to the handler: authenticated, permitted, complete and valid. */
+export interface Call<P, Params, Query, Body, Found> {
+  readonly head: Head;
+  readonly principal: P;
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  /** What the route's `find` returned. */
+  readonly found: Found;
+  /** Aborted when the client leaves before the answer is complete. Made on first use. */
+  readonly signal: AbortSignal;
+}
+
+/** Where a streamed answer goes. One owner; writes after `gone` are dropped. */
+export interface Sink {
+  /** False when the client reads slower than we write: wait for `drained` before the next write. */
+  write(chunk: string | Uint8Array): boolean;
+  /** Resolves when there is room again, or the client is gone. */
+  drained(): Promise<void>;
+  readonly gone: boolean;
+}
+
+export type Headers = Readonly<Record<string, string>>;
+
+export type Reply =
+  /** `body` is sent as JSON; a string or bytes are JSON already. */
+  | { readonly status: number; readonly headers?: Headers; readonly body: object | string | Uint8Array }
+  /** The status goes out with the first byte that `stream` writes, or when it returns. A throw cuts the connection. */
+  | { readonly status: number; readonly headers?: Headers; readonly stream: (sink: Sink) => Promise<void> };
+
+export interface RouteDefinition<P, Params, Query, Body, Found> {
+  readonly method: Method;
+  /** `{name}` stands for one segment. */
+  readonly path: string;
+  /** The OpenAPI operationId. */
+  readonly operation: string;
+  readonly summary: string;
+  readonly tag: 'Organization' | 'Inference' | 'Operations';
+  readonly family: Family;
+  readonly access: Access;
+  readonly params?: z.ZodType<Params>;
+  readonly query?: z.ZodType<Query>;
+  /** Request headers with rules of their own, by their documented names. */
+  readonly headers?: Readonly<Record<string, z.ZodType<string | undefined>>>;
+  /** Absent: the route takes no body, and `{}` or nothing is accepted. */
+  readonly body?: z.ZodType<Body>;
+  /** Bytes; one more is 413. Default 64 KiB. */
+  readonly bodyLimit?: number;
+  /** The resource that the path names, or a `Fault` (404). Runs after the path and query are valid and before the body is. */
+  readonly find?: (call: { readonly principal: P; readonly params: Params }) => Found;
+  /** Documented successes by status. */
+  readonly replies: Readonly<
+    Record<number, { readonly description: string; readonly schema?: z.ZodType; readonly media?: string }>
+  >;
+  /** Codes beyond those that every authenticated route shares. */
+  readonly errors?: readonly Code[];
+  readonly handle: (call: Call<P, Params, Query, Body, Found>) => Reply | Promise<Reply>;
+}
+
+/** A route whose types have served their purpose. */
+// biome-ignore lint/suspicious/noExplicitAny: the definition was checked where it was written; the router cannot know its types.
+export type Route = RouteDefinition<any, any, any, any, any>;
+
+/** Writes a route down with its types inferred. */
+export const route = <
+  P,
+  Params = Record<string, never>,
+  Query = Record<string, never>,
+  Body = undefined,
+  Found = undefined,
+>(
+  definition: RouteDefinition<P, Params, Query, Body, Found>,
+): Route => definition;

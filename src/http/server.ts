@@ -1,0 +1,117 @@
+import type { Clock } from '../clock.ts';
+import { publish } from '../telemetry.ts';
+import { endpoint } from './endpoint.ts';
+import { Exchange } from './exchange.ts';
+import { RequestHead } from './head.ts';
+import type { Gate, Route } from './route.ts';
+import { router } from './router.ts';
+import { Traffic } from './traffic.ts';
+import { type HttpRequest, type HttpResponse, listenAlone, loadUws } from './uws.ts';
+
+export interface ServerOptions<P> {
+  readonly routes: readonly Route[];
+  readonly gate: Gate<P>;
+  /** Address or name to bind. */
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Makes the `req_…` of a request. */
+  readonly requestId: () => string;
+  readonly clock: Clock;
+  /** Bytes of request bodies held at once, over all requests. Default 256 MiB. */
+  readonly maxBufferedBytes?: number;
+  /** Time for a body to arrive, beyond what it earns at 64 KiB/s. Default 7.5 s, before the core cuts (8 to 12 s). */
+  readonly bodyTimeoutMs?: number;
+  /** Time for a handler to have an answer. Default 620 s, beyond the longest upstream call. */
+  readonly handlerTimeoutMs?: number;
+  /** Time without progress after which a slow reader is cut. Default 30 s. */
+  readonly readerTimeoutMs?: number;
+}
+
+export interface HttpServer {
+  readonly port: number;
+  /** Requests that are being read, handled or answered. */
+  readonly inFlight: number;
+  readonly bufferedBytes: number;
+  /**
+   * Refuses new work with 503 server_shutting_down and `Connection: close`, waits for the answers in flight, at most
+   * `ms`, then closes. A second call waits for the first.
+   */
+  drain(ms: number): Promise<void>;
+}
+
+const mebibyte = 1024 * 1024;
+const longestTickMs = 1000;
+/** Time for the last answers to leave the process: the core closes sockets without looking at what they still hold. */
+const lastBytesMs = 20;
+
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/**
+ * Serves the routes over HTTP/1.1 by the rules of reliability.md 4. The core's own refusals (a header block over 16 KiB,
+ * 100 headers, an unreadable request line) are short HTML without a request id; everything else is in the caller's
+ * envelope. A second request on a connection whose first is still being handled ends the connection.
+ * @returns once it listens
+ * @throws Error one sentence, when the port is in use or the host cannot be bound
+ */
+export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> => {
+  const uws = await loadUws();
+  const { gate, clock, requestId } = options;
+  const timeouts = {
+    bodyTimeoutMs: options.bodyTimeoutMs ?? 7_500,
+    handlerTimeoutMs: options.handlerTimeoutMs ?? 620_000,
+    readerTimeoutMs: options.readerTimeoutMs ?? 30_000,
+  };
+  const match = router(options.routes.map(endpoint));
+  const traffic = new Traffic<P>(gate, clock, match, options.maxBufferedBytes ?? 256 * mebibyte, timeouts);
+
+  const accept = (response: HttpResponse, request: HttpRequest): void => {
+    const id = requestId();
+    try {
+      new Exchange(traffic, response, new RequestHead(id, request, response)).start();
+    } catch (error) {
+      // An error that leaves a native callback ends the process.
+      publish('request.failed', { requestId: id, error });
+      response.close();
+    }
+  };
+
+  const app = uws.App();
+  app.any('/*', accept);
+  const socket = await listenAlone(uws, app, options.host, options.port);
+  if (!socket) {
+    app.close();
+    throw new Error(
+      `Cannot listen on ${options.host} port ${options.port}: it is in use, not permitted or no address of this machine.`,
+    );
+  }
+
+  const tickMs = Math.max(5, Math.min(longestTickMs, ...Object.values(timeouts).map((ms) => ms / 4)));
+  const ticking = setInterval(() => traffic.expire(), tickMs);
+  ticking.unref();
+
+  const shutDown = async (ms: number): Promise<void> => {
+    traffic.draining = true;
+    publish('server.draining', { inFlight: traffic.inFlight });
+    await Promise.race([traffic.idle(), wait(ms)]);
+    await wait(Math.min(ms, lastBytesMs));
+    clearInterval(ticking);
+    traffic.abandon();
+    app.close();
+  };
+  let drained: Promise<void> | undefined;
+
+  return {
+    port: uws.us_socket_local_port(socket),
+    get inFlight() {
+      return traffic.inFlight;
+    },
+    get bufferedBytes() {
+      return traffic.budget.used;
+    },
+    drain(ms) {
+      drained ??= shutDown(ms);
+      return drained;
+    },
+  };
+};

@@ -1,0 +1,82 @@
+import type { Clock } from '../clock.ts';
+import type { Budget } from './body.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Gate } from './route.ts';
+import type { Match } from './router.ts';
+
+/** How long things may take, in milliseconds. */
+export interface Timeouts {
+  /** Until the last byte of a body; a body that arrives at 64 KiB/s or more earns the time it takes. */
+  readonly bodyTimeoutMs: number;
+  /** Until a handler has an answer. Beyond the longest upstream call of decisions E.2 (600 s). */
+  readonly handlerTimeoutMs: number;
+  /** Without any progress of a reader that has fallen behind. */
+  readonly readerTimeoutMs: number;
+}
+
+/** Something in flight that must not stay for ever. */
+export interface Expiring {
+  expire(now: number): void;
+  cut(): void;
+}
+
+/** What all exchanges of one server share. */
+export class Traffic<P> implements Timeouts {
+  readonly gate: Gate<P>;
+  readonly clock: Clock;
+  readonly budget: Budget;
+  readonly match: (path: string) => Match<Endpoint> | undefined;
+  readonly bodyTimeoutMs: number;
+  readonly handlerTimeoutMs: number;
+  readonly readerTimeoutMs: number;
+  readonly #open = new Set<Expiring>();
+  #idle: (() => void) | undefined;
+  draining = false;
+
+  constructor(
+    gate: Gate<P>,
+    clock: Clock,
+    match: (path: string) => Match<Endpoint> | undefined,
+    maxBufferedBytes: number,
+    timeouts: Timeouts,
+  ) {
+    this.gate = gate;
+    this.clock = clock;
+    this.match = match;
+    this.budget = { used: 0, most: maxBufferedBytes };
+    this.bodyTimeoutMs = timeouts.bodyTimeoutMs;
+    this.handlerTimeoutMs = timeouts.handlerTimeoutMs;
+    this.readerTimeoutMs = timeouts.readerTimeoutMs;
+  }
+
+  get inFlight(): number {
+    return this.#open.size;
+  }
+
+  enter(exchange: Expiring): void {
+    this.#open.add(exchange);
+  }
+
+  leave(exchange: Expiring): void {
+    this.#open.delete(exchange);
+    if (this.#open.size === 0) this.#idle?.();
+  }
+
+  /** Resolves when nothing is in flight. */
+  idle(): Promise<void> {
+    if (this.#open.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#idle = resolve;
+    });
+  }
+
+  /** Ends what has taken too long. */
+  expire(): void {
+    const now = this.clock.monotonic();
+    for (const exchange of this.#open) exchange.expire(now);
+  }
+
+  abandon(): void {
+    for (const exchange of this.#open) exchange.cut();
+  }
+}

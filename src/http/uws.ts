@@ -1,0 +1,46 @@
+import type * as Native from 'uWebSockets.js';
+
+export type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
+
+/** Bytes of one request's header block; the core reads it from the environment when it is loaded (reliability.md 4.8). */
+const maxHeaderBytes = '16384';
+
+/**
+ * Loads the prebuilt uWebSockets.js of this Node version: 20 and 22 have one package, 24 and 26 another.
+ * @throws Error one sentence, when there is none (musl, an older glibc, an odd Node version)
+ */
+export const loadUws = async (): Promise<typeof Native> => {
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= maxHeaderBytes;
+  const major = Number(process.versions.node.split('.')[0]);
+  try {
+    return major >= 24
+      ? ((await import('uWebSockets.js-node24')) as unknown as typeof Native)
+      : await import('uWebSockets.js');
+  } catch (cause) {
+    const needs = 'Node 20 or 22 with glibc 2.27 or later, or Node 24 or 26 with glibc 2.38 or later';
+    const has = `Node ${process.versions.node} on ${process.platform} ${process.arch}`;
+    throw new Error(`The HTTP server cannot start: it needs ${needs}, and this is ${has}.`, { cause });
+  }
+};
+
+/** What the binaries of both versions have and the types of 20.51 do not list. */
+interface Unlisted {
+  readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+}
+type Listen = (host: string, port: number, option: number, done: (socket: object | false) => void) => void;
+
+/**
+ * Listens on a port that nobody else has. Without the exclusive option the core sets SO_REUSEPORT, and a second process
+ * would silently share the port.
+ * @returns the listen socket, or false when the port is taken or the host is no address of this machine
+ */
+export const listenAlone = (
+  native: typeof Native,
+  app: Native.TemplatedApp,
+  host: string,
+  port: number,
+): Promise<object | false> => {
+  const { LIBUS_LISTEN_EXCLUSIVE_PORT: exclusive } = native as unknown as Unlisted;
+  const listen = app.listen as unknown as Listen;
+  return new Promise((resolve) => listen.call(app, host, port, exclusive, resolve));
+};

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { type Clock, systemClock } from '../clock.ts';
+import type { Aggregate, Decisions, Fact, State } from './aggregate.ts';
+import { execute, type Memory } from './command.ts';
+import { type EventId, eventId } from './event-id.ts';
+import { live } from './live.ts';
+import { type Mailbox, serial } from './mailbox.ts';
+import { type Actor, type EventStore, type Metadata, StoreUnavailable } from './store.ts';
+
+export { CorruptStream } from './replay.ts';
+
+/** Where a command comes from; ends up in the metadata of its events. */
+export interface Context {
+  readonly actor: Actor;
+  readonly requestId?: string | undefined;
+  readonly ip?: string | undefined;
+  readonly userAgent?: string | undefined;
+  /** Id of the command; the same id never writes the same facts to a stream twice. Random when absent. */
+  readonly commandId?: string | undefined;
+  /** Id of the event that caused this command, where a reactor sent it. */
+  readonly causationId?: string | undefined;
+  readonly correlationId?: string | undefined;
+}
+
+/** What a command led to. */
+export interface Told<D, F extends Fact> {
+  readonly state: State<D>;
+  readonly facts: readonly F[];
+  /** Revision of the stream now; null while it has no events. */
+  readonly revision: number | null;
+  /** Position of the last event appended; null when the command changed nothing. */
+  readonly position: bigint | null;
+}
+
+export type CommandInput<C, K extends keyof C> = C[K] extends (data: never, input: infer I) => unknown ? I : never;
+
+/** The live aggregates of one kind: one mailbox each. */
+export interface Actors<D extends object, F extends Fact, C extends Decisions<D, F>> {
+  /**
+   * @throws IllegalFact when the chart does not admit what was decided; and whatever the decision itself throws
+   * @throws StoreUnavailable when the store could not be reached in time; the facts may be on the stream or not
+   * @throws WrongRevision when others were first at every attempt
+   * @throws CorruptStream when the stream cannot be replayed
+   */
+  tell<K extends keyof C & string>(
+    id: string,
+    command: K,
+    input: CommandInput<C, K>,
+    context: Context,
+  ): Promise<Told<D, F>>;
+}
+
+export interface ActorOptions {
+  readonly store: EventStore;
+  readonly clock?: Clock;
+  /** An aggregate nobody told anything for so long is forgotten; default five minutes. */
+  readonly idleMs?: number;
+  /** So many are remembered at most, besides those at work; default 2,000. */
+  readonly maxLive?: number;
+  /** A command that waited longer for its turn is not tried any more: its sender is gone. Default 15 s. */
+  readonly patienceMs?: number;
+  /** Exchanged by the tests, which show that neither can be left out. */
+  readonly mailbox?: () => Mailbox;
+  readonly eventId?: EventId;
+}
+
+/** Exactly one dash, between category and id (what `$by_category` splits at); ASCII, since gRPC trailers are. */
+const streamName = /^[a-z][A-Za-z0-9]*-[\x21-\x2c\x2e-\x7e]+$/;
+
+const metadataOf = (context: Context, commandId: string, at: number, v: number): Metadata => ({
+  at,
+  actor: context.actor,
+  ...(context.requestId !== undefined && { request_id: context.requestId }),
+  ...(context.ip !== undefined && { ip: context.ip }),
+  ...(context.userAgent !== undefined && { user_agent: context.userAgent }),
+  $correlationId: context.correlationId ?? context.requestId ?? commandId,
+  $causationId: context.causationId ?? commandId,
+  v,
+});
+
+export const actors = <D extends object, F extends Fact, C extends Decisions<D, F>>(
+  aggregate: Aggregate<D, F, C>,
+  options: ActorOptions,
+): Actors<D, F, C> => {
+  const { store, clock = systemClock, patienceMs = 15_000, mailbox = serial } = options;
+  const tools = { store, eventId: options.eventId ?? eventId };
+  const actorsAlive = live<Memory & { readonly mailbox: Mailbox }>({
+    make: () => ({ replay: undefined, mailbox: mailbox() }),
+    clock,
+    idleMs: options.idleMs ?? 300_000,
+    max: options.maxLive ?? 2_000,
+  });
+
+  return {
+    tell(id, name, input, context) {
+      const stream = `${aggregate.category}-${id}`;
+      if (!streamName.test(stream)) return Promise.reject(new TypeError(`not the name of a stream: ${stream}`));
+      const commandId = context.commandId ?? randomUUID();
+      const sentAt = clock.monotonic();
+      return actorsAlive.use(stream, (actor) =>
+        actor.mailbox(async () => {
+          if (clock.monotonic() - sentAt > patienceMs) throw new StoreUnavailable(`${stream} is busy`);
+          const metadata = metadataOf(context, commandId, clock.wall(), aggregate.version);
+          const command = { stream, name, input, commandId, requestId: context.requestId, metadata };
+          return execute(aggregate, tools, actor, command);
+        }),
+      );
+    },
+  };
+};

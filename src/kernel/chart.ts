@@ -1,0 +1,91 @@
+import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate';
+import { type Aggregate, type Decisions, type Fact, genesis, IllegalFact, type State, stateOf } from './aggregate.ts';
+
+/**
+ * The chart as a table: what projections fold with, since a look-up costs a tenth of a transition (measured: 0.3 against
+ * 4–5 µs). A property test keeps it equal to `record` and to XState's own `transition()`.
+ */
+export interface Table<D, F extends Fact> {
+  readonly initial: State<D>;
+  /** Every fact type that some state admits. */
+  readonly facts: ReadonlySet<string>;
+  /** @throws IllegalFact */
+  step(state: State<D>, fact: F): State<D>;
+  /** The state after a fact of this type, or undefined where it is not admitted. */
+  next(status: string, fact: string): string | undefined;
+}
+
+const transitionsOf = (node: AnyStateNode): [string, AnyTransitionDefinition][] =>
+  [...node.transitions].map(([type, [first]]) => [type, first as AnyTransitionDefinition]);
+
+const refuse = (machine: AnyStateMachine, what: string): never => {
+  throw new Error(`chart ${machine.id}: ${what}`);
+};
+
+/** What a state, or the chart as a whole, does without a fact. */
+const actsAlone = (node: AnyStateNode): boolean =>
+  [node.always, node.after, node.invoke, node.entry, node.exit].some((list) => list !== undefined && list.length > 0);
+
+/** The chart holds the lifecycle and nothing else; whatever could make the table differ from it is refused here. */
+const check = (machine: AnyStateMachine): void => {
+  const { root } = machine;
+  if (root.type !== 'compound') refuse(machine, 'it needs states, one at a time');
+  if (root.transitions.size > 0) refuse(machine, 'a transition at the root still fires after a final state');
+  if (actsAlone(root)) refuse(machine, 'it acts by itself');
+  if (root.initial.target[0]?.key !== 'absent') refuse(machine, 'the first state is absent');
+  if (root.initial.actions.length > 0) refuse(machine, 'it acts before the first fact');
+  for (const [name, node] of Object.entries(root.states)) {
+    if (node.type !== 'atomic' && node.type !== 'final') refuse(machine, `${name} is not a simple state`);
+    if (actsAlone(node)) refuse(machine, `${name} acts by itself`);
+    for (const [type, candidates] of node.transitions) {
+      const [only] = candidates;
+      if (type.includes('*')) refuse(machine, `${type} in ${name} is a wildcard`);
+      if (candidates.length !== 1 || only?.guard) refuse(machine, `${type} in ${name} has a guard or an alternative`);
+      if (only?.actions.length !== 1 || actionName(only) !== 'apply') refuse(machine, `${type} in ${name} must apply`);
+    }
+  }
+};
+
+const actionName = (transition: AnyTransitionDefinition): unknown => {
+  const [action] = transition.actions as readonly unknown[];
+  return typeof action === 'object' && action !== null && 'type' in action ? action.type : action;
+};
+
+/** Reads the table off the chart. @throws Error when the chart holds more than a lifecycle */
+export const compile = <D extends object, F extends Fact>(aggregate: Aggregate<D, F, Decisions<D, F>>): Table<D, F> => {
+  const { machine, apply } = aggregate;
+  check(machine);
+  const states = new Map<string, Map<string, string>>();
+  const facts = new Set<string>();
+  for (const [name, node] of Object.entries(machine.root.states)) {
+    const row = new Map<string, string>();
+    for (const [type, transition] of transitionsOf(node)) {
+      row.set(type, transition.target?.[0]?.key ?? name);
+      facts.add(type);
+    }
+    states.set(name, row);
+  }
+  const next = (status: string, fact: string) => states.get(status)?.get(fact);
+  return {
+    initial: stateOf<D>(genesis(machine)),
+    facts,
+    next,
+    step(state, fact) {
+      const status = next(state.status, fact.type);
+      if (status === undefined) throw new IllegalFact(machine.id, state.status, fact.type);
+      return { status, data: apply(state.data, fact) };
+    },
+  };
+};
+
+/** The chart as a mermaid state diagram, transitions in the order of the chart. */
+export const mermaid = (machine: AnyStateMachine): string => {
+  const lines = ['stateDiagram-v2', '  [*] --> absent'];
+  for (const [name, node] of Object.entries(machine.root.states)) {
+    for (const [type, transition] of transitionsOf(node)) {
+      lines.push(`  ${name} --> ${transition.target?.[0]?.key ?? name}: ${type}`);
+    }
+    if (node.type === 'final') lines.push(`  ${name} --> [*]`);
+  }
+  return lines.join('\n');
+};

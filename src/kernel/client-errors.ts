@@ -1,0 +1,104 @@
+import { type Expected, StoreUnavailable, WrongRevision } from './store.ts';
+
+/**
+ * What the errors of `@eventstore/db-client` 6.2.1 mean. Some carry its `type`, some only a gRPC `code`, some neither
+ * (eventstore.md 1.4, 1.5), so all three are looked at: type, code, text.
+ */
+interface ClientError {
+  readonly message: string;
+  readonly type?: unknown;
+  readonly code?: unknown;
+}
+
+/** The call that failed: an append has an expected revision. */
+export interface Call {
+  readonly stream?: string;
+  readonly expected?: Expected;
+  /** How often this call has been tried, this time included. */
+  readonly tries: number;
+  /** Whether the store has ever answered this client. */
+  readonly wasAnswered: boolean;
+}
+
+const unauthenticated = 16;
+const permissionDenied = 7;
+const unimplemented = 12;
+const invalidArgument = 3;
+
+/** The store will refuse this caller tomorrow as it does today. */
+export class CredentialsRefused extends StoreUnavailable {}
+
+const shape = (error: unknown): ClientError =>
+  error instanceof Error ? (error as ClientError) : { message: String(error) };
+
+const revisionOf = (actual: unknown): number | null => (typeof actual === 'bigint' ? Number(actual) : null);
+
+const unavailable = (sentence: string, cause: unknown): StoreUnavailable => new StoreUnavailable(sentence, { cause });
+
+/**
+ * The error to give up with, or undefined where the outcome is unknown and the same call is to be repeated: a lost
+ * connection, `cancelled`, `deadline-exceeded` (also said of a twin in flight), `timeout`, `unknown` during an election
+ * ("Server Is Not Ready", code 13), a failed discovery, and whatever nobody has seen yet.
+ */
+export const finalError = (error: unknown, call: Call): Error | undefined => {
+  if (error instanceof StoreUnavailable || error instanceof TypeError || error instanceof RangeError) return error;
+  const { type, code, message } = shape(error);
+  if (call.stream !== undefined && call.expected !== undefined) {
+    if (type === 'wrong-expected-version') {
+      const { actualVersion } = error as { actualVersion?: unknown };
+      return new WrongRevision(call.stream, call.expected, revisionOf(actualVersion));
+    }
+    if (type === 'stream-deleted') return new WrongRevision(call.stream, call.expected, null);
+  }
+  if (type === 'maximum-append-size-exceeded') {
+    const { maxAppendSize } = error as { maxAppendSize?: unknown };
+    return new Error(`an append to ${call.stream} exceeds the store's limit of ${maxAppendSize} bytes`, {
+      cause: error,
+    });
+  }
+  // Two that the client does not know and reports as unknown.
+  if (
+    /MaximumAppendEventSizeExceeded|BadRequest/.test(message) ||
+    type === 'invalid-argument' ||
+    code === invalidArgument
+  ) {
+    return new Error(`the store refuses the request: ${message}`, { cause: error });
+  }
+  return refusedConnection({ type, code, message }, call, error);
+};
+
+/** What an operator has to mend, told apart, since the client says "unavailable" to most of it. */
+const refusedConnection = ({ type, code, message }: ClientError, call: Call, cause: unknown): Error | undefined => {
+  if (code === unauthenticated)
+    return new CredentialsRefused('the event store refuses the user or password', { cause });
+  if (type === 'access-denied' || code === permissionDenied) {
+    return new CredentialsRefused('the event store denies this user access to the stream (its ACL)', { cause });
+  }
+  if (code === unimplemented) return unavailable('what answers at EVENTSTORE_URL is not an event store', cause);
+  if (/altname/i.test(message)) {
+    return unavailable('the certificate of the event store is for another host name', cause);
+  }
+  if (/certificate|CERT_|UNABLE_TO_/i.test(message)) {
+    return unavailable('the certificate of the event store is not trusted: name its authority with tlsCAFile', cause);
+  }
+  if (/wrong version number|SSL routines/i.test(message)) {
+    return unavailable('the event store does not speak TLS there: add tls=false, or use its TLS port', cause);
+  }
+  // A TLS port hangs up on plain text; a store that goes down does so too, but not again and again, and only once known.
+  if (!call.wasAnswered && call.tries >= 3 && /Last error: Failed to connect/.test(message)) {
+    return unavailable(
+      'the event store hangs up at once: perhaps it wants TLS and EVENTSTORE_URL says tls=false',
+      cause,
+    );
+  }
+  return undefined;
+};
+
+/** What to say when the time is up and the outcome still unknown. */
+export const outOfTime = (error: unknown, afterMs: number): StoreUnavailable => {
+  const { message } = shape(error);
+  const hint = /Failed to discover/.test(message)
+    ? ' (an untrusted certificate or a wrong tls setting looks the same)'
+    : '';
+  return unavailable(`the event store did not answer within ${Math.round(afterMs)} ms: ${message}${hint}`, error);
+};

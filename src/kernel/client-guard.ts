@@ -1,0 +1,59 @@
+/**
+ * Two defects of `@eventstore/db-client` 6.2.1 would end the process, and both sit where it writes and reads its stream
+ * of batch appends (eventstore.md 1.4, 2 and 4). The package stays as it is; what is wrapped is one of its own streams:
+ *
+ * - An error on one such stream forgets the pending appends of all of them, and the answer to a forgotten append throws
+ *   inside a data handler. Such an answer is dropped here; whoever waited was told "unknown outcome" and repeats.
+ * - While a stream pushes back, its writes wait in a queue, and an error rejects them in promises that nobody holds. Here
+ *   a stream never pushes back: what is unsent is bounded by what is pending, and every append has its own time limit.
+ */
+interface BatchStream {
+  listeners(event: 'data'): unknown[];
+  on(event: 'data', listener: (answer: unknown) => void): unknown;
+  removeListener(event: 'data', listener: (answer: unknown) => void): unknown;
+  write(chunk: unknown, ...rest: unknown[]): boolean;
+}
+
+type StreamCreator = (
+  grpcClient: unknown,
+  name: string,
+  create: (client: unknown) => unknown,
+  cache?: unknown,
+) => () => Promise<unknown>;
+
+const isBatchStream = (stream: unknown): stream is BatchStream =>
+  typeof stream === 'object' && stream !== null && 'write' in stream && 'listeners' in stream;
+
+const guardStream = (stream: BatchStream): void => {
+  for (const listener of stream.listeners('data') as ((answer: unknown) => void)[]) {
+    stream.on('data', (answer) => {
+      try {
+        listener(answer);
+      } catch {
+        // The answer to an append that was forgotten.
+      }
+    });
+    stream.removeListener('data', listener);
+  }
+  const write = stream.write.bind(stream);
+  stream.write = (...chunk) => {
+    write(...chunk);
+    return true;
+  };
+};
+
+/** Wraps the client's batch append streams, those to come included. @throws Error with a client built otherwise */
+export const guardClient = (client: object): void => {
+  const inner = client as { GRPCStreamCreator?: StreamCreator };
+  const create = inner.GRPCStreamCreator;
+  if (typeof create !== 'function') throw new Error('this is not @eventstore/db-client 6.2.1: nothing to guard');
+  inner.GRPCStreamCreator = (grpcClient, name, open, cache) => {
+    if (name !== 'appendToStream') return create(grpcClient, name, open, cache);
+    const guarded = (from: unknown): unknown => {
+      const stream = open(from);
+      if (isBatchStream(stream)) guardStream(stream);
+      return stream;
+    };
+    return create(grpcClient, name, guarded, cache);
+  };
+};

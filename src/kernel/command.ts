@@ -1,0 +1,105 @@
+import { publish } from '../telemetry.ts';
+import type { Told } from './actor.ts';
+import { type Aggregate, type Decisions, type Fact, record, stateOf } from './aggregate.ts';
+import type { EventId } from './event-id.ts';
+import { advance, blank, catchUp, placeOf, type Replay } from './replay.ts';
+import { type EventStore, type Metadata, type NewEvent, WrongRevision } from './store.ts';
+
+/** What an actor remembers of its stream; undefined while it knows nothing, or nothing certain any more. */
+export interface Memory {
+  replay: Replay | undefined;
+}
+
+export interface Command {
+  readonly stream: string;
+  readonly name: string;
+  readonly input: unknown;
+  readonly commandId: string;
+  readonly requestId: string | undefined;
+  readonly metadata: Metadata;
+}
+
+/** How often a command is decided anew because others were first; each time on the stream as they left it. */
+const attempts = 8;
+
+/**
+ * One command, from the decision to the append. A memory may be behind the stream, since other processes write too: an
+ * append at the exact revision finds that out, and a refusal or an answer without facts is given only after a look.
+ */
+export const execute = async <D extends object, F extends Fact, C extends Decisions<D, F>>(
+  aggregate: Aggregate<D, F, C>,
+  { store, eventId }: { readonly store: EventStore; readonly eventId: EventId },
+  memory: Memory,
+  command: Command,
+): Promise<Told<D, F>> => {
+  const { machine } = aggregate;
+  const { stream, commandId, metadata } = command;
+  let isCurrent = false;
+
+  const look = async (): Promise<Replay> => {
+    memory.replay = await catchUp(machine, store, stream, memory.replay ?? blank(machine));
+    isCurrent = true;
+    return memory.replay;
+  };
+
+  const propose = (from: Replay) => {
+    const facts = aggregate.decide[command.name]!(stateOf<D>(from.snapshot).data, command.input);
+    const events = facts.map(({ type, ...data }, index): NewEvent => {
+      return { id: eventId(commandId, index, stream, type, data), type, data, metadata };
+    });
+    const written = placeOf(from, events);
+    const snapshot = written ? from.snapshot : facts.reduce((at, fact) => record(machine, at, fact), from.snapshot);
+    return { facts, events, written, snapshot };
+  };
+
+  /** On a memory that may be old only facts count: nothing to do and a refusal are judged again after a look. */
+  const proposeFromMemory = (from: Replay) => {
+    try {
+      const proposal = propose(from);
+      return proposal.facts.length > 0 ? proposal : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+
+  let replay = memory.replay ?? (await look());
+  for (let attempt = 1; ; attempt++) {
+    let proposal = isCurrent ? propose(replay) : proposeFromMemory(replay);
+    if (!proposal) {
+      replay = await look();
+      proposal = propose(replay);
+    }
+    const { facts, events, written, snapshot } = proposal;
+    if (facts.length === 0 || written) return told(replay, facts, written?.position ?? null);
+    try {
+      const appended = await store.append(stream, events, replay.revision ?? 'no_stream');
+      const first = appended.revision - events.length + 1;
+      const places = events.map(({ id }, index) => ({ id, revision: first + index, position: appended.position }));
+      memory.replay = advance(replay, snapshot, places);
+      publish('command.recorded', {
+        requestId: command.requestId,
+        stream,
+        revision: appended.revision,
+        facts: facts.map(({ type }) => type),
+      });
+      return told(memory.replay, facts, appended.position);
+    } catch (error) {
+      if (!(error instanceof WrongRevision)) {
+        // Without an answer the events are on the stream or not: the next command has to read it from the start.
+        memory.replay = undefined;
+        throw error;
+      }
+      replay = await look();
+      const landed = placeOf(replay, events);
+      if (landed) return told(replay, facts, landed.position);
+      if (attempt === attempts) throw error;
+    }
+  }
+};
+
+const told = <D, F extends Fact>(replay: Replay, facts: readonly F[], position: bigint | null): Told<D, F> => ({
+  state: stateOf<D>(replay.snapshot),
+  facts,
+  revision: replay.revision,
+  position,
+});

@@ -1,0 +1,210 @@
+import {
+  BACKWARDS,
+  END,
+  EventStoreDBClient,
+  excludeSystemEvents,
+  FORWARDS,
+  type JSONType,
+  jsonEvent,
+  NO_STREAM,
+  type ReadPosition,
+  START,
+} from '@eventstore/db-client';
+import { type Clock, type Millis, systemClock } from '../clock.ts';
+import { publish } from '../telemetry.ts';
+import { type Call, finalError, outOfTime } from './client-errors.ts';
+import { recorded } from './client-events.ts';
+import { guardClient } from './client-guard.ts';
+import { type ReadSource, resumingRead } from './client-reads.ts';
+import { type ResumingSubscription, resumingSubscription, type Source } from './client-subscription.ts';
+import { backoff, patience, within } from './patience.ts';
+import { type Appended, type EventStore, StoreUnavailable } from './store.ts';
+
+/** The embedded store's socket, which no connection string can name, or a connection string (`esdb://…`). */
+export type Target = { readonly endpoint: string } | { readonly url: string };
+
+export interface ConnectOptions {
+  readonly clock?: Clock;
+  /** The store may take so long over one append, or be silent so long within a read. Default 4 s. */
+  readonly callMs?: Millis;
+  /** After so long an outcome that is still unknown is given up. Default 15 s: a frozen leader costs 13.4 s (measured). */
+  readonly totalMs?: Millis;
+  /** Waits between tries of a call: the first, and what doubling leads to. Default 50 ms to 1 s. */
+  readonly retryMs?: readonly [first: Millis, longest: Millis];
+  /** Waits before a lost subscription is opened again. Default 0.2 to 30 s. */
+  readonly resubscribeMs?: readonly [first: Millis, longest: Millis];
+  /** See `Feed` of client-subscription.ts; default 20 s and 30 s. */
+  readonly confirmMs?: Millis;
+  readonly silenceMs?: Millis;
+  /** Events in one delivery at most; default 512. */
+  readonly deliveryCap?: number;
+}
+
+/** What is used of the client. */
+export type Client = Pick<
+  EventStoreDBClient,
+  'appendToStream' | 'readStream' | 'readAll' | 'subscribeToAll' | 'dispose'
+>;
+
+const placed = (position: bigint) => ({ commit: position, prepare: position });
+
+/**
+ * The store behind a socket or a connection string. One per thread: the client keeps the pending appends of a whole
+ * thread in one place (eventstore.md 1.4). Nothing is asked of the store before the first call.
+ * @throws Error for a connection string that cannot be read
+ */
+export const connect = (target: Target, options: ConnectOptions = {}): EventStore => {
+  const client =
+    'endpoint' in target
+      ? new EventStoreDBClient({ endpoint: target.endpoint }, { insecure: true })
+      : EventStoreDBClient.connectionString(target.url);
+  guardClient(client);
+  return storeOver(client, options);
+};
+
+/** The port over a client that is there already; the tests bring one that misbehaves. */
+export const storeOver = (client: Client, options: ConnectOptions): EventStore => {
+  const { clock = systemClock, callMs = 4_000, totalMs = 15_000 } = options;
+  const [firstMs, longestMs] = options.retryMs ?? [50, 1_000];
+  const subscriptions = new Set<ResumingSubscription>();
+  const pending = new Set<Promise<unknown>>();
+  let wasAnswered = false;
+  let closed = false;
+
+  const patient = (about: Omit<Call, 'tries' | 'wasAnswered'>) =>
+    patience({
+      clock,
+      totalMs,
+      firstMs,
+      longestMs,
+      outOfTime,
+      final: (error, tries) => {
+        const final = finalError(error, { ...about, tries, wasAnswered });
+        if (!final || final instanceof StoreUnavailable) publish('store.unavailable', { error: final ?? error });
+        return final;
+      },
+    });
+
+  const open = (): void => {
+    if (closed) throw new StoreUnavailable('the connection to the event store is closed');
+  };
+
+  const append: EventStore['append'] = async (stream, events, expected) => {
+    // The store calls it a success, without a stream to show for it.
+    if (events.length === 0) throw new TypeError(`an append of no events to ${stream}`);
+    const batch = events.map(({ id, type, data, metadata }) =>
+      jsonEvent({ id, type, data: data as JSONType, metadata: metadata as unknown as JSONType }),
+    );
+    const expectedRevision = expected === 'no_stream' ? NO_STREAM : BigInt(expected);
+    const trial = patient({ stream, expected });
+    for (;;) {
+      try {
+        const call = client.appendToStream(stream, batch, { expectedRevision });
+        const late = () => new Error(`no answer to an append to ${stream} within ${callMs} ms`);
+        const { nextExpectedRevision, position } = await within(callMs, call, late);
+        if (!position) throw new Error(`an append to ${stream} was answered without a position`);
+        wasAnswered = true;
+        const isSeen = !events.at(-1)!.type.startsWith('$');
+        if (isSeen) for (const subscription of subscriptions) subscription.appended(position.commit);
+        return { revision: Number(nextExpectedRevision), position: position.commit };
+      } catch (error) {
+        await trial.failed(error);
+      }
+    }
+  };
+
+  const reading = (about: { readonly stream?: string }) => {
+    const trial = patient(about);
+    return {
+      recorded,
+      silenceMs: callMs,
+      patience: {
+        failed: trial.failed,
+        progress() {
+          wasAnswered = true;
+          trial.progress();
+        },
+      },
+    };
+  };
+
+  return {
+    append(stream, events, expected): Promise<Appended> {
+      const run = (async () => {
+        open();
+        return append(stream, events, expected);
+      })();
+      const settled: Promise<unknown> = run.catch(() => {}).then(() => pending.delete(settled));
+      pending.add(settled);
+      return run;
+    },
+
+    async *read(stream, { from = 0, limit = Number.MAX_SAFE_INTEGER } = {}) {
+      open();
+      yield* resumingRead<number>(
+        {
+          ...reading({ stream }),
+          open: (revision, maxCount) =>
+            client.readStream(stream, { fromRevision: BigInt(revision), maxCount }) as unknown as ReadSource,
+          behind: (event) => event.revision + 1,
+          wanted: () => true,
+          spare: 0,
+        },
+        from,
+        limit,
+      );
+    },
+
+    async *readAll({ from, direction, limit }) {
+      open();
+      const isForwards = direction === 'forwards';
+      if (from === (isForwards ? 'end' : 'start')) return;
+      yield* resumingRead<ReadPosition>(
+        {
+          ...reading({}),
+          open: (fromPosition, maxCount) =>
+            client.readAll({
+              fromPosition,
+              direction: isForwards ? FORWARDS : BACKWARDS,
+              maxCount,
+            }) as unknown as ReadSource,
+          // Forwards the position itself is read again, since nobody but the store knows the next one.
+          behind: (event) => placed(event.position),
+          wanted: (event) => !event.type.startsWith('$'),
+          spare: 32,
+        },
+        from === 'start' ? START : from === 'end' ? END : placed(from),
+        limit,
+      );
+    },
+
+    subscribe(wanted) {
+      open();
+      const [first, longest] = options.resubscribeMs ?? [200, 30_000];
+      const feed = {
+        open: (after: bigint | null) =>
+          client.subscribeToAll({
+            fromPosition: after === null ? START : placed(after),
+            filter: excludeSystemEvents({ checkpointInterval: 100 }),
+          }) as unknown as Source,
+        recorded,
+        translate: (error: unknown) => finalError(error, { tries: 1, wasAnswered: true }) ?? error,
+        pause: backoff(first, longest),
+        cap: options.deliveryCap ?? 512,
+        confirmMs: options.confirmMs ?? 20_000,
+        silenceMs: options.silenceMs ?? 30_000,
+      };
+      const subscription = resumingSubscription(feed, wanted);
+      subscriptions.add(subscription);
+      return { close: () => subscription.close().finally(() => subscriptions.delete(subscription)) };
+    },
+
+    async close() {
+      closed = true;
+      await Promise.all([...subscriptions].map((each) => each.close()));
+      // A client disposed of with appends pending rejects them all.
+      await Promise.all(pending);
+      await client.dispose();
+    },
+  };
+};

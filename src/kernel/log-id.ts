@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import { type EventStore, WrongRevision } from './store.ts';
+
+/** One dash, as every stream name; the category is `log`. */
+const stream = 'log-id';
+
+/** The identity of the log: written into it once, at the very first start, and found there ever after. */
+export const logIdOf = async (store: EventStore, clock: Clock): Promise<string> => {
+  const known = await read(store);
+  if (known !== undefined) return known;
+  const id = randomUUID();
+  const metadata = {
+    at: clock.wall(),
+    actor: { type: 'system', id: 'weir' },
+    $correlationId: id,
+    $causationId: id,
+    v: 1,
+  } as const;
+  try {
+    await store.append(stream, [{ id, type: 'log.started', data: { log_id: id }, metadata }], 'no_stream');
+    return id;
+  } catch (error) {
+    const first = error instanceof WrongRevision ? await read(store) : undefined;
+    if (first === undefined) throw error;
+    return first;
+  }
+};
+
+const read = async (store: EventStore): Promise<string | undefined> => {
+  for await (const event of store.read(stream, { limit: 1 })) return String(event.data.log_id);
+  return undefined;
+};

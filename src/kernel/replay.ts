@@ -1,0 +1,96 @@
+import type { AnyStateMachine } from 'xstate';
+import { type Fact, genesis, IllegalFact, record, type Snapshot } from './aggregate.ts';
+import type { EventStore, Recorded } from './store.ts';
+
+/** A stream holds what its chart cannot have admitted, or lacks an event. Nothing can be decided on it any more. */
+export class CorruptStream extends Error {
+  override readonly name = 'CorruptStream';
+  readonly stream: string;
+  readonly revision: number;
+  readonly type: string;
+  constructor(stream: string, revision: number, type: string, why: string, cause?: unknown) {
+    super(`${stream} is corrupt at revision ${revision} (${type}): ${why}`, { cause });
+    this.stream = stream;
+    this.revision = revision;
+    this.type = type;
+  }
+}
+
+/** Where an event is: its revision on the stream and its place in the global order. */
+export interface Place {
+  readonly revision: number;
+  readonly position: bigint;
+}
+
+/** What is known of a stream: its events folded, and where the latest of them are. */
+export interface Replay {
+  readonly snapshot: Snapshot;
+  /** Revision of the last event folded; null while there is none. */
+  readonly revision: number | null;
+  /** By event id. */
+  readonly places: ReadonlyMap<string, Place>;
+}
+
+/** How many events back a repeated command is recognised; an aggregate's stream is rarely longer. */
+const placesKept = 64;
+
+export const blank = (machine: AnyStateMachine): Replay => ({
+  snapshot: genesis(machine),
+  revision: null,
+  places: new Map(),
+});
+
+/** The replay with events that are now known to follow it; `snapshot` has them applied already. */
+export const advance = (
+  from: Replay,
+  snapshot: Snapshot,
+  events: readonly (Place & { readonly id: string })[],
+): Replay => {
+  const places = new Map(from.places);
+  for (const { id, revision, position } of events) places.set(id, { revision, position });
+  for (const oldest of places.keys()) {
+    if (places.size <= placesKept) break;
+    places.delete(oldest);
+  }
+  return { snapshot, revision: events.at(-1)?.revision ?? from.revision, places };
+};
+
+/** The place of the last of these events if all of them are on the stream, one after another. */
+export const placeOf = (replay: Replay, events: readonly { readonly id: string }[]): Place | undefined => {
+  const first = replay.places.get(events[0]?.id ?? '')?.revision;
+  if (first === undefined) return undefined;
+  const inPlace = events.every(({ id }, index) => replay.places.get(id)?.revision === first + index);
+  return inPlace ? replay.places.get(events.at(-1)!.id) : undefined;
+};
+
+/** The fact that an event of the store holds. */
+export const factOf = (event: Pick<Recorded, 'type' | 'data'>): Fact => ({ ...event.data, type: event.type });
+
+/**
+ * Folds what the stream holds beyond `from`.
+ * @throws CorruptStream where the chart does not admit an event or a revision is missing; no event is ever skipped
+ */
+export const catchUp = async (
+  machine: AnyStateMachine,
+  store: EventStore,
+  stream: string,
+  from: Replay,
+): Promise<Replay> => {
+  const start = from.revision === null ? 0 : from.revision + 1;
+  const events: Recorded[] = [];
+  let { snapshot } = from;
+  for await (const event of store.read(stream, { from: start })) {
+    const due = start + events.length;
+    if (event.revision !== due) {
+      throw new CorruptStream(stream, due, event.type, `revision ${event.revision} is in its place`);
+    }
+    try {
+      snapshot = record(machine, snapshot, factOf(event));
+    } catch (error) {
+      if (!(error instanceof IllegalFact)) throw error;
+      throw new CorruptStream(stream, due, event.type, error.message, error);
+    }
+    events.push(event);
+  }
+  return events.length === 0 ? from : advance(from, snapshot, events);
+};

@@ -1,0 +1,108 @@
+/**
+ * The port to the event store. Two things stand behind it: EventStoreDB or KurrentDB through `eventstoredb.ts`, and an
+ * in-memory store in the tests. Positions and revisions are the store's own.
+ */
+
+/** Who, when, why and how an event came about. Never part of the data, never a secret. */
+export interface Metadata {
+  /** Wall time of the command in milliseconds (architecture 4); the store's own `created` is outside of our account. */
+  readonly at: number;
+  readonly actor: Actor;
+  readonly request_id?: string;
+  readonly ip?: string;
+  readonly user_agent?: string;
+  readonly $correlationId: string;
+  readonly $causationId: string;
+  /** Version of the fact's shape. */
+  readonly v: number;
+}
+
+/** Who acted: an API key, an OAuth client, the operator at the machine, or Weir itself (decisions C.1, audit entry). */
+export interface Actor {
+  readonly type: 'api_key' | 'oauth_client' | 'operator' | 'system';
+  readonly id: string;
+}
+
+export interface NewEvent {
+  /** A UUID. The store recognises a repeated append by its ids alone. */
+  readonly id: string;
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly metadata: Metadata;
+}
+
+export interface Recorded extends NewEvent {
+  readonly stream: string;
+  /** 0 for the first event of its stream. */
+  readonly revision: number;
+  /** Place in the global order: grows from event to event, with gaps. */
+  readonly position: bigint;
+}
+
+/** The revision that the stream must be at, or that it must not exist. `any` is not offered: it can write twice. */
+export type Expected = number | 'no_stream';
+
+export interface Appended {
+  /** Revision of the last event of the append. */
+  readonly revision: number;
+  readonly position: bigint;
+}
+
+export interface Subscription {
+  /** Ends it; resolves when the last delivery has returned. */
+  close(): Promise<void>;
+}
+
+export interface SubscribeOptions {
+  /** Exclusive; null means from the very first event. */
+  readonly after: bigint | null;
+  /**
+   * What has come since the last call, in order, never empty. The next batch waits until this one's promise is settled.
+   * A rejection is fatal for the subscription: it ends and `failed` is told.
+   */
+  readonly deliver: (batch: readonly Recorded[]) => Promise<void>;
+  /** Told each time everything known to the store has been delivered. */
+  readonly caughtUp?: () => void;
+  /** Told when the subscription cannot go on (a rejected delivery, credentials refused); losses of connection are not that. */
+  readonly failed: (error: Error) => void;
+}
+
+export interface EventStore {
+  /**
+   * Appends all events or none. An append whose outcome is unknown (time-out, lost connection) is repeated with the same
+   * ids until it is known or the time is up.
+   * @throws WrongRevision when the stream is not where it was expected to be and these events are not what is there
+   * @throws StoreUnavailable when the outcome could not be learned in time: the events may be there or not
+   */
+  append(stream: string, events: readonly NewEvent[], expected: Expected): Promise<Appended>;
+  /** The stream's events in order from `from` (default 0), `limit` at most; nothing where there is no such stream. */
+  read(stream: string, options?: { readonly from?: number; readonly limit?: number }): AsyncIterable<Recorded>;
+  /** Events of the global order, without the store's own (`$`) ones. Forwards from `from` inclusive, backwards from before it. */
+  readAll(options: {
+    readonly from: bigint | 'start' | 'end';
+    readonly direction: 'forwards' | 'backwards';
+    readonly limit: number;
+  }): AsyncIterable<Recorded>;
+  /** Every event of the global order but the store's own, from history into live, resumed by itself after any loss of connection. */
+  subscribe(options: SubscribeOptions): Subscription;
+  close(): Promise<void>;
+}
+
+/** The stream had moved on, or was not there. `actual` is null for a stream that does not exist. */
+export class WrongRevision extends Error {
+  override readonly name = 'WrongRevision';
+  readonly stream: string;
+  readonly expected: Expected;
+  readonly actual: number | null;
+  constructor(stream: string, expected: Expected, actual: number | null) {
+    super(`${stream} was expected at ${expected} and is at ${actual ?? 'no_stream'}`);
+    this.stream = stream;
+    this.expected = expected;
+    this.actual = actual;
+  }
+}
+
+/** The store did not answer in time or refuses us; nothing is known about what was asked. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}

@@ -1,0 +1,35 @@
+/**
+ * What Weir says about itself: a typed list of signals and nothing else. Loggers and metrics subscribe from the
+ * composition root. A signal never carries a secret, a prompt or an answer.
+ */
+export interface Signals {
+  /** A request was answered with an unexpected failure. */
+  'request.failed': { readonly requestId: string; readonly error: unknown };
+  /** A command appended facts. */
+  'command.recorded': {
+    readonly requestId: string | undefined;
+    readonly stream: string;
+    readonly revision: number;
+    readonly facts: readonly string[];
+  };
+  'projection.rebuilt': { readonly reason: string };
+  'projection.failed': { readonly error: unknown };
+  'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
+  'store.unavailable': { readonly error: unknown };
+  'server.draining': { readonly inFlight: number };
+}
+
+export type SignalName = keyof Signals;
+type Listener = <N extends SignalName>(name: N, signal: Signals[N]) => void;
+
+const listeners = new Set<Listener>();
+
+/** Subscribes to every signal; the returned function ends it. */
+export const onSignal = (listener: Listener): (() => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+export const publish = <N extends SignalName>(name: N, signal: Signals[N]): void => {
+  for (const listener of listeners) listener(name, signal);
+};

@@ -1,0 +1,20 @@
+import { fieldsOf, readBlock, readStop, readUsage } from './anthropic-blocks.ts';
+import { malformed, upstreamError } from './anthropic-errors.ts';
+import type { Answer } from './port.ts';
+
+/**
+ * The answer in a message object of the messages API, `mostTokens` being the most that a count of tokens may say.
+ *
+ * @throws UpstreamError `provider_error` for anything else, `content_refused` if nothing but a refusal came
+ */
+export const readMessage = (value: unknown, mostTokens: number): Answer => {
+  const message = fieldsOf(value, 'the answer');
+  if (message.type !== 'message' || !Array.isArray(message.content)) throw malformed('the answer is not a message');
+  const content = message.content.map(readBlock).filter((block) => block !== null);
+  if (message.stop_reason === 'refusal' && content.length === 0) throw upstreamError('content_refused');
+  return {
+    content,
+    ...readStop(message.stop_reason, message.stop_sequence),
+    usage: readUsage(message.usage, mostTokens),
+  };
+};

@@ -1,0 +1,93 @@
+import { isUtf8 } from 'node:buffer';
+import { malformed, transportError } from './anthropic-errors.ts';
+import { EventReader } from './anthropic-events.ts';
+import { readMessage } from './anthropic-message.ts';
+import { Endpoint, type EndpointDependencies } from './endpoint.ts';
+import type { Exchange } from './exchange.ts';
+import { maxAnswerBytes, maxEventBytes, maxStreamBytes } from './limits.ts';
+import type { DeclaredAnthropic } from './model-schema.ts';
+import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream } from './port.ts';
+import type { Secret } from './secret.ts';
+import { SseParser } from './sse.ts';
+
+export interface AnthropicDependencies extends EndpointDependencies {
+  /** Of the model, in tokens: no count that the upstream reports is believed beyond it. */
+  readonly contextLength: number;
+}
+
+/** A model behind an HTTP endpoint that speaks the messages API. */
+export const anthropicUpstream = (
+  declared: DeclaredAnthropic & { readonly apiKey: Secret },
+  dependencies: AnthropicDependencies,
+): Upstream => {
+  const endpoint = new Endpoint(declared, dependencies);
+  const { contextLength } = dependencies;
+  return {
+    async answer(request, options) {
+      const body = JSON.stringify({ ...request, stream: false });
+      const exchange = await endpoint.post(body, 'application/json', maxAnswerBytes, options);
+      try {
+        return await readAnswer(exchange, contextLength);
+      } catch (error) {
+        throw options.signal.aborted ? options.signal.reason : transportError(error);
+      } finally {
+        exchange.close();
+      }
+    },
+    stream: (request, options) => chunks(endpoint, contextLength, request, options),
+    close: () => endpoint.close(),
+  };
+};
+
+const readAnswer = async (exchange: Exchange, contextLength: number): Promise<Answer> => {
+  const pieces: Buffer[] = [];
+  for (let piece = await exchange.read(); piece !== null; piece = await exchange.read()) pieces.push(piece);
+  const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+  if (!isUtf8(bytes)) throw malformed('the answer is not UTF-8');
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw malformed('the answer is not JSON');
+  }
+  return readMessage(value, contextLength);
+};
+
+async function* chunks(
+  endpoint: Endpoint,
+  contextLength: number,
+  request: GenerateRequest,
+  options: GenerateOptions,
+): AsyncGenerator<Chunk, void, undefined> {
+  const body = JSON.stringify({ ...request, stream: true });
+  const exchange = await endpoint.post(body, 'text/event-stream', maxStreamBytes, options);
+  const parser = new SseParser(maxEventBytes);
+  const reader = new EventReader(contextLength, endpoint.apiKey);
+  // The start waits for what follows it: an upstream that says 200 and then fails at once gets an honest status.
+  let start: Chunk | null = null;
+  try {
+    while (!reader.ended) {
+      const piece = await exchange.read();
+      if (piece === null) throw malformed('the stream ends before the message does');
+      for (const event of parser.push(piece)) {
+        options.signal.throwIfAborted();
+        for (const chunk of reader.read(event.data)) {
+          if (chunk.type === 'start') {
+            start = chunk;
+            continue;
+          }
+          if (start !== null) {
+            yield start;
+            start = null;
+          }
+          if (chunk.type === 'end') exchange.drain();
+          yield chunk;
+        }
+      }
+    }
+  } catch (error) {
+    throw options.signal.aborted ? options.signal.reason : transportError(error);
+  } finally {
+    exchange.close();
+  }
+}

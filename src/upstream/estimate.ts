@@ -1,0 +1,90 @@
+import type { GenerateRequest, InputBlock } from './port.ts';
+
+/** Tokens that one message costs beyond its text (decisions F.4). */
+const perMessage = 8;
+/** Tokens of one image, whatever its size (decisions F.4). */
+const perImage = 1600;
+const bytesPerToken = 3;
+/** Unspecified: F.4 is silent on PDFs. A page is about as dear as an image and takes some 64 KiB of base64. */
+const base64PerPage = 65_536;
+
+/** What an estimate reads; a body of `count_tokens`, which has no `max_tokens`, will do. */
+export type Estimable = Pick<GenerateRequest, 'messages' | 'system' | 'tools' | 'output_config'>;
+
+/**
+ * The input tokens of a request, estimated: ⌈UTF-8 bytes of all text / 3⌉ + 8 per message + 1600 per image
+ * (decisions F.4). Text is what a model reads: texts, tool calls and results, tool declarations, an output schema.
+ */
+export const estimateInputTokens = (request: Estimable): number => {
+  const sum = { bytes: 0, flat: request.messages.length * perMessage };
+  if (request.system !== undefined) addContent(sum, request.system);
+  for (const message of request.messages) addContent(sum, message.content);
+  for (const tool of request.tools ?? []) {
+    sum.bytes += tool.name.length + textBytes(tool.description) + jsonBytes(tool.input_schema);
+  }
+  const schema = request.output_config?.format?.schema;
+  if (schema !== undefined) sum.bytes += jsonBytes(schema);
+  return Math.ceil(sum.bytes / bytesPerToken) + sum.flat;
+};
+
+interface Sum {
+  bytes: number;
+  flat: number;
+}
+
+const addContent = (sum: Sum, content: unknown): void => {
+  if (typeof content === 'string') sum.bytes += Buffer.byteLength(content);
+  else if (Array.isArray(content)) for (const block of content) addBlock(sum, block as InputBlock);
+};
+
+const addBlock = (sum: Sum, block: InputBlock): void => {
+  switch (block.type) {
+    case 'text':
+      sum.bytes += textBytes(block.text);
+      break;
+    case 'image':
+      sum.flat += perImage;
+      break;
+    case 'thinking':
+      sum.bytes += textBytes(block.thinking);
+      break;
+    case 'tool_use':
+      sum.bytes += textBytes(block.name) + jsonBytes(block.input);
+      break;
+    case 'tool_result':
+      addContent(sum, block.content);
+      break;
+    case 'document':
+      addDocument(sum, block);
+      break;
+    default:
+      sum.bytes += jsonBytes(block);
+  }
+};
+
+const addDocument = (sum: Sum, block: InputBlock): void => {
+  sum.bytes += textBytes(block.title) + textBytes(block.context);
+  const source = (block.source ?? {}) as Readonly<Record<string, unknown>>;
+  if (source.type === 'content') addContent(sum, source.content);
+  else if (source.type === 'text') sum.bytes += textBytes(source.data);
+  else {
+    const data = source.data;
+    sum.flat += perImage * Math.max(1, Math.ceil((typeof data === 'string' ? data.length : 0) / base64PerPage));
+  }
+};
+
+const textBytes = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0);
+
+/** About the length of the value's JSON, counted without building it: escapes are not looked for. */
+const jsonBytes = (value: unknown): number => {
+  if (typeof value === 'string') return Buffer.byteLength(value) + 2;
+  if (typeof value === 'number') return 4;
+  if (typeof value !== 'object' || value === null) return 5;
+  let bytes = 2;
+  if (Array.isArray(value)) {
+    for (const item of value) bytes += jsonBytes(item) + 1;
+    return bytes;
+  }
+  for (const [name, field] of Object.entries(value)) bytes += Buffer.byteLength(name) + 4 + jsonBytes(field);
+  return bytes;
+};

@@ -1,0 +1,27 @@
+import { lookup as systemLookup } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+
+/** `dns.lookup` with `all: true`, as far as it is used here. */
+export type Resolve = (
+  hostname: string,
+  options: { readonly all: true; readonly family?: number },
+  callback: (error: NodeJS.ErrnoException | null, addresses: { address: string; family: number }[]) => void,
+) => void;
+
+/**
+ * Name resolution that refuses a name as soon as one of its addresses is not allowed (reliability.md, G9). It runs at
+ * each connection, with the very addresses that are then dialled, so that a name cannot change its mind in between.
+ */
+export const guardedLookup =
+  (isAllowed: (address: string) => boolean, resolve: Resolve = systemLookup): LookupFunction =>
+  (hostname, options, callback) => {
+    const family = options.family === 4 || options.family === 6 ? options.family : 0;
+    resolve(hostname, { all: true, family }, (error, addresses) => {
+      if (error !== null) return callback(error, []);
+      if (addresses.length === 0 || !addresses.every(({ address }) => isAllowed(address))) {
+        return callback(new Error('the name leads to a private address'), []);
+      }
+      if (options.all === true) return callback(null, addresses);
+      callback(null, addresses[0]!.address, addresses[0]!.family);
+    });
+  };

@@ -1,0 +1,24 @@
+/**
+ * Where a text that is not JSON stops being the beginning of some: an index, the text's length if it merely ends too
+ * soon. Node 20 does not tell for a short text, so it is found by halving.
+ */
+export const faultyAt = (text: string): number => {
+  let [good, bad] = [0, text.length + 1];
+  while (bad - good > 1) {
+    const middle = Math.floor((good + bad) / 2);
+    if (isBeginning(text.slice(0, middle))) good = middle;
+    else bad = middle;
+  }
+  return good;
+};
+
+const isBeginning = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch (error) {
+    const { message } = error as SyntaxError;
+    const position = /position (\d+)/.exec(message)?.[1];
+    return position === undefined ? message.includes('end of JSON') : Number(position) >= text.length;
+  }
+};

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { baseUrlSchema } from './base-url.ts';
+import { samplingLimitsSchema, samplingParameters } from './sampling-limits.ts';
+
+const modalities = ['text', 'image', 'file', 'audio', 'video'] as const;
+const features = ['tools', 'json_mode', 'structured_outputs', 'logprobs', 'reasoning', 'web_search'] as const;
+const checks = ['credits', 'tier:1', 'tier:2', 'tier:3', 'tier:4', 'tier:5'] as const;
+const quantizations = [
+  'int4',
+  'int8',
+  'fp4',
+  'mxfp4',
+  'nvfp4',
+  'fp6',
+  'fp8',
+  'mxfp8',
+  'fp16',
+  'bf16',
+  'fp32',
+  'unknown',
+] as const;
+
+const set = <const T extends readonly [string, ...string[]]>(values: T) =>
+  z.array(z.enum(values)).refine((items) => new Set(items).size === items.length, 'has a value twice');
+
+const id = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._:@+/-]{0,199}$/,
+    'not a model id: 1 to 200 of A-Z a-z 0-9 . _ : @ + / -, a letter or digit first',
+  );
+const label = z.string().min(1).max(200);
+/** A plain decimal of US dollars (decisions A.4). */
+const price = z
+  .string()
+  .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{1,12})?$/, 'not a plain decimal of at most 12 decimals, such as "0.000003"')
+  .default('0');
+const millis = (most: number) => z.int().min(0).max(most);
+
+/** Time and length of a simulated model's answers; without delays it answers at once. */
+const simulated = z.strictObject({
+  kind: z.literal('simulated'),
+  model: label.optional(),
+  /** Milliseconds until the first token. */
+  first_token_ms: millis(600_000).default(0),
+  /** Milliseconds from one token to the next. */
+  token_ms: millis(60_000).default(0),
+  /** Tokens of a text answer, about. */
+  output_tokens: z.int().min(1).max(100_000).default(64),
+  /** How far, as a share, an answer's length may lie from `output_tokens`; 0 makes it exact. */
+  output_tokens_variation: z.number().min(0).max(1).default(0.5),
+  /** Tokens of thinking where the request asks for it; 0 for a model that does not think. */
+  thinking_tokens: z.int().min(0).max(100_000).default(32),
+  tokens_per_delta: z.int().min(1).max(1_000).default(1),
+});
+
+/** An HTTP endpoint that speaks the messages API. Timeouts as decisions E.2, `provider_timeout`. */
+const anthropic = z.strictObject({
+  kind: z.literal('anthropic'),
+  model: label.optional(),
+  /** Without `/v1`. */
+  base_url: baseUrlSchema,
+  /** The name of the environment variable that holds the key. */
+  api_key_env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'not the name of an environment variable'),
+  /** Declares that the endpoint is on this machine or network: plain http and private addresses are allowed then. */
+  private_network: z.boolean().default(false),
+  /** Most connections at once; further requests wait for one. */
+  connections: z.int().min(1).max(65_536).default(1024),
+  connect_timeout_ms: z.int().min(1).max(120_000).default(10_000),
+  first_byte_timeout_ms: z.int().min(1).max(600_000).default(120_000),
+  idle_timeout_ms: z.int().min(1).max(600_000).default(120_000),
+  total_timeout_ms: z.int().min(1).max(3_600_000).default(600_000),
+});
+
+export const modelSchema = z.strictObject({
+  id,
+  name: label.optional(),
+  display_name: label.optional(),
+  object: z.literal('model').optional(),
+  /** Unix seconds of the release; 0 where it is not known. */
+  created: z.int().min(0).max(253_402_300_799).default(0),
+  root: id.optional(),
+  parent: z.union([z.literal(''), id]).default(''),
+  access: z.strictObject({ required_checks: set(checks).default([]) }).prefault({}),
+  input_modalities: set(modalities).min(1).default(['text']),
+  output_modalities: set(modalities).min(1).default(['text']),
+  pricing: z
+    .strictObject({ prompt: price, completion: price, image: price, request: price, input_cache_read: price })
+    .prefault({}),
+  supported_sampling_parameters: set(samplingParameters).default([
+    'temperature',
+    'top_p',
+    'top_k',
+    'stop',
+    'max_tokens',
+  ]),
+  supported_features: set(features).default(['tools', 'structured_outputs', 'reasoning']),
+  is_ready: z.boolean().default(true),
+  quantization: z.enum(quantizations).default('unknown'),
+  context_length: z.int().min(1).max(100_000_000),
+  max_output_length: z.int().min(1).max(100_000_000),
+  sampling_limits: samplingLimitsSchema.default({}),
+  /** Whether a final assistant message is continued (decisions G.1). */
+  prefill: z.boolean().default(true),
+  /** A smaller `thinking.budget_tokens` is raised to it (decisions A.5). */
+  min_thinking_tokens: z.int().min(1).max(999_990).default(1024),
+  upstream: z.discriminatedUnion('kind', [simulated, anthropic]),
+});
+
+export const modelsFileSchema = z.strictObject({ models: z.array(modelSchema).min(1).max(10_000) });
+
+export type DeclaredSimulated = Readonly<z.output<typeof simulated>>;
+export type DeclaredAnthropic = Readonly<z.output<typeof anthropic>>;

@@ -1,0 +1,159 @@
+/**
+ * Hosted models behind one interface. The vocabulary is that of the messages API (decisions G.1–G.5), whatever the
+ * upstream speaks. A request that reaches an upstream has been validated.
+ */
+
+export interface TextBlock {
+  readonly type: 'text';
+  readonly text: string;
+}
+export interface ToolUseBlock {
+  readonly type: 'tool_use';
+  readonly id: string;
+  readonly name: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+export interface ThinkingBlock {
+  readonly type: 'thinking';
+  readonly thinking: string;
+  readonly signature: string;
+}
+export interface RedactedThinkingBlock {
+  readonly type: 'redacted_thinking';
+  readonly data: string;
+}
+/** What an answer is made of, in the order of production. */
+export type AnswerBlock = TextBlock | ToolUseBlock | ThinkingBlock | RedactedThinkingBlock;
+
+/** A block of a request: one of the above, or an image, document or tool_result; fields beyond those read here travel along. */
+export interface InputBlock {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+export interface Message {
+  readonly role: 'user' | 'assistant' | 'system';
+  readonly content: string | readonly InputBlock[];
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly input_schema: Readonly<Record<string, unknown>>;
+  readonly [field: string]: unknown;
+}
+
+export interface ToolChoice {
+  readonly type: 'auto' | 'any' | 'tool' | 'none';
+  readonly name?: string | undefined;
+  readonly disable_parallel_tool_use?: boolean | undefined;
+}
+
+export interface Thinking {
+  readonly type: 'enabled' | 'disabled' | 'adaptive' | 'between_tools';
+  readonly budget_tokens?: number | undefined;
+}
+
+export interface GenerateRequest {
+  /** The upstream's own name of the model. */
+  readonly model: string;
+  readonly max_tokens: number;
+  readonly messages: readonly Message[];
+  readonly system?: string | readonly InputBlock[] | undefined;
+  readonly temperature?: number | undefined;
+  readonly top_p?: number | undefined;
+  readonly top_k?: number | undefined;
+  readonly stop_sequences?: readonly string[] | undefined;
+  readonly tools?: readonly Tool[] | undefined;
+  readonly tool_choice?: ToolChoice | undefined;
+  readonly thinking?: Thinking | undefined;
+  readonly output_config?:
+    | {
+        readonly format?:
+          | { readonly type: 'json_schema'; readonly schema: Readonly<Record<string, unknown>> }
+          | undefined;
+        readonly effort?: string | undefined;
+      }
+    | undefined;
+  readonly metadata?: { readonly user_id?: string | undefined } | undefined;
+}
+
+/** Tokens; 0 where the upstream does not say (decisions G.3). `input_tokens` excludes cached ones. */
+export interface Usage {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_creation_input_tokens: number;
+  readonly cache_read_input_tokens: number;
+}
+
+export type StopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use';
+
+export interface Answer {
+  readonly content: readonly AnswerBlock[];
+  readonly stop_reason: StopReason;
+  /** The matched sequence iff `stop_reason` is `stop_sequence`. */
+  readonly stop_sequence: string | null;
+  readonly usage: Usage;
+}
+
+/** One step of a streamed answer. Blocks never interleave; indexes count from 0. */
+export type Chunk =
+  | { readonly type: 'start'; readonly usage: Usage }
+  /** The block is empty: `text: ""`, `input: {}`, `thinking: ""` and `signature: ""`; only `redacted_thinking` is whole. */
+  | { readonly type: 'block_start'; readonly index: number; readonly block: AnswerBlock }
+  | { readonly type: 'block_delta'; readonly index: number; readonly delta: Delta }
+  | { readonly type: 'block_stop'; readonly index: number }
+  /** The last chunk; `usage` is final. */
+  | {
+      readonly type: 'end';
+      readonly stop_reason: StopReason;
+      readonly stop_sequence: string | null;
+      readonly usage: Usage;
+    };
+
+export type Delta =
+  | { readonly type: 'text_delta'; readonly text: string }
+  | { readonly type: 'input_json_delta'; readonly partial_json: string }
+  | { readonly type: 'thinking_delta'; readonly thinking: string }
+  | { readonly type: 'signature_delta'; readonly signature: string };
+
+export interface GenerateOptions {
+  /** Aborting it ends the work at the upstream; the promise or iteration then rejects with the signal's reason. */
+  readonly signal: AbortSignal;
+  readonly requestId: string;
+}
+
+export interface Upstream {
+  /** @throws UpstreamError */
+  answer(request: GenerateRequest, options: GenerateOptions): Promise<Answer>;
+  /** Rejects with an UpstreamError on the first step or in the middle; `end` is yielded exactly once, last. */
+  stream(request: GenerateRequest, options: GenerateOptions): AsyncIterable<Chunk>;
+  /** Ends idle connections; in-flight ones finish. */
+  close(): Promise<void>;
+}
+
+/** How an upstream failed, in the codes of the catalogue (decisions E.2). */
+export type UpstreamCode =
+  | 'provider_error'
+  | 'provider_overloaded'
+  | 'provider_timeout'
+  | 'context_length_exceeded'
+  | 'content_refused'
+  | 'invalid_request';
+
+export class UpstreamError extends Error {
+  override readonly name = 'UpstreamError';
+  readonly code: UpstreamCode;
+  /** When the upstream asked for a pause, in seconds, 1 to 30. */
+  readonly retryAfterSeconds: number | undefined;
+  /** `message` may be shown to the client: it never holds a credential, an address or a prompt. */
+  constructor(
+    code: UpstreamCode,
+    message: string,
+    options: { retryAfterSeconds?: number | undefined; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}

@@ -1,0 +1,187 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { jsonEvent } from '@eventstore/db-client';
+import { describe, expect, test } from 'vitest';
+import { Ledger } from './ledger.ts';
+import {
+  collect,
+  compileSyncShim,
+  connect,
+  freshDir,
+  numbered,
+  openStore,
+  rejection,
+  serveInChild,
+} from './store-under-test.ts';
+
+/** Writes until enough is acknowledged, kills the store without warning, starts it again and compares. */
+const T=(l:string)=>process.stderr.write(`${l} ${performance.now().toFixed(0)}\n`);
+async function killAndCompare(dir: string, cycle: number, settings: object, acks: number): Promise<string[]> {
+  const child = await serveInChild(dir, settings);
+  T("started"); const ledger = new Ledger(String(cycle));
+  const writing = ledger.write(connect(child.endpoint), 16);
+  while (ledger.acked.length < acks) await wait(2);
+  T("acked");child.process.kill("SIGKILL");
+  await Promise.all([writing, child.exited]);
+  const again = await serveInChild(dir, { embedded: true });
+  T("again");const faults = await ledger.faults(connect(again.endpoint));T("checked");
+  again.process.kill('SIGTERM');
+  await again.exited;T("exited");
+  return faults;
+}
+
+describe('kill -9 under concurrent appends', () => {
+  test('loses nothing acknowledged, doubles nothing and leaves no gap', async () => {
+    const dir = freshDir();
+    for (let cycle = 0; cycle < 3; cycle++) {
+      expect(await killAndCompare(dir, cycle, { embedded: true }, 100 + Math.floor(Math.random() * 400))).toEqual([]);
+    }
+  });
+
+  test('is noticed by the check above where appends are answered before their commit', async () => {
+    const settings = { faults: { answerBeforeCommit: true, commitDelayMs: 300 } };
+    const faults = await killAndCompare(freshDir(), 0, settings, 100);
+    expect(faults.some((fault) => fault.endsWith('is not there'))).toBe(true);
+  });
+});
+
+const shim = compileSyncShim();
+
+describe.skipIf(shim === undefined)('with fdatasync under control', () => {
+  const DELAY_MS = 120;
+
+  /** How long each of a few appends, deletes and tombstones took to be answered, milliseconds. */
+  async function answerTimes(settings: object): Promise<number[]> {
+    const child = await serveInChild(freshDir(), settings, {
+      LD_PRELOAD: compileSyncShim(),
+      SYNC_DELAY_MS: String(DELAY_MS),
+    });
+    const client = connect(child.endpoint);
+    await client.appendToStream('warm-1', numbered(0));
+    const credentials = { username: 'a', password: 'b' };
+    const times: number[] = [];
+    const timed = async (write: () => Promise<unknown>) => {
+      const start = performance.now();
+      await write();
+      times.push(performance.now() - start);
+    };
+    await timed(() => client.appendToStream('sync-1', numbered(1)));
+    await timed(() => client.appendToStream('sync-1', numbered(2), { credentials }));
+    await timed(() => client.setStreamMetadata('sync-1', { maxCount: 5 }));
+    await timed(() => client.deleteStream('sync-1'));
+    await timed(() => client.tombstoneStream('sync-1'));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => timed(() => client.appendToStream(`sync-${i + 2}`, numbered(i)))),
+    );
+    return times;
+  }
+
+  test('every write is answered only after it', async () => {
+    expect(Math.min(...(await answerTimes({})))).toBeGreaterThanOrEqual(DELAY_MS);
+  });
+
+  test('a store that does not sync is noticed by the check above', async () => {
+    expect(Math.min(...(await answerTimes({ faults: { noSync: true } })))).toBeLessThan(DELAY_MS);
+  });
+
+  test('its failure is the end: nothing is acknowledged any more, and a restart has everything that was', async () => {
+    const dir = freshDir();
+    const trigger = join(freshDir(), 'fail-now');
+    const child = await serveInChild(dir, {}, { LD_PRELOAD: compileSyncShim(), SYNC_FAIL_FILE: trigger });
+    const ledger = new Ledger('eio');
+    const writing = ledger.write(connect(child.endpoint), 8);
+    while (ledger.acked.length < 100) await wait(2);
+    writeFileSync(trigger, '');
+    await child.exited;
+    await writing;
+    expect(child.said()).toMatch(/^failed /m);
+    expect(child.said()).not.toMatch(/unhandled/);
+    const again = await serveInChild(dir, { embedded: true });
+    expect(await ledger.faults(connect(again.endpoint))).toEqual([]);
+  });
+});
+
+describe('a failed commit', () => {
+  test('ends the store without answering the append as failed or as done', async () => {
+    const store = await openStore({ faults: { failCommit: 2 } });
+    await store.client.appendToStream('fail-1', numbered(1));
+    const error = await rejection(store.client.appendToStream('fail-1', numbered(2)));
+    expect(error.type ?? error.code).toBe('unavailable');
+    expect((await store.failed).message).toBe('commit failed on request');
+    await expect(store.client.appendToStream('fail-1', numbered(3))).rejects.toThrow();
+    const again = await openStore({ dir: store.dir });
+    expect(await collect(again.client.readStream('fail-1'))).toHaveLength(1);
+  });
+
+  test('that is ignored acknowledges what is not there, which the check above notices', async () => {
+    const store = await openStore({ faults: { failCommit: 2, ignoreCommitErrors: true } });
+    await store.client.appendToStream('fail-1', numbered(1));
+    await store.client.appendToStream('fail-1', numbered(2));
+    await store.close();
+    const again = await openStore({ dir: store.dir });
+    expect(await collect(again.client.readStream('fail-1'))).toHaveLength(1);
+  });
+});
+
+test('a repeated append is recognised after a restart by its explicit revision, and only by that', async () => {
+  const first = await openStore();
+  const events = [numbered(1), numbered(2)];
+  const created = await first.client.appendToStream('again-1', events, { expectedRevision: 'no_stream' });
+  await first.close();
+  const { client } = await openStore({ dir: first.dir });
+  const repeated = await client.appendToStream('again-1', events, { expectedRevision: 'no_stream' });
+  expect(repeated).toEqual(created);
+  const doubled = await client.appendToStream('again-1', events, { expectedRevision: 'any' });
+  expect(doubled.nextExpectedRevision).toBe(3n);
+  expect(await collect(client.readStream('again-1'))).toHaveLength(4);
+});
+
+describe('a damaged record', () => {
+  /** A store with three events, the middle one changed on disk. Returns its directory and the event's position. */
+  async function damaged() {
+    const store = await openStore();
+    const marker = `marker-${'m'.repeat(40)}`;
+    await store.client.appendToStream('bad-1', jsonEvent({ type: 'whole', data: {} }));
+    const { position } = await store.client.appendToStream('bad-1', jsonEvent({ type: 'hurt', data: { marker } }));
+    await store.client.appendToStream('bad-1', jsonEvent({ type: 'whole', data: {} }));
+    await store.close();
+    const file = join(store.dir, 'events.mdb');
+    const bytes = readFileSync(file);
+    for (let at = bytes.indexOf(marker); at >= 0; at = bytes.indexOf(marker, at + 1)) bytes[at + 10]! ^= 1;
+    writeFileSync(file, bytes);
+    return { dir: store.dir, position: position!.commit };
+  }
+
+  test('is an error that names its position, by stream and by $all, and never an event', async () => {
+    const { dir, position } = await damaged();
+    const { client } = await openStore({ dir });
+    for (const read of [() => client.readStream('bad-1'), () => client.readAll()]) {
+      const types: string[] = [];
+      const error = await rejection(
+        (async () => {
+          for await (const { event } of read()) types.push(event!.type);
+        })(),
+      );
+      expect(error.message).toContain(`position ${position} is damaged`);
+      expect(types).not.toContain('hurt');
+    }
+    const following = client.subscribeToStream('bad-1');
+    const error = await new Promise<Error>((resolve) => following.on('error', resolve));
+    expect(error.message).toContain(`position ${position} is damaged`);
+  });
+
+  test('would be handed out without the checksum', async () => {
+    const { dir } = await damaged();
+    const { client } = await openStore({ dir, faults: { skipChecksums: true } });
+    expect(await collect(client.readStream('bad-1'))).toHaveLength(3);
+  });
+});
+
+test('a nearly full volume refuses appends and goes on reading', async () => {
+  const full = await openStore({ limits: { freeSpaceBytes: Number.MAX_SAFE_INTEGER } });
+  const error = await rejection(full.client.appendToStream('full-1', numbered(1)));
+  expect(error.type).toBe('unavailable');
+  expect(await collect(full.client.readAll())).toEqual([]);
+  expect(existsSync(join(full.dir, 'events.mdb'))).toBe(true);
+});

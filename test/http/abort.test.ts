@@ -1,0 +1,65 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { onSignal } from '../../src/telemetry.ts';
+import { request, send } from './raw-client.ts';
+import { credential, type Service, startService } from './service.ts';
+
+let service: Service;
+const failures: unknown[] = [];
+let unsubscribe = (): void => {};
+beforeAll(async () => {
+  service = await startService();
+  unsubscribe = onSignal((name, signal) => {
+    if (name === 'request.failed') failures.push(signal);
+  });
+});
+afterAll(async () => {
+  unsubscribe();
+  await service.stop();
+});
+
+const json = 'Content-Type: application/json';
+const text = JSON.stringify({ model: 'm', text: 'x'.repeat(300_000) });
+const withBody = (line: string, body: string, extra: readonly string[] = []): Buffer =>
+  Buffer.from(request(line, [credential, json, `Content-Length: ${body.length}`, ...extra], body));
+
+const kinds: readonly Buffer[] = [
+  Buffer.from(request('GET /v1/models', [credential])),
+  Buffer.from(request('GET /nowhere')),
+  Buffer.from(request('GET /v1/large?bytes=3000000')),
+  withBody('POST /v1/messages', '{"model":"m"}'),
+  withBody('POST /v1/messages', text),
+  withBody('POST /v1/messages', text, ['X-Nothing: 1']).subarray(0, 200_000),
+  withBody('POST /v1/chat/completions', '{"pieces":1000}'),
+  withBody('POST /v1/organization/things/t1/archive', '{}'),
+  Buffer.from(request('POST /v1/messages', [json, `Content-Length: ${text.length}`], text)),
+  Buffer.from(request('POST /v1/messages', [credential, json, 'Transfer-Encoding: chunked'], 'd\r\n{"model":"m"}\r\n0\r\n\r\n')),
+];
+
+/** A fixed seed: a failing run is repeated by running it again. */
+const random = (() => {
+  let state = 12345;
+  return (): number => {
+    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
+    return state / 0x7fffffff;
+  };
+})();
+
+const abortOnce = (bytes: Buffer, afterMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    const socket = connect(service.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.on('close', () => resolve());
+    socket.write(bytes.subarray(0, Math.ceil(bytes.length * Math.min(1, random() * 1.5))));
+    setTimeout(() => (random() < 0.5 ? socket.resetAndDestroy() : socket.destroy()), afterMs);
+  });
+
+test('clients that leave at any moment leave nothing behind', async () => {
+  for (let round = 0; round < 30; round++) {
+    await Promise.all(kinds.flatMap((bytes) => [0, 1, 2, 3].map(() => abortOnce(bytes, random() * 12))));
+  }
+  await expect.poll(() => service.server.inFlight, { timeout: 5000 }).toBe(0);
+  expect(service.server.bufferedBytes).toBe(0);
+  expect(failures).toEqual([]);
+  expect((await send(service.port, request('GET /v1/marker'), { answers: 1 })).statuses).toEqual([200]);
+}, 30_000);

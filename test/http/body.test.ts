@@ -1,0 +1,262 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { request, send } from './raw-client.ts';
+import { credential, type Service, startService } from './service.ts';
+
+const json = 'Content-Type: application/json';
+const key = 'Idempotency-Key: 12345678';
+const limit = 64 * 1024;
+
+const thing = (size: number): string => {
+  const frame = '{"name":"a","note":""}';
+  return `{"name":"a","note":"${'x'.repeat(size - frame.length)}"}`;
+};
+const create = (body: string, length = body.length): string =>
+  request('POST /v1/organization/things', [credential, key, json, `Content-Length: ${length}`], body);
+const codeOf = (body: string): string => JSON.parse(body).error.code;
+const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('sizes', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service.stop());
+
+  test.each([
+    [limit - 1, 201],
+    [limit, 201],
+    [limit + 1, 413],
+  ])('a body of %i bytes with its length is answered %i', async (size, status) => {
+    const made = service.effects.created.length;
+    const { statuses } = await send(service.port, create(thing(size)), { answers: 1, quietMs: 2000 });
+    expect(statuses).toEqual([status]);
+    expect(service.effects.created.length - made).toBe(status === 201 ? 1 : 0);
+  });
+
+  test('a body over the limit leaves the connection usable when it is short enough to be thrown away', async () => {
+    const { statuses } = await send(service.port, create(thing(limit + 1)) + request('GET /v1/marker'), { answers: 2, quietMs: 2000 });
+    expect(statuses).toEqual([413, 200]);
+  });
+
+  test('a length of a gibibyte is answered at once and closed', async () => {
+    const { statuses, closed, answers } = await send(service.port, create('{"name":', 2 ** 30), { quietMs: 300 });
+    expect(statuses).toEqual([413]);
+    expect(closed).toBe(true);
+    expect(answers[0]?.headers.get('connection')).toBe('close');
+  });
+
+  test('a length larger than the body waits, and holds no more than has arrived', async () => {
+    const socket = connect(service.port, '127.0.0.1');
+    socket.write(create('{"name":"a"', 60_000));
+    await wait(50);
+    expect(service.server.inFlight).toBe(1);
+    expect(service.server.bufferedBytes).toBe(11);
+    socket.destroy();
+    await expect.poll(() => service.server.inFlight).toBe(0);
+    expect(service.server.bufferedBytes).toBe(0);
+  });
+
+  test('a chunked body over the limit of its route is refused while it is read', async () => {
+    const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
+    const bytes = request('POST /v1/chat/completions', [credential, json, 'Transfer-Encoding: chunked'], `${chunk.repeat(3)}0\r\n\r\n`);
+    const { statuses, closed } = await send(service.port, bytes, { quietMs: 500 });
+    expect(statuses).toEqual([413]);
+    expect(closed).toBe(true);
+  });
+
+  test('an endless chunked body without a credential is cut off after a mebibyte', async () => {
+    const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
+    const bytes = request('POST /v1/messages', [json, 'Transfer-Encoding: chunked'], chunk.repeat(64));
+    const { closed } = await send(service.port, bytes, { quietMs: 500 });
+    expect(closed).toBe(true);
+    expect(service.server.inFlight).toBe(0);
+  });
+
+  test('a body of several pieces arrives whole', async () => {
+    const text = 'é'.repeat(500_000);
+    const body = JSON.stringify({ model: 'm', text });
+    const answer = await fetch(`http://127.0.0.1:${service.port}/v1/messages`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer good', 'content-type': 'application/json' },
+      body,
+    });
+    expect(await answer.json()).toEqual({ model: 'm', length: text.length });
+    expect(service.server.bufferedBytes).toBe(0);
+  });
+});
+
+describe('a body without a valid credential', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service.stop());
+
+  const upload = async (lines: readonly string[]): Promise<number> => {
+    const socket = connect(service.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(request('POST /v1/messages', [...lines, json, 'Content-Length: 900000']));
+    let most = 0;
+    for (let i = 0; i < 8; i++) {
+      socket.write(Buffer.alloc(100_000, 'x'));
+      await wait(5);
+      most = Math.max(most, service.server.bufferedBytes);
+    }
+    socket.destroy();
+    return most;
+  };
+
+  test('is never buffered', async () => {
+    expect(await upload(['Authorization: Bearer bad'])).toBe(0);
+    expect(await upload([])).toBe(0);
+    expect(await upload(['Authorization: Bearer weak'])).toBe(0);
+  });
+
+  test('(canary) with one it is', async () => {
+    expect(await upload([credential])).toBeGreaterThan(200_000);
+    await expect.poll(() => service.server.bufferedBytes).toBe(0);
+  });
+
+  test('is answered only after its last byte', async () => {
+    const head = request('POST /v1/messages', [json, 'Content-Length: 4']);
+    expect((await send(service.port, `${head}abc`, { quietMs: 80 })).statuses).toEqual([]);
+    expect((await send(service.port, `${head}abcd`, { quietMs: 80 })).statuses).toEqual([401]);
+  });
+});
+
+describe('the budget of buffered bytes', () => {
+  test('beyond it 503 server_busy, while what was accepted still gets its answer', async () => {
+    const service = await startService({ maxBufferedBytes: 300_000 });
+    const body = JSON.stringify({ model: 'm', text: 'x'.repeat(200_000) });
+    const head = request('POST /v1/messages', [credential, json, `Content-Length: ${body.length}`]);
+    const first = connect(service.port, '127.0.0.1');
+    let answer = '';
+    first.on('data', (data) => {
+      answer += data.toString();
+    });
+    first.write(head + body.slice(0, 150_000));
+    await expect.poll(() => service.server.bufferedBytes).toBe(150_000);
+    const pieces = [head, body.slice(0, 160_000), body.slice(160_000)].map((piece) => Buffer.from(piece));
+    const second = await send(service.port, '', { pieces, pauseMs: 20, answers: 1, quietMs: 1000 });
+    expect(second.statuses).toEqual([503]);
+    expect(codeOf(second.answers[0]!.body)).toBe('server_busy');
+    expect(second.answers[0]!.headers.get('retry-after')).toBe('1');
+    expect(second.answers[0]!.headers.has('x-should-retry')).toBe(false);
+    first.write(body.slice(150_000));
+    await expect.poll(() => answer).toContain('200 OK');
+    first.destroy();
+    expect(service.server.bufferedBytes).toBe(0);
+    await service.stop();
+  });
+});
+
+describe('time', () => {
+  test('a body that stops arriving is 408 request_timeout, with leave to retry, and closed', async () => {
+    const service = await startService({ bodyTimeoutMs: 120 });
+    const started = performance.now();
+    const { statuses, answers, closed } = await send(service.port, create('{"name":', 100), { quietMs: 1000 });
+    expect(statuses).toEqual([408]);
+    expect(codeOf(answers[0]!.body)).toBe('request_timeout');
+    expect(answers[0]!.headers.get('x-should-retry')).toBe('true');
+    expect(closed).toBe(true);
+    expect(performance.now() - started).toBeLessThan(1000);
+    await service.stop();
+  });
+
+  test('a body of which nothing arrives is 408 too', async () => {
+    const service = await startService({ bodyTimeoutMs: 120 });
+    expect((await send(service.port, create('', 100), { quietMs: 1000 })).statuses).toEqual([408]);
+    await service.stop();
+  });
+
+  test('a refused body that stops arriving gets its refusal', async () => {
+    const service = await startService({ bodyTimeoutMs: 120 });
+    const bytes = request('POST /v1/messages', [json, 'Content-Length: 100'], 'x');
+    const { statuses, closed } = await send(service.port, bytes, { quietMs: 1000 });
+    expect(statuses).toEqual([401]);
+    expect(closed).toBe(true);
+    await service.stop();
+  });
+});
+
+describe('form', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service.stop());
+
+  const post = async (lines: readonly string[], body: string, path = '/v1/organization/things') => {
+    const bytes = request(`POST ${path}`, [credential, key, ...lines, `Content-Length: ${Buffer.byteLength(body)}`], body);
+    const { answers } = await send(service.port, Buffer.from(bytes), { answers: 1, quietMs: 1000 });
+    return { status: answers[0]?.status, code: answers[0] && JSON.parse(answers[0].body).error?.code };
+  };
+
+  test.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'APPLICATION/JSON;charset="UTF-8"',
+    'application/vnd.weir+json',
+  ])('%s is read', async (type) => {
+    expect(await post([`Content-Type: ${type}`], '{"name":"a"}')).toMatchObject({ status: 201 });
+  });
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/jsonp',
+    'text/json',
+    'application/json; charset=utf-16',
+    'json',
+    '+json',
+  ])('%s is 415', async (type) => {
+    expect(await post([`Content-Type: ${type}`], '{"name":"a"}')).toEqual({ status: 415, code: 'unsupported_media_type' });
+  });
+
+  test('a missing content type is 415', async () => {
+    expect(await post([], '{"name":"a"}')).toEqual({ status: 415, code: 'unsupported_media_type' });
+  });
+
+  test('a Content-Encoding other than identity is 415', async () => {
+    expect(await post([json, 'Content-Encoding: gzip'], '{"name":"a"}')).toMatchObject({ status: 415 });
+    expect(await post([json, 'Content-Encoding: identity'], '{"name":"a"}')).toMatchObject({ status: 201 });
+  });
+
+  test('a chunked command is 411 length_required', async () => {
+    const bytes = request('POST /v1/organization/things', [credential, key, json, 'Transfer-Encoding: chunked'], '0\r\n\r\n');
+    const { statuses, answers, closed } = await send(service.port, bytes, { quietMs: 300 });
+    expect(statuses).toEqual([411]);
+    expect(codeOf(answers[0]!.body)).toBe('length_required');
+    expect(closed).toBe(true);
+  });
+
+  const archive = '/v1/organization/things/t1/archive';
+
+  test('a route without a body takes nothing or an empty object, of any type', async () => {
+    expect(await post([], '', archive)).toMatchObject({ status: 200 });
+    expect(await post([], '{}', archive)).toMatchObject({ status: 200 });
+    expect(await post(['Content-Type: application/x-www-form-urlencoded'], ' {} ', archive)).toMatchObject({ status: 200 });
+  });
+
+  test('a route without a body refuses a member and what is no object', async () => {
+    expect(await post([], '{"force":true}', archive)).toEqual({ status: 422, code: 'unknown_field' });
+    expect(await post([], '[]', archive)).toEqual({ status: 400, code: 'invalid_json' });
+    expect(await post([], 'x', archive)).toEqual({ status: 400, code: 'invalid_json' });
+  });
+
+  test('a POST without any length is answered and closed', async () => {
+    const { statuses, closed } = await send(service.port, request(`POST ${archive}`, [credential]), { quietMs: 200 });
+    expect(statuses).toEqual([200]);
+    expect(closed).toBe(true);
+  });
+
+  test('an empty body where one is needed is invalid_json', async () => {
+    expect(await post([json], '')).toEqual({ status: 400, code: 'invalid_json' });
+  });
+
+  test('a body on GET is read and ignored', async () => {
+    const bytes = request('GET /v1/models', [credential, 'Content-Length: 3'], 'abc');
+    expect((await send(service.port, bytes + request('GET /v1/marker'), { answers: 2 })).statuses).toEqual([200, 200]);
+  });
+});

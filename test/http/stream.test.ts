@@ -1,0 +1,209 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { fault } from '../../src/errors.ts';
+import { type Route, route, type Sink } from '../../src/http/route.ts';
+import { request, send } from './raw-client.ts';
+import { credential, type Service, startService } from './service.ts';
+
+const json = 'Content-Type: application/json';
+const chunk = Buffer.alloc(64 * 1024, 'a');
+
+interface Seen {
+  aborted: number;
+  blocked: number;
+  written: number;
+  ended: number;
+  gone: boolean;
+}
+const seen: Seen = { aborted: 0, blocked: 0, written: 0, ended: 0, gone: false };
+
+const streamRoute = (path: string, run: (sink: Sink, signal: AbortSignal) => Promise<void>): Route =>
+  route({
+    method: 'POST',
+    path,
+    operation: path,
+    summary: 'Streams',
+    tag: 'Inference',
+    family: 'messages',
+    access: { credential: 'project', permission: 'x' },
+    body: z.object({}),
+    replies: { 200: { description: 'A stream.' } },
+    handle: ({ signal }) => {
+      signal.addEventListener('abort', () => {
+        seen.aborted++;
+      });
+      return {
+        status: 200,
+        headers: { 'x-kind': 'stream' },
+        stream: async (sink) => {
+          try {
+            await run(sink, signal);
+          } finally {
+            seen.ended++;
+            seen.gone = sink.gone;
+          }
+        },
+      };
+    },
+  });
+
+const polite = async (sink: Sink): Promise<void> => {
+  for (let i = 0; i < 256 && !sink.gone; i++) {
+    if (!sink.write(chunk)) {
+      seen.blocked++;
+      await sink.drained();
+    }
+    seen.written++;
+  }
+};
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ readerTimeoutMs: 300 }, () => [
+    streamRoute('/v1/messages/polite', polite),
+    streamRoute('/v1/messages/rude', async (sink) => {
+      for (let i = 0; i < 256 && !sink.gone; i++) {
+        sink.write(chunk);
+        seen.written++;
+      }
+    }),
+    streamRoute('/v1/messages/empty', async () => {}),
+    streamRoute('/v1/messages/idle', async (sink, signal) => {
+      sink.write('first');
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    }),
+    streamRoute('/v1/messages/fault', async () => {
+      throw fault('provider_overloaded', { headers: { 'Retry-After': '3' } });
+    }),
+    streamRoute('/v1/messages/late', async (sink) => {
+      sink.write('first');
+      await new Promise((resolve) => setImmediate(resolve));
+      throw new Error('broke');
+    }),
+  ]);
+});
+afterAll(() => service.stop());
+
+const reset = (): void => {
+  Object.assign(seen, { aborted: 0, blocked: 0, written: 0, ended: 0, gone: false });
+};
+const post = (path: string, body = '{}'): string =>
+  request(`POST /v1/messages/${path}`, [credential, json, `Content-Length: ${body.length}`], body);
+const idle = () => expect.poll(() => service.server.inFlight, { timeout: 5000 }).toBe(0);
+
+describe('a stream', () => {
+  test('goes out in pieces and leaves the connection usable', async () => {
+    const body = '{"pieces":50}';
+    const bytes = request('POST /v1/chat/completions', [credential, json, `Content-Length: ${body.length}`], body);
+    const pieces = [bytes, request('GET /v1/marker')].map((piece) => Buffer.from(piece));
+    const { answers } = await send(service.port, '', { pieces, pauseMs: 100, answers: 2, quietMs: 1000 });
+    expect(answers[0]?.headers.get('transfer-encoding')).toBe('chunked');
+    expect(answers[0]?.headers.get('content-type')).toBe('text/event-stream');
+    expect(answers[0]?.body).toBe(Array.from({ length: 50 }, (_, i) => `data: ${i}\n\n`).join(''));
+    expect(answers[1]?.status).toBe(200);
+  });
+
+  test('after a chunked request is sent whole and the connection closed', async () => {
+    const bytes = request('POST /v1/chat/completions', [credential, json, 'Transfer-Encoding: chunked'], 'c\r\n{"pieces":3}\r\n0\r\n\r\n');
+    const { answers, closed, rest } = await send(service.port, bytes, { quietMs: 300 });
+    expect(answers[0]?.headers.get('content-length')).toBe('27');
+    expect(answers[0]?.headers.get('connection')).toBe('close');
+    expect(answers[0]?.body).toBe('data: 0\n\ndata: 1\n\ndata: 2\n\n');
+    expect([closed, rest]).toEqual([true, '']);
+  });
+
+  test('without a byte is an empty answer with its headers', async () => {
+    const { answers } = await send(service.port, post('empty'), { answers: 1 });
+    expect([answers[0]?.status, answers[0]?.body, answers[0]?.headers.get('x-kind')]).toEqual([200, '', 'stream']);
+  });
+
+  test('that fails before its first byte is an ordinary refusal', async () => {
+    const { answers } = await send(service.port, post('fault'), { answers: 1 });
+    expect(answers[0]?.status).toBe(529);
+    expect(answers[0]?.headers.get('retry-after')).toBe('3');
+    expect(JSON.parse(answers[0]!.body).error.type).toBe('overloaded_error');
+  });
+
+  test('that fails after its first byte is cut, without the end of a complete answer', async () => {
+    const { answers, closed, text } = await send(service.port, post('late'), { quietMs: 300 });
+    expect(answers).toEqual([]);
+    expect(text).toContain('first');
+    expect(text).not.toContain('\r\n0\r\n\r\n');
+    expect(closed).toBe(true);
+    await idle();
+  });
+
+  test('to a reader that pauses waits for it, and everything arrives', async () => {
+    reset();
+    const socket = connect(service.port, '127.0.0.1');
+    let bytes = 0;
+    socket.write(post('polite'));
+    await expect.poll(() => seen.blocked).toBe(1);
+    const writtenWhileBlocked = seen.written;
+    socket.on('data', (data) => {
+      bytes += data.length;
+    });
+    await expect.poll(() => seen.ended, { timeout: 5000 }).toBe(1);
+    await idle();
+    await expect.poll(() => bytes).toBeGreaterThan(256 * chunk.length);
+    expect(writtenWhileBlocked).toBeLessThan(256);
+    expect(seen.aborted).toBe(0);
+    socket.destroy();
+  });
+
+  test('to a reader that never reads is cut after its time', async () => {
+    reset();
+    const socket = connect(service.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(post('polite'));
+    await expect.poll(() => seen.ended, { timeout: 5000 }).toBe(1);
+    expect(seen.gone).toBe(true);
+    expect(seen.aborted).toBe(1);
+    await idle();
+    socket.destroy();
+  });
+
+  test('that ignores backpressure is cut when a mebibyte waits', async () => {
+    reset();
+    const socket = connect(service.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(post('rude'));
+    await expect.poll(() => seen.ended, { timeout: 5000 }).toBe(1);
+    expect(seen.gone).toBe(true);
+    expect(seen.written).toBeLessThan(256);
+    await idle();
+    socket.destroy();
+  });
+
+  test('whose client leaves is told so at once', async () => {
+    reset();
+    const socket = connect(service.port, '127.0.0.1');
+    socket.write(post('idle'));
+    await new Promise((resolve) => socket.once('data', resolve));
+    expect(service.server.inFlight).toBe(1);
+    socket.destroy();
+    await expect.poll(() => seen.ended).toBe(1);
+    expect([seen.aborted, seen.gone]).toEqual([1, true]);
+    await idle();
+  });
+
+  test('that is only quiet is not cut', async () => {
+    reset();
+    const socket = connect(service.port, '127.0.0.1');
+    socket.write(post('idle'));
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(service.server.inFlight).toBe(1);
+    socket.destroy();
+    await idle();
+  });
+
+  test('a large answer to a reader that never reads is cut too', async () => {
+    const socket = connect(service.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(request('GET /v1/large?bytes=20000000'));
+    await expect.poll(() => service.server.inFlight).toBe(1);
+    await idle();
+    socket.destroy();
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { actors, CorruptStream } from '../../src/kernel/actor.ts';
+import { type EventStore, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
+import { memoryStore } from '../support/memory-store.ts';
+import { foreign, me, opened, refusal, stage, stream } from './stage.ts';
+import { ticket } from './ticket.ts';
+
+describe('memory', () => {
+  test('spares the read while an actor is live', async () => {
+    const { tickets, reads } = await opened();
+    await tickets.tell('tic_1', 'work', { hours: [1] }, me);
+    await tickets.tell('tic_1', 'work', { hours: [1] }, me);
+    expect(reads).toEqual([0]);
+  });
+
+  test('of an idle actor is given up after its time', async () => {
+    let now = 0;
+    const clock = { wall: () => 0, monotonic: () => now };
+    const { tickets, reads } = await opened({}, { clock, idleMs: 1000 });
+    now = 999;
+    await tickets.tell('tic_1', 'work', { hours: [1] }, me);
+    now = 2000;
+    await tickets.tell('tic_2', 'open', { title: 'b' }, me);
+    expect((await tickets.tell('tic_1', 'work', { hours: [1] }, me)).state.data.hours).toBe(2);
+    expect(reads).toEqual([0, 0, 0]);
+  });
+
+  test('is bounded: the longest idle actor goes first', async () => {
+    const { tickets, reads } = stage({}, { maxLive: 2 });
+    for (const id of ['tic_1', 'tic_2', 'tic_1', 'tic_3'])
+      await tickets.tell(id, 'top', { upTo: 0 }, me).catch(() => {});
+    reads.length = 0;
+    await tickets.tell('tic_1', 'open', { title: 'a' }, me);
+    expect(reads).toEqual([]);
+    await tickets.tell('tic_2', 'open', { title: 'a' }, me);
+    expect(reads).toEqual([0]);
+  });
+
+  test('of an actor at work is kept beyond every bound', async () => {
+    const { tickets, store } = stage({}, { maxLive: 0, idleMs: 0 });
+    const tells = ['open', 'park', 'resume', 'close'].map((command) =>
+      tickets.tell('tic_1', command as 'open', { title: 'a' }, me),
+    );
+    expect((await Promise.all(tells)).map(({ revision }) => revision)).toEqual([0, 1, 2, 3]);
+    expect(store.log).toHaveLength(4);
+  });
+
+  test('of the line in front is limited: a command that waited too long is not tried', async () => {
+    let now = 0;
+    let answer = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    let begin = (): void => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const delay = () => {
+      begin();
+      return held;
+    };
+    const { tickets, store } = stage({ delay }, { clock: { wall: () => 0, monotonic: () => now }, patienceMs: 1000 });
+    const first = tickets.tell('tic_1', 'open', { title: 'a' }, me);
+    const second = refusal(tickets.tell('tic_1', 'park', undefined, me));
+    await begun;
+    now = 1001;
+    answer();
+    expect((await first).revision).toBe(0);
+    expect(await second).toBeInstanceOf(StoreUnavailable);
+    expect(store.log).toHaveLength(1);
+  });
+});
+
+describe('corruption', () => {
+  test.each([
+    ['a fact nobody knows', { type: 'ticket.burned' }],
+    ['a fact the chart does not admit here', { type: 'ticket.resumed' }],
+    ['a second beginning', { type: 'ticket.opened', title: 'b' }],
+  ])('%s is named and never skipped', async (_, fact) => {
+    const { tickets, store } = stage();
+    store.plant(stream, [
+      foreign({ type: 'ticket.opened', title: 'a' }),
+      foreign(fact),
+      foreign({ type: 'ticket.parked' }),
+    ]);
+    const error = await refusal(tickets.tell('tic_1', 'work', { hours: [1] }, me));
+    expect(error).toBeInstanceOf(CorruptStream);
+    expect(error).toMatchObject({ stream, revision: 1, type: fact.type });
+    expect(await refusal(tickets.tell('tic_1', 'work', { hours: [1] }, me))).toBeInstanceOf(CorruptStream);
+    expect(store.log).toHaveLength(3);
+  });
+
+  test('a revision that is missing is named', async () => {
+    const store = memoryStore();
+    // Without the one in the middle the rest would still be admitted.
+    const worked = [1, 2].map((hours) => foreign({ type: 'ticket.worked', hours }));
+    store.plant(stream, [foreign({ type: 'ticket.opened', title: 'a' }), ...worked]);
+    const lossy: EventStore = {
+      ...store,
+      async *read(name, range): AsyncGenerator<Recorded> {
+        for await (const event of store.read(name, range)) if (event.revision !== 1) yield event;
+      },
+    };
+    const error = await refusal(actors(ticket, { store: lossy }).tell('tic_1', 'park', undefined, me));
+    expect(error).toMatchObject({ name: 'CorruptStream', revision: 1, type: 'ticket.worked' });
+  });
+
+  test('written by another while the actor lives is found all the same', async () => {
+    const { tickets, store } = await opened();
+    store.plant(stream, [foreign({ type: 'ticket.burned' })]);
+    expect(await refusal(tickets.tell('tic_1', 'park', undefined, me))).toBeInstanceOf(CorruptStream);
+  });
+});

@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { assign, initialTransition, setup, transition } from 'xstate';
+import { genesis, IllegalFact, record, stateOf } from '../../src/kernel/aggregate.ts';
+import { given } from '../support/given.ts';
+import { TooMuch, ticket } from './ticket.ts';
+import { anyFact, anyHistory } from './ticket-facts.ts';
+
+const { machine } = ticket;
+
+describe('record', () => {
+  test("agrees with XState's own transition on any history", () => {
+    fc.assert(
+      fc.property(anyHistory, (history) => {
+        let [theirs] = initialTransition(machine);
+        let ours = genesis(machine);
+        for (const fact of history) {
+          const isLive = theirs.status === 'active' && theirs.can(fact);
+          if (!isLive) {
+            expect(() => record(machine, ours, fact)).toThrow(IllegalFact);
+            continue;
+          }
+          [theirs] = transition(machine, theirs, fact);
+          ours = record(machine, ours, fact);
+          expect(ours.value).toEqual(theirs.value);
+          expect(ours.context).toEqual(theirs.context);
+          expect(ours.status).toEqual(theirs.status);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('refuses everything after a final state, even what the root would still take', () => {
+    const leaky = setup({
+      types: {} as { context: object; events: { type: 'end' } | { type: 'undead' } },
+      actions: { apply: assign({}) },
+    }).createMachine({
+      id: 'leaky',
+      context: {},
+      initial: 'absent',
+      on: { undead: { actions: 'apply' } },
+      states: { absent: { on: { end: { target: 'gone', actions: 'apply' } } }, gone: { type: 'final' } },
+    });
+    const gone = record(leaky, genesis(leaky), { type: 'end' });
+    expect(gone.can({ type: 'undead' })).toBe(true);
+    expect(() => record(leaky, gone, { type: 'undead' })).toThrow(IllegalFact);
+  });
+
+  test('never changes the snapshot it starts from', () => {
+    fc.assert(
+      fc.property(anyHistory, anyFact, (history, last) => {
+        let at = genesis(machine);
+        for (const fact of history) if (at.status === 'active' && at.can(fact)) at = record(machine, at, fact);
+        const before = structuredClone(stateOf(at));
+        try {
+          record(machine, at, last);
+        } catch {}
+        expect(stateOf(at)).toEqual(before);
+      }),
+    );
+  });
+
+  test('says what is where in its refusal', () => {
+    const refusal = (() => {
+      try {
+        return record(machine, genesis(machine), { type: 'ticket.parked' });
+      } catch (error) {
+        return error;
+      }
+    })();
+    expect(refusal).toMatchObject({ name: 'IllegalFact', status: 'absent', fact: 'ticket.parked' });
+  });
+
+  test('lets an error of apply through', () => {
+    const broken = setup({
+      types: {} as { context: object; events: { type: 'x' } },
+      actions: {
+        apply: assign(() => {
+          throw new RangeError('no');
+        }),
+      },
+    }).createMachine({ context: {}, initial: 'absent', states: { absent: { on: { x: { actions: 'apply' } } } } });
+    expect(() => record(broken, genesis(broken), { type: 'x' })).toThrow(RangeError);
+  });
+});
+
+describe('given', () => {
+  const opened = { type: 'ticket.opened', title: 'a' } as const;
+
+  test('tells the facts and where they lead', () => {
+    given(ticket, [opened])
+      .when('work', { hours: [1, 2] })
+      .then([
+        { type: 'ticket.worked', hours: 1 },
+        { type: 'ticket.worked', hours: 2 },
+      ])
+      .leaves({ status: 'open', data: { hours: 3 } });
+  });
+
+  test('tells refusals of the chart and of the decision', () => {
+    given(ticket, []).when('park', undefined).refuses(IllegalFact);
+    given(ticket, []).when('park', undefined).refuses({ status: 'absent' });
+    given(ticket, [opened])
+      .when('work', { hours: [1_000_001] })
+      .refuses(TooMuch);
+    given(ticket, [opened])
+      .when('work', { hours: [1_000_001] })
+      .refuses(/hours/);
+  });
+
+  test('fails where a test expects what did not happen', () => {
+    expect(() => given(ticket, [opened]).when('park', undefined).then([])).toThrow();
+    expect(() =>
+      given(ticket, [])
+        .when('park', undefined)
+        .then([{ type: 'ticket.parked' }]),
+    ).toThrow(IllegalFact);
+    expect(() => given(ticket, [opened]).when('park', undefined).refuses(IllegalFact)).toThrow(/not refused/);
+    expect(() => given(ticket, [{ type: 'ticket.parked' }])).toThrow(IllegalFact);
+  });
+});

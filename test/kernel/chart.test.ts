@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type AnyStateMachine, assign, createMachine } from 'xstate';
+import {
+  type Aggregate,
+  type Decisions,
+  type Fact,
+  genesis,
+  IllegalFact,
+  record,
+  stateOf,
+} from '../../src/kernel/aggregate.ts';
+import { compile, mermaid } from '../../src/kernel/chart.ts';
+import { type Ticket, type TicketFact, ticket } from './ticket.ts';
+import { anyHistory } from './ticket-facts.ts';
+
+const table = compile<Ticket, TicketFact>(ticket);
+
+describe('compile', () => {
+  test('makes a table that agrees with record on any history', () => {
+    fc.assert(
+      fc.property(anyHistory, (history) => {
+        let snapshot = genesis(ticket.machine);
+        let state = table.initial;
+        expect(state).toEqual(stateOf(snapshot));
+        for (const fact of history) {
+          const admits = snapshot.status === 'active' && snapshot.can(fact);
+          expect(table.next(state.status, fact.type) !== undefined).toBe(admits);
+          if (!admits) {
+            expect(() => table.step(state, fact)).toThrow(IllegalFact);
+            expect(() => record(ticket.machine, snapshot, fact)).toThrow(IllegalFact);
+            continue;
+          }
+          snapshot = record(ticket.machine, snapshot, fact);
+          state = table.step(state, fact);
+          expect(state).toEqual(stateOf(snapshot));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('knows every fact and no other', () => {
+    expect([...table.facts].sort()).toEqual([
+      'ticket.closed',
+      'ticket.opened',
+      'ticket.parked',
+      'ticket.resumed',
+      'ticket.worked',
+    ]);
+    expect(table.next('open', 'ticket.burned')).toBeUndefined();
+    expect(table.next('nowhere', 'ticket.opened')).toBeUndefined();
+  });
+});
+
+const apply = assign({});
+const aggregateOf = (machine: AnyStateMachine): Aggregate<object, Fact, Decisions<object, Fact>> => ({
+  category: 'sample',
+  machine,
+  apply: (data) => data,
+  decide: {},
+  version: 1,
+});
+
+/** A chart that is in order but for what `twist` puts over it. */
+const chart = (twist: object, start: object = {}): AnyStateMachine =>
+  createMachine({
+    id: 'twisted',
+    context: {},
+    initial: 'absent',
+    states: {
+      absent: { on: { 'a.b': { target: 'there', actions: 'apply' } }, ...start },
+      there: {},
+    },
+    ...twist,
+  } as never);
+
+const onStart = (transition: unknown, type = 'a.b') => chart({}, { on: { [type]: transition } });
+
+describe('compile refuses', () => {
+  const refused: [what: string, machine: AnyStateMachine, why: RegExp][] = [
+    ['a guard', onStart({ target: 'there', guard: 'perhaps', actions: 'apply' }), /guard/],
+    [
+      'an alternative',
+      onStart([
+        { target: 'there', guard: 'perhaps', actions: 'apply' },
+        { target: 'absent', actions: 'apply' },
+      ]),
+      /alternative/,
+    ],
+    ['always', chart({}, { always: { target: 'there' } }), /by itself/],
+    ['a timer', chart({}, { after: { 1000: { target: 'there' } } }), /by itself/],
+    ['invoke', chart({}, { invoke: { src: 'x' } }), /by itself/],
+    ['an entry action', chart({}, { entry: 'other' }), /by itself/],
+    ['an exit action', chart({}, { exit: 'other' }), /by itself/],
+    ['on at the root', chart({ on: { 'a.c': { actions: 'apply' } } }), /root/],
+    ['an entry action at the root', chart({ entry: 'other' }), /by itself/],
+    ['invoke at the root', chart({ invoke: { src: 'x' } }), /by itself|root/],
+    ['always at the root', chart({ always: { actions: 'other' } }), /by itself|root/],
+    ['a wildcard', onStart({ target: 'there', actions: 'apply' }, '*'), /wildcard/],
+    ['a partial wildcard', onStart({ target: 'there', actions: 'apply' }, 'a.*'), /wildcard/],
+    ['another action', onStart({ target: 'there', actions: 'other' }), /must apply/],
+    ['an action besides apply', onStart({ target: 'there', actions: ['apply', 'other'] }), /must apply/],
+    ['no action', onStart({ target: 'there' }), /must apply/],
+    ['an inline action', onStart({ target: 'there', actions: apply }), /must apply/],
+    ['another first state', chart({ initial: 'there' }), /first state/],
+    ['an action before the first fact', chart({ initial: { target: 'absent', actions: 'other' } }), /first fact/],
+    ['a nested state', chart({}, { initial: 'x', states: { x: {} } }), /simple state/],
+    ['parallel states', createMachine({ type: 'parallel', states: { absent: {} } }), /one at a time/],
+    ['a chart without states', createMachine({}), /one at a time/],
+  ];
+  test.each(refused)('%s', (_, machine, why) => {
+    expect(() => compile(aggregateOf(machine))).toThrow(why);
+  });
+
+  test('nothing in a chart that is in order', () => {
+    expect(compile(aggregateOf(chart({}))).next('absent', 'a.b')).toBe('there');
+  });
+});
+
+test('mermaid draws the chart', () => {
+  expect(mermaid(ticket.machine)).toBe(
+    [
+      'stateDiagram-v2',
+      '  [*] --> absent',
+      '  absent --> open: ticket.opened',
+      '  open --> open: ticket.worked',
+      '  open --> parked: ticket.parked',
+      '  open --> closed: ticket.closed',
+      '  parked --> open: ticket.resumed',
+      '  parked --> closed: ticket.closed',
+      '  closed --> [*]',
+    ].join('\n'),
+  );
+});

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import { type ActorOptions, actors, type Context } from '../../src/kernel/actor.ts';
+import type { EventStore, Metadata, NewEvent } from '../../src/kernel/store.ts';
+import { type MemoryOptions, memoryStore } from '../support/memory-store.ts';
+import { type TicketFact, ticket } from './ticket.ts';
+
+export const me: Context = { actor: { type: 'operator', id: 'operator_1' } };
+export const stream = 'ticket-tic_1';
+
+/** A fact as another process writes it. */
+export const foreign = (fact: TicketFact | { readonly type: string }): NewEvent => {
+  const { type, ...data } = fact;
+  return { id: randomUUID(), type, data, metadata: { at: 0 } as Metadata };
+};
+
+/** A store, where each read of it began, and the actors over it. */
+export const stage = (memory: MemoryOptions = {}, options: Partial<ActorOptions> = {}) => {
+  const store = memoryStore(memory);
+  const reads: number[] = [];
+  const watched: EventStore = {
+    ...store,
+    read(name, range) {
+      reads.push(range?.from ?? 0);
+      return store.read(name, range);
+    },
+  };
+  return { store, reads, tickets: actors(ticket, { store: watched, ...options }) };
+};
+
+/** The same with ticket `tic_1` open. */
+export const opened = async (memory: MemoryOptions = {}, options: Partial<ActorOptions> = {}) => {
+  const set = stage(memory, options);
+  await set.tickets.tell('tic_1', 'open', { title: 'a' }, me);
+  return set;
+};
+
+export const refusal = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => expect.fail('it was not refused'),
+    (error) => error,
+  );

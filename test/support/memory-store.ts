@@ -1,0 +1,147 @@
+import {
+  type Appended,
+  type EventStore,
+  type Expected,
+  type NewEvent,
+  type Recorded,
+  StoreUnavailable,
+  WrongRevision,
+} from '../../src/kernel/store.ts';
+import { feed } from './memory-feed.ts';
+
+/**
+ * What goes wrong with one append: nothing; it is lost, or lands and the answer is lost, or lands after the answer was
+ * given up; a rival's events get there first; or it lands and is then called a conflict, as a confused repeat would be.
+ */
+export type Fault =
+  | 'none'
+  | 'lost'
+  | 'answer-lost'
+  | 'late'
+  | 'conflict-after-landing'
+  | { readonly rival: NewEvent[] };
+
+export interface MemoryOptions {
+  /** Decides about each append; default: nothing goes wrong. */
+  readonly fault?: (stream: string, events: readonly NewEvent[], expected: Expected) => Fault;
+  /** Awaited before an append takes effect, before it answers, and before each read and delivery. */
+  readonly delay?: (label: string) => Promise<void>;
+  /** Between 0 and 1; makes the gaps between positions. */
+  readonly random?: () => number;
+}
+
+export interface MemoryStore extends EventStore {
+  /** Everything recorded, in the global order. */
+  readonly log: readonly Recorded[];
+  /** While false every call but close is answered StoreUnavailable and subscriptions stand still. */
+  available: boolean;
+  /** Appends without any check, fault or delay, as another process would. */
+  plant(stream: string, events: readonly NewEvent[]): Recorded[];
+}
+
+/** The store's own events have types with a `$`; readers of the global order do not see them. */
+const isVisible = (event: Recorded): boolean => !event.type.startsWith('$');
+
+/** The port in memory, with the semantics that the real ones promise. */
+export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
+  const { fault = () => 'none' as const, delay = async () => {}, random = Math.random } = options;
+  const log: Recorded[] = [];
+  const streams = new Map<string, Recorded[]>();
+  const feeds = new Set<ReturnType<typeof feed>>();
+  const late = new Set<Promise<void>>();
+  let position = 0n;
+  let available = true;
+  let closed = false;
+
+  const reachable = (): void => {
+    if (closed || !available) throw new StoreUnavailable('the memory store is switched off');
+  };
+
+  const plant = (stream: string, events: readonly NewEvent[]): Recorded[] => {
+    const known = streams.get(stream) ?? [];
+    streams.set(stream, known);
+    const recorded = events.map((event) => {
+      position += BigInt(1 + Math.floor(random() * 1000));
+      // As over the wire: JSON, so keys that hold undefined are gone.
+      const copy = JSON.parse(JSON.stringify(event)) as NewEvent;
+      const entry: Recorded = { ...copy, stream, revision: known.length, position };
+      known.push(entry);
+      log.push(entry);
+      return entry;
+    });
+    for (const each of feeds) each.wake();
+    return recorded;
+  };
+
+  const place = (stream: string, events: readonly NewEvent[], expected: Expected): Appended => {
+    const known = streams.get(stream) ?? [];
+    const from = expected === 'no_stream' ? 0 : expected + 1;
+    const there = known.slice(from, from + events.length);
+    const repeated = there.length === events.length && there.every((event, index) => event.id === events[index]?.id);
+    if (!repeated && known.length !== from) throw new WrongRevision(stream, expected, known.at(-1)?.revision ?? null);
+    const last = (repeated ? there : plant(stream, events)).at(-1)!;
+    return { revision: last.revision, position: last.position };
+  };
+
+  return {
+    log,
+    plant,
+    get available() {
+      return available;
+    },
+    set available(value) {
+      available = value;
+      if (value) for (const each of feeds) each.wake();
+    },
+    async append(stream, events, expected) {
+      if (events.length === 0) throw new TypeError('an append of no events would say it succeeded');
+      await delay(`append to ${stream}`);
+      reachable();
+      const plan = fault(stream, events, expected);
+      if (plan === 'lost') throw new StoreUnavailable('the append was lost');
+      if (plan === 'late') {
+        const landing = delay(`late append to ${stream}`).then(() => {
+          // Too late for its revision: the store refuses it and nobody hears.
+          if (!closed) place(stream, events, expected);
+        });
+        const settled = landing.catch(() => {}).then(() => void late.delete(settled));
+        late.add(settled);
+        throw new StoreUnavailable('the append is late');
+      }
+      if (typeof plan === 'object') plant(stream, plan.rival);
+      const appended = place(stream, events, expected);
+      await delay(`answer from ${stream}`);
+      if (plan === 'answer-lost') throw new StoreUnavailable('the answer was lost');
+      if (plan === 'conflict-after-landing') throw new WrongRevision(stream, expected, appended.revision);
+      return appended;
+    },
+    async *read(stream, { from = 0, limit = Number.POSITIVE_INFINITY } = {}) {
+      await delay(`read of ${stream}`);
+      reachable();
+      yield* (streams.get(stream) ?? []).slice(from, from + limit);
+    },
+    async *readAll({ from, direction, limit }) {
+      await delay('read of all');
+      reachable();
+      const visible = log.filter(isVisible);
+      const forwards = visible.filter((event) => from === 'start' || (from !== 'end' && event.position >= from));
+      const backwards = visible
+        .filter((event) => from === 'end' || (from !== 'start' && event.position < from))
+        .reverse();
+      yield* (direction === 'forwards' ? forwards : backwards).slice(0, limit);
+    },
+    subscribe(wanted) {
+      const next = (after: bigint | null, cap: number) =>
+        available
+          ? log.filter((event) => isVisible(event) && (after === null || event.position > after)).slice(0, cap)
+          : undefined;
+      const one = feed(wanted, next, () => delay('delivery'));
+      feeds.add(one);
+      return { close: () => one.close().finally(() => feeds.delete(one)) };
+    },
+    async close() {
+      closed = true;
+      await Promise.all([...[...feeds].map((each) => each.close()), ...late]);
+    },
+  };
+};

@@ -2,10 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import { type Directory, directory } from '../../projections/directory.ts';
-import { adminKeyRoutes } from '../admin/admin-keys.ts';
 import type { Administration } from '../admin/command.ts';
-import { projectKeyRoutes } from '../admin/project-keys.ts';
-import { projectRoutes } from '../admin/projects.ts';
 import { endAbandonedAdmissions, keyReactions } from '../admin/reactions.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
@@ -15,10 +12,6 @@ import { organization } from '../domain/organization.ts';
 import { project } from '../domain/project.ts';
 import { projectKey } from '../domain/project-key.ts';
 import { apiKeyGate } from '../gateway/authenticate.ts';
-import { healthRoutes } from '../gateway/health.ts';
-import { messagesRoute } from '../gateway/messages.ts';
-import { modelsRoutes } from '../gateway/models.ts';
-import { openapiRoute } from '../http/openapi.ts';
 import { serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
 import { actors } from '../kernel/actor.ts';
@@ -32,6 +25,7 @@ import { connect as connectModels } from '../upstream/connect.ts';
 import { loadModels } from '../upstream/models.ts';
 import { ownEventLog } from './event-log.ts';
 import { type FirstRunReport, firstRun } from './first-run.ts';
+import { allRoutes } from './routes.ts';
 
 const sweepEveryMs = 60_000;
 /** Longest wait for the store when somebody asks whether we are ready. */
@@ -98,16 +92,15 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
 
     const connected = connectModels(declared, { clock });
     undo.push(connected.close);
-    const routes = [
-      ...healthRoutes({ eventstore: () => answers(store) }),
-      ...modelsRoutes({ models: declared.map(({ model }) => model), ownedBy: config.OWNED_BY }),
-      messagesRoute({ models: connected, clock, messageId: () => newId('msg', clock) }),
-      ...projectRoutes(admin),
-      ...projectKeyRoutes(admin),
-      ...adminKeyRoutes(admin),
-    ];
+    const routes = allRoutes({
+      admin,
+      models: connected,
+      ownedBy: config.OWNED_BY,
+      clock,
+      probes: { eventstore: () => answers(store) },
+    });
     const server = await serveHttp({
-      routes: [...routes, openapiRoute(routes)],
+      routes,
       gate: apiKeyGate({ directory: known, peppers: secrets.peppers, clock }),
       host: config.HOST,
       port: config.PORT,

@@ -1,9 +1,9 @@
 import { Fault, type Refusal, refusal } from '../errors.ts';
 import { publish } from '../telemetry.ts';
 import type { RequestHead } from './head.ts';
+import { sendInPieces } from './pieces.ts';
 import { headerBlock, statusLine } from './response-head.ts';
 import type { Family, Headers, Reply, Sink } from './route.ts';
-import { ResponseSink, type StreamOwner } from './sink.ts';
 import type { Expiring, Traffic } from './traffic.ts';
 import type { HttpResponse } from './uws.ts';
 import { failure } from './wire.ts';
@@ -16,7 +16,7 @@ const json = 'application/json';
  * The answering half of an exchange and the only owner of the core's response object (reliability.md 4.2): it listens for
  * the client's leaving before anything waits, writes inside cork, and never touches the response once it is done.
  */
-export abstract class Answer<P> implements StreamOwner, Expiring {
+export abstract class Answer<P> implements Expiring {
   readonly response: HttpResponse;
   readonly head: RequestHead;
   /** The client has left, or its connection was cut. */
@@ -32,8 +32,6 @@ export abstract class Answer<P> implements StreamOwner, Expiring {
   protected since = 0;
   private listening = false;
   private counted = false;
-  private sink: ResponseSink | undefined;
-  private streamed: { readonly status: number; readonly block: string } | undefined;
   private controller: AbortController | undefined;
 
   constructor(traffic: Traffic<P>, response: HttpResponse, head: RequestHead) {
@@ -114,7 +112,7 @@ export abstract class Answer<P> implements StreamOwner, Expiring {
    * follows it, the core has the answer in its cork and reads on: the next request in the same segment would be served.
    * While this one is unanswered, the core ends the connection at the next request instead.
    */
-  private last(write: () => void): void {
+  protected last(write: () => void): void {
     this.listen();
     this.count();
     this.since = this.now();
@@ -131,109 +129,29 @@ export abstract class Answer<P> implements StreamOwner, Expiring {
 
   private write(status: number, block: string, data: string | Uint8Array): void {
     const { response } = this;
-    if (status !== 200) response.writeStatus(statusLine(status));
-    response.writeHeader('content-type', block);
+    this.writeHead(status, block);
     const isBare = status === 204 || status === 304;
     // Given any argument, `endWithoutBody` of 20.51 leaves the answer unfinished and the process ends on our return.
     if (isBare && !this.closing) response.endWithoutBody();
     else response.end(isBare || this.head.method === 'HEAD' ? '' : data, this.closing);
   }
 
+  protected writeHead(status: number, block: string): void {
+    if (status !== 200) this.response.writeStatus(statusLine(status));
+    this.response.writeHeader('content-type', block);
+  }
+
   private sendSlowly(status: number, block: string, data: Uint8Array): void {
-    const { response } = this;
     this.listen();
     this.count();
-    let isDone = false;
-    const from = response.getWriteOffset();
-    const next = (offset: number): boolean => {
-      this.since = this.now();
-      const [isTaken, isComplete] = response.tryEnd(data.subarray(offset - from), data.length);
-      isDone = isComplete;
-      return isTaken;
-    };
-    response.cork(() => {
-      if (status !== 200) response.writeStatus(statusLine(status));
-      response.writeHeader('content-type', block);
-      next(from);
+    sendInPieces(this.response, data, {
+      head: () => this.writeHead(status, block),
+      progress: () => {
+        this.since = this.now();
+      },
+      complete: () => this.finish(),
+      failed: (error) => this.report(error),
     });
-    if (isDone) {
-      this.finish();
-      return;
-    }
-    response.onWritable((offset) => {
-      try {
-        const isTaken = next(offset);
-        if (isDone) this.finish();
-        return isTaken;
-      } catch (error) {
-        this.report(error);
-        return true;
-      }
-    });
-  }
-
-  /** Runs the stream even for a client that is gone, so that whoever made it can end its work. */
-  private stream(status: number, headers: Headers | undefined, stream: (sink: Sink) => Promise<void>): void {
-    const sink = new ResponseSink(this, this.closing);
-    this.sink = sink;
-    if (this.isOpen()) this.openStream(status, headers);
-    else this.gone = true;
-    Promise.resolve(sink)
-      .then(stream)
-      .then(
-        () => this.streamEnded(sink),
-        (error: unknown) => this.streamFailed(sink, error),
-      )
-      .catch((error: unknown) => this.report(error));
-  }
-
-  private openStream(status: number, headers: Headers | undefined): void {
-    try {
-      const block = headerBlock(headers, 'text/event-stream', this.family, this.head.requestId);
-      this.streamed = { status, block };
-    } catch (error) {
-      this.refuse(this.refusalOf(error));
-      this.gone = true;
-      return;
-    }
-    this.stage = 'answering';
-    this.listen();
-    this.count();
-    this.head.keep();
-  }
-
-  begin(): void {
-    const { status, block } = this.streamed!;
-    this.response.writeStatus(statusLine(status)).writeHeader('content-type', block);
-  }
-
-  private streamEnded(sink: ResponseSink): void {
-    if (this.gone || this.stage !== 'answering') return;
-    const { collected } = sink;
-    if (collected) {
-      this.last(() => {
-        this.begin();
-        this.response.end(collected, this.closing);
-      });
-      return;
-    }
-    this.response.cork(() => {
-      if (!sink.begun) this.begin();
-      this.response.end();
-    });
-    this.finish();
-  }
-
-  /** Before the first byte a failure can still be told; after it only the cut connection tells. */
-  private streamFailed(sink: ResponseSink, error: unknown): void {
-    if (this.gone || this.stage !== 'answering') return;
-    const reason = this.refusalOf(error);
-    if (sink.begun) {
-      this.cut();
-      return;
-    }
-    this.stage = 'handling';
-    this.refuse(reason);
   }
 
   cut(): void {
@@ -250,7 +168,7 @@ export abstract class Answer<P> implements StreamOwner, Expiring {
       this.refuse(refusal('dependency_unavailable'));
       this.controller?.abort();
     } else if (this.stage === 'answering') {
-      const since = this.sink ? this.sink.blockedSince : this.since;
+      const since = this.blockedSince();
       if (since !== undefined && now - since >= readerTimeoutMs) this.cut();
     }
   }
@@ -264,7 +182,7 @@ export abstract class Answer<P> implements StreamOwner, Expiring {
         this.gone = true;
         this.finish();
         this.controller?.abort();
-        this.sink?.wake();
+        this.left();
       } catch (error) {
         this.report(error);
       }
@@ -286,6 +204,14 @@ export abstract class Answer<P> implements StreamOwner, Expiring {
     if (this.counted) this.traffic.leave(this);
   }
 
+  /** Since when the reader has taken nothing; undefined while nothing waits for it. */
+  protected blockedSince(): number | undefined {
+    return this.since;
+  }
+
+  protected abstract stream(status: number, headers: Headers | undefined, run: (sink: Sink) => Promise<void>): void;
+  /** The client is gone: whoever waits for it need not. */
+  protected abstract left(): void;
   /** Gives back what the request still holds. */
   protected abstract release(): void;
 }

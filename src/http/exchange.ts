@@ -1,6 +1,5 @@
 import { isRefusal, type Refusal, refusal } from '../errors.ts';
 import { Admission, admit, unrouted } from './admission.ts';
-import { Answer } from './answer.ts';
 import { Body } from './body.ts';
 import { type Endpoint, judgeBodyHeaders, readBody } from './endpoint.ts';
 import { type Framing, frame, unframed } from './framing.ts';
@@ -8,6 +7,7 @@ import type { RequestHead } from './head.ts';
 import { Refused } from './refused.ts';
 import type { Call, Reply } from './route.ts';
 import type { Match } from './router.ts';
+import { StreamedAnswer } from './streamed-answer.ts';
 import { familyOf } from './wire.ts';
 
 /** Bytes of a refused body that are read and thrown away so that the client gets to see the answer. */
@@ -42,7 +42,7 @@ class ServedCall<P> implements Call<P, unknown, unknown, unknown, unknown> {
 }
 
 /** One request: judged at its headers, acted upon after its last byte (reliability.md 4.2, 4.13). */
-export class Exchange<P> extends Answer<P> {
+export class Exchange<P> extends StreamedAnswer<P> {
   private target: Endpoint | undefined;
   private framing: Framing = unframed;
   private verdict: Admission<P> | Refusal | undefined;

@@ -15,8 +15,11 @@ export class Components {
   embed(schema: z.ZodType, io: 'input' | 'output', name: string): Json {
     const { $schema: _, $defs, ...whole } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
     const names = new Map<string, string>();
-    for (const key of Object.keys($defs ?? {}))
-      names.set(`#/$defs/${key}`, key.startsWith('__') ? `${name}${key}` : key);
+    for (const key of Object.keys($defs ?? {})) {
+      // The same schema reads differently as a request and as an answer: defaults are optional in one only.
+      const label = io === 'input' ? `${key}Input` : key;
+      names.set(`#/$defs/${key}`, key.startsWith('__') ? `${name}${key}` : label);
+    }
     let refersToItself = false;
     const move = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(move);
@@ -30,6 +33,8 @@ export class Components {
           moved[key] = move(inner);
         }
       }
+      // Answers gain members over time (decisions A.6), so what zod says of its own output is not said to clients.
+      if (io === 'output' && moved.additionalProperties === false) delete moved.additionalProperties;
       // A number or truth value of the query is digits or a word on the wire; the pattern is of those.
       if (moved.type === 'integer' || moved.type === 'boolean') delete moved.pattern;
       return moved;

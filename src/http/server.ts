@@ -47,6 +47,16 @@ const lastBytesMs = 20;
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Waits for the work, but no longer than `ms`, and leaves no timer behind to keep the process alive. */
+const atMost = async (ms: number, work: Promise<void>): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+};
+
 /**
  * Serves the routes over HTTP/1.1 by the rules of reliability.md 4. The core's own refusals (a header block over 16 KiB,
  * 100 headers, an unreadable request line) are short HTML without a request id; everything else is in the caller's
@@ -66,8 +76,9 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
   const traffic = new Traffic<P>(gate, clock, match, options.maxBufferedBytes ?? 256 * mebibyte, timeouts);
 
   const accept = (response: HttpResponse, request: HttpRequest): void => {
-    const id = requestId();
+    let id = 'req_unnamed';
     try {
+      id = requestId();
       new Exchange(traffic, response, new RequestHead(id, request, response)).start();
     } catch (error) {
       // An error that leaves a native callback ends the process.
@@ -93,7 +104,7 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
   const shutDown = async (ms: number): Promise<void> => {
     traffic.draining = true;
     publish('server.draining', { inFlight: traffic.inFlight });
-    await Promise.race([traffic.idle(), wait(ms)]);
+    await atMost(ms, traffic.idle());
     await wait(Math.min(ms, lastBytesMs));
     clearInterval(ticking);
     traffic.abandon();

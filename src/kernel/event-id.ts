@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonical } from './canonical.ts';
+import canonicalize from 'canonicalize';
 
 /** Weir's own name space for UUIDv5; drawn once, and never to change, since the store recognises repeats by these ids. */
 const nameSpace = Buffer.from('6f1c7a2e9b7d4c53a0e48d15f3b2c961', 'hex');
@@ -10,7 +10,7 @@ const nameSpace = Buffer.from('6f1c7a2e9b7d4c53a0e48d15f3b2c961', 'hex');
  */
 export const eventId = (command: string, index: number, stream: string, type: string, data: object): string => {
   const digest = createHash('sha256')
-    .update(`${stream}\n${type}\n${canonical(data)}`)
+    .update(`${stream}\n${type}\n${canonicalize(data)}`)
     .digest('hex');
   const bytes = createHash('sha1').update(nameSpace).update(`${command}\n${index}\n${digest}`).digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);

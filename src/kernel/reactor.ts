@@ -33,10 +33,12 @@ export const startReactors = async (options: ReactorOptions): Promise<{ close():
   const after = kept && !(await whyUnfit(kept, store, logId)) ? BigInt(kept.position) : null;
   const closing = new AbortController();
 
-  const reactTo = async (event: Recorded): Promise<void> => {
+  /** False when it was told to end before every reaction had succeeded. */
+  const reactTo = async (event: Recorded): Promise<boolean> => {
     const category = event.stream.slice(0, event.stream.indexOf('-'));
     for (const reactor of reactors.filter((r) => r.categories.includes(category))) {
-      for (let wait = retryMs; !closing.signal.aborted; wait = Math.min(wait * 2, 30_000)) {
+      for (let wait = retryMs; ; wait = Math.min(wait * 2, 30_000)) {
+        if (closing.signal.aborted) return false;
         try {
           await reactor.react(event);
           break;
@@ -46,17 +48,19 @@ export const startReactors = async (options: ReactorOptions): Promise<{ close():
         }
       }
     }
+    return true;
   };
 
   const subscription: Subscription = store.subscribe({
     after,
     async deliver(batch) {
+      let done: Recorded | undefined;
       for (const event of batch) {
-        await reactTo(event);
-        if (closing.signal.aborted) return;
+        if (!(await reactTo(event))) break;
+        done = event;
       }
-      const { position, id: eventId } = batch.at(-1) as Recorded;
-      await root.put('checkpoint', { logId, position: String(position), eventId });
+      if (!done) return;
+      await root.put('checkpoint', { logId, position: String(done.position), eventId: done.id });
     },
     failed: (error) => publish('reaction.failed', { reactor: 'all', stream: '$all', error }),
   });

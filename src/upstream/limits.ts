@@ -20,7 +20,7 @@ export const maxAnswerBytes = 32 * MiB;
 /** How much of the body of an error is read. */
 export const maxErrorBytes = 65_536;
 /** How long its end is waited for. */
-export const maxErrorMs: Millis = 2_000;
+export const maxErrorMs: Millis = 1_000;
 /** Bytes of a response that are kept for a reader who is behind; the socket is not read beyond. */
 export const maxQueuedBytes = 65_536;
 /** After the last event the connection is kept for the next request if it ends within these. */

@@ -16,18 +16,17 @@ import {
 } from './store-under-test.ts';
 
 /** Writes until enough is acknowledged, kills the store without warning, starts it again and compares. */
-const T=(l:string)=>process.stderr.write(`${l} ${performance.now().toFixed(0)}\n`);
 async function killAndCompare(dir: string, cycle: number, settings: object, acks: number): Promise<string[]> {
   const child = await serveInChild(dir, settings);
-  T("started"); const ledger = new Ledger(String(cycle));
+  const ledger = new Ledger(String(cycle));
   const writing = ledger.write(connect(child.endpoint), 16);
   while (ledger.acked.length < acks) await wait(2);
-  T("acked");child.process.kill("SIGKILL");
+  child.process.kill('SIGKILL');
   await Promise.all([writing, child.exited]);
   const again = await serveInChild(dir, { embedded: true });
-  T("again");const faults = await ledger.faults(connect(again.endpoint));T("checked");
+  const faults = await ledger.faults(connect(again.endpoint));
   again.process.kill('SIGTERM');
-  await again.exited;T("exited");
+  await again.exited;
   return faults;
 }
 

@@ -60,6 +60,15 @@ export async function rejection(promise: Promise<unknown>): Promise<Error & { ty
   throw new Error('expected a rejection');
 }
 
+/** The error that a subscription ends with. */
+export function errorOf(subscription: {
+  on(event: 'error', listener: (error: Error) => void): unknown;
+}): Promise<Error & { type?: string; code?: number }> {
+  return new Promise((resolve) => {
+    subscription.on('error', (error) => resolve(error));
+  });
+}
+
 export interface ServingChild {
   readonly process: ChildProcess;
   readonly endpoint: string;

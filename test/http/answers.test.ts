@@ -27,11 +27,14 @@ const ask = async (line: string, headers: readonly string[] = [], isHead = false
 };
 
 describe('an answer', () => {
-  test.each(['GET /v1/models', 'GET /nowhere', 'GET /v1/broken', 'DELETE /v1/models', 'GET /v1/marker'])('to %s names its request in both headers', async (line) => {
-    const { headers } = await ask(line, [credential]);
-    expect(headers.get('request-id')).toMatch(/^req_\d{26}$/);
-    expect(headers.get('x-request-id')).toBe(headers.get('request-id'));
-  });
+  test.each(['GET /v1/models', 'GET /nowhere', 'GET /v1/broken', 'DELETE /v1/models', 'GET /v1/marker'])(
+    'to %s names its request in both headers',
+    async (line) => {
+      const { headers } = await ask(line, [credential]);
+      expect(headers.get('request-id')).toMatch(/^req_\d{26}$/);
+      expect(headers.get('x-request-id')).toBe(headers.get('request-id'));
+    },
+  );
 
   test.each([
     ['/v1/messages/x', ['type', 'error', 'request_id']],
@@ -46,15 +49,22 @@ describe('an answer', () => {
     expect(body.error.code).toBe('route_not_found');
   });
 
-  test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'FOO', 'get'])('for %s on a known path is 405 with Allow', async (method) => {
-    const answer = await ask(`${method} /v1/organization/things`, ['Content-Length: 0']);
-    expect(answer.status).toBe(405);
-    expect(answer.headers.get('allow')).toBe('POST, GET');
-    expect(JSON.parse(answer.body).error.code).toBe('method_not_allowed');
-  });
+  test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'FOO', 'get'])(
+    'for %s on a known path is 405 with Allow',
+    async (method) => {
+      const answer = await ask(`${method} /v1/organization/things`, ['Content-Length: 0']);
+      expect(answer.status).toBe(405);
+      expect(answer.headers.get('allow')).toBe('POST, GET');
+      expect(JSON.parse(answer.body).error.code).toBe('method_not_allowed');
+    },
+  );
 
   test('for HEAD has no body, and the connection goes on', async () => {
-    const { answers, rest } = await send(service.port, request('HEAD /v1/models', [credential]) + request('HEAD /nowhere'), { isHead: true, quietMs: 100 });
+    const { answers, rest } = await send(
+      service.port,
+      request('HEAD /v1/models', [credential]) + request('HEAD /nowhere'),
+      { isHead: true, quietMs: 100 },
+    );
     expect(answers.map(({ status }) => status)).toEqual([405, 404]);
     expect(rest).toBe('');
   });
@@ -87,15 +97,22 @@ describe('an answer', () => {
 });
 
 describe('a failure', () => {
-  test.each(['throw', 'reject', 'cycle', 'header'])('by %s is 500 with the request id and tells nothing', async (how) => {
-    const answer = await ask(`GET /v1/broken?how=${how}`);
-    expect(answer.status).toBe(500);
-    const { error } = JSON.parse(answer.body);
-    expect(error).toMatchObject({ code: 'internal_error', request_id: answer.headers.get('request-id'), param: null });
-    expect(answer.body).not.toContain('secret');
-    expect(failed).toHaveLength(1);
-    expect(failed[0]?.requestId).toBe(error.request_id);
-  });
+  test.each(['throw', 'reject', 'cycle', 'header'])(
+    'by %s is 500 with the request id and tells nothing',
+    async (how) => {
+      const answer = await ask(`GET /v1/broken?how=${how}`);
+      expect(answer.status).toBe(500);
+      const { error } = JSON.parse(answer.body);
+      expect(error).toMatchObject({
+        code: 'internal_error',
+        request_id: answer.headers.get('request-id'),
+        param: null,
+      });
+      expect(answer.body).not.toContain('secret');
+      expect(failed).toHaveLength(1);
+      expect(failed[0]?.requestId).toBe(error.request_id);
+    },
+  );
 
   test('to answer in time is 503, and is recorded', async () => {
     const answer = await ask('GET /v1/broken?how=never');
@@ -130,17 +147,29 @@ describe('a failure', () => {
 
 describe('a large answer', () => {
   test.each([65_536, 65_537, 5_000_000])('of %i bytes arrives whole, and the connection goes on', async (bytes) => {
-    const { answers } = await send(service.port, request(`GET /v1/large?bytes=${bytes}`) + request('GET /v1/marker'), { quietMs: 500 });
-    expect(answers[0]?.body.length).toBe(bytes);
+    const pieces = [request(`GET /v1/large?bytes=${bytes}`), request('GET /v1/marker')].map((piece) =>
+      Buffer.from(piece),
+    );
+    const { answers } = await send(service.port, '', { pieces, pauseMs: 250, answers: 2, quietMs: 1000 });
+    expect(answers.map(({ body }) => body.length)[0]).toBe(bytes);
+    expect(answers[1]?.status).toBe(200);
     await expect.poll(() => service.server.inFlight).toBe(0);
   });
 });
 
 describe('serve', () => {
-  const options = { routes: [], gate, host: '127.0.0.1', requestId: () => 'req_1', clock: { wall: () => 0, monotonic: () => 0 } };
+  const options = {
+    routes: [],
+    gate,
+    host: '127.0.0.1',
+    requestId: () => 'req_1',
+    clock: { wall: () => 0, monotonic: () => 0 },
+  };
 
   test('says in one sentence that the port is in use', async () => {
-    await expect(serve({ ...options, port: service.port })).rejects.toThrow(/^Cannot listen on 127\.0\.0\.1 port \d+: .*in use/);
+    await expect(serve({ ...options, port: service.port })).rejects.toThrow(
+      /^Cannot listen on 127\.0\.0\.1 port \d+: .*in use/,
+    );
   });
 
   test('a second server on the same fixed port is refused, not balanced', async () => {
@@ -153,6 +182,8 @@ describe('serve', () => {
   });
 
   test('says in one sentence that the host cannot be bound', async () => {
-    await expect(serve({ ...options, host: '203.0.113.1', port: 0 })).rejects.toThrow(/^Cannot listen on 203\.0\.113\.1 port 0: /);
+    await expect(serve({ ...options, host: '203.0.113.1', port: 0 })).rejects.toThrow(
+      /^Cannot listen on 203\.0\.113\.1 port 0: /,
+    );
   });
 });

@@ -35,7 +35,10 @@ describe('sizes', () => {
   });
 
   test('a body over the limit leaves the connection usable when it is short enough to be thrown away', async () => {
-    const { statuses } = await send(service.port, create(thing(limit + 1)) + request('GET /v1/marker'), { answers: 2, quietMs: 2000 });
+    const { statuses } = await send(service.port, create(thing(limit + 1)) + request('GET /v1/marker'), {
+      answers: 2,
+      quietMs: 2000,
+    });
     expect(statuses).toEqual([413, 200]);
   });
 
@@ -59,7 +62,11 @@ describe('sizes', () => {
 
   test('a chunked body over the limit of its route is refused while it is read', async () => {
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
-    const bytes = request('POST /v1/chat/completions', [credential, json, 'Transfer-Encoding: chunked'], `${chunk.repeat(3)}0\r\n\r\n`);
+    const bytes = request(
+      'POST /v1/chat/completions',
+      [credential, json, 'Transfer-Encoding: chunked'],
+      `${chunk.repeat(3)}0\r\n\r\n`,
+    );
     const { statuses, closed } = await send(service.port, bytes, { quietMs: 500 });
     expect(statuses).toEqual([413]);
     expect(closed).toBe(true);
@@ -177,86 +184,5 @@ describe('time', () => {
     expect(statuses).toEqual([401]);
     expect(closed).toBe(true);
     await service.stop();
-  });
-});
-
-describe('form', () => {
-  let service: Service;
-  beforeAll(async () => {
-    service = await startService();
-  });
-  afterAll(() => service.stop());
-
-  const post = async (lines: readonly string[], body: string, path = '/v1/organization/things') => {
-    const bytes = request(`POST ${path}`, [credential, key, ...lines, `Content-Length: ${Buffer.byteLength(body)}`], body);
-    const { answers } = await send(service.port, Buffer.from(bytes), { answers: 1, quietMs: 1000 });
-    return { status: answers[0]?.status, code: answers[0] && JSON.parse(answers[0].body).error?.code };
-  };
-
-  test.each([
-    'application/json',
-    'application/json; charset=utf-8',
-    'APPLICATION/JSON;charset="UTF-8"',
-    'application/vnd.weir+json',
-  ])('%s is read', async (type) => {
-    expect(await post([`Content-Type: ${type}`], '{"name":"a"}')).toMatchObject({ status: 201 });
-  });
-
-  test.each([
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'application/jsonp',
-    'text/json',
-    'application/json; charset=utf-16',
-    'json',
-    '+json',
-  ])('%s is 415', async (type) => {
-    expect(await post([`Content-Type: ${type}`], '{"name":"a"}')).toEqual({ status: 415, code: 'unsupported_media_type' });
-  });
-
-  test('a missing content type is 415', async () => {
-    expect(await post([], '{"name":"a"}')).toEqual({ status: 415, code: 'unsupported_media_type' });
-  });
-
-  test('a Content-Encoding other than identity is 415', async () => {
-    expect(await post([json, 'Content-Encoding: gzip'], '{"name":"a"}')).toMatchObject({ status: 415 });
-    expect(await post([json, 'Content-Encoding: identity'], '{"name":"a"}')).toMatchObject({ status: 201 });
-  });
-
-  test('a chunked command is 411 length_required', async () => {
-    const bytes = request('POST /v1/organization/things', [credential, key, json, 'Transfer-Encoding: chunked'], '0\r\n\r\n');
-    const { statuses, answers, closed } = await send(service.port, bytes, { quietMs: 300 });
-    expect(statuses).toEqual([411]);
-    expect(codeOf(answers[0]!.body)).toBe('length_required');
-    expect(closed).toBe(true);
-  });
-
-  const archive = '/v1/organization/things/t1/archive';
-
-  test('a route without a body takes nothing or an empty object, of any type', async () => {
-    expect(await post([], '', archive)).toMatchObject({ status: 200 });
-    expect(await post([], '{}', archive)).toMatchObject({ status: 200 });
-    expect(await post(['Content-Type: application/x-www-form-urlencoded'], ' {} ', archive)).toMatchObject({ status: 200 });
-  });
-
-  test('a route without a body refuses a member and what is no object', async () => {
-    expect(await post([], '{"force":true}', archive)).toEqual({ status: 422, code: 'unknown_field' });
-    expect(await post([], '[]', archive)).toEqual({ status: 400, code: 'invalid_json' });
-    expect(await post([], 'x', archive)).toEqual({ status: 400, code: 'invalid_json' });
-  });
-
-  test('a POST without any length is answered and closed', async () => {
-    const { statuses, closed } = await send(service.port, request(`POST ${archive}`, [credential]), { quietMs: 200 });
-    expect(statuses).toEqual([200]);
-    expect(closed).toBe(true);
-  });
-
-  test('an empty body where one is needed is invalid_json', async () => {
-    expect(await post([json], '')).toEqual({ status: 400, code: 'invalid_json' });
-  });
-
-  test('a body on GET is read and ignored', async () => {
-    const bytes = request('GET /v1/models', [credential, 'Content-Length: 3'], 'abc');
-    expect((await send(service.port, bytes + request('GET /v1/marker'), { answers: 2 })).statuses).toEqual([200, 200]);
   });
 });

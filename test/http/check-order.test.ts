@@ -61,19 +61,26 @@ interface Parts {
 const build = (parts: Parts): string => {
   const { credential = 'Authorization: Bearer good', id = 'a', query = '', key = 'Idempotency-Key: 12345678' } = parts;
   const { type = 'Content-Type: application/json', body = '{"name":"a"}' } = parts;
-  return request(`POST /v1/organization/ordered/${id}${query}`, [credential, key, type, `Content-Length: ${body.length}`], body);
+  return request(
+    `POST /v1/organization/ordered/${id}${query}`,
+    [credential, key, type, `Content-Length: ${body.length}`],
+    body,
+  );
 };
 
 describe('the check order', () => {
-  test.each(steps.map((step, at) => [at, step.code, step] as const))('step %i is %s, whatever else is wrong', async (at, _, step) => {
-    // Later faults first, so that this step's own parts win.
-    const parts: Parts = Object.assign({}, ...steps.slice(at).reverse());
-    const { answers } = await send(service.port, build(parts), { answers: 1 });
-    const { error } = JSON.parse(answers[0]!.body);
-    expect({ status: answers[0]!.status, code: error.code }).toEqual({ status: step.status, code: step.code });
-    if ('param' in step) expect(error.param).toBe(step.param);
-    expect(acted).toBe(0);
-  });
+  test.each(steps.map((step, at) => [at, step.code, step] as const))(
+    'step %i is %s, whatever else is wrong',
+    async (at, _, step) => {
+      // Later faults first, so that this step's own parts win.
+      const parts: Parts = Object.assign({}, ...steps.slice(at).reverse());
+      const { answers } = await send(service.port, build(parts), { answers: 1 });
+      const { error } = JSON.parse(answers[0]!.body);
+      expect({ status: answers[0]!.status, code: error.code }).toEqual({ status: step.status, code: step.code });
+      if ('param' in step) expect(error.param).toBe(step.param);
+      expect(acted).toBe(0);
+    },
+  );
 
   test('(canary) with nothing wrong the handler acts', async () => {
     expect((await send(service.port, build({}), { answers: 1 })).statuses).toEqual([200]);

@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isRefusal } from '../../src/errors.ts';
 import { frame, isPlainValue } from '../../src/http/framing.ts';
 import { headerBlock } from '../../src/http/response-head.ts';
 import { request, send } from './raw-client.ts';
@@ -11,8 +13,20 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const every = Array.from({ length: 256 }, (_, byte) => byte);
-const used = ['Authorization', 'x-api-key', 'Idempotency-Key', 'Content-Type', 'Content-Encoding', 'Content-Length', 'Transfer-Encoding'];
-const values: Readonly<Record<string, string>> = { Authorization: 'Bearer good', 'Content-Type': 'application/json', 'Content-Length': '00' };
+const used = [
+  'Authorization',
+  'x-api-key',
+  'Idempotency-Key',
+  'Content-Type',
+  'Content-Encoding',
+  'Content-Length',
+  'Transfer-Encoding',
+];
+const values: Readonly<Record<string, string>> = {
+  Authorization: 'Bearer good',
+  'Content-Type': 'application/json',
+  'Content-Length': '00',
+};
 
 describe('a byte in a header that is used', () => {
   test.each(used)('%s: only visible ASCII passes, and no header line is ever injected', async (name) => {
@@ -20,7 +34,11 @@ describe('a byte in a header that is used', () => {
       every.map(async (byte) => {
         const value = values[name] ?? 'gzip1234';
         const line = `${name}: ${value.slice(0, 1)}${String.fromCharCode(byte)}${value.slice(1)}`;
-        const { answers } = await send(service.port, request('GET /v1/models', name === 'Authorization' ? [line] : [credential, line]), { answers: 1, quietMs: 400 });
+        const { answers } = await send(
+          service.port,
+          request('GET /v1/models', name === 'Authorization' ? [line] : [credential, line]),
+          { answers: 1, quietMs: 400 },
+        );
         const visible = byte >= 0x21 && byte <= 0x7e;
         const [answer] = answers;
         if (!visible && byte !== 0x20) {
@@ -35,16 +53,25 @@ describe('a byte in a header that is used', () => {
     );
   });
 
-  test.each(['Authorization', 'x-api-key', 'Idempotency-Key', 'Content-Type', 'Content-Encoding'])('%s twice is 400 and closed', async (name) => {
-    const lines = [`${name}: a`, `${name.toUpperCase()}: a`];
-    const { statuses, closed, answers } = await send(service.port, request('GET /v1/marker', lines), { quietMs: 200 });
-    expect(statuses).toEqual([400]);
-    expect(closed).toBe(true);
-    expect(JSON.parse(answers[0]!.body).error).toMatchObject({ code: 'invalid_request', request_id: answers[0]!.headers.get('request-id') });
-  });
+  test.each(['Authorization', 'x-api-key', 'Idempotency-Key', 'Content-Type', 'Content-Encoding'])(
+    '%s twice is 400 and closed',
+    async (name) => {
+      const lines = [`${name}: a`, `${name.toUpperCase()}: a`];
+      const { statuses, closed, answers } = await send(service.port, request('GET /v1/marker', lines), {
+        quietMs: 200,
+      });
+      expect(statuses).toEqual([400]);
+      expect(closed).toBe(true);
+      expect(JSON.parse(answers[0]!.body).error).toMatchObject({
+        code: 'invalid_request',
+        request_id: answers[0]!.headers.get('request-id'),
+      });
+    },
+  );
 
   test('two spaces, an empty value and edges are refused; single spaces are not', () => {
-    for (const bad of ['', ' ', ' a', 'a ', 'a  b', 'a\tb', 'é', '\x7f', 'a\0']) expect(isPlainValue(bad), JSON.stringify(bad)).toBe(false);
+    for (const bad of ['', ' ', ' a', 'a ', 'a  b', 'a\tb', 'é', '\x7f', 'a\0'])
+      expect(isPlainValue(bad), JSON.stringify(bad)).toBe(false);
     for (const good of ['a', 'a b', 'a b c', '!~']) expect(isPlainValue(good)).toBe(true);
   });
 
@@ -59,6 +86,39 @@ describe('a byte in a header that is used', () => {
 
   test('a header that is not used may hold anything', () => {
     expect(frame(['x-note', 'é  \x7f', 'x-note', 'again'])).toEqual({ length: -1, chunked: false, framed: false });
+  });
+
+  test('any list of headers is either framed soundly or refused', () => {
+    const name = fc.constantFrom(
+      'content-length',
+      'transfer-encoding',
+      'authorization',
+      'x-api-key',
+      'content-type',
+      'x-other',
+    );
+    const value = fc.oneof(fc.constantFrom('5', '0', 'chunked', '5, 5', '+5', 'x', ''), fc.string({ maxLength: 6 }));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, value), { maxLength: 6 }), (lines) => {
+        const framing = frame(lines.flat());
+        const of = (wanted: string): string[] => lines.filter(([found]) => found === wanted).map(([, text]) => text);
+        const lengths = of('content-length');
+        const codings = of('transfer-encoding');
+        if (isRefusal(framing)) {
+          expect(framing.code).toBe('invalid_request');
+          return;
+        }
+        expect(lengths.length + codings.length).toBeLessThanOrEqual(1);
+        expect(framing).toEqual({
+          length: lengths.length === 1 ? Number(lengths[0]) : -1,
+          chunked: codings.length === 1,
+          framed: lengths.length + codings.length === 1,
+        });
+        if (lengths.length === 1) expect(lengths[0]).toMatch(/^\d{1,15}$/);
+        if (codings.length === 1) expect(codings[0]).toBe('chunked');
+      }),
+      { numRuns: 5000 },
+    );
   });
 
   test('a header block of 15 KiB is read, one of 17 KiB is 431', async () => {
@@ -80,9 +140,23 @@ describe('a response header', () => {
   test('carries the request id twice, the type once, and no-store on administration answers', () => {
     const lines = (headers: Record<string, string>, family: 'admin' | 'models') =>
       headerBlock(headers, 'application/json', family, 'req_1').split('\r\n');
-    expect(lines({}, 'admin')).toEqual(['application/json', 'request-id: req_1', 'x-request-id: req_1', 'cache-control: no-store']);
-    expect(lines({ 'Content-Type': 'text/plain' }, 'models')).toEqual(['text/plain', 'request-id: req_1', 'x-request-id: req_1']);
-    expect(lines({ 'Cache-Control': 'public' }, 'admin')).toEqual(['application/json', 'request-id: req_1', 'x-request-id: req_1', 'Cache-Control: public']);
+    expect(lines({}, 'admin')).toEqual([
+      'application/json',
+      'request-id: req_1',
+      'x-request-id: req_1',
+      'cache-control: no-store',
+    ]);
+    expect(lines({ 'Content-Type': 'text/plain' }, 'models')).toEqual([
+      'text/plain',
+      'request-id: req_1',
+      'x-request-id: req_1',
+    ]);
+    expect(lines({ 'Cache-Control': 'public' }, 'admin')).toEqual([
+      'application/json',
+      'request-id: req_1',
+      'x-request-id: req_1',
+      'Cache-Control: public',
+    ]);
   });
 
   test('a handler that sends an unsound one is answered 500 and injects nothing', async () => {
@@ -92,7 +166,9 @@ describe('a response header', () => {
   });
 
   test('an encoded line break in an id stays where it is', async () => {
-    const { answers } = await send(service.port, request('GET /v1/models/a%0d%0ax-injected:%201', [credential]), { answers: 1 });
+    const { answers } = await send(service.port, request('GET /v1/models/a%0d%0ax-injected:%201', [credential]), {
+      answers: 1,
+    });
     expect(answers[0]?.status).toBe(200);
     expect(answers[0]?.headers.has('x-injected')).toBe(false);
     expect(JSON.parse(answers[0]!.body)).toEqual({ id: 'a\r\nx-injected: 1' });

@@ -13,7 +13,9 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const ask = async (target: string, headers: readonly string[] = [credential], method = 'GET') => {
-  const { answers } = await send(service.port, Buffer.from(request(`${method} ${target}`, headers), 'latin1'), { answers: 1 });
+  const { answers } = await send(service.port, Buffer.from(request(`${method} ${target}`, headers), 'latin1'), {
+    answers: 1,
+  });
   const body = Buffer.from(answers[0]?.body ?? '', 'latin1').toString('utf8');
   return { status: answers[0]?.status, body: body.startsWith('{') ? JSON.parse(body) : body };
 };
@@ -66,15 +68,28 @@ describe('a path with a trick in it', () => {
     expect(await outcome(target)).toEqual([status, code]);
   });
 
-  test.each(['%2f', '%2F', 't1%2farchive', '..', '%2e%2e', '%2e', '%00', 'a%0', '%ff'])('the id %s of a command is 400 and nothing happens', async (id) => {
-    const before = service.effects.archived.length;
-    const { status, body } = await ask(`/v1/organization/things/${id}/archive`, [credential, 'Content-Length: 0'], 'POST');
-    expect([status, body.error?.code, body.error?.param]).toEqual([400, 'invalid_request', 'thing_id']);
-    expect(service.effects.archived.length).toBe(before);
-  });
+  test.each(['%2f', '%2F', 't1%2farchive', '..', '%2e%2e', '%2e', '%00', 'a%0', '%ff'])(
+    'the id %s of a command is 400 and nothing happens',
+    async (id) => {
+      const before = service.effects.archived.length;
+      const { status, body } = await ask(
+        `/v1/organization/things/${id}/archive`,
+        [credential, 'Content-Length: 0'],
+        'POST',
+      );
+      expect([status, body.error?.code, body.error?.param]).toEqual([400, 'invalid_request', 'thing_id']);
+      expect(service.effects.archived.length).toBe(before);
+    },
+  );
 
   test('no trick gets past the credential', async () => {
-    for (const target of ['/v1/models/a', '/v1/models/%2e%2e', `/v1/models/${long}x`, '/v1/models/a%', '/v1/organization/things?limit=%']) {
+    for (const target of [
+      '/v1/models/a',
+      '/v1/models/%2e%2e',
+      `/v1/models/${long}x`,
+      '/v1/models/a%',
+      '/v1/organization/things?limit=%',
+    ]) {
       expect((await ask(target, [])).status, target).toBe(401);
     }
   });
@@ -124,7 +139,12 @@ describe('router', () => {
   });
 
   test('refuses two routes for one method and path, and paths it does not understand', () => {
-    expect(() => router([{ method: 'GET', path: '/a' }, { method: 'GET', path: '/a' }])).toThrow(/Two routes/);
+    expect(() =>
+      router([
+        { method: 'GET', path: '/a' },
+        { method: 'GET', path: '/a' },
+      ]),
+    ).toThrow(/Two routes/);
     expect(() => router([{ method: 'GET', path: '/a{b}' }])).toThrow(/not understood/);
     expect(() => router([{ method: 'GET', path: '/{a*}/b' }])).toThrow(/before its end/);
   });

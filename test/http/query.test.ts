@@ -50,20 +50,36 @@ describe('parseQuery', () => {
   });
 
   test('reads back what URLSearchParams writes', () => {
-    const text = fc.string({ unit: 'grapheme', maxLength: 12 }).filter((part) => !/[\0[\]]|[\ud800-\udfff](?![\udc00-\udfff])/.test(part));
+    const text = fc
+      .string({ unit: 'grapheme', maxLength: 12 })
+      .filter((part) => !/[\0[\]]|[\ud800-\udfff](?![\udc00-\udfff])/.test(part));
     fc.assert(
-      fc.property(fc.uniqueArray(fc.tuple(text.filter((name) => name !== ''), text), { selector: ([name]) => name, maxLength: 10 }), (pairs) => {
-        if (pairs.some((pair) => pair.some((part) => !part.isWellFormed?.()))) return;
-        const result = parseQuery(new URLSearchParams(pairs).toString());
-        expect(result).not.toBeInstanceOf(Refused);
-        for (const [name, value] of pairs) expect((result as Record<string, unknown>)[name]).toBe(value);
-      }),
+      fc.property(
+        fc.uniqueArray(
+          fc.tuple(
+            text.filter((name) => name !== ''),
+            text,
+          ),
+          { selector: ([name]) => name, maxLength: 10 },
+        ),
+        (pairs) => {
+          const result = parseQuery(new URLSearchParams(pairs).toString());
+          expect(result).not.toBeInstanceOf(Refused);
+          for (const [name, value] of pairs) expect((result as Record<string, unknown>)[name]).toBe(value);
+        },
+      ),
     );
   });
 });
 
 describe('the schemas for parameters', () => {
-  const list = z.object({ limit, after: after.optional(), order: order(), archived: flag(false), types: many(z.string()).optional() });
+  const list = z.object({
+    limit,
+    after: after.optional(),
+    order: order(),
+    archived: flag(false),
+    types: many(z.string()).optional(),
+  });
 
   test.each([
     ['', { limit: 20, order: 'asc', archived: false }],
@@ -77,10 +93,22 @@ describe('the schemas for parameters', () => {
     expect(list.parse(parseQuery(text))).toEqual(expected);
   });
 
-  test.each(['limit=0', 'limit=101', 'limit=x', 'limit=', 'limit=1.5', 'limit=1e1', 'limit= 1', 'limit=1&limit=2', 'after=', `after=${'x'.repeat(201)}`, 'order=up', 'archived=yes', 'archived=', 'types[a]=b'])(
-    '%s is refused',
-    (text) => {
-      expect(list.safeParse(parseQuery(encodeURI(text))).success).toBe(false);
-    },
-  );
+  test.each([
+    'limit=0',
+    'limit=101',
+    'limit=x',
+    'limit=',
+    'limit=1.5',
+    'limit=1e1',
+    'limit= 1',
+    'limit=1&limit=2',
+    'after=',
+    `after=${'x'.repeat(201)}`,
+    'order=up',
+    'archived=yes',
+    'archived=',
+    'types[a]=b',
+  ])('%s is refused', (text) => {
+    expect(list.safeParse(parseQuery(encodeURI(text))).success).toBe(false);
+  });
 });

@@ -45,7 +45,8 @@ export const parseAnswers = (text: string, isHead = false): { answers: RawAnswer
     const found = /^HTTP\/1\.1 (\d{3}) /.exec(first);
     if (!found) break;
     const headers = new Map<string, string>();
-    for (const line of headerLines) headers.set(line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim());
+    for (const line of headerLines)
+      headers.set(line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim());
     const status = Number(found[1]);
     let body = '';
     let next = end + 4;

@@ -69,7 +69,11 @@ export const routes = (effects: Effects): Route[] => [
     family: 'models',
     access: project,
     params: z.object({ model: z.string() }),
-    handle: ({ params }) => ({ status: 200, headers: { 'x-model': encodeURIComponent(params.model) }, body: { id: params.model } }),
+    handle: ({ params }) => ({
+      status: 200,
+      headers: { 'x-model': encodeURIComponent(params.model) },
+      body: { id: params.model },
+    }),
   }),
   route({
     ...common,

@@ -1,18 +1,6 @@
+import { chunkCases } from './chunk-cases.ts';
+import { type FramingCase, grammarCases } from './grammar-cases.ts';
 import { credential } from './service.ts';
-
-/** A hostile or odd request, and everything that may come of it when a marker request follows on the connection. */
-export interface FramingCase {
-  readonly name: string;
-  readonly bytes: string;
-  /** Statuses of all answers, in order, when the marker is sent after the case has been answered. */
-  readonly answers: readonly number[];
-  /** The same when the marker follows in the same segment, where that differs. */
-  readonly joined?: readonly number[];
-  /** Commands carried out. */
-  readonly effects?: number;
-  /** Whether the request that follows is read as a request. */
-  readonly marked?: boolean;
-}
 
 const archive = 'POST /v1/organization/things/t1/archive HTTP/1.1\r\nHost: a\r\n';
 const auth = `${credential}\r\n`;
@@ -22,7 +10,8 @@ const body = '{"model":"m"}';
 const create = `POST /v1/organization/things HTTP/1.1\r\nHost: a\r\n${auth}Idempotency-Key: 12345678\r\nContent-Type: application/json\r\n`;
 const thing = '{"name":"x"}';
 /** A whole command hidden where a body is expected. */
-const hidden = 'POST /v1/organization/things/hidden/archive HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\nContent-Length: 0\r\n\r\n';
+const hidden =
+  'POST /v1/organization/things/hidden/archive HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\nContent-Length: 0\r\n\r\n';
 const hex = (text: string): string => text.length.toString(16);
 const chunk = (text: string): string => `${hex(text)}\r\n${text}\r\n`;
 const chunkedBody = `${chunk(body)}0\r\n\r\n`;
@@ -87,66 +76,149 @@ export const smugglingCases: readonly FramingCase[] = [
     ' cow',
     '',
   ]),
-  { name: 'Content-Length twice, equal', bytes: `${admin}Content-Length: 0\r\nContent-Length: 0\r\n\r\n`, answers: [400], joined: [] },
-  { name: 'Content-Length twice, different', bytes: `${admin}Content-Length: 0\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`, answers: [] },
-  { name: 'Content-Length twice, the larger first', bytes: `${admin}Content-Length: ${hidden.length}\r\nContent-Length: 0\r\n\r\n${hidden}`, answers: [400], joined: [] },
-  { name: 'Transfer-Encoding twice', bytes: `${messages}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n${chunkedBody}`, answers: [400], joined: [] },
-  { name: 'Transfer-Encoding twice, the first unknown', bytes: `${messages}Transfer-Encoding: x\r\nTransfer-Encoding: chunked\r\n\r\n${chunkedBody}`, answers: [400], joined: [] },
-  { name: 'Transfer-Encoding twice, the second unknown', bytes: `${messages}Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n${chunkedBody}`, answers: [400], joined: [] },
-  { name: 'Content-Length and Transfer-Encoding (CL.TE)', bytes: `${messages}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG`, answers: [400] },
-  { name: 'Transfer-Encoding and Content-Length (TE.CL)', bytes: `${messages}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n${chunk(hidden)}0\r\n\r\n`, answers: [400] },
-  { name: 'both, the coding unknown', bytes: `${messages}Content-Length: 0\r\nTransfer-Encoding: xchunked\r\n\r\n`, answers: [400] },
-  { name: 'Transfer-Encoding with a space before the colon', bytes: `${messages}Transfer-Encoding : chunked\r\n\r\n${chunkedBody}`, answers: [400] },
-  { name: 'Content-Length with a space before the colon', bytes: `${admin}Content-Length : 5\r\n\r\nhello`, answers: [400] },
-  { name: 'Transfer-Encoding with a tab before the colon', bytes: `${messages}Transfer-Encoding\t: chunked\r\n\r\n${chunkedBody}`, answers: [400] },
-  { name: 'Transfer-Encoding folded over two lines', bytes: `${messages}Transfer-Encoding:\r\n chunked\r\n\r\n${chunkedBody}`, answers: [400] },
-  { name: 'a folded header', bytes: `${admin}X-A: b\r\n c\r\n\r\n`, answers: [400] },
-  { name: 'a bare CR in a header value', bytes: `${admin}X-A: b\rContent-Length: 5\r\n\r\nhello`, answers: [] },
-  { name: 'a bare LF between headers', bytes: `${archive}${auth.trimEnd()}\nContent-Length: 5\r\n\r\nhello`, answers: [400] },
-  { name: 'bare LF throughout', bytes: `${admin.replaceAll('\r\n', '\n')}\n`, answers: [505] },
-  { name: 'NUL in a header value', bytes: `${admin}X-A: b\0c\r\n\r\n`, answers: [400] },
-  { name: 'NUL in a header name', bytes: `${admin}X\0A: b\r\n\r\n`, answers: [400] },
-  { name: 'a parenthesis in a header name', bytes: `${admin}X(A: b\r\n\r\n`, answers: [400] },
-  { name: 'a header line without a colon', bytes: `${admin}Garbage\r\n\r\n`, answers: [400] },
-  { name: 'a header line that begins with a space', bytes: `${archive} X: y\r\n${auth}\r\n`, answers: [400] },
-  { name: 'no Host', bytes: `POST /v1/organization/things/t1/archive HTTP/1.1\r\n${auth}\r\n`, answers: [400] },
-  { name: 'Host twice', bytes: `${admin}Host: b\r\n\r\n`, answers: [400] },
-  { name: 'HTTP/1.0', bytes: admin.replace('HTTP/1.1', 'HTTP/1.0') + '\r\n', answers: [505] },
-  { name: 'HTTP/2.0', bytes: admin.replace('HTTP/1.1', 'HTTP/2.0') + '\r\n', answers: [505] },
-  { name: 'HTTP/1.2', bytes: admin.replace('HTTP/1.1', 'HTTP/1.2') + '\r\n', answers: [505] },
-  { name: 'no version', bytes: admin.replace(' HTTP/1.1', '') + '\r\n', answers: [] },
-  { name: 'absolute form', bytes: admin.replace('/v1/', 'http://a/v1/') + '\r\n', answers: [505] },
-  { name: 'OPTIONS *', bytes: `OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n`, answers: [505] },
-  { name: 'CONNECT', bytes: `CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n`, answers: [505] },
-  { name: 'two spaces in the request line', bytes: admin.replace('POST /', 'POST  /') + '\r\n', answers: [505] },
-  { name: 'a tab in the request line', bytes: admin.replace('POST /', 'POST\t/') + '\r\n', answers: [505] },
-  { name: 'a chunked command', bytes: `${admin}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, answers: [411], joined: [] },
-  { name: 'a chunked command with a hidden one', bytes: `${admin}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n${hidden}`, answers: [] },
-  { name: 'a chunked message', bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${chunkedBody}`, answers: [200], joined: [], effects: 1 },
-  { name: 'a chunk extension', bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${hex(body)};a=1\r\n${body}\r\n0\r\n\r\n`, answers: [] },
-  { name: 'a chunk extension that hides a request', bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n5;a=${hidden}`, answers: [400] },
-  { name: 'chunk size G', bytes: `${messages}Transfer-Encoding: chunked\r\n\r\nG\r\n${body}\r\n0\r\n\r\n`, answers: [400], joined: [] },
-  { name: 'chunk size :', bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n:\r\n${body}\r\n0\r\n\r\n`, answers: [400] },
-  { name: 'chunk size 0x', bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n0xd\r\n${body}\r\n0\r\n\r\n`, answers: [400] },
-  { name: 'chunk size -1', bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n-1\r\n${body}\r\n0\r\n\r\n`, answers: [400] },
-  { name: 'chunk size ffffffffffffffff', bytes: `${messages}Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n${body}\r\n0\r\n\r\n`, answers: [400] },
-  { name: 'no CRLF after a chunk', bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${hex(body)}\r\n${body}0\r\n\r\n`, answers: [200], joined: [], effects: 1 },
-  { name: 'a trailer', bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${chunk(body)}0\r\nX-T: v\r\n\r\n`, answers: [505], effects: 1 },
-  { name: 'a trailer that is a request', bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${chunk(body)}0\r\n${hidden}`, answers: [], effects: 1 },
-  { name: 'a request after a chunked one', bytes: `${messages}Transfer-Encoding: chunked\r\n\r\n${chunkedBody}${hidden}`, answers: [], effects: 1 },
-  { name: 'a length that swallows the next request', bytes: `${messages}Content-Length: ${body.length + hidden.length}\r\n\r\n${body}${hidden}`, answers: [400, 200], marked: true },
+  {
+    name: 'Content-Length twice, equal',
+    bytes: `${admin}Content-Length: 0\r\nContent-Length: 0\r\n\r\n`,
+    answers: [400],
+    joined: [],
+  },
+  {
+    name: 'Content-Length twice, different',
+    bytes: `${admin}Content-Length: 0\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
+    answers: [],
+  },
+  {
+    name: 'Content-Length twice, the larger first',
+    bytes: `${admin}Content-Length: ${hidden.length}\r\nContent-Length: 0\r\n\r\n${hidden}`,
+    answers: [400],
+    joined: [],
+  },
+  {
+    name: 'Transfer-Encoding twice',
+    bytes: `${messages}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n${chunkedBody}`,
+    answers: [400],
+    joined: [],
+  },
+  {
+    name: 'Transfer-Encoding twice, the first unknown',
+    bytes: `${messages}Transfer-Encoding: x\r\nTransfer-Encoding: chunked\r\n\r\n${chunkedBody}`,
+    answers: [400],
+    joined: [],
+  },
+  {
+    name: 'Transfer-Encoding twice, the second unknown',
+    bytes: `${messages}Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n${chunkedBody}`,
+    answers: [400],
+    joined: [],
+  },
+  {
+    name: 'Content-Length and Transfer-Encoding (CL.TE)',
+    bytes: `${messages}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG`,
+    answers: [400],
+  },
+  {
+    name: 'Transfer-Encoding and Content-Length (TE.CL)',
+    bytes: `${messages}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n${chunk(hidden)}0\r\n\r\n`,
+    answers: [400],
+  },
+  {
+    name: 'both, the coding unknown',
+    bytes: `${messages}Content-Length: 0\r\nTransfer-Encoding: xchunked\r\n\r\n`,
+    answers: [400],
+  },
+  {
+    name: 'Transfer-Encoding with a space before the colon',
+    bytes: `${messages}Transfer-Encoding : chunked\r\n\r\n${chunkedBody}`,
+    answers: [400],
+  },
+  {
+    name: 'Content-Length with a space before the colon',
+    bytes: `${admin}Content-Length : 5\r\n\r\nhello`,
+    answers: [400],
+  },
+  {
+    name: 'Transfer-Encoding with a tab before the colon',
+    bytes: `${messages}Transfer-Encoding\t: chunked\r\n\r\n${chunkedBody}`,
+    answers: [400],
+  },
+  {
+    name: 'Transfer-Encoding folded over two lines',
+    bytes: `${messages}Transfer-Encoding:\r\n chunked\r\n\r\n${chunkedBody}`,
+    answers: [400],
+  },
+  ...grammarCases,
+  ...chunkCases,
+  {
+    name: 'a length that swallows the next request',
+    bytes: `${messages}Content-Length: ${body.length + hidden.length}\r\n\r\n${body}${hidden}`,
+    answers: [400, 200],
+    marked: true,
+  },
   { name: 'a length that is too short', bytes: `${messages}Content-Length: 5\r\n\r\n${body}`, answers: [400, 405] },
   { name: 'a body on a command without a length', bytes: `${admin}\r\n${hidden}`, answers: [], effects: 1 },
-  { name: 'a body on GET, with a length', bytes: `GET /v1/models HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: ${hidden.length}\r\n\r\n${hidden}`, answers: [200, 200], marked: true },
-  { name: 'a body on HEAD, with a length', bytes: `HEAD /v1/models HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: ${hidden.length}\r\n\r\n${hidden}`, answers: [405, 200], marked: true },
-  { name: 'a body on an unknown route', bytes: `POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`, answers: [404, 200], marked: true },
-  { name: 'a body without a credential', bytes: `${archive}Content-Length: ${hidden.length}\r\n\r\n${hidden}`, answers: [401, 200], marked: true },
-  { name: 'leading zeros in Content-Length', bytes: `${create}Content-Length: 000${thing.length}\r\n\r\n${thing}`, answers: [201, 200], effects: 1, marked: true },
-  { name: 'whitespace around Content-Length', bytes: `${create}Content-Length:\t ${thing.length} \t\r\n\r\n${thing}`, answers: [201, 200], effects: 1, marked: true },
-  { name: 'a nameless header that hides a length', bytes: `${admin}: v\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`, answers: [], effects: 1 },
-  { name: 'an Upgrade to HTTP/2', bytes: `GET /v1/models HTTP/1.1\r\nHost: a\r\n${auth}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`, answers: [200, 200], marked: true },
-  { name: 'Connection names Content-Length', bytes: `${create}Connection: content-length\r\nContent-Length: ${thing.length}\r\n\r\n${thing}`, answers: [201, 200], effects: 1, marked: true },
-  { name: 'underscores instead of dashes', bytes: `${admin}Content_Length: ${hidden.length}\r\n\r\n${hidden}`, answers: [], effects: 1 },
+  {
+    name: 'a body on GET, with a length',
+    bytes: `GET /v1/models HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
+    answers: [200, 200],
+    marked: true,
+  },
+  {
+    name: 'a body on HEAD, with a length',
+    bytes: `HEAD /v1/models HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
+    answers: [405, 200],
+    marked: true,
+  },
+  {
+    name: 'a body on an unknown route',
+    bytes: `POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
+    answers: [404, 200],
+    marked: true,
+  },
+  {
+    name: 'a body without a credential',
+    bytes: `${archive}Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
+    answers: [401, 200],
+    marked: true,
+  },
+  {
+    name: 'leading zeros in Content-Length',
+    bytes: `${create}Content-Length: 000${thing.length}\r\n\r\n${thing}`,
+    answers: [201, 200],
+    effects: 1,
+    marked: true,
+  },
+  {
+    name: 'whitespace around Content-Length',
+    bytes: `${create}Content-Length:\t ${thing.length} \t\r\n\r\n${thing}`,
+    answers: [201, 200],
+    effects: 1,
+    marked: true,
+  },
+  {
+    name: 'a nameless header that hides a length',
+    bytes: `${admin}: v\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
+    answers: [],
+    effects: 1,
+  },
+  {
+    name: 'an Upgrade to HTTP/2',
+    bytes: `GET /v1/models HTTP/1.1\r\nHost: a\r\n${auth}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`,
+    answers: [200, 200],
+    marked: true,
+  },
+  {
+    name: 'Connection names Content-Length',
+    bytes: `${create}Connection: content-length\r\nContent-Length: ${thing.length}\r\n\r\n${thing}`,
+    answers: [201, 200],
+    effects: 1,
+    marked: true,
+  },
+  {
+    name: 'underscores instead of dashes',
+    bytes: `${admin}Content_Length: ${hidden.length}\r\n\r\n${hidden}`,
+    answers: [],
+    effects: 1,
+  },
 ];
 
 /** What follows each case on its connection. */

@@ -9,7 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const effects = (): number => service.effects.archived.length + service.effects.messages.length + service.effects.created.length;
+const effects = (): number =>
+  service.effects.archived.length + service.effects.messages.length + service.effects.created.length;
 
 describe('a request of doubtful framing, followed by a marker', () => {
   test('there are at least fifty cases', () => {
@@ -17,26 +18,46 @@ describe('a request of doubtful framing, followed by a marker', () => {
   });
 
   // One after the other: the effects are counted.
-  test.each(smugglingCases)('$name', async ({ bytes, answers, joined = answers, effects: expected = 0, marked = false }) => {
-    for (const isJoined of [false, true]) {
-      const before = effects();
-      const { marked: markedBefore } = service.effects;
-      const pieces = isJoined ? [bytes + marker] : [bytes, marker];
-      const result = await send(service.port, '', { quietMs: 60, pieces: pieces.map((piece) => Buffer.from(piece, 'latin1')), pauseMs: 30 });
-      const outcome = { answers: result.statuses, effects: effects() - before, marked: service.effects.marked - markedBefore };
-      expect(outcome, isJoined ? 'in one segment' : 'in two').toEqual({ answers: isJoined ? joined : answers, effects: expected, marked: marked ? 1 : 0 });
-    }
-    expect(service.effects.archived).not.toContain('hidden');
-  });
+  test.each(smugglingCases)(
+    '$name',
+    async ({ bytes, answers, joined = answers, effects: expected = 0, marked = false }) => {
+      for (const isJoined of [false, true]) {
+        const before = effects();
+        const { marked: markedBefore } = service.effects;
+        const pieces = isJoined ? [bytes + marker] : [bytes, marker];
+        const result = await send(service.port, '', {
+          quietMs: 60,
+          pieces: pieces.map((piece) => Buffer.from(piece, 'latin1')),
+          pauseMs: 30,
+        });
+        const outcome = {
+          answers: result.statuses,
+          effects: effects() - before,
+          marked: service.effects.marked - markedBefore,
+        };
+        expect(outcome, isJoined ? 'in one segment' : 'in two').toEqual({
+          answers: isJoined ? joined : answers,
+          effects: expected,
+          marked: marked ? 1 : 0,
+        });
+      }
+      expect(service.effects.archived).not.toContain('hidden');
+    },
+  );
 
   // The core's list of headers ends at a line without a name, for its own length check and for ours. What follows a POST
   // is stopped because such a connection closes; a GET cannot be told from an ordinary one. No proxy we know forwards
   // such a line.
   test.fails('a nameless header that hides a length on GET', async () => {
-    const hidden = 'POST /v1/organization/things/behind-get/archive HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\n\r\n';
-    await send(service.port, `GET /v1/marker HTTP/1.1\r\nHost: a\r\n: v\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`, {
-      quietMs: 60,
-    });
+    const hidden =
+      'POST /v1/organization/things/behind-get/archive HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\n\r\n';
+    await send(
+      service.port,
+      `GET /v1/marker HTTP/1.1\r\nHost: a\r\n: v\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
+      {
+        quietMs: 60,
+      },
+    );
     expect(service.effects.archived).not.toContain('behind-get');
   });
 });

@@ -105,7 +105,11 @@ describe('a stream', () => {
   });
 
   test('after a chunked request is sent whole and the connection closed', async () => {
-    const bytes = request('POST /v1/chat/completions', [credential, json, 'Transfer-Encoding: chunked'], 'c\r\n{"pieces":3}\r\n0\r\n\r\n');
+    const bytes = request(
+      'POST /v1/chat/completions',
+      [credential, json, 'Transfer-Encoding: chunked'],
+      'c\r\n{"pieces":3}\r\n0\r\n\r\n',
+    );
     const { answers, closed, rest } = await send(service.port, bytes, { quietMs: 300 });
     expect(answers[0]?.headers.get('content-length')).toBe('27');
     expect(answers[0]?.headers.get('connection')).toBe('close');

@@ -55,9 +55,16 @@ describe('the vocabulary', () => {
 
   test('an unknown member is extra_forbidden on messages and unknown_field on administration', () => {
     const strict = z.strictObject({ a: z.string().optional() });
-    expect(judge(strict, { zz: 1 }).details[0]).toMatchObject({ type: 'extra_forbidden', loc: ['body', 'zz'], input: 1 });
+    expect(judge(strict, { zz: 1 }).details[0]).toMatchObject({
+      type: 'extra_forbidden',
+      loc: ['body', 'zz'],
+      input: 1,
+    });
     expect(judge(strict, { zz: 1 }, 'admin')).toMatchObject({ code: 'unknown_field', param: 'zz', details: [] });
-    expect(judge(z.strictObject({ o: strict }), { o: { zz: 1 } }, 'admin')).toMatchObject({ code: 'unknown_field', param: 'o.zz' });
+    expect(judge(z.strictObject({ o: strict }), { o: { zz: 1 } }, 'admin')).toMatchObject({
+      code: 'unknown_field',
+      param: 'o.zz',
+    });
   });
 });
 
@@ -82,7 +89,9 @@ describe('order and number', () => {
 describe('input', () => {
   test('is cut to 256 characters', () => {
     expect(judge(z.object({ e: z.enum(['a']) }), { e: 'x'.repeat(1000) }).details[0]?.input).toBe('x'.repeat(256));
-    expect(String(judge(z.object({ e: z.string() }), { e: Array(1000).fill('y') }).details[0]?.input)).toHaveLength(256);
+    expect(String(judge(z.object({ e: z.string() }), { e: Array(1000).fill('y') }).details[0]?.input)).toHaveLength(
+      256,
+    );
   });
 
   test('is null where nothing was sent, and the value itself where it is short', () => {
@@ -99,8 +108,15 @@ describe('codes of a schema', () => {
   const tool = z.string().refine(() => false, { message: 'No such tool.', params: { code: 'unsupported_tool' } });
 
   test('a custom issue may choose its code', () => {
-    expect(judge(z.object({ tool }), { tool: 'x' }, 'chat')).toMatchObject({ code: 'unsupported_tool', param: 'tool', message: 'tool: No such tool.' });
-    expect(judge(z.object({ tool }), { tool: 'x' }).details[0]).toMatchObject({ type: 'value_error', msg: 'No such tool.' });
+    expect(judge(z.object({ tool }), { tool: 'x' }, 'chat')).toMatchObject({
+      code: 'unsupported_tool',
+      param: 'tool',
+      message: 'tool: No such tool.',
+    });
+    expect(judge(z.object({ tool }), { tool: 'x' }).details[0]).toMatchObject({
+      type: 'value_error',
+      msg: 'No such tool.',
+    });
   });
 
   test('a code that is not in the catalogue is not believed', () => {
@@ -115,7 +131,10 @@ describe('codes of a schema', () => {
 });
 
 describe('alternatives', () => {
-  const block = z.discriminatedUnion('type', [z.object({ type: z.literal('text'), text: z.string() }), z.object({ type: z.literal('image') })]);
+  const block = z.discriminatedUnion('type', [
+    z.object({ type: z.literal('text'), text: z.string() }),
+    z.object({ type: z.literal('image') }),
+  ]);
   const content = z.object({ content: z.union([z.string(), z.array(block)]) });
 
   test.each([

@@ -46,10 +46,16 @@ const expected = (code: Code, family: Family) => {
   if (family === 'models') return { status, body: status === 422 ? { detail, error: admin } : { error: admin } };
   if (family === 'chat') {
     const isLimit = status === 429;
-    const error = { message, type: chatType, param: isLimit ? null : 'a.b', code: isLimit ? 'rate_limit_exceeded' : code };
+    const error = {
+      message,
+      type: chatType,
+      param: isLimit ? null : 'a.b',
+      code: isLimit ? 'rate_limit_exceeded' : code,
+    };
     return { status: status === 422 ? 400 : status, body: { error } };
   }
-  if (status === 429) return { status, body: { type: 'error', error: { type: 'rate_limit_error', message }, request_id: id } };
+  if (status === 429)
+    return { status, body: { type: 'error', error: { type: 'rate_limit_error', message }, request_id: id } };
   const overloaded = code === 'provider_overloaded';
   const type = overloaded ? 'overloaded_error' : messagesType;
   const error = { type, message, code, param: 'a.b', details: { error_code: code } };
@@ -58,14 +64,24 @@ const expected = (code: Code, family: Family) => {
 };
 
 describe('failure', () => {
-  test.each(codes.flatMap((code) => families.map((family) => [code, family] as const)))('%s in the %s envelope', (code, family) => {
-    const { status, body } = failure(refusal(code, { param: 'a.b' }), family, id);
-    expect({ status, body }).toEqual(expected(code, family));
-  });
+  test.each(codes.flatMap((code) => families.map((family) => [code, family] as const)))(
+    '%s in the %s envelope',
+    (code, family) => {
+      const { status, body } = failure(refusal(code, { param: 'a.b' }), family, id);
+      expect({ status, body }).toEqual(expected(code, family));
+    },
+  );
 
   test('all six fields of an ErrorDetail are there, null where there is nothing', () => {
     const { body } = failure(refusal('route_not_found'), 'admin', id);
-    expect(Object.keys((body as { error: object }).error)).toEqual(['code', 'message', 'type', 'param', 'request_id', 'doc_url']);
+    expect(Object.keys((body as { error: object }).error)).toEqual([
+      'code',
+      'message',
+      'type',
+      'param',
+      'request_id',
+      'doc_url',
+    ]);
   });
 
   test.each(codes)('%s: the retry hint follows the catalogue and is never on 5xx', (code) => {
@@ -81,19 +97,24 @@ describe('failure', () => {
     const limited = codes.find((code) => catalogue[code].status === 429);
     if (!limited) return;
     const hint = (wait: string | undefined) =>
-      failure(refusal(limited, { headers: wait === undefined ? {} : { 'Retry-After': wait } }), 'messages', id).headers['x-should-retry'];
+      failure(refusal(limited, { headers: wait === undefined ? {} : { 'Retry-After': wait } }), 'messages', id).headers[
+        'x-should-retry'
+      ];
     expect(hint('60')).toBeUndefined();
     expect(hint('61')).toBe('false');
     expect(hint(undefined)).toBe('false');
   });
 
-  test.each(['idempotency_in_progress', 'server_busy', 'server_shutting_down', 'dependency_unavailable', 'model_not_ready'] as const)(
-    '%s says when to come back',
-    (code) => {
-      expect(failure(refusal(code), 'admin', id).headers['Retry-After']).toBe('1');
-      expect(failure(refusal(code, { headers: { 'Retry-After': '7' } }), 'admin', id).headers['Retry-After']).toBe('7');
-    },
-  );
+  test.each([
+    'idempotency_in_progress',
+    'server_busy',
+    'server_shutting_down',
+    'dependency_unavailable',
+    'model_not_ready',
+  ] as const)('%s says when to come back', (code) => {
+    expect(failure(refusal(code), 'admin', id).headers['Retry-After']).toBe('1');
+    expect(failure(refusal(code, { headers: { 'Retry-After': '7' } }), 'admin', id).headers['Retry-After']).toBe('7');
+  });
 
   test("a refusal's own headers go through", () => {
     const headers = { 'WWW-Authenticate': 'Bearer realm="api"', 'x-ratelimit-limit-requests': '60' };
@@ -102,8 +123,12 @@ describe('failure', () => {
 
   test('details of a schema go through, and a query or header parameter is located', () => {
     const details = [{ loc: ['body', 'x'], msg: 'm', type: 'missing', input: null, ctx: {} }];
-    expect((failure(refusal('validation_failed', { details }), 'messages', id).body as { detail: unknown }).detail).toBe(details);
-    const located = failure(refusal('validation_failed', { param: 'query.limit' }), 'models', id).body as { detail: [{ loc: string[] }] };
+    expect(
+      (failure(refusal('validation_failed', { details }), 'messages', id).body as { detail: unknown }).detail,
+    ).toBe(details);
+    const located = failure(refusal('validation_failed', { param: 'query.limit' }), 'models', id).body as {
+      detail: [{ loc: string[] }];
+    };
     expect(located.detail[0].loc).toEqual(['query', 'limit']);
   });
 });

@@ -100,6 +100,38 @@ describe('request', () => {
   });
 });
 
+describe('connections', () => {
+  test('one whose body ends a little after the last event is used again', async () => {
+    const { upstream, mock } = await start(
+      serve((incoming, response) => {
+        incoming.resume();
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(recorded.join(''));
+        setTimeout(() => response.end(), 10);
+      }),
+    );
+    for (let round = 0; round < 3; round += 1) {
+      await assemble(upstream.stream(request(), options()));
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    expect(mock.connections()).toBe(1);
+  });
+
+  test('one whose body does not end is given up', async () => {
+    let closed: () => void = () => {};
+    const closing = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    const { upstream } = await start(
+      serve((_, response) => {
+        response.on('close', closed);
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(recorded.join(''));
+      }),
+    );
+    await assemble(upstream.stream(request(), options()));
+    await closing;
+  });
+});
+
 describe('answer', () => {
   test('is the message without what the gateway does not know', async () => {
     const { upstream } = await start(serve(both));

@@ -12,7 +12,7 @@ afterEach(async () => {
 
 const upstreamTo = async (respond: (socket: Socket) => void, over: object = {}) => {
   const mock = await serveRaw(respond);
-  const upstream = upstreamAt(mock.url, { idle_timeout_ms: 300, first_byte_timeout_ms: 300, ...over });
+  const upstream = upstreamAt(mock.url, over);
   cleanups.push(
     () => mock.close(),
     () => upstream.close(),
@@ -74,6 +74,10 @@ describe('a hostile stream', () => {
       'a delta that is no text',
       opened + text + event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: { a: 1 } } }),
     ],
+    [
+      'a delta for another block than the open one',
+      recorded.join('').replace('{"type":"content_block_delta","index":3', '{"type":"content_block_delta","index":2'),
+    ],
     ['an end with an open block', opened + text + event('message_stop')],
     ['no index', opened + event('content_block_start', { content_block: { type: 'text', text: '' } })],
     ['no block', opened + event('content_block_start', { index: 0 })],
@@ -91,13 +95,14 @@ describe('a hostile stream', () => {
   });
 
   test.each<[string, Buffer]>([
-    ['another media type', sized('text/html', '<p>')],
-    ['no media type', Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')],
+    ['another media type', sized('text/html', recorded.join(''))],
+    ['no media type', Buffer.from(`HTTP/1.1 200 OK\r\n\r\n${recorded.join('')}`)],
     ['JSON', sized('application/json', JSON.stringify(recordedMessage))],
     [
       'gzip, unasked',
       Buffer.concat([Buffer.from(head(sse, 'content-encoding: gzip\r\n')), gzipSync(recorded.join(''))]),
     ],
+    ['an encoding, unasked and untrue', Buffer.from(head(sse, 'content-encoding: br\r\n') + recorded.join(''))],
     ['not HTTP', Buffer.from('SSH-2.0-OpenSSH_9.9\r\n')],
     ['a bad chunk', Buffer.from(`${head(sse, 'transfer-encoding: chunked\r\n')}zz\r\nhello\r\n`)],
     ['two lengths', Buffer.from(head(sse, 'content-length: 5\r\ncontent-length: 6\r\n'))],
@@ -127,17 +132,27 @@ describe('a hostile stream', () => {
   });
 
   test('a stall is provider_timeout, in the head, in the body and in the body of an error', async () => {
-    for (const [begun, code] of [
-      ['HTTP/1.1 2', 'provider_timeout'],
-      [`${head(sse)}${opened}`, 'provider_timeout'],
-      ['HTTP/1.1 529 Overloaded\r\ncontent-length: 99\r\n\r\n{"error"', 'provider_overloaded'],
+    for (const [begun, first_byte_timeout_ms, code] of [
+      ['HTTP/1.1 2', 50, 'provider_timeout'],
+      [`${head(sse)}${opened}`, 5000, 'provider_timeout'],
+      ['HTTP/1.1 529 Overloaded\r\ncontent-length: 99\r\n\r\n{"error"', 5000, 'provider_overloaded'],
     ] as const) {
       const upstream = await upstreamTo((socket) => socket.write(begun), {
         idle_timeout_ms: 50,
-        first_byte_timeout_ms: 50,
+        first_byte_timeout_ms,
       });
       expect(await codeOf(assemble(upstream.stream(request(), options())))).toBe(code);
     }
+  });
+
+  test('an error whose body never ends is not waited for long', async () => {
+    const upstream = await upstreamTo(
+      (socket) => socket.write('HTTP/1.1 529 Overloaded\r\ncontent-length: 9\r\n\r\n{'),
+      {
+        idle_timeout_ms: 60_000,
+      },
+    );
+    expect(await codeOf(upstream.answer(request(), options()))).toBe('provider_overloaded');
   });
 
   test('what comes after the end, or instead of it for long, is of no interest', async () => {
@@ -182,14 +197,14 @@ describe('a hostile stream', () => {
         };
         write();
       },
-      { idle_timeout_ms: 100 },
+      { idle_timeout_ms: 300 },
     );
     let read = 0;
     for await (const chunk of upstream.stream(request(), options())) {
       if (chunk.type !== 'block_delta') continue;
       read += 1;
       if (read === 1) {
-        await new Promise((resolve) => setTimeout(resolve, 150));
+        await new Promise((resolve) => setTimeout(resolve, 350));
         const before = written;
         await new Promise((resolve) => setTimeout(resolve, 150));
         expect(written).toBe(before);

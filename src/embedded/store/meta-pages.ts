@@ -6,14 +6,22 @@ import { StoreCorrupt } from './corrupt.ts';
 // a page, for the 64-bit little-endian platforms that lmdb-js has binaries for:
 const MAGIC = 24;
 const PAGE_SIZE = 48;
+const MAIN_ROOT = 136;
 const LAST_PAGE = 144;
 const TRANSACTION = 152;
 const PAGE_END = 160;
 const LMDB_MAGIC = 0xbeefc0de;
+// Every page begins with its own number and the transaction that wrote it. A commit rewrites the root of the main
+// table, so the newest meta page and its root bear the same transaction; a flipped bit that makes the older meta page
+// look newer by one is found by this alone.
+const WRITTEN_BY = 8;
+const PAGE_HEADER = 16;
+const NO_PAGE = 2n ** 64n - 1n;
 
 interface Meta {
   readonly transaction: bigint;
   readonly pageSize: number;
+  readonly root: bigint;
   readonly lastPage: bigint;
 }
 
@@ -39,6 +47,7 @@ export function checkMetaPages(file: string): { readonly short: boolean } {
         ((difference === 1n || difference === -1n) && first.transaction % 2n === 0n && second.transaction % 2n === 1n));
     if (!sound) throw damaged(file);
     const newest = difference > 0n ? first : second;
+    if (!fresh && !hasOwnRoot(descriptor, newest)) throw damaged(file);
     return { short: BigInt(size) < (newest.lastPage + 1n) * BigInt(newest.pageSize) };
   } finally {
     closeSync(descriptor);
@@ -55,9 +64,17 @@ function readMeta(descriptor: number, offset: number, page: number, file: string
   if (pageSize < 256 || pageSize > 65_536 || (pageSize & (pageSize - 1)) !== 0) throw damaged(file);
   return {
     pageSize,
+    root: bytes.readBigUInt64LE(MAIN_ROOT),
     lastPage: bytes.readBigUInt64LE(LAST_PAGE),
     transaction: bytes.readBigUInt64LE(TRANSACTION),
   };
+}
+
+function hasOwnRoot(descriptor: number, meta: Meta): boolean {
+  if (meta.root === NO_PAGE) return true;
+  const bytes = Buffer.alloc(PAGE_HEADER);
+  if (readSync(descriptor, bytes, 0, PAGE_HEADER, meta.root * BigInt(meta.pageSize)) !== PAGE_HEADER) return false;
+  return bytes.readBigUInt64LE(0) === meta.root && bytes.readBigUInt64LE(WRITTEN_BY) === meta.transaction;
 }
 
 function damaged(file: string): StoreCorrupt {

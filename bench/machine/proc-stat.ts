@@ -1,0 +1,58 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+/** Text of a file under /proc, or null where there is none: another system, or a process that has ended. */
+const proc = (path: string): string | null => {
+  try {
+    return readFileSync(`/proc/${path}`, 'latin1');
+  } catch {
+    return null;
+  }
+};
+
+const ticksPerSecond = (): number => {
+  try {
+    return Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'latin1' })) || 100;
+  } catch {
+    return 100;
+  }
+};
+
+let microsPerTick = 0;
+
+/** User and system ticks out of /proc/<pid>/stat; the name in it may hold spaces and parentheses. */
+export const ticksOf = (stat: string): number => {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+};
+
+/** CPU time of a process in microseconds, user and system, all its threads, also ended ones; null without /proc. */
+export const cpuMicrosOf = (pid: number): number | null => {
+  const stat = proc(`${pid}/stat`);
+  if (stat === null) return null;
+  microsPerTick ||= 1e6 / ticksPerSecond();
+  return ticksOf(stat) * microsPerTick;
+};
+
+export interface MachineTicks {
+  readonly all: number;
+  readonly steal: number;
+}
+
+/** The first line of /proc/stat: user nice system idle iowait irq softirq steal; guest time is within user. */
+export const readMachineTicks = (stat: string): MachineTicks => {
+  const fields = stat.slice(0, stat.indexOf('\n')).trim().split(/\s+/).slice(1, 9).map(Number);
+  return { all: fields.reduce((sum, ticks) => sum + ticks, 0), steal: fields[7] ?? 0 };
+};
+
+/** What the machine's CPUs have done since its start, over all cores; null without /proc. */
+export const machineTicks = (): MachineTicks | null => {
+  const stat = proc('stat');
+  return stat === null ? null : readMachineTicks(stat);
+};
+
+/** Share of the time between two readings that the hypervisor gave to somebody else. */
+export const stealShare = (before: MachineTicks | null, after: MachineTicks | null): number | null => {
+  if (before === null || after === null || after.all <= before.all) return null;
+  return (after.steal - before.steal) / (after.all - before.all);
+};

@@ -1,0 +1,32 @@
+import { adminKeyRoutes } from '../admin/admin-keys.ts';
+import type { Administration } from '../admin/command.ts';
+import { projectKeyRoutes } from '../admin/project-keys.ts';
+import { projectRoutes } from '../admin/projects.ts';
+import type { Clock } from '../clock.ts';
+import { healthRoutes, type Probes } from '../gateway/health.ts';
+import { messagesRoute } from '../gateway/messages.ts';
+import { modelsRoutes } from '../gateway/models.ts';
+import { openapiRoute } from '../http/openapi.ts';
+import type { Route } from '../http/route.ts';
+import { newId } from '../ids.ts';
+import type { ConnectedModel } from '../upstream/connect.ts';
+
+/** Every route of Weir: what the router serves, the OpenAPI document describes and the README lists. */
+export const allRoutes = (dependencies: {
+  readonly admin: Administration;
+  readonly models: ReadonlyMap<string, ConnectedModel>;
+  readonly ownedBy: string;
+  readonly clock: Clock;
+  readonly probes: Probes;
+}): Route[] => {
+  const { admin, models, ownedBy, clock, probes } = dependencies;
+  const routes = [
+    messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
+    ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
+    ...projectRoutes(admin),
+    ...projectKeyRoutes(admin),
+    ...adminKeyRoutes(admin),
+    ...healthRoutes(probes),
+  ];
+  return [...routes, openapiRoute(routes)];
+};

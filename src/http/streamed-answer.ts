@@ -1,0 +1,82 @@
+import { Answer } from './answer.ts';
+import { headerBlock } from './response-head.ts';
+import type { Headers, Sink } from './route.ts';
+import { ResponseSink, type StreamOwner } from './sink.ts';
+
+/** The part of an answering exchange that sends an answer while it is being made. */
+export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner {
+  private sink: ResponseSink | undefined;
+  private streamed: { readonly status: number; readonly block: string } | undefined;
+
+  /** Runs the stream even for a client that is gone, so that whoever made it can end its work. */
+  protected override stream(status: number, headers: Headers | undefined, run: (sink: Sink) => Promise<void>): void {
+    const sink = new ResponseSink(this, this.closing);
+    this.sink = sink;
+    if (this.isOpen()) this.openStream(status, headers);
+    else this.gone = true;
+    Promise.resolve(sink)
+      .then(run)
+      .then(
+        () => this.streamEnded(sink),
+        (error: unknown) => this.streamFailed(sink, error),
+      )
+      .catch((error: unknown) => this.report(error));
+  }
+
+  private openStream(status: number, headers: Headers | undefined): void {
+    try {
+      const block = headerBlock(headers, 'text/event-stream', this.family, this.head.requestId);
+      this.streamed = { status, block };
+    } catch (error) {
+      this.refuse(this.refusalOf(error));
+      this.gone = true;
+      return;
+    }
+    this.stage = 'answering';
+    this.listen();
+    this.count();
+    this.head.keep();
+  }
+
+  begin(): void {
+    const { status, block } = this.streamed!;
+    this.writeHead(status, block);
+  }
+
+  private streamEnded(sink: ResponseSink): void {
+    if (this.gone || this.stage !== 'answering') return;
+    const { collected } = sink;
+    if (collected) {
+      this.last(() => {
+        this.begin();
+        this.response.end(collected, this.closing);
+      });
+      return;
+    }
+    this.response.cork(() => {
+      if (!sink.begun) this.begin();
+      this.response.end();
+    });
+    this.finish();
+  }
+
+  /** Before the first byte a failure can still be told; after it only the cut connection tells. */
+  private streamFailed(sink: ResponseSink, error: unknown): void {
+    if (this.gone || this.stage !== 'answering') return;
+    const reason = this.refusalOf(error);
+    if (sink.begun) {
+      this.cut();
+      return;
+    }
+    this.stage = 'handling';
+    this.refuse(reason);
+  }
+
+  protected override blockedSince(): number | undefined {
+    return this.sink ? this.sink.blockedSince : super.blockedSince();
+  }
+
+  protected override left(): void {
+    this.sink?.wake();
+  }
+}

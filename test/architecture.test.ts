@@ -1,0 +1,185 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Who may import whom (architecture 3). Folders of our own and packages alike; `node:` modules are everybody's. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  'src/kernel': ['src/clock', 'src/telemetry', 'xstate', 'msgpackr', 'lmdb', '@eventstore/db-client', 'canonicalize'],
+  'src/embedded': ['lmdb', 'tsx'],
+  'src/domain': ['src/kernel', 'src/errors', 'xstate', 'zod'],
+  projections: ['src/domain', 'src/kernel', 'src/errors'],
+  'src/upstream': ['src/clock', 'undici', 'zod'],
+  'src/http': ['src/errors', 'src/telemetry', 'src/clock', 'zod', 'uWebSockets.js', 'uWebSockets.js-node24'],
+  'src/gateway': [
+    'src/http',
+    'src/upstream',
+    'projections',
+    'src/errors',
+    'src/clock',
+    'src/ids',
+    'src/telemetry',
+    'zod',
+  ],
+  'src/admin': [
+    'src/http',
+    'src/domain',
+    'src/kernel',
+    'projections',
+    'src/errors',
+    'src/clock',
+    'src/ids',
+    'src/secrets',
+    'zod',
+    'canonicalize',
+  ],
+  'src/audit': ['src/domain', 'src/kernel'],
+  'src/clock': [],
+  'src/errors': [],
+  'src/telemetry': [],
+  'src/node-version': [],
+  'src/ids': ['src/clock'],
+  'src/config': ['zod'],
+  'src/secrets': ['zod'],
+};
+
+/** Packages that one file alone may import. */
+const soleImporters: Readonly<Record<string, RegExp>> = {
+  '@eventstore/db-client': /^src\/kernel\/(eventstoredb|client-[a-z]+)\.ts$/,
+  'uWebSockets.js': /^src\/http\/uws\.ts$/,
+  'uWebSockets.js-node24': /^src\/http\/uws\.ts$/,
+};
+
+/** What the hot path must not load, not even through others (architecture 1.5). */
+const coldPackages = ['xstate', '@eventstore/db-client', 'lmdb'];
+
+interface Import {
+  readonly name: string;
+  readonly typeOnly: boolean;
+}
+type Sources = ReadonlyMap<string, readonly Import[]>;
+
+const statement = /(?:^|\n)\s*(?:import|export)\s+(type\s)?(?:[^'";]*?\sfrom\s+)?'([^']+)'|import\(\s*'([^']+)'\s*\)/g;
+
+const importsOf = (text: string): Import[] =>
+  [...text.matchAll(statement)].map((m) => ({ name: (m[2] ?? m[3]) as string, typeOnly: m[1] !== undefined }));
+
+const files = (folder: string): string[] =>
+  readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.m?ts$|\.mjs$/.test(entry.name))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+
+const sources = (): Map<string, Import[]> =>
+  new Map(
+    ['src', 'projections'].flatMap(files).map((file) => [file, importsOf(readFileSync(join(root, file), 'utf8'))]),
+  );
+
+/** The file of ours that an import leads to, or the package's name. */
+const target = (from: string, name: string): string => {
+  if (name.startsWith('.')) return relative(root, resolve(root, dirname(from), name));
+  return name.startsWith('@') ? name.split('/').slice(0, 2).join('/') : (name.split('/')[0] as string);
+};
+
+const room = (file: string): string => {
+  const [top = '', second = '', ...rest] = file.split('/');
+  if (top === 'projections') return top;
+  return rest.length > 0 ? `${top}/${second}` : `${top}/${second.replace(/\.ts$/, '')}`;
+};
+
+const violations = (all: Sources): string[] => {
+  const found: string[] = [];
+  for (const [file, imports] of all) {
+    const from = room(file);
+    for (const { name } of imports) {
+      if (name.startsWith('node:')) continue;
+      const to = target(file, name);
+      const place = all.has(to) || to.startsWith('src/') || to.startsWith('projections/') ? room(to) : to;
+      if (place === 'src/main') found.push(`${file} imports main`);
+      if (soleImporters[place] && !soleImporters[place].test(file)) found.push(`${file} imports ${place}`);
+      if (from === 'src/main' || from === 'src/cli' || place === from) continue;
+      if (!allowed[from]?.includes(place)) found.push(`${file} imports ${place}`);
+    }
+  }
+  return found;
+};
+
+/** Everything that a file loads at run time, itself included: type imports load nothing. */
+const reach = (all: Sources, start: string): Set<string> => {
+  const seen = new Set<string>([start]);
+  for (const file of seen) {
+    for (const { name, typeOnly } of all.get(file) ?? []) if (!typeOnly) seen.add(target(file, name));
+  }
+  return seen;
+};
+
+const cold = (all: Sources): string[] =>
+  [...all.keys()]
+    .filter((file) => file.startsWith('src/gateway/') || file.startsWith('src/http/') || file.startsWith('src/limits/'))
+    .flatMap((file) =>
+      coldPackages.filter((name) => reach(all, file).has(name)).map((name) => `${file} loads ${name}`),
+    );
+
+/** A circle of imports at run time, as the files it goes through. */
+const circles = (all: Sources): string[] => {
+  const state = new Map<string, 'open' | 'done'>();
+  const found: string[] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    if (state.get(file) === 'done') return;
+    if (state.get(file) === 'open') {
+      found.push([...path.slice(path.indexOf(file)), file].join(' → '));
+      return;
+    }
+    state.set(file, 'open');
+    for (const { name, typeOnly } of all.get(file) ?? []) {
+      const to = target(file, name);
+      if (!typeOnly && all.has(to)) visit(to, [...path, file]);
+    }
+    state.set(file, 'done');
+  };
+  for (const file of all.keys()) visit(file, []);
+  return found;
+};
+
+describe('the import rules', () => {
+  const all = sources();
+  test('hold', () => {
+    expect(all.size).toBeGreaterThan(80);
+    expect(violations(all)).toEqual([]);
+  });
+  test('keep xstate, the event store and LMDB out of the hot path, through any number of files', () => {
+    expect(cold(all)).toEqual([]);
+  });
+  test('make no circles', () => {
+    expect(circles(all)).toEqual([]);
+  });
+});
+
+describe('a planted violation is caught', () => {
+  const planted = (file: string, text: string): Sources => new Map(sources()).set(file, importsOf(text));
+  test('of a room’s table', () => {
+    expect(violations(planted('src/http/x.ts', "import { project } from '../domain/project.ts';"))).toHaveLength(1);
+    expect(violations(planted('src/domain/x.ts', "import type { Config } from '../config.ts';"))).toHaveLength(1);
+    expect(violations(planted('src/embedded/store/x.ts', "import { pack } from 'msgpackr';"))).toHaveLength(1);
+  });
+  test('of a package with one importer', () => {
+    expect(
+      violations(planted('src/kernel/x.ts', "import {\n  EventStoreDBClient,\n} from '@eventstore/db-client';")),
+    ).toHaveLength(1);
+    expect(violations(planted('src/http/x.ts', "const uws = await import('uWebSockets.js');"))).toHaveLength(1);
+  });
+  test('of main', () => {
+    expect(violations(planted('src/cli/x.ts', "import '../main.ts';"))).toEqual(['src/cli/x.ts imports main']);
+  });
+  test('of the hot path, through a file in between', () => {
+    const text = "import { projections } from '../../projections/all.ts';";
+    expect(cold(planted('src/gateway/x.ts', text))).toContain('src/gateway/x.ts loads xstate');
+    expect(cold(planted('src/gateway/x.ts', text.replace('import', 'import type')))).toEqual([]);
+  });
+  test('of the ban on circles', () => {
+    const ring = new Map(sources()).set('src/domain/x.ts', importsOf("export * from './y.ts';"));
+    ring.set('src/domain/y.ts', importsOf("import { x } from './x.ts';"));
+    expect(circles(ring)).toEqual(['src/domain/x.ts → src/domain/y.ts → src/domain/x.ts']);
+  });
+});

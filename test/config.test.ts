@@ -1,0 +1,56 @@
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { BadConfig, describeConfig, readConfig } from '../src/config.ts';
+import { runsOn } from '../src/node-version.ts';
+
+describe('readConfig', () => {
+  test('has a default for everything', () => {
+    expect(readConfig({})).toEqual({
+      HOST: '127.0.0.1',
+      PORT: 8080,
+      DATA_DIR: resolve('./data'),
+      SECRETS_DIR: resolve('./data.secrets'),
+      OWNED_BY: 'weir',
+      LOG_LEVEL: 'info',
+      PROJECTION_WAIT_MS: 2000,
+      DRAIN_MS: 30_000,
+    });
+  });
+  test('counts an empty variable as absent, and ignores what is not its own', () => {
+    expect(readConfig({ PORT: '', HOST: '', PATH: '/bin' }).PORT).toBe(8080);
+  });
+  test('takes ports from 0 to 65535', () => {
+    expect(readConfig({ PORT: '0' }).PORT).toBe(0);
+    expect(readConfig({ PORT: '65535' }).PORT).toBe(65_535);
+    for (const PORT of ['-1', '65536', '80a', '1e3', ' 80']) expect(() => readConfig({ PORT })).toThrow(/PORT/);
+  });
+  test('names every fault at once', () => {
+    const wrong = { PORT: 'x', LOG_LEVEL: 'loud', EVENTSTORE_URL: 'http://db', DRAIN_MS: '-5' };
+    const message = (() => {
+      try {
+        readConfig(wrong);
+      } catch (error) {
+        expect(error).toBeInstanceOf(BadConfig);
+        return (error as Error).message;
+      }
+      return '';
+    })();
+    for (const name of Object.keys(wrong)) expect(message).toContain(`  ${name}: `);
+  });
+  test('describes every variable', () => {
+    for (const name of ['HOST', 'PORT', 'DATA_DIR', 'SECRETS_DIR', 'EVENTSTORE_URL', 'MODELS_FILE', 'LOG_LEVEL']) {
+      expect(describeConfig()).toMatch(new RegExp(`^  ${name} .*\\w`, 'm'));
+    }
+  });
+});
+
+describe('runsOn', () => {
+  test('accepts the Node versions that uWebSockets.js has binaries for', () => {
+    for (const version of ['20.19.0', '20.20.2', '22.12.0', '24.0.0', '26.10.0']) expect(runsOn(version)).toBeNull();
+  });
+  test('refuses every other in one sentence', () => {
+    for (const version of ['18.20.0', '20.18.3', '21.7.0', '22.11.0', '23.1.0', '25.0.0', '27.0.0']) {
+      expect(runsOn(version)).toMatch(/^[^\n]+ this is Node [\d.]+\.$/);
+    }
+  });
+});

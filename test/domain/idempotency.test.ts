@@ -1,0 +1,57 @@
+import { describe, test } from 'vitest';
+import { type IdempotencyFact, idempotency } from '../../src/domain/idempotency.ts';
+import { given } from '../support/given.ts';
+
+const day = 24 * 3600 * 1000;
+const reserved = (resource = 'key_1', at = 0): IdempotencyFact => ({
+  type: 'idempotency.reserved',
+  fingerprint: 'f',
+  resource_id: resource,
+  reserved_at: at,
+});
+const completed: IdempotencyFact = { type: 'idempotency.completed', completed_at: 100 };
+const again = (at: number, fingerprint = 'f') => ({ fingerprint, resourceId: 'key_2', at });
+const refused = (code: string) => ({ refusal: { code } });
+
+describe('reserve', () => {
+  test('takes a key that nobody holds', () => {
+    given(idempotency, []).when('reserve', { fingerprint: 'f', resourceId: 'key_1', at: 0 }).then([reserved()]);
+  });
+  test('refuses a twin while the first is at work, and lets an abandoned one be taken up with its own id', () => {
+    given(idempotency, [reserved()]).when('reserve', again(29_999)).refuses(refused('idempotency_in_progress'));
+    given(idempotency, [reserved()])
+      .when('reserve', again(30_000))
+      .then([reserved('key_1', 30_000)]);
+  });
+  test('refuses another body, at work or done or abandoned', () => {
+    given(idempotency, [reserved()]).when('reserve', again(1, 'g')).refuses(refused('idempotency_key_reused'));
+    given(idempotency, [reserved()]).when('reserve', again(40_000, 'g')).refuses(refused('idempotency_key_reused'));
+    given(idempotency, [reserved(), completed])
+      .when('reserve', again(200, 'g'))
+      .refuses(refused('idempotency_key_reused'));
+  });
+  test('refuses the same body for 24 hours after completion, and starts anew then', () => {
+    const done = [reserved(), completed];
+    given(idempotency, done)
+      .when('reserve', again(100 + day - 1))
+      .refuses(refused('idempotency_result_unavailable'));
+    given(idempotency, done)
+      .when('reserve', again(100 + day))
+      .then([reserved('key_2', 100 + day)]);
+    given(idempotency, done)
+      .when('reserve', again(100 + day, 'g'))
+      .leaves({ status: 'reserved', data: { fingerprint: 'g' } });
+  });
+  test('takes a released key with any body', () => {
+    given(idempotency, [reserved(), { type: 'idempotency.released' }])
+      .when('reserve', again(5, 'g'))
+      .leaves({ status: 'reserved', data: { fingerprint: 'g', resourceId: 'key_2' } });
+  });
+});
+
+test('complete and release need a reservation', () => {
+  given(idempotency, [reserved()]).when('complete', { at: 100 }).then([completed]).leaves({ status: 'completed' });
+  given(idempotency, [reserved()]).when('release', undefined).leaves({ status: 'free' });
+  given(idempotency, []).when('complete', { at: 100 }).refuses({ status: 'absent' });
+  given(idempotency, [reserved(), completed]).when('release', undefined).refuses({ status: 'completed' });
+});

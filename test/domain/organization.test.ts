@@ -1,0 +1,74 @@
+import { describe, test } from 'vitest';
+import { type OrganizationFact, organization } from '../../src/domain/organization.ts';
+import { given } from '../support/given.ts';
+
+const created: OrganizationFact = { type: 'organization.created', name: 'Acme', created_at: 1 };
+const suspended: OrganizationFact = { type: 'organization.suspended' };
+const issued = (id: string, writes = true, expires: number | null = null): OrganizationFact => ({
+  type: 'organization.admin_key_issued',
+  key_id: id,
+  writes_admin_keys: writes,
+  expires_at: expires,
+});
+const ended = (id: string): OrganizationFact => ({ type: 'organization.admin_key_ended', key_id: id });
+
+describe('the life of an organization', () => {
+  test('goes from active to suspended and back, and ends closed', () => {
+    given(organization, []).when('create', { name: 'Acme', at: 1 }).then([created]).leaves({ status: 'active' });
+    given(organization, [created]).when('suspend', undefined).then([suspended]).leaves({ status: 'suspended' });
+    given(organization, [created, suspended]).when('reactivate', undefined).leaves({ status: 'active' });
+    given(organization, [created]).when('close', undefined).leaves({ status: 'closed' });
+    given(organization, [created, suspended]).when('close', undefined).leaves({ status: 'closed' });
+    given(organization, [created, { type: 'organization.closed' }])
+      .when('reactivate', undefined)
+      .refuses({ status: 'closed' });
+    given(organization, [created]).when('reactivate', undefined).refuses({ status: 'active' });
+  });
+});
+
+describe('issueAdminKey', () => {
+  const input = { keyId: 'akey_1', permissions: ['admin_api_keys:write'], expiresAt: null };
+  test('admits a key and remembers whether it can make others', () => {
+    given(organization, [created])
+      .when('issueAdminKey', input)
+      .then([issued('akey_1')]);
+    given(organization, [created])
+      .when('issueAdminKey', { ...input, permissions: ['projects:read'] })
+      .then([issued('akey_1', false)]);
+  });
+  test('admits the same key once', () => {
+    given(organization, [created, issued('akey_1')])
+      .when('issueAdminKey', input)
+      .then([]);
+  });
+  test('refuses a suspended or closed organization', () => {
+    given(organization, [created, suspended]).when('issueAdminKey', input).refuses({ status: 'suspended' });
+    given(organization, [created, { type: 'organization.closed' }])
+      .when('issueAdminKey', input)
+      .refuses({ status: 'closed' });
+  });
+});
+
+describe('endAdminKey', () => {
+  const last = { refusal: { code: 'last_admin_key' } };
+  test('withdraws a key while another can make keys', () => {
+    given(organization, [created, issued('a'), issued('b')])
+      .when('endAdminKey', { keyId: 'a', at: 10 })
+      .then([ended('a')]);
+  });
+  test('refuses to withdraw the last that can', () => {
+    given(organization, [created, issued('a'), issued('b', false)])
+      .when('endAdminKey', { keyId: 'a', at: 10 })
+      .refuses(last);
+  });
+  test('does not count a key whose time is over, to the millisecond', () => {
+    const history = [created, issued('a'), issued('b', true, 10)];
+    given(organization, history)
+      .when('endAdminKey', { keyId: 'a', at: 9 })
+      .then([ended('a')]);
+    given(organization, history).when('endAdminKey', { keyId: 'a', at: 10 }).refuses(last);
+  });
+  test('of a key that is not there changes nothing', () => {
+    given(organization, [created]).when('endAdminKey', { keyId: 'a', at: 10 }).then([]);
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, test } from 'vitest';
+import { type ProjectKeyFact, projectKey } from '../../src/domain/project-key.ts';
+import { given } from '../support/given.ts';
+
+const now = 1_000_000;
+const input = {
+  organizationId: 'org_1',
+  projectId: 'proj_1',
+  name: 'k',
+  permissions: ['models:read'],
+  expiresAt: null,
+  digest: 'd',
+  pepperId: 'p1',
+  redactedValue: 'gwp_abc...wxyz',
+  at: now,
+} as const;
+const created = (expiresAt: number | null = null): ProjectKeyFact => ({
+  type: 'project_key.created',
+  organization_id: 'org_1',
+  project_id: 'proj_1',
+  name: 'k',
+  permissions: ['models:read'],
+  created_at: now,
+  expires_at: expiresAt,
+  digest: 'd',
+  pepper_id: 'p1',
+  redacted_value: 'gwp_abc...wxyz',
+});
+const suspended: ProjectKeyFact = { type: 'project_key.suspended' };
+const revoked: ProjectKeyFact = { type: 'project_key.revoked', reason: 'requested' };
+const expired: ProjectKeyFact = { type: 'project_key.expired' };
+
+describe('create', () => {
+  test('makes an active key', () => {
+    given(projectKey, []).when('create', input).then([created()]).leaves({ status: 'active' });
+  });
+  test('refuses an expiry that is not in the future, to the millisecond', () => {
+    const notFuture = { refusal: { code: 'expires_at_not_future', param: 'expires_at' } };
+    given(projectKey, [])
+      .when('create', { ...input, expiresAt: now - 1 })
+      .refuses(notFuture);
+    given(projectKey, [])
+      .when('create', { ...input, expiresAt: now })
+      .refuses(notFuture);
+    given(projectKey, [])
+      .when('create', { ...input, expiresAt: now + 1 })
+      .then([created(now + 1)]);
+  });
+  test('refuses a second creation', () => {
+    given(projectKey, [created()]).when('create', input).refuses({ status: 'active' });
+  });
+});
+
+describe('update', () => {
+  const update = (fields: object): ProjectKeyFact => ({
+    type: 'project_key.updated',
+    name: 'k',
+    permissions: ['models:read'],
+    expires_at: null,
+    ...fields,
+  });
+  test('changes what is given and keeps the rest', () => {
+    given(projectKey, [created()])
+      .when('update', { name: 'new', at: now })
+      .then([update({ name: 'new' })])
+      .leaves({ status: 'active', data: { name: 'new' } });
+    given(projectKey, [created(), suspended])
+      .when('update', { expiresAt: now + 5, at: now })
+      .then([update({ expires_at: now + 5 })])
+      .leaves({ status: 'suspended' });
+  });
+  test('takes an expiry away', () => {
+    given(projectKey, [created(now + 9)])
+      .when('update', { expiresAt: null, at: now })
+      .then([update({})]);
+  });
+  test('that changes nothing is no fact', () => {
+    given(projectKey, [created()])
+      .when('update', { name: 'k', permissions: ['models:read'], at: now })
+      .then([]);
+  });
+  test('refuses a past expiry, an expired and a revoked key', () => {
+    given(projectKey, [created()])
+      .when('update', { expiresAt: now, at: now })
+      .refuses({ refusal: { code: 'expires_at_not_future' } });
+    given(projectKey, [created(now + 5)])
+      .when('update', { name: 'x', at: now + 5 })
+      .refuses({ refusal: { code: 'api_key_expired', status: 409 } });
+    given(projectKey, [created(), revoked]).when('update', { name: 'x', at: now }).refuses({ status: 'revoked' });
+  });
+});
+
+describe('suspend and reactivate', () => {
+  test('are each other’s reverse, and no-ops where they already hold', () => {
+    given(projectKey, [created()]).when('suspend', { at: now }).then([suspended]).leaves({ status: 'suspended' });
+    given(projectKey, [created(), suspended]).when('suspend', { at: now }).then([]);
+    given(projectKey, [created(), suspended])
+      .when('reactivate', { at: now })
+      .then([{ type: 'project_key.reactivated' }])
+      .leaves({ status: 'active' });
+    given(projectKey, [created()]).when('reactivate', { at: now }).then([]);
+  });
+  test('refuse a key whose time is over before the sweeper has come', () => {
+    const over = { refusal: { code: 'api_key_expired', status: 409 } };
+    given(projectKey, [created(now + 5)])
+      .when('suspend', { at: now + 5 })
+      .refuses(over);
+    given(projectKey, [created(now + 5), suspended])
+      .when('reactivate', { at: now + 6 })
+      .refuses(over);
+    given(projectKey, [created(now + 5)])
+      .when('suspend', { at: now + 4 })
+      .then([suspended]);
+  });
+});
+
+describe('revoke', () => {
+  test('ends active, suspended and expired keys for good', () => {
+    for (const history of [[created()], [created(), suspended], [created(now + 1), expired]]) {
+      given(projectKey, history).when('revoke', { reason: 'requested' }).then([revoked]).leaves({ status: 'revoked' });
+    }
+    given(projectKey, [created(), revoked]).when('revoke', { reason: 'requested' }).refuses({ status: 'revoked' });
+  });
+});
+
+describe('expire', () => {
+  test('latches what the clock says, not before and not twice', () => {
+    given(projectKey, [created(now + 5)])
+      .when('expire', { at: now + 4 })
+      .then([]);
+    given(projectKey, [created(now + 5)])
+      .when('expire', { at: now + 5 })
+      .then([expired])
+      .leaves({ status: 'expired' });
+    given(projectKey, [created()]).when('expire', { at: Number.MAX_SAFE_INTEGER }).then([]);
+    given(projectKey, [created(now + 5), expired])
+      .when('expire', { at: now + 6 })
+      .refuses({ status: 'expired' });
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, test } from 'vitest';
+import { maxLiveKeys, type ProjectFact, project } from '../../src/domain/project.ts';
+import { given } from '../support/given.ts';
+
+const created: ProjectFact = { type: 'project.created', organization_id: 'org_1', name: 'One', created_at: 5 };
+const archived: ProjectFact = { type: 'project.archived', archived_at: 9 };
+const issued = (n: number): ProjectFact => ({ type: 'project.key_issued', key_id: `key_${n}` });
+const ended = (n: number): ProjectFact => ({ type: 'project.key_ended', key_id: `key_${n}` });
+const issuedUpTo = (n: number): ProjectFact[] => Array.from({ length: n }, (_, i) => issued(i));
+
+describe('create', () => {
+  test('makes an active project', () => {
+    given(project, [])
+      .when('create', { organizationId: 'org_1', name: 'One', at: 5 })
+      .then([created])
+      .leaves({ status: 'active', data: { name: 'One', organizationId: 'org_1', createdAt: 5, archivedAt: null } });
+  });
+  test('refuses a second creation', () => {
+    given(project, [created])
+      .when('create', { organizationId: 'org_1', name: 'Two', at: 6 })
+      .refuses({ status: 'active' });
+  });
+});
+
+describe('rename', () => {
+  test('changes the name', () => {
+    given(project, [created])
+      .when('rename', { name: 'Two' })
+      .then([{ type: 'project.updated', name: 'Two' }])
+      .leaves({ data: { name: 'Two' } });
+  });
+  test('to the same name changes nothing', () => {
+    given(project, [created]).when('rename', { name: 'One' }).then([]);
+  });
+  test('refuses an archived project, also for its own name', () => {
+    given(project, [created, archived]).when('rename', { name: 'Two' }).refuses({ status: 'archived' });
+    given(project, [created, archived]).when('rename', { name: 'One' }).refuses({ status: 'archived' });
+  });
+});
+
+describe('archive', () => {
+  test('archives and keeps the time', () => {
+    given(project, [created])
+      .when('archive', { at: 9 })
+      .then([archived])
+      .leaves({ status: 'archived', data: { archivedAt: 9 } });
+  });
+  test('changes nothing the second time', () => {
+    given(project, [created, archived]).when('archive', { at: 10 }).then([]);
+  });
+  test('refuses what never was', () => {
+    given(project, []).when('archive', { at: 9 }).refuses({ status: 'absent' });
+  });
+});
+
+describe('issueKey', () => {
+  test('admits a key', () => {
+    given(project, [created])
+      .when('issueKey', { keyId: 'key_1' })
+      .then([issued(1)]);
+  });
+  test('admits the same key once', () => {
+    given(project, [created, issued(1)])
+      .when('issueKey', { keyId: 'key_1' })
+      .then([]);
+  });
+  test('refuses an archived project', () => {
+    given(project, [created, archived]).when('issueKey', { keyId: 'key_1' }).refuses({ status: 'archived' });
+  });
+  test('admits the last of the 1,000 and refuses one more', () => {
+    const full = [created, ...issuedUpTo(maxLiveKeys - 1)];
+    given(project, full)
+      .when('issueKey', { keyId: 'key_last' })
+      .then([{ type: 'project.key_issued', key_id: 'key_last' }]);
+    given(project, [...full, issued(maxLiveKeys - 1)])
+      .when('issueKey', { keyId: 'key_more' })
+      .refuses({ refusal: { code: 'api_key_limit_reached' } });
+  });
+  test('has room again when a key has ended', () => {
+    given(project, [created, ...issuedUpTo(maxLiveKeys), ended(7)])
+      .when('issueKey', { keyId: 'key_more' })
+      .then([{ type: 'project.key_issued', key_id: 'key_more' }]);
+  });
+  test('refuses a full project that is archived for being archived', () => {
+    given(project, [created, ...issuedUpTo(maxLiveKeys), archived])
+      .when('issueKey', { keyId: 'key_more' })
+      .refuses({ status: 'archived' });
+  });
+});
+
+describe('endKey', () => {
+  test('ends a live key, in an archived project too', () => {
+    given(project, [created, issued(1)])
+      .when('endKey', { keyId: 'key_1' })
+      .then([ended(1)]);
+    given(project, [created, issued(1), archived])
+      .when('endKey', { keyId: 'key_1' })
+      .then([ended(1)]);
+  });
+  test('of a key that is not live changes nothing', () => {
+    given(project, [created]).when('endKey', { keyId: 'key_1' }).then([]);
+  });
+});

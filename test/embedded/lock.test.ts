@@ -1,0 +1,188 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runningEndpoint, StoreLocked, startEmbedded } from '../../src/embedded/index.ts';
+import { takeLock } from '../../src/embedded/lock.ts';
+import { startOf } from '../../src/embedded/process-identity.ts';
+import { collect, connect, freshDir, numbered, rejection, serveInChild } from './store-under-test.ts';
+
+const locks = (dir: string) => readdirSync(dir).filter((name) => name.startsWith('lock.'));
+const claim = (pid: number, started: string) => JSON.stringify({ pid, started, endpoint: 'unix:/nowhere', won: true });
+
+describe('a second opener', () => {
+  test('in the same process is refused, and the first goes on', async () => {
+    const dir = freshDir();
+    const first = await startEmbedded({ dir, inThread: true });
+    const error = await rejection(startEmbedded({ dir, inThread: true }));
+    expect(error).toBeInstanceOf(StoreLocked);
+    expect((error as StoreLocked).pid).toBe(process.pid);
+    expect(runningEndpoint(dir)).toBe(first.endpoint);
+    await first.close();
+    expect(runningEndpoint(dir)).toBeNull();
+    expect(locks(dir)).toEqual([]);
+  });
+
+  test('from another process is refused, and learns who has it', async () => {
+    const dir = freshDir();
+    const holder = await serveInChild(dir, { embedded: true });
+    expect(runningEndpoint(dir)).toBe(holder.endpoint);
+    const error = await rejection(startEmbedded({ dir, inThread: true }));
+    expect((error as StoreLocked).pid).toBe(holder.process.pid);
+    holder.process.kill('SIGKILL');
+    await holder.exited;
+    expect(runningEndpoint(dir)).toBeNull();
+    const next = await startEmbedded({ dir, inThread: true });
+    await next.close();
+  });
+});
+
+describe('a stale lock', () => {
+  test('of a dead process is taken over', async () => {
+    const dir = freshDir();
+    writeFileSync(join(dir, 'lock.999999999.0123456789abcdef'), claim(999_999_999, 'x:1'));
+    const lock = await takeLock(dir);
+    expect(lock.unclean).toBe(true);
+    expect(locks(dir)).toHaveLength(1);
+    lock.release();
+  });
+
+  test('whose process id belongs to another process by now is taken over', async () => {
+    const dir = freshDir();
+    writeFileSync(join(dir, `lock.${process.ppid}.0123456789abcdef`), claim(process.ppid, 'another boot:1'));
+    (await takeLock(dir)).release();
+  });
+
+  test('is only stale if the process is another: the same one with the right start time holds', async () => {
+    const dir = freshDir();
+    writeFileSync(join(dir, `lock.${process.ppid}.0123456789abcdef`), claim(process.ppid, startOf(process.ppid)!));
+    await expect(takeLock(dir)).rejects.toThrow(StoreLocked);
+    expect(locks(dir)).toHaveLength(1);
+  });
+
+  test('that is damaged is taken over', async () => {
+    const dir = freshDir();
+    writeFileSync(join(dir, 'lock.1.0123456789abcdef'), '{');
+    (await takeLock(dir)).release();
+  });
+});
+
+test('of many openers at once exactly one gets the store', async () => {
+  for (let round = 0; round < 5; round++) {
+    const dir = freshDir();
+    writeFileSync(join(dir, 'lock.999999999.0123456789abcdef'), claim(999_999_999, 'x:1'));
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => takeLock(dir)));
+    const won = outcomes.filter((outcome) => outcome.status === 'fulfilled');
+    expect(won).toHaveLength(1);
+    expect(locks(dir)).toHaveLength(1);
+    for (const { value } of won) value.release();
+  }
+});
+
+test('of several processes at once exactly one gets the store', async () => {
+  const dir = freshDir();
+  const outcomes = await Promise.allSettled(Array.from({ length: 3 }, () => serveInChild(dir, { embedded: true })));
+  expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1);
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') expect(String(outcome.reason)).toContain('refused StoreLocked');
+  }
+});
+
+describe('the socket', () => {
+  test('lies in the directory of the store, for its owner only, and is gone after the end', async () => {
+    const dir = freshDir();
+    const store = await startEmbedded({ dir, inThread: true });
+    const path = join(dir, 'eventstore.sock');
+    expect(store.endpoint).toBe(`unix:${path}`);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    await store.close();
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test('moves into a private directory where the path is too long, counted in bytes', async () => {
+    // 60 characters, 120 bytes.
+    const dir = join(freshDir(), 'ü'.repeat(60));
+    const store = await startEmbedded({ dir, inThread: true });
+    const path = store.endpoint.slice('unix:'.length);
+    expect(path.startsWith(tmpdir())).toBe(true);
+    expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
+    expect(runningEndpoint(dir)).toBe(store.endpoint);
+    const client = connect(store.endpoint);
+    await client.appendToStream('long-1', numbered(1));
+    await store.close();
+    expect(existsSync(dirname(path))).toBe(false);
+    const again = await startEmbedded({ dir, inThread: true });
+    expect(await collect(connect(again.endpoint).readStream('long-1'))).toHaveLength(1);
+    await again.close();
+  });
+
+  test('is a TCP port of the loopback interface only when asked for', async () => {
+    const dir = freshDir();
+    const store = await startEmbedded({ dir, port: 0, inThread: true });
+    expect(store.endpoint).toMatch(/^127\.0\.0\.1:\d+$/);
+    await connect(store.endpoint).appendToStream('tcp-1', numbered(1));
+    await store.close();
+  });
+});
+
+test('a directory that cannot be used is refused with one clear sentence', async () => {
+  const file = join(freshDir(), 'file');
+  writeFileSync(file, '');
+  for (const dir of [join(file, 'below'), file, '/proc/nowhere']) {
+    const error = await rejection(startEmbedded({ dir, inThread: true }));
+    expect(error.message).toMatch(/^The event store cannot use .+: .+\.$/);
+  }
+});
+
+describe('damaged files', () => {
+  async function used(): Promise<string> {
+    const dir = freshDir();
+    const store = await startEmbedded({ dir, inThread: true });
+    const client = connect(store.endpoint);
+    for (let i = 0; i < 20; i++) await client.appendToStream(`file-${i}`, numbered(i));
+    await store.close();
+    return dir;
+  }
+  const change = (dir: string, edit: (bytes: Buffer) => Buffer) => {
+    const file = join(dir, 'events.mdb');
+    writeFileSync(file, edit(readFileSync(file)));
+  };
+
+  test('with a zeroed meta page are refused before LMDB opens them', async () => {
+    for (const page of [0, 4096]) {
+      const dir = await used();
+      change(dir, (bytes) => bytes.fill(0, page, page + 4096));
+      expect((await rejection(startEmbedded({ dir, inThread: true }))).name).toBe('StoreCorrupt');
+      expect(locks(dir)).toEqual([]);
+    }
+  });
+
+  test('with any flipped bit in a transaction id are refused', async () => {
+    const dir = await used();
+    const sound = readFileSync(join(dir, 'events.mdb'));
+    for (const page of [0, 4096]) {
+      for (let bit = 0; bit < 16; bit++) {
+        const bytes: Buffer = Buffer.from(sound);
+        bytes[page + 152 + (bit >> 3)]! ^= 1 << (bit & 7);
+        change(dir, () => bytes);
+        expect((await rejection(startEmbedded({ dir, inThread: true }))).name).toBe('StoreCorrupt');
+      }
+    }
+    change(dir, () => sound);
+    await (await startEmbedded({ dir, inThread: true })).close();
+  });
+
+  test('that end too early are found out in another process', async () => {
+    const dir = await used();
+    change(dir, (bytes) => bytes.subarray(0, 3 * 4096));
+    const error = await rejection(startEmbedded({ dir, inThread: true }));
+    expect(error.name).toBe('StoreCorrupt');
+  });
+});
+
+test('a lock directory that vanishes is no live store', () => {
+  expect(runningEndpoint(join(freshDir(), 'missing'))).toBeNull();
+  const empty = freshDir();
+  mkdirSync(join(empty, 'lock.1'));
+  expect(runningEndpoint(empty)).toBeNull();
+});

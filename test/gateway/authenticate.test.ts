@@ -1,0 +1,166 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Directory, Inactive } from '../../projections/directory.ts';
+import type { AdminPrincipal, Principal, ProjectPrincipal } from '../../projections/principal.ts';
+import { isRefusal } from '../../src/errors.ts';
+import { apiKeyGate } from '../../src/gateway/authenticate.ts';
+import type { Access, Head } from '../../src/http/route.ts';
+import { digest, newToken } from '../../src/ids.ts';
+import { fixedClock } from '../support/fixed-clock.ts';
+
+const pepper = 'a'.repeat(64);
+const oldPepper = 'b'.repeat(64);
+const clock = fixedClock(1000);
+const known = new Map<string, Principal | Inactive>();
+let looked = 0;
+const directory: Directory = {
+  find: (hashed) => {
+    looked += 1;
+    return known.get(hashed) ?? null;
+  },
+  committed() {},
+  refuse() {},
+};
+const gate = apiKeyGate({ directory, peppers: [pepper, oldPepper], clock });
+
+const head = (headers: Record<string, string>): Head => ({
+  requestId: 'req_1',
+  method: 'GET',
+  path: '/',
+  ip: '127.0.0.1',
+  header: (name) => headers[name],
+});
+const project = (fields: Partial<ProjectPrincipal> = {}): ProjectPrincipal => ({
+  kind: 'project_key',
+  id: 'key_1',
+  name: 'k',
+  organizationId: 'org_1',
+  organizationStatus: 'active',
+  projectId: 'proj_1',
+  projectName: 'p',
+  tier: 0,
+  permissions: new Set(['models:read', 'inference:create']),
+  expiresAt: null,
+  ...fields,
+});
+const admin = (fields: Partial<AdminPrincipal> = {}): AdminPrincipal => ({
+  kind: 'admin_key',
+  id: 'akey_1',
+  name: 'a',
+  organizationId: 'org_1',
+  organizationStatus: 'active',
+  permissions: new Set(['projects:read', 'projects:write']),
+  expiresAt: null,
+  ...fields,
+});
+const give = (kind: 'p' | 'a', found: Principal | Inactive, under = pepper): string => {
+  const token = newToken(kind);
+  known.set(digest(under, token), found);
+  return token;
+};
+const models: Access = { credential: 'project', permission: 'models:read', apiKeyHeader: true };
+const messages: Access = { credential: 'project', permission: 'inference:create' };
+const listProjects: Access = { credential: 'admin', permission: 'projects:read' };
+const makeProject: Access = { credential: 'admin', permission: 'projects:write' };
+const judge = (headers: Record<string, string>, access: Access = models) => {
+  const verdict = gate.judge(head(headers), access);
+  return isRefusal(verdict) ? verdict.code : verdict.id;
+};
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+beforeEach(() => {
+  known.clear();
+  looked = 0;
+});
+
+describe('a key is found', () => {
+  test('by Authorization in any case of the scheme', () => {
+    const token = give('p', project());
+    for (const scheme of ['Bearer', 'bearer', 'BEARER'])
+      expect(judge({ authorization: `${scheme} ${token}` })).toBe('key_1');
+  });
+  test('by x-api-key where the route reads it', () => {
+    const token = give('p', project());
+    expect(judge({ 'x-api-key': token })).toBe('key_1');
+    expect(judge({ 'x-api-key': token }, messages)).toBe('missing_credentials');
+  });
+  test('under an older pepper', () => {
+    expect(judge(bearer(give('p', project(), oldPepper)))).toBe('key_1');
+    expect(judge(bearer(give('p', project(), 'c'.repeat(64))))).toBe('invalid_api_key');
+  });
+});
+
+describe('a key is refused', () => {
+  test('when nothing usable was sent, with a challenge', () => {
+    for (const headers of [{}, { authorization: 'Basic abc' }, { authorization: 'Bearer' }, { authorization: '' }]) {
+      const verdict = gate.judge(head(headers as Record<string, string>), models);
+      expect(verdict).toMatchObject({
+        code: 'missing_credentials',
+        headers: { 'WWW-Authenticate': 'Bearer realm="api"' },
+      });
+    }
+  });
+  test('without any look-up when its form or checksum is wrong', () => {
+    const token = give('p', project());
+    for (const bad of [
+      'x',
+      token.slice(0, 52),
+      `${token.slice(0, 52)}${token.endsWith('0') ? '1' : '0'}`,
+      `gwt${token.slice(3)}`,
+    ]) {
+      expect(judge(bearer(bad))).toBe('invalid_api_key');
+    }
+    expect(looked).toBe(0);
+  });
+  test('although x-api-key is good when Authorization is bad', () => {
+    expect(judge({ authorization: `Bearer ${newToken('p')}`, 'x-api-key': give('p', project()) })).toBe(
+      'invalid_api_key',
+    );
+  });
+  test('when unknown, inactive or over, and says so in WWW-Authenticate', () => {
+    expect(judge(bearer(newToken('p')))).toBe('invalid_api_key');
+    for (const inactive of ['api_key_revoked', 'api_key_suspended', 'api_key_expired', 'invalid_api_key'] as const) {
+      const verdict = gate.judge(head(bearer(give('p', { inactive }))), models);
+      expect(verdict).toMatchObject({ code: inactive, status: 401 });
+      expect((verdict as { headers: Record<string, string> }).headers['WWW-Authenticate']).toMatch(
+        /^Bearer realm="api", error="invalid_token", error_description="[^"]+"$/,
+      );
+    }
+  });
+  test('from the very millisecond of its expiry', () => {
+    const token = give('p', project({ expiresAt: 1000 }));
+    clock.at = 999;
+    expect(judge(bearer(token))).toBe('key_1');
+    clock.at = 1000;
+    expect(judge(bearer(token))).toBe('api_key_expired');
+  });
+  test('when its kind is not what its prefix says', () => {
+    expect(judge(bearer(give('a', project())))).toBe('invalid_api_key');
+    expect(judge(bearer(give('p', admin())), listProjects)).toBe('invalid_api_key');
+  });
+  test('of the other kind with 403, both ways', () => {
+    expect(judge(bearer(give('a', admin())))).toBe('credential_type_not_allowed');
+    expect(judge(bearer(give('p', project())), listProjects)).toBe('credential_type_not_allowed');
+  });
+  test('without the permission with 403 and the scope it would need', () => {
+    const verdict = gate.judge(head(bearer(give('p', project({ permissions: new Set() })))), models);
+    expect(verdict).toMatchObject({
+      code: 'insufficient_permissions',
+      headers: { 'WWW-Authenticate': 'Bearer realm="api", error="insufficient_scope", scope="models:read"' },
+    });
+  });
+});
+
+test('a suspended organization may look and neither spend nor change', () => {
+  const organizationStatus = 'suspended';
+  const key = give('p', project({ organizationStatus }));
+  const adminKey = give('a', admin({ organizationStatus }));
+  expect(judge(bearer(key), models)).toBe('key_1');
+  expect(judge(bearer(key), messages)).toBe('organization_suspended');
+  expect(judge(bearer(adminKey), listProjects)).toBe('akey_1');
+  expect(judge(bearer(adminKey), makeProject)).toBe('organization_suspended');
+});
+
+test('no refusal repeats what was sent', () => {
+  const token = newToken('p');
+  expect(JSON.stringify(gate.judge(head(bearer(token)), models))).not.toContain(token);
+});

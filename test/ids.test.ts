@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { digest, digestText, newId, newToken, redact, tokenKind } from '../src/ids.ts';
+import { fixedClock } from './support/fixed-clock.ts';
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+describe('newId', () => {
+  test('is a prefix and 26 characters of Crockford base32 in lower case', () => {
+    expect(newId('proj', fixedClock(1_700_000_000_000))).toMatch(/^proj_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
+  });
+  test('sorts by creation, within one millisecond and when the clock goes back', () => {
+    const at = Date.now();
+    const ids = Array.from({ length: 20_000 }, (_, i) =>
+      newId('key', fixedClock(at + (i % 7 === 0 ? -5 : Math.floor(i / 3000)))),
+    );
+    expect(ids).toEqual(ids.toSorted());
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+  test('is a UUIDv7: time, version and variant are where they belong', () => {
+    const at = Date.now() + 86_400_000;
+    const text = newId('req', fixedClock(at)).slice(4);
+    const value = [...text].reduce((n, c) => n * 32n + BigInt('0123456789abcdefghjkmnpqrstvwxyz'.indexOf(c)), 0n);
+    expect(Number(value >> 80n)).toBe(at);
+    expect(Number((value >> 76n) & 15n)).toBe(7);
+    expect(Number((value >> 62n) & 3n)).toBe(2);
+  });
+});
+
+describe('tokens', () => {
+  test('have the documented form, and a checksum over everything before it', () => {
+    for (const kind of ['p', 'a'] as const) {
+      const token = newToken(kind);
+      expect(token).toMatch(/^gw[pa]_[0-9A-Za-z]{49}$/);
+      expect(token[2]).toBe(kind);
+      let check = 0;
+      for (const c of token.slice(47)) check = check * 62 + base62.indexOf(c);
+      expect(check).toBe(crc32(token.slice(0, 47)));
+      expect(tokenKind(token)).toBe(kind);
+    }
+  });
+  test('with any one character changed, or of another length, are refused', () => {
+    const token = newToken('p');
+    fc.assert(
+      fc.property(fc.nat(52), fc.constantFrom(...base62, '_', '-', 'é'), (at, c) => {
+        const other = token.slice(0, at) + c + token.slice(at + 1);
+        expect(tokenKind(other)).toBe(other === token ? 'p' : null);
+      }),
+    );
+    expect(tokenKind(token.slice(0, -1))).toBeNull();
+    expect(tokenKind(`${token}0`)).toBeNull();
+    expect(tokenKind('')).toBeNull();
+  });
+  test('use every character of the alphabet about equally often', () => {
+    const counts = new Map<string, number>();
+    for (let i = 0; i < 2000; i++) for (const c of newToken('p').slice(4, 47)) counts.set(c, (counts.get(c) ?? 0) + 1);
+    const expected = (2000 * 43) / 62;
+    expect(counts.size).toBe(62);
+    for (const count of counts.values()) expect(Math.abs(count - expected)).toBeLessThan(6 * Math.sqrt(expected));
+  });
+  test('are shown as their prefix, three characters and the last four', () => {
+    expect(redact(`gwp_abcdef${'0'.repeat(39)}wxyz`)).toBe('gwp_abc...wxyz');
+  });
+});
+
+test('a digest is SHA-256 of pepper and token, and another pepper makes another', () => {
+  const expected = createHash('sha256').update('ab').digest('base64url');
+  expect(digestText(digest('a', 'b'))).toBe(expected);
+  expect(digest('a', 'b')).toHaveLength(32);
+  expect(digest('c', 'b')).not.toBe(digest('a', 'b'));
+});

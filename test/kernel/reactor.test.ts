@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Reactor, startReactors } from '../../src/kernel/reactor.ts';
+import type { EventStore } from '../../src/kernel/store.ts';
+import { event } from '../support/events.ts';
+import { memoryStore } from '../support/memory-store.ts';
+
+const cleanUps: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+const freshDir = (): string => {
+  const dir = mkdtempSync(join(tmpdir(), 'weir-reactors-'));
+  cleanUps.push(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+};
+
+/** Keeps the numbers it reacted to; `until(n)` resolves when there are so many. */
+const counting = (failures = 0) => {
+  const seen: number[] = [];
+  let left = failures;
+  let check = (): void => {};
+  const reactor: Reactor = {
+    name: 'counting',
+    categories: ['counter'],
+    async react({ data }) {
+      if (left-- > 0) throw new Error('not yet');
+      seen.push(data.n as number);
+      check();
+    },
+  };
+  const until = (n: number): Promise<void> =>
+    new Promise((resolve) => {
+      check = () => {
+        if (seen.length >= n) resolve();
+      };
+      check();
+    });
+  return { reactor, seen, until };
+};
+
+const start = async (store: EventStore, dir: string, reactor: Reactor, logId = 'log-1') => {
+  const running = await startReactors({ dir, store, logId, reactors: [reactor], retryMs: 1 });
+  cleanUps.push(() => running.close().catch(() => {}));
+  return running;
+};
+const append = (store: EventStore, numbers: number[], at: number | 'no_stream' = 'no_stream', stream = 'counter-a') =>
+  store.append(stream, numbers.map(event), at);
+
+describe('a reactor', () => {
+  test('reacts to each event of its categories, in order', async () => {
+    const store = memoryStore();
+    await append(store, [1, 2]);
+    await append(store, [100], 'no_stream', 'other-a');
+    const { reactor, seen, until } = counting();
+    await start(store, freshDir(), reactor);
+    await append(store, [3], 1);
+    await until(3);
+    expect(seen).toEqual([1, 2, 3]);
+  });
+
+  test('tries a failed reaction again until it succeeds and skips none', async () => {
+    const store = memoryStore();
+    await append(store, [1, 2]);
+    const { reactor, seen, until } = counting(4);
+    await start(store, freshDir(), reactor);
+    await until(2);
+    expect(seen).toEqual([1, 2]);
+  });
+
+  test('goes on from its checkpoint after a restart', async () => {
+    const store = memoryStore();
+    const dir = freshDir();
+    await append(store, [1, 2]);
+    const first = counting();
+    const running = await start(store, dir, first.reactor);
+    await first.until(2);
+    await running.close();
+    await append(store, [3], 1);
+    const second = counting();
+    await start(store, dir, second.reactor);
+    await second.until(1);
+    expect(second.seen).toEqual([3]);
+  });
+
+  test('starts from the beginning of another log, and of a restored older one', async () => {
+    const dir = freshDir();
+    const newer = memoryStore({ random: () => 0 });
+    await append(newer, [1, 2, 3]);
+    const first = counting();
+    const running = await start(newer, dir, first.reactor);
+    await first.until(3);
+    await running.close();
+    const restored = memoryStore({ random: () => 0 });
+    await append(restored, [1, 2]);
+    const second = counting();
+    const again = await start(restored, dir, second.reactor);
+    await second.until(2);
+    await again.close();
+    const third = counting();
+    await start(restored, dir, third.reactor, 'log-2');
+    await third.until(2);
+    expect([second.seen, third.seen]).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+  });
+
+  test('ends although a reaction never succeeds', async () => {
+    const store = memoryStore();
+    await append(store, [1]);
+    const running = await start(store, freshDir(), counting(Number.POSITIVE_INFINITY).reactor);
+    await running.close();
+  });
+});

@@ -1,0 +1,21 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { current, readmeFile } from './support/readme.ts';
+
+const text = readFileSync(readmeFile, 'utf8');
+
+test('the charts, routes and variables in the README are those of the code (npm run fix writes them)', () => {
+  expect(text).toBe(current(text));
+});
+
+test('every file and folder that the README names is there', () => {
+  const named = [...text.matchAll(/`((?:src|projections|test|bench)\/[\w./-]*)`/g)].map((m) => m[1] as string);
+  expect(named.length).toBeGreaterThan(8);
+  expect(named.filter((path) => !existsSync(new URL(`../${path}`, import.meta.url)))).toEqual([]);
+});
+
+test('every npm script that the README names is there', () => {
+  const { scripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const named = [...text.matchAll(/npm run ([\w:]+)/g)].map((m) => m[1] as string);
+  expect(named.filter((name) => !(name in scripts))).toEqual([]);
+});

@@ -1,0 +1,18 @@
+import type { Administration } from '../../src/admin/command.ts';
+import { allRoutes } from '../../src/cli/routes.ts';
+import { connect } from '../../src/upstream/connect.ts';
+import { loadModels } from '../../src/upstream/models.ts';
+import { fixedClock } from './fixed-clock.ts';
+
+/** Every route, for tests that look at what routes say and call none. */
+export const routesToLookAt = () => {
+  const clock = fixedClock(0);
+  const nothing = { aggregates: {}, models: {}, directory: {}, secrets: {}, clock, projectionWaitMs: 0 };
+  return allRoutes({
+    admin: nothing as unknown as Administration,
+    models: connect(loadModels(null, {}), { clock }),
+    ownedBy: 'weir',
+    clock,
+    probes: {},
+  });
+};

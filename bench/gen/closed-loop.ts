@@ -44,7 +44,7 @@ export class ClosedLoop {
       this.#stopped = resolve;
       if (this.#open === 0) resolve();
     });
-    const late = setTimeout(() => this.#fail(new Error(`The server left requests without a response for ${ms} ms.`)), ms);
+    const late = setTimeout(() => this.#fail(new Error(`The server left requests unanswered for ${ms} ms.`)), ms);
     await closed;
     clearTimeout(late);
   }

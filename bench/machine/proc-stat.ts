@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 
 /** Text of a file under /proc, or null where there is none: another system, or a process that has ended. */
 const proc = (path: string): string | null => {
@@ -34,6 +35,17 @@ export const cpuMicrosOf = (pid: number): number | null => {
   return ticksOf(stat) * microsPerTick;
 };
 
+/** How often the main thread has given up its core of itself, out of /proc/<pid>/status. */
+export const sleepsIn = (status: string): number | null => {
+  const found = /^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status);
+  return found === null ? null : Number(found[1]);
+};
+
+export const sleepsOf = (pid: number): number | null => {
+  const status = proc(`${pid}/status`);
+  return status === null ? null : sleepsIn(status);
+};
+
 export interface MachineTicks {
   readonly all: number;
   readonly steal: number;
@@ -50,6 +62,9 @@ export const machineTicks = (): MachineTicks | null => {
   const stat = proc('stat');
   return stat === null ? null : readMachineTicks(stat);
 };
+
+/** Processes that wanted a core, over the last minute. */
+export const loadNow = (): number => loadavg()[0] ?? 0;
 
 /** Share of the time between two readings that the hypervisor gave to somebody else. */
 export const stealShare = (before: MachineTicks | null, after: MachineTicks | null): number | null => {

@@ -3,6 +3,7 @@ import { type Database, open } from 'lmdb';
 import { Packr } from 'msgpackr';
 import { publish } from '../telemetry.ts';
 import { type Checkpoint, whyUnfit } from './checkpoint.ts';
+import { committed } from './commit.ts';
 import type { EventStore, Recorded, Subscription } from './store.ts';
 
 /** Rows of one kind by key, in the order of their keys. */
@@ -131,13 +132,14 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     }
     const mark: Mark = { logId, position: String(last.position), eventId: last.id, versions };
     // All puts of one event turn are one transaction. (lmdb's own asynchronous transaction() never answers here.)
-    await root.batch(() => {
+    const writing = root.batch(() => {
       for (const [name, changed] of written) {
         const db = dbs.get(name) as Database<Buffer, string>;
         for (const [key, row] of changed) row === gone ? db.remove(key) : db.put(key, packr.pack(row));
       }
       meta.put('checkpoint', packr.pack(mark));
     });
+    await committed(writing);
     root.resetReadTxn(); // a snapshot opened earlier in this turn would still show the rows as they were
     position = last.position;
     options.committed?.(fresh);

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { open } from 'lmdb';
 import { publish } from '../telemetry.ts';
 import { type Checkpoint, whyUnfit } from './checkpoint.ts';
+import { committed } from './commit.ts';
 import type { EventStore, Recorded, Subscription } from './store.ts';
 
 /** A process manager: answers facts with commands. What it does must be harmless when done twice. */
@@ -60,7 +61,7 @@ export const startReactors = async (options: ReactorOptions): Promise<{ close():
         done = event;
       }
       if (!done) return;
-      await root.put('checkpoint', { logId, position: String(done.position), eventId: done.id });
+      await committed(root.put('checkpoint', { logId, position: String(done.position), eventId: done.id }));
     },
     failed: (error) => publish('reaction.failed', { reactor: 'all', stream: '$all', error }),
   });

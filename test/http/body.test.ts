@@ -72,6 +72,29 @@ describe('sizes', () => {
     expect(closed).toBe(true);
   });
 
+  test.each([
+    [limit, 200],
+    [limit + 1, 413],
+  ])('a body of %i bytes in several pieces is answered %i, with a length or chunked', async (size, status) => {
+    const body = '{"pieces":1}'.padEnd(size);
+    const chunks = [body.slice(0, 30_000), body.slice(30_000)].map(
+      (part) => `${part.length.toString(16)}\r\n${part}\r\n`,
+    );
+    const line = 'POST /v1/chat/completions';
+    const announced = [
+      request(line, [credential, json, `Content-Length: ${size}`]),
+      body.slice(0, 30_000),
+      body.slice(30_000),
+    ];
+    const chunked = [request(line, [credential, json, 'Transfer-Encoding: chunked']), ...chunks, '0\r\n\r\n'];
+    for (const parts of [announced, chunked]) {
+      const pieces = parts.map((part) => Buffer.from(part));
+      const { statuses } = await send(service.port, '', { pieces, pauseMs: 15, answers: 1, quietMs: 1000 });
+      expect(statuses).toEqual([status]);
+    }
+    expect(service.server.bufferedBytes).toBe(0);
+  });
+
   test('an endless chunked body without a credential is cut off after a mebibyte', async () => {
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
     const bytes = request('POST /v1/messages', [json, 'Transfer-Encoding: chunked'], chunk.repeat(64));

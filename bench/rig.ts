@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import type { AppendOrder } from './gen/appender.ts';
+import type { Order } from './gen/main.ts';
+import type { Sample } from './gen/sample.ts';
+import { type Child, startChild } from './machine/child.ts';
+import type { Pinning } from './machine/pin.ts';
+import type { PutOrder } from './peers/lmdb-puts.ts';
+import { startWeir } from './peers/weir.ts';
+import { type HttpScenario, hello, messages, models } from './scenarios/http.ts';
+import type { ContenderName } from './scenarios/names.ts';
+
+export interface RigOptions {
+  readonly contenders: readonly ContenderName[];
+  readonly connections: number;
+  readonly pinning: Pinning;
+  /** An empty folder for all data. */
+  readonly dir: string;
+}
+
+export interface Span {
+  readonly rampMs: number;
+  readonly seconds: number;
+}
+
+export interface Rig {
+  measure(contender: ContenderName, span: Span): Promise<Sample>;
+}
+
+/** Appends and puts in flight at once. */
+export const inFlight = 100;
+/** Bytes of an event's data, and of a put's value (eventstore.md 3, the bar). */
+export const eventBytes = 268;
+
+type Measure = (span: Span) => Promise<Sample>;
+
+const marginMs = 20_000;
+const within = ({ rampMs, seconds }: Span): number => rampMs + seconds * 1000 + marginMs;
+const here = (file: string): URL => new URL(file, import.meta.url);
+
+/**
+ * Starts every server and load that the contenders need, each once for the whole run.
+ * @param undo takes what ends them, also when a later one does not start
+ */
+export const startRig = async (options: RigOptions, undo: (() => Promise<void>)[]): Promise<Rig> => {
+  const { contenders, connections, pinning, dir } = options;
+  const ways = new Map<ContenderName, Measure>();
+  const start = async (name: string, file: string, core: number | null): Promise<Child> => {
+    const child = await startChild(name, here(file), core);
+    undo.push(child.end);
+    return child;
+  };
+
+  const addHttp = async (): Promise<void> => {
+    const generator = await start('The generator', './gen/main.ts', pinning.generator);
+    const add = (name: ContenderName, { request, expected }: HttpScenario, pid: number, port: number, key: string) => {
+      const load = { pid, port, request: request(key), expected, connections };
+      ways.set(name, (span) => generator.ask<Sample>({ ...load, ...span } satisfies Order, within(span)));
+    };
+    const bare = await start('The bare server', './peers/uws-hello.ts', pinning.server);
+    const { port } = await bare.ask<{ port: number }>({});
+    add('hello', hello, bare.pid, port, '');
+    if (!contenders.includes('models') && !contenders.includes('messages')) return;
+    const weir = await startWeir(join(dir, 'weir'), pinning.server);
+    undo.push(weir.end);
+    add('models', models, weir.pid, weir.port, weir.projectKey);
+    add('messages', messages, weir.pid, weir.port, weir.projectKey);
+  };
+
+  const addStore = async (): Promise<void> => {
+    const store = await start('The embedded store', './peers/embedded-store.ts', pinning.server);
+    const { endpoint } = await store.ask<{ endpoint: string }>({ dir: join(dir, 'store') });
+    const appender = await start('The client of the store', './gen/appender.ts', pinning.generator);
+    const appends = { pid: store.pid, endpoint, inFlight, eventBytes };
+    ways.set('appends', (span) => appender.ask<Sample>({ ...appends, ...span } satisfies AppendOrder, within(span)));
+    const lmdb = await start('LMDB', './peers/lmdb-puts.ts', pinning.server);
+    const puts = { file: join(dir, 'puts.mdb'), inFlight, valueBytes: eventBytes };
+    ways.set('puts', (span) => lmdb.ask<Sample>({ ...puts, ...span } satisfies PutOrder, within(span)));
+  };
+
+  if (contenders.includes('hello')) await addHttp();
+  if (contenders.includes('puts')) await addStore();
+  return { measure: (contender, span) => ways.get(contender)!(span) };
+};

@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { projections } from '../../projections/all.ts';
+import { directory } from '../../projections/directory.ts';
+import type { Administration } from '../../src/admin/command.ts';
+import { adminKey } from '../../src/domain/admin-key.ts';
+import { idempotency } from '../../src/domain/idempotency.ts';
+import { organization } from '../../src/domain/organization.ts';
+import { project } from '../../src/domain/project.ts';
+import { projectKey } from '../../src/domain/project-key.ts';
+import { actors } from '../../src/kernel/actor.ts';
+import { openReadModels } from '../../src/kernel/projection.ts';
+import { loadSecrets } from '../../src/secrets.ts';
+import { fixedClock } from '../support/fixed-clock.ts';
+import { type MemoryOptions, memoryStore } from '../support/memory-store.ts';
+
+/** An administration over a store in memory, with real read models in a folder of its own. */
+export const stage = async (options: MemoryOptions = {}) => {
+  const dir = mkdtempSync(join(tmpdir(), 'weir-admin-'));
+  const store = memoryStore(options);
+  const clock = fixedClock(1_700_000_000_000);
+  let models: Awaited<ReturnType<typeof openReadModels>> | undefined;
+  const known = directory(() => models as NonNullable<typeof models>);
+  models = await openReadModels({
+    dir: join(dir, 'models'),
+    store,
+    logId: 'log',
+    projections,
+    committed: known.committed,
+  });
+  const parts = { store, clock };
+  const admin: Administration = {
+    aggregates: {
+      organization: actors(organization, parts),
+      project: actors(project, parts),
+      projectKey: actors(projectKey, parts),
+      adminKey: actors(adminKey, parts),
+      idempotency: actors(idempotency, parts),
+    },
+    models,
+    directory: known,
+    clock,
+    secrets: loadSecrets(join(dir, 'secrets')),
+    projectionWaitMs: 2000,
+  };
+  return {
+    admin,
+    store,
+    clock,
+    dir,
+    async close() {
+      await models?.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+};

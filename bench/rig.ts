@@ -35,7 +35,6 @@ type Measure = (span: Span) => Promise<Sample>;
 
 const marginMs = 20_000;
 const within = ({ rampMs, seconds }: Span): number => rampMs + seconds * 1000 + marginMs;
-const here = (file: string): URL => new URL(file, import.meta.url);
 
 /**
  * Starts every server and load that the contenders need, each once for the whole run.
@@ -44,19 +43,19 @@ const here = (file: string): URL => new URL(file, import.meta.url);
 export const startRig = async (options: RigOptions, undo: (() => Promise<void>)[]): Promise<Rig> => {
   const { contenders, connections, pinning, dir } = options;
   const ways = new Map<ContenderName, Measure>();
-  const start = async (name: string, file: string, core: number | null): Promise<Child> => {
-    const child = await startChild(name, here(file), core);
+  const start = async (name: string, entry: URL, core: number | null): Promise<Child> => {
+    const child = await startChild(name, entry, core);
     undo.push(child.end);
     return child;
   };
 
   const addHttp = async (): Promise<void> => {
-    const generator = await start('The generator', './gen/main.ts', pinning.generator);
+    const generator = await start('The generator', new URL('./gen/main.ts', import.meta.url), pinning.generator);
     const add = (name: ContenderName, { request, expected }: HttpScenario, pid: number, port: number, key: string) => {
       const load = { pid, port, request: request(key), expected, connections };
       ways.set(name, (span) => generator.ask<Sample>({ ...load, ...span } satisfies Order, within(span)));
     };
-    const bare = await start('The bare server', './peers/uws-hello.ts', pinning.server);
+    const bare = await start('The bare server', new URL('./peers/uws-hello.ts', import.meta.url), pinning.server);
     const { port } = await bare.ask<{ port: number }>({});
     add('hello', hello, bare.pid, port, '');
     if (!contenders.includes('models') && !contenders.includes('messages')) return;
@@ -67,12 +66,20 @@ export const startRig = async (options: RigOptions, undo: (() => Promise<void>)[
   };
 
   const addStore = async (): Promise<void> => {
-    const store = await start('The embedded store', './peers/embedded-store.ts', pinning.server);
+    const store = await start(
+      'The embedded store',
+      new URL('./peers/embedded-store.ts', import.meta.url),
+      pinning.server,
+    );
     const { endpoint } = await store.ask<{ endpoint: string }>({ dir: join(dir, 'store') });
-    const appender = await start('The client of the store', './gen/appender.ts', pinning.generator);
+    const appender = await start(
+      'The client of the store',
+      new URL('./gen/appender.ts', import.meta.url),
+      pinning.generator,
+    );
     const appends = { pid: store.pid, endpoint, inFlight, eventBytes };
     ways.set('appends', (span) => appender.ask<Sample>({ ...appends, ...span } satisfies AppendOrder, within(span)));
-    const lmdb = await start('LMDB', './peers/lmdb-puts.ts', pinning.server);
+    const lmdb = await start('LMDB', new URL('./peers/lmdb-puts.ts', import.meta.url), pinning.server);
     const puts = { file: join(dir, 'puts.mdb'), inFlight, valueBytes: eventBytes };
     ways.set('puts', (span) => lmdb.ask<Sample>({ ...puts, ...span } satisfies PutOrder, within(span)));
   };

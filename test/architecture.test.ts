@@ -11,7 +11,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/embedded': ['lmdb', 'tsx'],
   'src/domain': ['src/kernel', 'src/errors', 'xstate', 'zod'],
   projections: ['src/domain', 'src/kernel', 'src/errors'],
-  'src/upstream': ['src/clock', 'undici', 'zod'],
+  'src/upstream': ['src/clock', 'undici', 'zod', 'canonicalize'],
   'src/http': ['src/errors', 'src/telemetry', 'src/clock', 'zod', 'uWebSockets.js', 'uWebSockets.js-node24'],
   'src/gateway': [
     'src/http',

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { loadModels } from '../src/upstream/models.ts';
 import { current, readmeFile } from './support/readme.ts';
 
 const text = readFileSync(readmeFile, 'utf8');
@@ -18,4 +19,12 @@ test('every npm script that the README names is there', () => {
   const { scripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   const named = [...text.matchAll(/npm run ([\w:]+)/g)].map((m) => m[1] as string);
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
+});
+
+test('the models file that the README shows is one', () => {
+  const [shown] = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map((m) => m[1] as string);
+  expect(loadModels(shown as string, { ANTHROPIC_API_KEY: 'x' }).map(({ model }) => model.id)).toEqual([
+    'claude',
+    'simulated',
+  ]);
 });

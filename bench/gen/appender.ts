@@ -17,7 +17,7 @@ const run = randomUUID();
 const revisions = new Map<number, bigint>();
 let client: EventStoreDBClient | undefined;
 
-serveParent(async (question) => {
+serveParent((question) => {
   const { endpoint, inFlight, eventBytes, ...window } = question as AppendOrder;
   client ??= new EventStoreDBClient({ endpoint }, { insecure: true });
   const data = { text: 'e'.repeat(eventBytes - surroundings) };
@@ -27,11 +27,5 @@ serveParent(async (question) => {
     const { nextExpectedRevision } = await client!.appendToStream(`bench-${run}-${lane}`, event, { expectedRevision });
     revisions.set(lane, nextExpectedRevision);
   };
-  const lanes = new Lanes(inFlight, append);
-  try {
-    return await sampleWindow(window, lanes);
-  } finally {
-    await lanes.stop();
-    if (lanes.failure) throw lanes.failure;
-  }
+  return sampleWindow(window, new Lanes(inFlight, append));
 });

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { ResponseReader } from './response-reader.ts';
+import type { Load } from './sample.ts';
 
 export interface LoopOptions {
   readonly port: number;
@@ -17,7 +18,7 @@ const readBytes = 64 * 1024;
  * A closed loop: each connection sends its next request when the response to the last one is complete, one at a time.
  * It finds how much work a server gets done, not how long clients wait: a stall of the server stalls the load.
  */
-export class ClosedLoop {
+export class ClosedLoop implements Load {
   /** Responses with the expected status. */
   done = 0;
   /** Bytes of them, heads included. */

@@ -1,7 +1,7 @@
-import type { Counted } from './sample.ts';
+import type { Load } from './sample.ts';
 
 /** A fixed number of tasks in flight: each lane starts its next when its last is over. */
-export class Lanes implements Counted {
+export class Lanes implements Load {
   done = 0;
   readonly bytes = 0;
   failure: Error | undefined;
@@ -23,7 +23,6 @@ export class Lanes implements Counted {
     });
   }
 
-  /** Lets what is in flight end. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await Promise.all(this.#running);

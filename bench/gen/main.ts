@@ -6,13 +6,7 @@ import { sampleWindow, type WindowOptions } from './sample.ts';
 /** The request goes over as text, one byte a character. */
 export type Order = WindowOptions & Omit<LoopOptions, 'request'> & { readonly request: string };
 
-serveParent(async (question) => {
+serveParent((question) => {
   const order = question as Order;
-  const loop = new ClosedLoop({ ...order, request: Buffer.from(order.request, 'latin1') });
-  try {
-    return await sampleWindow(order, loop);
-  } finally {
-    await loop.stop();
-    if (loop.failure) throw loop.failure;
-  }
+  return sampleWindow(order, new ClosedLoop({ ...order, request: Buffer.from(order.request, 'latin1') }));
 });

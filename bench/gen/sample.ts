@@ -24,14 +24,16 @@ export interface WindowOptions {
   readonly seconds: number;
 }
 
-/** What the load has counted so far. */
-export interface Counted {
+/** A load under way: what it has counted so far, and why it could not go on. */
+export interface Load {
   readonly done: number;
   readonly bytes: number;
   readonly failure: Error | undefined;
+  /** Lets what is under way end. */
+  stop(): Promise<void>;
 }
 
-const read = (pid: number, { done, bytes }: Counted) => ({
+const read = (pid: number, { done, bytes }: Load) => ({
   at: performance.now(),
   done,
   bytes,
@@ -44,15 +46,16 @@ const difference = (after: number | null, before: number | null): number | null 
   after === null || before === null ? null : after - before;
 
 /**
- * Reads clock, counter and CPU times together at both ends of a window, in the process that counts.
- * @throws what has stopped the load
+ * Reads clock, counter and CPU times together at both ends of a window, in the process that counts, then stops the load.
+ * @throws what has stopped the load before
  */
-export const sampleWindow = async (options: WindowOptions, load: Counted): Promise<Sample> => {
+export const sampleWindow = async (options: WindowOptions, load: Load): Promise<Sample> => {
   const { pid, rampMs, seconds } = options;
   await sleep(rampMs);
   const before = read(pid, load);
   await sleep(seconds * 1000);
   const after = read(pid, load);
+  await load.stop();
   if (load.failure) throw load.failure;
   return {
     done: after.done - before.done,

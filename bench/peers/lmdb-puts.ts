@@ -17,7 +17,7 @@ const openFile = (path: string) =>
 let database: ReturnType<typeof openFile> | undefined;
 let last = 0n;
 
-serveParent(async (question) => {
+serveParent((question) => {
   const { file, inFlight, valueBytes, ...window } = question as PutOrder;
   database ??= openFile(file);
   const put = (): Promise<boolean> => {
@@ -25,11 +25,5 @@ serveParent(async (question) => {
     key.writeBigUInt64BE(++last);
     return database!.put(key, Buffer.alloc(valueBytes, 'e'));
   };
-  const lanes = new Lanes(inFlight, put);
-  try {
-    return await sampleWindow({ ...window, pid: process.pid }, lanes);
-  } finally {
-    await lanes.stop();
-    if (lanes.failure) throw lanes.failure;
-  }
+  return sampleWindow({ ...window, pid: process.pid }, new Lanes(inFlight, put));
 });

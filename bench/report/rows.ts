@@ -19,7 +19,8 @@ export interface Row {
   readonly sleepsPerRequest: number | null;
 }
 
-const cpuMicros = ({ serverMicros, done }: Sample): number | null => (serverMicros === null ? null : serverMicros / done);
+const over = (value: number | null, unit: number): number | null => (value === null ? null : value / unit);
+const cpuMicros = ({ serverMicros, done }: Sample): number | null => over(serverMicros, done);
 const perSecond = ({ done, seconds }: Sample): number => done / seconds;
 
 /** Null where one of the values is missing. */
@@ -47,9 +48,9 @@ const rowOf = (name: ContenderName, samples: readonly Sample[], units: readonly 
   cpuRatio: units ? cpuRatioOf(samples, units) : null,
   rateRatio: units ? estimate(pairedRatios(samples.map(perSecond), units.map(perSecond))) : null,
   replyBytes: median(samples.map(({ bytes, done }) => bytes / done)),
-  serverShare: medianOf(samples, (sample) => (sample.serverMicros ?? Number.NaN) / sample.seconds / 1e6),
-  loadShare: median(samples.map((sample) => sample.loadMicros / sample.seconds / 1e6)),
-  sleepsPerRequest: medianOf(samples, ({ serverSleeps, done }) => (serverSleeps === null ? null : serverSleeps / done)),
+  serverShare: medianOf(samples, ({ serverMicros, seconds }) => over(serverMicros, seconds * 1e6)),
+  loadShare: median(samples.map(({ loadMicros, seconds }) => loadMicros / (seconds * 1e6))),
+  sleepsPerRequest: medianOf(samples, ({ serverSleeps, done }) => over(serverSleeps, done)),
 });
 
 export const rowsOf = (samples: Samples): readonly Row[] =>

@@ -51,13 +51,17 @@ const whole = (evidence: Evidence): string[] => {
     reasons.push(`the hypervisor took ${percent(steal)} of the time (limit ${percent(mostSteal)})`);
   const most = Math.max(load.before, load.after);
   if (most > cores + 1)
-    reasons.push(`the load average was ${most.toFixed(1)} (limit ${cores + 1} on ${cores} cores): others are at work here`);
+    reasons.push(
+      `the load average was ${most.toFixed(1)} (limit ${cores + 1} on ${cores} cores): others are at work here`,
+    );
   if (bare === null) reasons.push('without /proc there is no CPU time, and without it no calibration');
   if (bare && spread(bare) > mostSpread)
     reasons.push(`bare CPU/request strayed ${percent(spread(bare))} from its median (limit ${percent(mostSpread)})`);
   for (const { name, sleepsPerRequest: sleeps } of loads)
     if (sleeps !== null && sleeps > mostSleeps)
-      reasons.push(`the server of ${name} slept ${sleeps.toFixed(2)} times per request (limit ${mostSleeps}): the load was too light`);
+      reasons.push(
+        `the server of ${name} slept ${sleeps.toFixed(2)} times per request (limit ${mostSleeps}): the load was too light`,
+      );
   if (inMemory) reasons.push('the data is on a file system in memory, where fsync costs nothing (set TMPDIR)');
   return reasons;
 };
@@ -82,4 +86,5 @@ export const judge = (evidence: Evidence): Verdict => {
 };
 
 /** The exit status of a run. */
-export const exitStatusOf = ({ is }: Verdict): number => ({ VALID: 0, INVALID: 3, 'VALID FOR CPU PER REQUEST ONLY': 4 })[is];
+export const exitStatusOf = ({ is }: Verdict): number =>
+  ({ VALID: 0, INVALID: 3, 'VALID FOR CPU PER REQUEST ONLY': 4 })[is];

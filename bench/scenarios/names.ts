@@ -7,10 +7,13 @@ export type ScenarioName = (typeof scenarioNames)[number];
 export type ContenderName = ScenarioName | 'puts';
 
 /** What a contender's figures are divided by. */
-export const unitOf = { hello: null, models: 'hello', messages: 'hello', appends: 'puts', puts: null } as const satisfies Record<
-  ContenderName,
-  ContenderName | null
->;
+export const unitOf = {
+  hello: null,
+  models: 'hello',
+  messages: 'hello',
+  appends: 'puts',
+  puts: null,
+} as const satisfies Record<ContenderName, ContenderName | null>;
 
 /** The contenders of a run in their order: what was asked for, and the units of it. */
 export const contendersOf = (only: readonly ScenarioName[]): readonly ContenderName[] => {

@@ -98,13 +98,21 @@ interface Found {
 function claims(dir: string, except: string): Found {
   const found: Found = { live: [], dead: [] };
   for (const name of readdirSync(dir)) {
-    if (name === except || !PATTERN.test(name)) continue;
+    if (name === except) continue;
+    if (isDeadDraft(name)) found.dead.push(name);
+    if (!PATTERN.test(name)) continue;
     const claim = readClaim(join(dir, name));
     if (claim === undefined) continue;
     if (startOf(claim.pid) === claim.started) found.live.push({ name, claim });
     else found.dead.push(name);
   }
   return found;
+}
+
+/** What a process left that died while it put its claim down. */
+function isDeadDraft(name: string): boolean {
+  const pid = /^draft-lock\.(\d+)\./.exec(name)?.[1];
+  return pid !== undefined && startOf(Number(pid)) === null;
 }
 
 /** undefined when the file has just been removed. Files appear complete, so one that is no claim is damaged. */

@@ -45,7 +45,7 @@ describe.each(aggregates.map((aggregate) => ({ aggregate, name: aggregate.catego
   test('every state can be reached by facts', () => {
     const paths = getShortestPaths(machine, {
       events: types.map((type) => factOf(type)),
-      serializeState: ({ value }) => String(value),
+      serializeState: (state: unknown) => String((state as { value: unknown }).value),
     } as never);
     const reached = new Set(paths.map(({ state }) => String((state as { value: unknown }).value)));
     expect([...reached].toSorted()).toEqual(Object.keys(machine.root.states).toSorted());

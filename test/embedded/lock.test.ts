@@ -63,7 +63,9 @@ describe('a stale lock', () => {
   test('that is damaged is taken over', async () => {
     const dir = freshDir();
     writeFileSync(join(dir, 'lock.1.0123456789abcdef'), '{');
+    writeFileSync(join(dir, 'draft-lock.999999999.0123456789abcdef'), '{');
     (await takeLock(dir)).release();
+    expect(readdirSync(dir)).toEqual([]);
   });
 });
 

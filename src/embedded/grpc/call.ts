@@ -149,7 +149,9 @@ export class Call {
     };
     if (!stream.destroyed && !stream.closed) {
       if (stream.headersSent) {
-        stream.on('wantTrailers', () => stream.sendTrailers(trailers));
+        stream.on('wantTrailers', () => {
+          if (!stream.destroyed) stream.sendTrailers(trailers);
+        });
         stream.end();
       } else {
         stream.respond({ ...responseHeaders, ...trailers }, { endStream: true });

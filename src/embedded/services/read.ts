@@ -126,7 +126,7 @@ function subscribe(log: Log, call: Call, request: ReadRequest, setup: ReadSetup)
   } else {
     const position = boundary(log, request, 'start');
     if (position === undefined) throw noBoundary();
-    const start = position === 'start' ? 0 : position === 'end' ? log.reader.head : position;
+    const start = position === 'start' ? 0 : position === 'end' ? log.reader.head : position + 1;
     const interval = (filter?.window ?? DEFAULT_WINDOW) * (filter?.checkpointMultiplier ?? 1);
     source = new LogSource(setup, start, typeof position === 'number' ? position : undefined, matches, interval);
   }

@@ -4,7 +4,7 @@ import { satisfies } from '../../../src/upstream/json-schema/check.ts';
 import { sampleSchema } from '../../../src/upstream/json-schema/sample.ts';
 import { type Schema, Scope } from '../../../src/upstream/json-schema/schema.ts';
 import { seededRandom } from '../../../src/upstream/seed.ts';
-import { ajv, schemas } from './schemas.ts';
+import { ajv, isJudgeable, schemas } from './schemas.ts';
 
 const holds = (schema: Schema, value: unknown) => satisfies(schema, value, new Scope(schema, seededRandom(1), 1e6));
 
@@ -21,8 +21,7 @@ describe('satisfies', () => {
         const validate = ajv.compile(schema);
         const close = sampleSchema(schema as Schema, seededRandom(seed));
         for (const value of [foreign, close, [close], { a: close }]) {
-          // ajv passes over this name, and misjudges multiples from 1e21 on.
-          if (/__proto__|e\+/.test(JSON.stringify(value))) continue;
+          if (!isJudgeable(value)) continue;
           expect([value, holds(schema as Schema, value)]).toEqual([value, validate(value)]);
         }
       }),

@@ -5,7 +5,9 @@ import fc from 'fast-check';
 export const ajv = new Ajv2020({ strict: false, validateFormats: false, addUsedSchema: false, ownProperties: true });
 
 const bounded = (least: number, most: number) => fc.tuple(fc.integer({ min: least, max: most }), fc.nat(6));
-/** Below 1e21, from where on ajv misjudges multipleOf. */
+/** What ajv itself stumbles over: names that objects inherit, in values, and multiples from 1e21 on. */
+export const isJudgeable = (value: unknown): boolean => !/__proto__|valueOf|toString|e\+/.test(JSON.stringify(value));
+const plain = fc.jsonValue({ maxDepth: 1 }).filter(isJudgeable);
 const amount = fc.double({ noNaN: true, min: -1e15, max: 1e15 });
 const names = fc.constantFrom('a', 'b', 'c', 'd', 'constructor', 'a/b~c', 'é');
 
@@ -24,8 +26,8 @@ const scalar: fc.Arbitrary<object> = fc.oneof(
     exclusiveMaximum: exclusiveMinimum + 1 + more,
   })),
   fc.integer({ min: 1, max: 30 }).map((multipleOf) => ({ type: 'integer', multipleOf, minimum: 7 })),
-  fc.array(fc.jsonValue({ maxDepth: 1 }), { minLength: 1, maxLength: 3 }).map((values) => ({ enum: values })),
-  fc.jsonValue({ maxDepth: 1 }).map((value) => ({ const: value })),
+  fc.array(plain, { minLength: 1, maxLength: 3 }).map((values) => ({ enum: values })),
+  plain.map((value) => ({ const: value })),
   fc
     .constantFrom('^[a-z]{2,4}$', '^\\d{3}-[A-F]+$', 'x|yz', '^(ab?){2,}c$', '[^a-z]', '^\\w+@\\w+\\.com$', '\\u00e9+')
     .map((pattern) => ({ type: 'string', pattern })),

@@ -61,8 +61,18 @@ export const startRig = async (options: RigOptions, undo: (() => Promise<void>)[
     if (!contenders.includes('models') && !contenders.includes('messages')) return;
     const weir = await startWeir(join(dir, 'weir'), pinning.server);
     undo.push(weir.end);
-    add('models', models, weir.pid, weir.port, weir.projectKey);
-    add('messages', messages, weir.pid, weir.port, weir.projectKey);
+    for (const [name, scenario] of [
+      ['models', models],
+      ['messages', messages],
+    ] as const) {
+      add(name, scenario, weir.pid, weir.port, weir.projectKey);
+      const measure = ways.get(name)!;
+      ways.set(name, (span) =>
+        measure(span).catch((error: Error) => {
+          throw new Error(weir.lost() ?? error.message);
+        }),
+      );
+    }
   };
 
   const addStore = async (): Promise<void> => {

@@ -22,9 +22,14 @@ export interface Directory {
   find(digest: string): Principal | Inactive | null;
   /** Called with every batch that the read models commit. */
   committed(batch: readonly Recorded[]): void;
-  /** From now on the key, or every key of the project, is refused, whatever the read models say. */
-  refuse(id: string): void;
+  /**
+   * From now on the key, or every key of the project, is refused for `reason`, until the read models have applied what
+   * happened at `position`. Null, for a command that found nothing left to do, changes nothing: its twin has been here.
+   */
+  refuse(id: string, position: bigint | null, reason?: Inactive['inactive']): void;
 }
+
+type Refused = Map<string, { readonly position: bigint; readonly reason: Inactive['inactive'] }>;
 
 /** Most entries kept; each takes about half a kilobyte. */
 const capacity = 200_000;
@@ -33,7 +38,7 @@ export const directory = (models: () => ReadModels, limit = capacity): Directory
   const entries = new Map<string, { found: Principal | Inactive; groups: readonly string[] }>();
   /** Digests of the entries that a change of a key, project or organization makes stale. */
   const groups = new Map<string, Set<string>>();
-  const refused = new Set<string>();
+  const refused: Refused = new Map();
 
   const forget = (digest: string): void => {
     const entry = entries.get(digest);
@@ -68,30 +73,27 @@ export const directory = (models: () => ReadModels, limit = capacity): Directory
   return {
     find: (digest) => entries.get(digest)?.found ?? load(digest),
     committed(batch) {
-      for (const event of batch) {
-        forgetAll(idOf(event));
-        // Both are terminal: from here on the read models refuse by themselves.
-        if (event.type === 'project.archived' || event.type === 'project_key.revoked') refused.delete(idOf(event));
-      }
+      for (const event of batch) forgetAll(idOf(event));
+      const { position = 0n } = batch.at(-1) ?? {};
+      for (const [id, until] of refused) if (until.position <= position) refused.delete(id);
     },
-    refuse(id) {
-      refused.add(id);
+    refuse(id, position, reason = 'api_key_revoked') {
+      const reached = models().position;
+      if (position === null || (reached !== null && reached >= position)) return;
+      refused.set(id, { position, reason });
       forgetAll(id);
     },
   };
 };
 
 /** Whether a credential works is the conjunction of its own, its project's and its organization's state. */
-const judge = (
-  models: ReadModels,
-  row: typeof credentialRows.row & object,
-  refused: ReadonlySet<string>,
-): Principal | Inactive => {
+const judge = (models: ReadModels, row: typeof credentialRows.row & object, refused: Refused): Principal | Inactive => {
   const { kind, id, name, organizationId, projectId, expiresAt, status } = row;
   const organization = models.get(organizationRows, organizationId);
   if (!organization || status === 'deleted') return { inactive: 'invalid_api_key' };
   if (status === 'revoked' || organization.status === 'closed') return { inactive: 'api_key_revoked' };
-  if (refused.has(id) || refused.has(projectId)) return { inactive: 'api_key_revoked' };
+  const mark = refused.get(projectId) ?? refused.get(id);
+  if (mark) return { inactive: mark.reason };
   const project = projectId ? models.get(projectRows, projectKeyOf(organizationId, projectId)) : undefined;
   if (kind === 'project_key' && project?.status !== 'active') return { inactive: 'api_key_revoked' };
   if (status === 'suspended') return { inactive: 'api_key_suspended' };

@@ -1,3 +1,4 @@
+import { type BillingFact, type Ledger, type Plan, post, unpaid } from '../src/domain/billing.ts';
 import { type OrganizationFact, organization } from '../src/domain/organization.ts';
 import type { Tier } from '../src/domain/tiers.ts';
 import { compile } from '../src/kernel/chart.ts';
@@ -10,6 +11,10 @@ export interface OrganizationRow {
   readonly name: string;
   readonly status: string;
   readonly tier: Tier;
+  /** Micro-dollars, as the other amounts. */
+  readonly lifetimePaid: number;
+  readonly credits: number;
+  readonly subscription: Plan;
   readonly createdAt: number;
 }
 
@@ -18,9 +23,19 @@ export const organizationRows = table<OrganizationRow>('organizations');
 
 const chart = compile(organization);
 
+const none: ReadonlySet<string> = new Set();
+const isBilling = (fact: OrganizationFact): fact is BillingFact =>
+  fact.type.startsWith('billing.') || fact.type === 'organization.tier_changed';
+const amounts = ({ tier, lifetimePaid, credits, subscription }: Ledger) => ({
+  tier,
+  lifetimePaid,
+  credits,
+  subscription,
+});
+
 export const organizations: Projection = {
   name: 'organizations',
-  version: 1,
+  version: 2,
   categories: ['organization'],
   tables: [organizationRows],
   apply(event, rows) {
@@ -29,9 +44,10 @@ export const organizations: Projection = {
     const fact = factOf<OrganizationFact>(event);
     const status = admit(chart, id, before?.status ?? 'absent', fact);
     if (fact.type === 'organization.created') {
-      rows.put(organizationRows, id, { id, name: fact.name, status, tier: 0, createdAt: fact.created_at });
-    } else if (before && status !== before.status) {
-      rows.put(organizationRows, id, { ...before, status });
+      rows.put(organizationRows, id, { id, name: fact.name, status, createdAt: fact.created_at, ...amounts(unpaid) });
+    } else if (before) {
+      const paid = isBilling(fact) ? amounts(post({ ...before, references: none }, fact)) : {};
+      if (status !== before.status || isBilling(fact)) rows.put(organizationRows, id, { ...before, ...paid, status });
     }
   },
 };

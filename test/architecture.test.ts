@@ -36,6 +36,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'canonicalize',
   ],
   'src/audit': ['src/domain', 'src/kernel'],
+  'src/limits': ['src/domain', 'src/clock', 'zod'],
   'src/clock': [],
   'src/errors': [],
   'src/telemetry': [],

@@ -6,12 +6,13 @@ export type Pinning =
   | { readonly server: number; readonly generator: number; readonly reason?: undefined }
   | { readonly server: null; readonly generator: null; readonly reason: string };
 
+const taskset = 'taskset';
+
 /** `0-3,8` as numbers. */
 export const coresOf = (list: string): number[] =>
-  list.split(',').flatMap((range) => {
-    const [first = Number.NaN, last = first] = range.split('-').map(Number);
-    return Number.isNaN(first) ? [] : Array.from({ length: last - first + 1 }, (_, i) => first + i);
-  });
+  [...list.matchAll(/(\d+)(?:-(\d+))?/g)].flatMap(([, first, last = first]) =>
+    Array.from({ length: Number(last) - Number(first) + 1 }, (_, i) => Number(first) + i),
+  );
 
 const allowedCores = (): number[] => {
   const status = readFileSync('/proc/self/status', 'latin1');
@@ -23,7 +24,7 @@ const unpinned = (reason: string): Pinning => ({ server: null, generator: null, 
 /** The first two cores that this process may use. */
 export const choosePinning = (): Pinning => {
   try {
-    execFileSync('taskset', ['-V'], { stdio: 'ignore' });
+    execFileSync(taskset, ['-V'], { stdio: 'ignore' });
   } catch {
     return unpinned('there is no taskset here');
   }
@@ -35,4 +36,4 @@ export const choosePinning = (): Pinning => {
 
 /** The command that runs another one on a core, or the other one itself; taskset becomes it, so the pid is the same. */
 export const pinned = (core: number | null, command: readonly string[]): readonly string[] =>
-  core === null ? command : ['taskset', '-c', `${core}`, ...command];
+  core === null ? command : [taskset, '-c', `${core}`, ...command];

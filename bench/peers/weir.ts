@@ -10,6 +10,8 @@ export interface Weir {
   readonly pid: number;
   readonly port: number;
   readonly projectKey: string;
+  /** Why it has ended by itself, where it has. */
+  lost(): string | undefined;
   end(): Promise<void>;
 }
 
@@ -36,7 +38,13 @@ export const startWeir = async (dataDir: string, core: number | null): Promise<W
   for (const until = performance.now() + startMs; performance.now() < until && lost === undefined; await sleep(50)) {
     const made = await readFirstRun(join(dataDir, 'first-run.json'));
     if (made)
-      return { pid: child.pid!, port: Number(new URL(made.base_url).port), projectKey: made.project_api_key, end };
+      return {
+        pid: child.pid!,
+        port: Number(new URL(made.base_url).port),
+        projectKey: made.project_api_key,
+        lost: () => lost,
+        end,
+      };
   }
   await end();
   throw new Error(lost ?? `The gateway did not listen within ${startMs / 1000} s.`);

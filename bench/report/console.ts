@@ -21,8 +21,11 @@ const conditions = ({ settings, pinning, environment }: Result): string => {
       ? `NOT PINNED (${pinning.reason}): server and generator may share a core`
       : `server on core ${pinning.server}, generator on core ${pinning.generator}`;
   const { rounds, seconds, warmUpSeconds } = settings;
+  const { commit, modified } = environment;
+  const source =
+    commit === null ? 'an unknown commit' : `${commit.slice(0, 7)}${modified ? ' with local changes' : ''}`;
   return [
-    `${environment.cpu}, ${environment.cores} cores, kernel ${environment.kernel}, Node ${environment.node}`,
+    `Weir of ${source} on ${environment.cpu}, ${environment.cores} cores, kernel ${environment.kernel}, Node ${environment.node}`,
     `${rounds} interleaved rounds of ${seconds} s each; ${where}`,
     `medians; ratios are medians of the rounds' own ratios with a bootstrap 95 % interval`,
     `one process per server for the whole run (a new one per round is too dear for a short run), so what differs`,

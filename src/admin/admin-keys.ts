@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { type AdminKeyRow, adminKeyRows } from '../../projections/admin-keys.ts';
+import type { AdminPrincipal } from '../../projections/principal.ts';
 import { seconds } from '../clock.ts';
 import { adminPermissions, inCatalogueOrder } from '../domain/permissions.ts';
 import { fault } from '../errors.ts';
 import type { Route } from '../http/route.ts';
-import { digest, digestText, newId, newToken, redact } from '../ids.ts';
+import { newId } from '../ids.ts';
 import { type AdminCall, adminRoute } from './admin-route.ts';
 import { type Administration, contextOf, execute, shown } from './command.ts';
+import { mintCredential } from './credential.ts';
 import {
   adminKeyPermissions,
   expiresAt,
@@ -30,6 +32,12 @@ const keyObject = z.object({
   expires_at: z.int().optional(),
   owner: z.object({ type: z.literal('organization'), id: z.string() }),
   permissions: z.array(z.enum(adminPermissions)),
+});
+
+const marker = z.object({
+  id: z.string(),
+  object: z.literal('organization.admin_api_key.deleted'),
+  deleted: z.literal(true),
 });
 
 const createBody = z
@@ -71,15 +79,13 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
       suspended: 'organization_suspended',
       closed: 'organization_suspended',
     });
-    const value = newToken('a');
+    const { value, ...credential } = mintCredential(secrets, 'a');
     const input = {
       organizationId,
       name: call.body.name,
       permissions,
       expiresAt: expires,
-      digest: digestText(digest(secrets.pepper, value)),
-      pepperId: secrets.pepperId,
-      redactedValue: redact(value),
+      ...credential,
       at,
     };
     const told = await execute(() => aggregates.adminKey.tell(id, 'create', input, context), {
@@ -140,21 +146,47 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
       }),
   });
 
-  const retrieve = adminRoute('admin_api_keys:read', {
-    method: 'GET',
-    path: '/v1/organization/admin_api_keys/{api_key_id}',
-    operation: 'retrieveAdminApiKey',
-    summary: 'Retrieve an Admin API key',
+  const onKey = {
     params: z.object({ api_key_id: pathId }),
-    find({ principal, params }) {
+    find({ principal, params }: { principal: AdminPrincipal; params: { api_key_id: string } }): AdminKeyRow {
       const row = models.get(adminKeyRows, `${principal.organizationId}:${params.api_key_id}`);
       if (row?.status !== 'active') throw fault('admin_api_key_not_found');
       return row;
     },
+  };
+
+  const retrieve = adminRoute('admin_api_keys:read', {
+    ...onKey,
+    method: 'GET',
+    path: '/v1/organization/admin_api_keys/{api_key_id}',
+    operation: 'retrieveAdminApiKey',
+    summary: 'Retrieve an Admin API key',
     replies: { 200: { description: 'The key, without its value', schema: keyObject } },
     errors: ['admin_api_key_not_found'],
     handle: ({ found }) => ({ status: 200, body: render(found) }),
   });
 
-  return [create, list, retrieve];
+  const remove = adminRoute('admin_api_keys:write', {
+    ...onKey,
+    method: 'DELETE',
+    path: '/v1/organization/admin_api_keys/{api_key_id}',
+    operation: 'deleteAdminApiKey',
+    summary: 'Delete an Admin API key for good, unless no other could make keys',
+    replies: { 200: { description: 'The deletion marker', schema: marker } },
+    errors: ['admin_api_key_not_found', 'last_admin_key'],
+    async handle(call) {
+      const { id, data } = call.found;
+      const context = contextOf(call);
+      const withdrawal = { keyId: id, at: clock.wall() };
+      await execute(() => aggregates.organization.tell(data.organizationId, 'endAdminKey', withdrawal, context));
+      const told = await execute(() => aggregates.adminKey.tell(id, 'delete', undefined, context), {
+        deleted: 'admin_api_key_not_found',
+      });
+      admin.directory.refuse(id, told.position, 'invalid_api_key');
+      await shown(admin, told.position);
+      return { status: 200, body: { id, object: 'organization.admin_api_key.deleted', deleted: true } };
+    },
+  });
+
+  return [create, list, retrieve, remove];
 };

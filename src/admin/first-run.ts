@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { organizationRows } from '../../projections/organizations.ts';
 import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
-import { digest, digestText, newId, newToken, redact } from '../ids.ts';
+import { newId, newToken } from '../ids.ts';
 import type { Context } from '../kernel/actor.ts';
 import { IllegalFact } from '../kernel/aggregate.ts';
 import type { Administration } from './command.ts';
+import { credentialOf } from './credential.ts';
 
 /** What `first-run.json` holds: the one place where keys are kept in clear, for the first hour of a newcomer. */
 export const firstRunFile = z.object({
@@ -49,9 +50,7 @@ export const carryOut = async (admin: Administration, plan: FirstRun): Promise<v
     organizationId,
     permissions,
     expiresAt: null,
-    digest: digestText(digest(secrets.pepper, token)),
-    pepperId: secrets.pepperId,
-    redactedValue: redact(token),
+    ...credentialOf(secrets, token),
     at,
   });
   const adminKey = { ...credential(plan.admin_api_key, adminPermissions), name: 'First Admin key' };

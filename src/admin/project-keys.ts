@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { type ProjectKeyRow, projectKeyRows } from '../../projections/project-keys.ts';
 import type { ProjectRow } from '../../projections/projects.ts';
-import { type Millis, seconds } from '../clock.ts';
 import { inCatalogueOrder, projectPermissions } from '../domain/permissions.ts';
 import { fault } from '../errors.ts';
 import type { Route } from '../http/route.ts';
-import { digest, digestText, newId, newToken, redact } from '../ids.ts';
+import { newId } from '../ids.ts';
 import { type AdminCall, adminRoute } from './admin-route.ts';
 import { type Administration, contextOf, execute, shown } from './command.ts';
+import { mintCredential } from './credential.ts';
 import {
   expiresAt,
   expiry,
@@ -19,45 +19,13 @@ import {
 } from './fields.ts';
 import { once } from './idempotent.ts';
 import { listOf, page, pageQuery } from './page.ts';
+import { projectKeyCommands } from './project-key-commands.ts';
+import { createdKeyObject, keyObject, render, statuses, statusOf } from './project-key-object.ts';
 import { findProject, projectParams } from './projects.ts';
-
-const keyObject = z.object({
-  object: z.literal('organization.project.api_key'),
-  id: z.string(),
-  name: z.string(),
-  redacted_value: z.string(),
-  created_at: z.int(),
-  last_used_at: z.int().nullable(),
-  expires_at: z.int().nullable(),
-  owner: z.object({ type: z.literal('project'), id: z.string(), name: z.string() }),
-  status: z.enum(['active', 'revoked', 'expired', 'suspended']),
-  permissions: z.array(z.enum(projectPermissions)),
-});
-const createdKeyObject = keyObject.extend({ value: z.string() });
 
 const createBody = z
   .strictObject({ name: keyName, permissions: projectKeyPermissions.optional(), ...expiry })
   .refine(oneExpiry, oneExpiryError);
-
-/** The status that callers see: what the key's own stream says, its project and the clock (decisions B.2, B.3). */
-const statusOf = (row: ProjectKeyRow, project: ProjectRow, now: Millis): string => {
-  if (row.status === 'revoked' || project.status === 'archived') return 'revoked';
-  const { expiresAt } = row.data;
-  return row.status === 'expired' || (expiresAt !== null && expiresAt <= now) ? 'expired' : row.status;
-};
-
-const render = (row: ProjectKeyRow, project: ProjectRow, now: Millis) => ({
-  object: 'organization.project.api_key',
-  id: row.id,
-  name: row.data.name,
-  redacted_value: row.data.redactedValue,
-  created_at: seconds(row.data.createdAt),
-  last_used_at: null,
-  expires_at: row.data.expiresAt === null ? null : seconds(row.data.expiresAt),
-  owner: { type: 'project', id: project.id, name: project.name },
-  status: statusOf(row, project, now),
-  permissions: row.data.permissions,
-});
 
 export const projectKeyRoutes = (admin: Administration): Route[] => {
   const { aggregates, clock, models, secrets } = admin;
@@ -71,16 +39,14 @@ export const projectKeyRoutes = (admin: Administration): Route[] => {
       archived: 'project_archived',
     });
     const at = clock.wall();
-    const value = newToken('p');
+    const { value, ...credential } = mintCredential(secrets, 'p');
     const input = {
       organizationId,
       projectId,
       name: call.body.name,
       permissions: inCatalogueOrder(projectPermissions, call.body.permissions ?? projectPermissions),
       expiresAt: expiresAt(call.body, at),
-      digest: digestText(digest(secrets.pepper, value)),
-      pepperId: secrets.pepperId,
-      redactedValue: redact(value),
+      ...credential,
       at,
     };
     const told = await execute(() => aggregates.projectKey.tell(id, 'create', input, context), {
@@ -132,19 +98,23 @@ export const projectKeyRoutes = (admin: Administration): Route[] => {
     operation: 'listProjectApiKeys',
     summary: 'List the API keys of a project',
     params: projectParams,
-    query: z.object(pageQuery),
+    query: z.object({ ...pageQuery, status: z.enum(statuses).optional() }),
     find,
     replies: { 200: { description: 'A page of keys, without values', schema: listOf(keyObject) } },
     errors: ['project_not_found', 'invalid_cursor', 'validation_failed'],
-    handle: ({ found, query }) =>
-      page(models, {
+    handle({ found, query }) {
+      const now = clock.wall();
+      const { status } = query;
+      return page(models, {
         rows: projectKeyRows,
         all: projectKeyRows,
         prefix: `${found.id}:`,
         query,
-        render: (row) => render(row, found, clock.wall()),
-      }),
+        ...(status !== undefined && { wanted: (row: ProjectKeyRow) => statusOf(row, found, now) === status }),
+        render: (row) => render(row, found, now),
+      });
+    },
   });
 
-  return [create, list];
+  return [create, list, ...projectKeyCommands(admin)];
 };

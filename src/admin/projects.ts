@@ -121,17 +121,37 @@ export const projectRoutes = (admin: Administration): Route[] => {
     replies: { 200: { description: 'The deletion marker', schema: marker } },
     errors: ['project_not_found'],
     async handle(call) {
-      const { id, status } = call.found;
+      const { id } = call.found;
       const { position } = await execute(() =>
         aggregates.project.tell(id, 'archive', { at: admin.clock.wall() }, contextOf(call)),
       );
       // Before the answer, whatever the read models have seen by then (architecture 4).
-      if (status === 'active') admin.directory.refuse(id);
+      admin.directory.refuse(id, position);
       await shown(admin, position);
       const body: z.infer<typeof marker> = { id, object: 'organization.project.deleted', deleted: true };
       return { status: 200, body };
     },
   });
 
-  return [list, create, retrieve, archive];
+  const rename = adminRoute('projects:write', {
+    method: 'POST',
+    path: '/v1/organization/projects/{project_id}',
+    operation: 'renameProject',
+    summary: 'Rename a project',
+    params: projectParams,
+    find,
+    body: z.strictObject({ name: projectName }),
+    replies: { 200: { description: 'The project', schema: projectObject } },
+    errors: ['project_not_found', 'project_archived'],
+    async handle(call) {
+      const { name } = call.body;
+      const told = await execute(() => aggregates.project.tell(call.found.id, 'rename', { name }, contextOf(call)), {
+        archived: 'project_archived',
+      });
+      await shown(admin, told.position);
+      return { status: 200, body: render({ ...call.found, name }) };
+    },
+  });
+
+  return [list, create, retrieve, rename, archive];
 };

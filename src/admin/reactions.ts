@@ -1,10 +1,10 @@
 import { admittedKeys, projectKeyOwners, projectKeyRows } from '../../projections/project-keys.ts';
 import { activeProjectRows, projectKeyOf, projectOwners } from '../../projections/projects.ts';
 import { factOf, idOf } from '../../projections/recorded.ts';
+import type { OrganizationFact } from '../domain/organization.ts';
 import type { ProjectFact } from '../domain/project.ts';
 import type { ProjectKeyFact } from '../domain/project-key.ts';
 import type { Context } from '../kernel/actor.ts';
-import { IllegalFact } from '../kernel/aggregate.ts';
 import type { Reactor } from '../kernel/reactor.ts';
 import type { Recorded } from '../kernel/store.ts';
 import type { Administration } from './command.ts';
@@ -28,11 +28,7 @@ export const keyReactions = (admin: Administration): Reactor => {
   const { aggregates, models } = admin;
 
   const revoke = async (event: Recorded, keyId: string): Promise<void> => {
-    try {
-      await aggregates.projectKey.tell(keyId, 'revoke', { reason: 'project_archived' }, because(event, keyId));
-    } catch (error) {
-      if (!(error instanceof IllegalFact && error.status === 'revoked')) throw error;
-    }
+    await aggregates.projectKey.tell(keyId, 'revoke', { reason: 'project_archived' }, because(event, keyId));
   };
 
   const revokeAll = async (event: Recorded, projectId: string): Promise<void> => {
@@ -70,6 +66,17 @@ export const keyReactions = (admin: Administration): Reactor => {
     },
   };
 };
+
+/** Finishes the withdrawal of an Admin key, where a crash came between the organization's stream and the key's own. */
+export const adminKeyReactions = (admin: Administration): Reactor => ({
+  name: 'admin-keys-follow-organizations',
+  categories: ['organization'],
+  async react(event) {
+    const fact = factOf<OrganizationFact>(event);
+    if (fact.type !== 'organization.admin_key_ended') return;
+    await admin.aggregates.adminKey.tell(fact.key_id, 'delete', undefined, because(event, fact.key_id));
+  },
+});
 
 /** Ends the admissions whose key never came, so that they do not count against the project's limit for ever. */
 export const endAbandonedAdmissions = async (admin: Administration): Promise<void> => {

@@ -1,8 +1,11 @@
+import { organizationRows } from '../../projections/organizations.ts';
 import { adminKeyRoutes } from '../admin/admin-keys.ts';
 import type { Administration } from '../admin/command.ts';
+import { organizationRoutes } from '../admin/organization.ts';
 import { projectKeyRoutes } from '../admin/project-keys.ts';
 import { projectRoutes } from '../admin/projects.ts';
 import type { Clock } from '../clock.ts';
+import { creditsRoute } from '../gateway/credits.ts';
 import { healthRoutes, type Probes } from '../gateway/health.ts';
 import { messagesRoute } from '../gateway/messages.ts';
 import { modelsRoutes } from '../gateway/models.ts';
@@ -23,6 +26,11 @@ export const allRoutes = (dependencies: {
   const routes = [
     messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
+    creditsRoute((organizationId) => ({
+      credits: admin.models.get(organizationRows, organizationId)?.credits ?? 0,
+      usage: 0,
+    })),
+    ...organizationRoutes(admin),
     ...projectRoutes(admin),
     ...projectKeyRoutes(admin),
     ...adminKeyRoutes(admin),

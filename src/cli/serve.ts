@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import { type Directory, directory } from '../../projections/directory.ts';
 import type { Administration } from '../admin/command.ts';
-import { endAbandonedAdmissions, keyReactions } from '../admin/reactions.ts';
+import { adminKeyReactions, endAbandonedAdmissions, keyReactions } from '../admin/reactions.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { adminKey } from '../domain/admin-key.ts';
@@ -85,7 +85,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       dir: join(config.DATA_DIR, 'reactors'),
       store,
       logId,
-      reactors: [keyReactions(admin)],
+      reactors: [keyReactions(admin), adminKeyReactions(admin)],
     });
     undo.push(reactors.close);
     undo.push(sweep(admin));

@@ -12,6 +12,7 @@ export interface AdminKey {
   readonly digest: string;
   readonly pepperId: string;
   readonly redactedValue: string;
+  readonly isLive: boolean;
 }
 
 export type AdminKeyFact =
@@ -37,6 +38,7 @@ const blank: AdminKey = {
   digest: '',
   pepperId: '',
   redactedValue: '',
+  isLive: false,
 };
 
 const apply = (data: AdminKey, fact: AdminKeyFact): AdminKey =>
@@ -50,8 +52,9 @@ const apply = (data: AdminKey, fact: AdminKeyFact): AdminKey =>
         digest: fact.digest,
         pepperId: fact.pepper_id,
         redactedValue: fact.redacted_value,
+        isLive: true,
       }
-    : data;
+    : { ...data, isLive: false };
 
 const machine = setup({
   types: { context: {} as AdminKey, events: {} as AdminKeyFact },
@@ -68,7 +71,7 @@ const machine = setup({
 });
 
 const decide = {
-  create: (_: AdminKey, input: Omit<AdminKey, 'createdAt'> & { at: number }): AdminKeyFact[] => {
+  create: (_: AdminKey, input: Omit<AdminKey, 'createdAt' | 'isLive'> & { at: number }): AdminKeyFact[] => {
     if (input.expiresAt !== null && input.expiresAt <= input.at)
       throw fault('expires_at_not_future', { param: 'expires_at' });
     return [
@@ -85,7 +88,8 @@ const decide = {
       },
     ];
   },
-  delete: (): AdminKeyFact[] => [{ type: 'admin_key.deleted' }],
+  /** Of a key that is gone, or never came, it changes nothing. */
+  delete: (data: AdminKey): AdminKeyFact[] => (data.isLive ? [{ type: 'admin_key.deleted' }] : []),
 };
 
 export const adminKey: Aggregate<AdminKey, AdminKeyFact, typeof decide> = {

@@ -1,9 +1,13 @@
 import { assign, setup } from 'xstate';
 import { fault } from '../errors.ts';
 import type { Aggregate } from '../kernel/aggregate.ts';
+import { type BillingFact, billing, type Ledger, post, unpaid } from './billing.ts';
 
-/** An organization: its life, and who may hold its Admin keys (decisions B.1, B.4; architecture 4, cross-aggregate rules). */
-export interface Organization {
+/**
+ * An organization: its life, what it has paid, and who may hold its Admin keys (decisions B.1, B.4; architecture 4,
+ * cross-aggregate rules). Money is in whole micro-dollars.
+ */
+export interface Organization extends Ledger {
   readonly name: string;
   readonly createdAt: number;
   /** Live Admin keys: what the guard of the last one is decided on. */
@@ -14,6 +18,7 @@ export interface Organization {
 
 export type OrganizationFact =
   | { readonly type: 'organization.created'; readonly name: string; readonly created_at: number }
+  | BillingFact
   | { readonly type: 'organization.suspended' }
   | { readonly type: 'organization.reactivated' }
   | { readonly type: 'organization.closed' }
@@ -25,12 +30,17 @@ export type OrganizationFact =
     }
   | { readonly type: 'organization.admin_key_ended'; readonly key_id: string };
 
-const blank: Organization = { name: '', createdAt: 0, adminKeys: {} };
+const blank: Organization = { name: '', createdAt: 0, adminKeys: {}, ...unpaid };
 
 const apply = (data: Organization, fact: OrganizationFact): Organization => {
   switch (fact.type) {
     case 'organization.created':
       return { ...data, name: fact.name, createdAt: fact.created_at };
+    case 'billing.credited':
+    case 'billing.refunded':
+    case 'billing.subscription_updated':
+    case 'organization.tier_changed':
+      return { ...data, ...post(data, fact) };
     case 'organization.admin_key_issued': {
       const key = { writesAdminKeys: fact.writes_admin_keys, expiresAt: fact.expires_at };
       return { ...data, adminKeys: { ...data.adminKeys, [fact.key_id]: key } };
@@ -57,18 +67,32 @@ const machine = setup({
       on: {
         'organization.suspended': { target: 'suspended', actions: 'apply' },
         'organization.closed': { target: 'closed', actions: 'apply' },
+        'billing.credited': { actions: 'apply' },
+        'billing.refunded': { actions: 'apply' },
+        'billing.subscription_updated': { actions: 'apply' },
+        'organization.tier_changed': { actions: 'apply' },
         'organization.admin_key_issued': { actions: 'apply' },
         'organization.admin_key_ended': { actions: 'apply' },
       },
     },
     suspended: {
       on: {
+        'billing.credited': { actions: 'apply' },
+        'billing.refunded': { actions: 'apply' },
+        'billing.subscription_updated': { actions: 'apply' },
+        'organization.tier_changed': { actions: 'apply' },
         'organization.reactivated': { target: 'active', actions: 'apply' },
         'organization.closed': { target: 'closed', actions: 'apply' },
         'organization.admin_key_ended': { actions: 'apply' },
       },
     },
-    closed: { on: { 'organization.admin_key_ended': { actions: 'apply' } } },
+    closed: {
+      on: {
+        'billing.refunded': { actions: 'apply' },
+        'organization.tier_changed': { actions: 'apply' },
+        'organization.admin_key_ended': { actions: 'apply' },
+      },
+    },
   },
 });
 
@@ -78,6 +102,7 @@ const decide = {
   ],
   suspend: (): OrganizationFact[] => [{ type: 'organization.suspended' }],
   reactivate: (): OrganizationFact[] => [{ type: 'organization.reactivated' }],
+  ...billing,
   close: (): OrganizationFact[] => [{ type: 'organization.closed' }],
   /** Admits a key; only then is its own stream created. */
   issueAdminKey: (

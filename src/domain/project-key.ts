@@ -11,6 +11,8 @@ export interface ProjectKey {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly suspended: boolean;
+  /** How it ended, once it has. */
+  readonly ended: 'revoked' | 'expired' | null;
   readonly digest: string;
   readonly pepperId: string;
   readonly redactedValue: string;
@@ -48,6 +50,7 @@ const blank: ProjectKey = {
   createdAt: 0,
   expiresAt: null,
   suspended: false,
+  ended: null,
   digest: '',
   pepperId: '',
   redactedValue: '',
@@ -64,6 +67,7 @@ const apply = (data: ProjectKey, fact: ProjectKeyFact): ProjectKey => {
         createdAt: fact.created_at,
         expiresAt: fact.expires_at,
         suspended: false,
+        ended: null,
         digest: fact.digest,
         pepperId: fact.pepper_id,
         redactedValue: fact.redacted_value,
@@ -74,8 +78,10 @@ const apply = (data: ProjectKey, fact: ProjectKeyFact): ProjectKey => {
       return { ...data, suspended: true };
     case 'project_key.reactivated':
       return { ...data, suspended: false };
-    default:
-      return data;
+    case 'project_key.revoked':
+      return { ...data, ended: 'revoked' };
+    case 'project_key.expired':
+      return { ...data, ended: 'expired' };
   }
 };
 
@@ -121,7 +127,8 @@ export interface CreateProjectKey {
   readonly at: number;
 }
 
-const hasExpired = (data: ProjectKey, at: number): boolean => data.expiresAt !== null && data.expiresAt <= at;
+const hasExpired = (data: ProjectKey, at: number): boolean =>
+  data.ended === 'expired' || (data.ended === null && data.expiresAt !== null && data.expiresAt <= at);
 
 const decide = {
   create: (_: ProjectKey, input: CreateProjectKey): ProjectKeyFact[] => {
@@ -153,22 +160,24 @@ const decide = {
       throw fault('expires_at_not_future', { param: 'expires_at' });
     const same =
       name === data.name && expiresAt === data.expiresAt && permissions.join(' ') === data.permissions.join(' ');
-    return same ? [] : [{ type: 'project_key.updated', name, permissions, expires_at: expiresAt }];
+    return same && data.ended === null
+      ? []
+      : [{ type: 'project_key.updated', name, permissions, expires_at: expiresAt }];
   },
   suspend: (data: ProjectKey, input: { at: number }): ProjectKeyFact[] => {
     if (hasExpired(data, input.at)) throw fault('api_key_expired', { status: 409 });
-    return data.suspended ? [] : [{ type: 'project_key.suspended' }];
+    return data.suspended && data.ended === null ? [] : [{ type: 'project_key.suspended' }];
   },
   reactivate: (data: ProjectKey, input: { at: number }): ProjectKeyFact[] => {
     if (hasExpired(data, input.at)) throw fault('api_key_expired', { status: 409 });
-    return data.suspended ? [{ type: 'project_key.reactivated' }] : [];
+    return data.suspended || data.ended !== null ? [{ type: 'project_key.reactivated' }] : [];
   },
-  revoke: (_: ProjectKey, input: { reason: 'requested' | 'project_archived' }): ProjectKeyFact[] => [
-    { type: 'project_key.revoked', reason: input.reason },
-  ],
+  /** Revoking what is revoked changes nothing and is no error (decisions B.3). */
+  revoke: (data: ProjectKey, input: { reason: 'requested' | 'project_archived' }): ProjectKeyFact[] =>
+    data.ended === 'revoked' ? [] : [{ type: 'project_key.revoked', reason: input.reason }],
   /** Latches what the clock already decided, so that a clock that goes back resurrects nothing. */
   expire: (data: ProjectKey, input: { at: number }): ProjectKeyFact[] =>
-    hasExpired(data, input.at) ? [{ type: 'project_key.expired' }] : [],
+    data.ended === null && hasExpired(data, input.at) ? [{ type: 'project_key.expired' }] : [],
 };
 
 export const projectKey: Aggregate<ProjectKey, ProjectKeyFact, typeof decide> = {

@@ -52,3 +52,14 @@ export const limitsFor = (tier: Tier, scope: Scope): Limits => {
     concurrent: row.concurrent[scope],
   };
 };
+
+/** The tier that lifetime payments, in micro-dollars, have reached; thresholds are inclusive (decisions A.6). */
+export const tierOfSpend = (paidMicros: number): Tier =>
+  tiers.findLastIndex(({ paid }) => paidMicros >= paid * M || paid === 0) as Tier;
+
+/** The tier that a subscription sets. */
+export const tierOfPlan = (plan: string): Tier =>
+  Math.max(
+    0,
+    tiers.findIndex(({ subscription }) => subscription === plan),
+  ) as Tier;

@@ -81,7 +81,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<RunningSto
       mintId: () => randomBytes(16).toString('latin1'),
       onCommit: (records) => {
         hub.publish(records);
-        if (paused.size === 0 || writer.pendingBytes > MAX_PENDING_BYTES / 2) return;
+        if (paused.size === 0 || writer.commit.pendingBytes > MAX_PENDING_BYTES / 2) return;
         for (const call of paused) call.resume();
         paused.clear();
       },
@@ -101,7 +101,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<RunningSto
     now,
     admit: (call) => {
       if (space.low) throw unavailable('The volume of the event store is nearly full.');
-      if (writer.pendingBytes < MAX_PENDING_BYTES) return;
+      if (writer.commit.pendingBytes < MAX_PENDING_BYTES) return;
       call.pause();
       paused.add(call);
     },
@@ -138,7 +138,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<RunningSto
     close: async () => {
       server.refuse();
       for (const call of server.calls) call.pause();
-      await writer.drained();
+      await writer.commit.drained();
       await stop('The event store is stopping.');
     },
   };

@@ -8,6 +8,8 @@ import { Refused } from './refused.ts';
 import type { Call, Reply } from './route.ts';
 import type { Match } from './router.ts';
 import { StreamedAnswer } from './streamed-answer.ts';
+import type { Traffic } from './traffic.ts';
+import type { HttpResponse } from './uws.ts';
 import { familyOf } from './wire.ts';
 
 /** Bytes of a refused body that are read and thrown away so that the client gets to see the answer. */
@@ -43,12 +45,20 @@ class ServedCall<P> implements Call<P, unknown, unknown, unknown, unknown> {
 
 /** One request: judged at its headers, acted upon after its last byte (reliability.md 4.2, 4.13). */
 export class Exchange<P> extends StreamedAnswer<P> {
-  private target: Endpoint | undefined;
+  private readonly match: Match<Endpoint> | undefined;
+  private readonly target: Endpoint | undefined;
   private framing: Framing = unframed;
   private verdict: Admission<P> | Refusal | undefined;
   private body: Body | undefined;
   private received = 0;
   private dropped = 0;
+
+  constructor(traffic: Traffic<P>, response: HttpResponse, head: RequestHead, match: Match<Endpoint> | undefined) {
+    super(traffic, response, head);
+    this.match = match;
+    this.target = match?.place.methods.get(head.method);
+    this.family = this.target ? this.target.family : familyOf(head.path);
+  }
 
   /** In the core's request callback: judges the headers, and answers at once where no body can follow. */
   start(): void {
@@ -63,10 +73,6 @@ export class Exchange<P> extends StreamedAnswer<P> {
   private open(): void {
     const { head } = this;
     const framing = frame(head.fields);
-    const match = this.traffic.match(head.path);
-    const target = match?.place.methods.get(head.method);
-    this.target = target;
-    this.family = target ? target.family : familyOf(head.path);
     if (isRefusal(framing)) {
       // Where this request ends is in doubt, so nothing after it may be read.
       this.closing = true;
@@ -77,7 +83,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     // The pinned core mis-reads chunks (F10), and a nameless header line hides a length from it and from us: what follows
     // on such a connection may not be a request.
     this.closing = framing.chunked || (!framing.framed && head.method !== 'GET' && head.method !== 'HEAD');
-    const verdict = this.judge(match, target);
+    const verdict = this.judge();
     this.verdict = verdict;
     if (!framing.framed) {
       // The core calls back after it has read the whole header block; without a length that is the last byte.
@@ -90,11 +96,12 @@ export class Exchange<P> extends StreamedAnswer<P> {
     }
   }
 
-  private judge(match: Match<Endpoint> | undefined, target: Endpoint | undefined): Admission<P> | Refusal {
+  private judge(): Admission<P> | Refusal {
     if (this.traffic.draining) {
       this.closing = true;
       return refusal('server_shutting_down');
     }
+    const { match, target } = this;
     if (!match || !target) return unrouted(match);
     try {
       const verdict = admit(target, match, this.head, this.traffic.gate);

@@ -24,12 +24,19 @@ export class RequestHead implements Head {
   private address: string | undefined;
   private response: HttpResponse | undefined;
 
-  constructor(requestId: string, request: HttpRequest, response: HttpResponse) {
+  /** Reads the header lines; the rest of the request line is read by the caller, who may know it already. */
+  constructor(
+    requestId: string,
+    method: string,
+    path: string,
+    query: string,
+    request: HttpRequest,
+    response: HttpResponse,
+  ) {
     this.requestId = requestId;
-    const method = request.getCaseSensitiveMethod();
     this.method = method;
-    this.path = request.getUrl();
-    this.query = request.getQuery() ?? '';
+    this.path = path;
+    this.query = query;
     const fields: string[] = [];
     collecting = fields;
     request.forEach(collect);

@@ -72,23 +72,45 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
     handlerTimeoutMs: options.handlerTimeoutMs ?? 620_000,
     readerTimeoutMs: options.readerTimeoutMs ?? 30_000,
   };
-  const match = router(options.routes.map(endpoint));
-  const traffic = new Traffic<P>(gate, clock, match, options.maxBufferedBytes ?? 256 * mebibyte, timeouts);
+  const endpoints = options.routes.map(endpoint);
+  const match = router(endpoints);
+  const traffic = new Traffic<P>(gate, clock, options.maxBufferedBytes ?? 256 * mebibyte, timeouts);
 
-  const accept = (response: HttpResponse, request: HttpRequest): void => {
-    let id = 'req_unnamed';
-    try {
-      id = requestId();
-      new Exchange(traffic, response, new RequestHead(id, request, response)).start();
-    } catch (error) {
-      // An error that leaves a native callback ends the process.
-      publish('request.failed', { requestId: id, error });
-      response.close();
-    }
-  };
+  const guarded =
+    (accept: (id: string, request: HttpRequest, response: HttpResponse) => Exchange<P>) =>
+    (response: HttpResponse, request: HttpRequest): void => {
+      let id = 'req_unnamed';
+      try {
+        id = requestId();
+        accept(id, request, response).start();
+      } catch (error) {
+        // An error that leaves a native callback ends the process.
+        publish('request.failed', { requestId: id, error });
+        response.close();
+      }
+    };
 
   const app = uws.App();
-  app.any('/*', accept);
+  app.any(
+    '/*',
+    guarded((id, request, response) => {
+      // In this order: the core's other reader of the method changes its case in place.
+      const method = request.getCaseSensitiveMethod();
+      const path = request.getUrl();
+      const head = new RequestHead(id, method, path, request.getQuery() ?? '', request, response);
+      return new Exchange(traffic, response, head, match(path));
+    }),
+  );
+  // For a fixed path the core's own router spares two strings and a lookup, 0.3 µs of a GET that costs 10.
+  for (const { method, path, query } of endpoints) {
+    const place = match(path);
+    if (method !== 'GET' || place === undefined || path.includes('{')) continue;
+    const accept = guarded((id, request, response) => {
+      const text = query ? (request.getQuery() ?? '') : '';
+      return new Exchange(traffic, response, new RequestHead(id, 'GET', path, text, request, response), place);
+    });
+    app.get(path, accept);
+  }
   const socket = await listenAlone(uws, app, options.host, options.port);
   if (!socket) {
     app.close();

@@ -1,8 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Budget } from './body.ts';
-import type { Endpoint } from './endpoint.ts';
 import type { Gate } from './route.ts';
-import type { Match } from './router.ts';
 
 /** How long things may take, in milliseconds. */
 export interface Timeouts {
@@ -25,7 +23,6 @@ export class Traffic<P> implements Timeouts {
   readonly gate: Gate<P>;
   readonly clock: Clock;
   readonly budget: Budget;
-  readonly match: (path: string) => Match<Endpoint> | undefined;
   readonly bodyTimeoutMs: number;
   readonly handlerTimeoutMs: number;
   readonly readerTimeoutMs: number;
@@ -33,16 +30,9 @@ export class Traffic<P> implements Timeouts {
   #idle: (() => void) | undefined;
   draining = false;
 
-  constructor(
-    gate: Gate<P>,
-    clock: Clock,
-    match: (path: string) => Match<Endpoint> | undefined,
-    maxBufferedBytes: number,
-    timeouts: Timeouts,
-  ) {
+  constructor(gate: Gate<P>, clock: Clock, maxBufferedBytes: number, timeouts: Timeouts) {
     this.gate = gate;
     this.clock = clock;
-    this.match = match;
     this.budget = { used: 0, most: maxBufferedBytes };
     this.bodyTimeoutMs = timeouts.bodyTimeoutMs;
     this.handlerTimeoutMs = timeouts.handlerTimeoutMs;

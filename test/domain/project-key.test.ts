@@ -119,7 +119,7 @@ describe('revoke', () => {
     for (const history of [[created()], [created(), suspended], [created(now + 1), expired]]) {
       given(projectKey, history).when('revoke', { reason: 'requested' }).then([revoked]).leaves({ status: 'revoked' });
     }
-    given(projectKey, [created(), revoked]).when('revoke', { reason: 'requested' }).refuses({ status: 'revoked' });
+    given(projectKey, [created(), revoked]).when('revoke', { reason: 'requested' }).then([]);
   });
 });
 
@@ -135,6 +135,27 @@ describe('expire', () => {
     given(projectKey, [created()]).when('expire', { at: Number.MAX_SAFE_INTEGER }).then([]);
     given(projectKey, [created(now + 5), expired])
       .when('expire', { at: now + 6 })
-      .refuses({ status: 'expired' });
+      .then([]);
+  });
+  test('holds against a clock that goes back', () => {
+    const over = { refusal: { code: 'api_key_expired', status: 409 } };
+    given(projectKey, [created(now + 5), expired])
+      .when('suspend', { at: now })
+      .refuses(over);
+    given(projectKey, [created(now + 5), expired])
+      .when('update', { expiresAt: now + 9, at: now })
+      .refuses(over);
+  });
+});
+
+describe('a revoked key', () => {
+  test('refuses every command but another revoke, also those that would change nothing', () => {
+    const gone = { status: 'revoked' };
+    given(projectKey, [created(), revoked]).when('update', { name: 'k', at: now }).refuses(gone);
+    given(projectKey, [created(), suspended, revoked]).when('suspend', { at: now }).refuses(gone);
+    given(projectKey, [created(), revoked]).when('reactivate', { at: now }).refuses(gone);
+    given(projectKey, [created(now + 5), revoked])
+      .when('suspend', { at: now + 9 })
+      .refuses(gone);
   });
 });

@@ -96,6 +96,19 @@ describe('an answer', () => {
   });
 });
 
+describe('Expect: 100-continue', () => {
+  test('is met before the body, whatever the answer will be', async () => {
+    const head = request('POST /v1/organization/things/t1/archive', [
+      credential,
+      'Expect: 100-continue',
+      'Content-Length: 2',
+    ]);
+    const pieces = [head, '{}'].map((piece) => Buffer.from(piece));
+    const { statuses } = await send(service.port, '', { pieces, pauseMs: 50, answers: 2, quietMs: 1000 });
+    expect(statuses).toEqual([100, 200]);
+  });
+});
+
 describe('a failure', () => {
   test.each(['throw', 'reject', 'cycle', 'header'])(
     'by %s is 500 with the request id and tells nothing',

@@ -127,14 +127,30 @@ describe('a change is seen as soon as it is projected', () => {
 });
 
 describe('refuse', () => {
+  const far = 10n ** 15n;
   test('takes access away before the read models know, from a project or one key', async () => {
     const one = await tenant(1);
     const two = await tenant(1);
     const tokens = [...one.tokens, ...two.tokens];
     tokens.map(verdict);
-    known.refuse(one.projectId);
-    known.refuse(two.keyId);
-    expect(tokens.map(verdict)).toEqual(['api_key_revoked', 'api_key_revoked']);
+    known.refuse(one.projectId, far);
+    known.refuse(two.keyId, far, 'api_key_suspended');
+    expect(tokens.map(verdict)).toEqual(['api_key_revoked', 'api_key_suspended']);
+  });
+  test('holds until the read models have caught up with the fact, and no longer', async () => {
+    const { tokens, keyId } = await tenant(1);
+    const [token = ''] = tokens;
+    const { position } = await tell.projectKey.tell(keyId, 'suspend', { at: 2 }, context);
+    known.refuse(keyId, position, 'api_key_suspended');
+    expect(verdict(token)).toBe('api_key_suspended');
+    await settled(tell.projectKey.tell(keyId, 'reactivate', { at: 3 }, context));
+    expect(verdict(token)).toBe(keyId);
+  });
+  test('of what has been applied already, or of nothing, changes nothing', async () => {
+    const { tokens, keyId } = await tenant(1);
+    known.refuse(keyId, 0n);
+    known.refuse(keyId, null);
+    expect(verdict(tokens[0] as string)).toBe(keyId);
   });
 });
 

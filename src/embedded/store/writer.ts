@@ -1,12 +1,10 @@
 import type { ProposedEvent } from '../codec/append-request.ts';
 import type { Expected } from '../codec/expected.ts';
 import type { UuidKey } from '../codec/uuid.ts';
-import type { Faults } from '../faults.ts';
-import { Batch, type Written } from './batch.ts';
-import type { LogFiles } from './database.ts';
+import type { Batch } from './batch.ts';
 import { decide, type Lookup } from './decide.ts';
+import { type CommitOptions, GroupCommit } from './group-commit.ts';
 import { isSoftDeleted, parseMetadata, SOFT_DELETE, withTruncateBefore } from './metadata.ts';
-import type { Reader } from './reader.ts';
 import { RecentIds } from './recent-ids.ts';
 import { TOMBSTONE_REVISION } from './record.ts';
 import { isMetastreamName, type Stream, type Streams } from './streams.ts';
@@ -19,53 +17,37 @@ export type Outcome =
 
 type Reply = (outcome: Outcome) => void;
 
-export interface WriterOptions {
-  readonly files: LogFiles;
+export interface WriterOptions extends CommitOptions {
   readonly streams: Streams;
-  readonly reader: Reader;
-  readonly faults: Faults;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
   /** 16 fresh random bytes as a key. */
   readonly mintId: () => UuidKey;
-  /** After each commit, in order: the new end of the log is visible, the replies are given. */
-  readonly onCommit: (records: readonly Written[]) => void;
-  /** Once, when a commit has failed: nothing may be acknowledged any more. */
-  readonly onFailure: (error: Error) => void;
 }
 
-const MAX_REQUESTS = 4096;
-const MAX_BYTES = 8 * 1024 * 1024;
 const METADATA_TYPE = Buffer.from('$metadata');
 const TOMBSTONE_TYPE = Buffer.from('$streamDeleted');
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The only writer of the log: group commit. Each request is judged at once against the newest state, committed or
- * not, and its records go into the forming batch; while one commit is on its way to the disk the next batch forms.
+ * The only writer of the log. Each request is judged at once against the newest state, committed or not, and its
+ * records go into the forming batch of the group commit.
  * Judging against uncommitted state is sound because a commit that fails ends the store, and every reply,
  * refusals included, waits for the commit of its batch.
  */
 export class Writer implements Lookup {
   readonly streams: Streams;
   readonly recent = new RecentIds();
+  readonly commit: GroupCommit;
   private readonly options: WriterOptions;
-  private readonly waiting: Batch[] = [];
-  private forming: Batch | undefined;
-  private committing = false;
-  private scheduled = false;
-  private failed = false;
-  private commits = 0;
   /** Where the next record goes. */
   private tail: number;
   private nextStream: number;
   private lastCreated = 0;
-  private idle: (() => void)[] = [];
-  /** Bytes accepted and not yet committed. */
-  pendingBytes = 0;
 
   constructor(options: WriterOptions, tail: number, nextStream: number) {
     this.options = options;
+    this.commit = new GroupCommit(options);
     this.streams = options.streams;
     this.tail = tail;
     this.nextStream = nextStream;
@@ -73,7 +55,7 @@ export class Writer implements Lookup {
 
   append(name: string, expected: Expected, events: readonly ProposedEvent[], reply: Reply): void {
     const stream = this.streams.get(name);
-    const batch = this.open();
+    const batch = this.commit.open();
     const base = isMetastreamName(name) ? this.streams.get(name.slice(2)) : undefined;
     if (base?.tombstoned) {
       this.answer(batch, reply, { is: 'deleted' });
@@ -100,7 +82,7 @@ export class Writer implements Lookup {
   /** Soft delete: hides all events there are, by `$tb` in the metadata. */
   delete(name: string, expected: Expected, reply: Reply): void {
     const stream = this.streams.get(name);
-    const batch = this.open();
+    const batch = this.commit.open();
     const refusal = this.refuseDelete(stream, expected) ?? (stream.last < 0 ? wrong(stream) : undefined);
     if (refusal !== undefined) {
       this.answer(batch, reply, refusal);
@@ -113,7 +95,7 @@ export class Writer implements Lookup {
   /** Hard delete, for good; allowed on a stream that never was. */
   tombstone(name: string, expected: Expected, reply: Reply): void {
     const stream = this.streams.get(name);
-    const batch = this.open();
+    const batch = this.commit.open();
     const refusal = this.refuseDelete(stream, expected);
     if (refusal !== undefined) {
       this.answer(batch, reply, refusal);
@@ -137,27 +119,10 @@ export class Writer implements Lookup {
     return this.options.reader.idAt(stream, revision);
   }
 
-  /** Resolves when everything accepted so far is committed and answered, or the store has failed. */
-  drained(): Promise<void> {
-    if (this.forming === undefined && this.waiting.length === 0 && !this.committing) return Promise.resolve();
-    return new Promise((resolve) => this.idle.push(resolve));
-  }
-
   private refuseDelete(stream: Stream, expected: Expected): Outcome | undefined {
     const verdict = decide(stream, expected, [this.options.mintId()], this);
     if (verdict.is === 'deleted') return verdict;
     return verdict.is === 'write' ? undefined : wrong(stream);
-  }
-
-  private open(): Batch {
-    const forming = this.forming;
-    if (forming !== undefined) {
-      if (forming.replies.length < MAX_REQUESTS && forming.bytes < MAX_BYTES) return forming;
-      this.waiting.push(forming);
-    }
-    this.forming = new Batch();
-    this.schedule();
-    return this.forming;
   }
 
   private answer(batch: Batch, reply: Reply, outcome: Outcome): void {
@@ -211,7 +176,7 @@ export class Writer implements Lookup {
     const size = batch.bytes - before;
     const gaps = this.options.faults.positionGaps ?? 0;
     this.tail = position + size + (gaps > 0 ? Math.floor(Math.random() * gaps) : 0);
-    this.pendingBytes += size;
+    this.commit.pendingBytes += size;
     batch.end = this.tail;
     return position;
   }
@@ -231,73 +196,6 @@ export class Writer implements Lookup {
     const data = withTruncateBefore(stream.metadata?.raw ?? NOTHING, firstRevision);
     if (data !== undefined) this.writeMetadata(batch, stream, data);
   }
-
-  private schedule(): void {
-    if (this.scheduled || this.committing || this.failed) return;
-    this.scheduled = true;
-    setImmediate(() => {
-      this.scheduled = false;
-      void this.commitAll();
-    });
-  }
-
-  private async commitAll(): Promise<void> {
-    if (this.committing) return;
-    this.committing = true;
-    for (let batch = this.next(); batch !== undefined && !this.failed; batch = this.next()) {
-      try {
-        await this.commit(batch);
-      } catch (error) {
-        if (this.options.faults.ignoreCommitErrors) this.publish(batch);
-        else {
-          this.failed = true;
-          this.options.onFailure(error instanceof Error ? error : new Error(String(error)));
-        }
-      }
-    }
-    this.committing = false;
-    const idle = this.idle;
-    this.idle = [];
-    for (const resolve of idle) resolve();
-  }
-
-  private next(): Batch | undefined {
-    const batch = this.waiting.shift() ?? this.forming;
-    if (batch === this.forming) this.forming = undefined;
-    return batch;
-  }
-
-  private async commit(batch: Batch): Promise<void> {
-    const { files, faults } = this.options;
-    if (faults.commitDelayMs) await new Promise((resolve) => setTimeout(resolve, faults.commitDelayMs));
-    if (batch.records.length > 0) {
-      if (++this.commits === faults.failCommit) throw new Error('commit failed on request');
-      await files.root.batch(() => batch.put(files)).catch(explain);
-    }
-    this.publish(batch);
-  }
-
-  private publish(batch: Batch): void {
-    for (const { stream, revision } of batch.records) {
-      if (revision === TOMBSTONE_REVISION) stream.committedTombstone = true;
-      else stream.committedLast = revision;
-    }
-    for (const stream of batch.touched) {
-      stream.pins--;
-      stream.uncommitted.splice(0, stream.uncommitted.length - (stream.last - stream.committedLast));
-    }
-    for (const [stream, metadata] of batch.metadata) stream.committedMetadata = metadata;
-    this.pendingBytes -= batch.bytes;
-    if (batch.records.length > 0) this.options.reader.head = batch.end;
-    for (const reply of batch.replies) reply();
-    if (batch.records.length > 0) this.options.onCommit(batch.records);
-  }
-}
-
-/** lmdb-js puts the reason into a second promise, which is an unhandled rejection for whoever does not look at it. */
-async function explain(error: Error & { commitError?: Promise<never> }): Promise<never> {
-  await error.commitError;
-  throw error;
 }
 
 function wrong(stream: Stream): Outcome {

@@ -1,0 +1,98 @@
+import { fault } from '../errors.ts';
+import { type Tier, tierOfPlan, tierOfSpend } from './tiers.ts';
+
+/** The ledger of an organization (decisions B.1, A.6). Money is in whole micro-dollars; it lives on the organization's stream. */
+export interface Ledger {
+  /** Payments, subscription fees among them, less refunds: what the spend tier follows. */
+  readonly lifetimePaid: number;
+  /** Top-ups and grants less refunds. */
+  readonly credits: number;
+  readonly subscription: Plan;
+  /** The higher of the spend tier and the subscription tier. */
+  readonly tier: Tier;
+  /** References of the entries: each counts once. */
+  readonly references: ReadonlySet<string>;
+}
+
+export const plans = ['Free', 'Developer', 'Growth', 'Scale'] as const;
+export type Plan = (typeof plans)[number];
+
+export type BillingFact =
+  | {
+      readonly type: 'billing.credited';
+      readonly kind: 'payment' | 'grant';
+      readonly amount: number;
+      readonly reference: string;
+    }
+  | { readonly type: 'billing.refunded'; readonly amount: number; readonly reference: string }
+  | {
+      readonly type: 'billing.subscription_updated';
+      readonly plan: Plan;
+      readonly amount: number;
+      readonly reference: string;
+    }
+  | { readonly type: 'organization.tier_changed'; readonly from: Tier; readonly to: Tier };
+
+export const unpaid: Ledger = { lifetimePaid: 0, credits: 0, subscription: 'Free', tier: 0, references: new Set() };
+
+const entered = (ledger: Ledger, reference: string, paid: number, credited: number): Ledger => ({
+  lifetimePaid: ledger.lifetimePaid + paid,
+  credits: ledger.credits + credited,
+  subscription: ledger.subscription,
+  tier: ledger.tier,
+  references: new Set(ledger.references).add(reference),
+});
+
+/** The ledger after one more fact. */
+export const post = (ledger: Ledger, fact: BillingFact): Ledger => {
+  switch (fact.type) {
+    case 'billing.credited':
+      return entered(ledger, fact.reference, fact.kind === 'payment' ? fact.amount : 0, fact.amount);
+    case 'billing.refunded':
+      return entered(ledger, fact.reference, -fact.amount, -fact.amount);
+    case 'billing.subscription_updated':
+      return { ...entered(ledger, fact.reference, fact.amount, 0), subscription: fact.plan };
+    case 'organization.tier_changed':
+      return { ...ledger, tier: fact.to };
+  }
+};
+
+/** An entry, and the change of tier that comes with it in the same append. A repeated reference is a no-op. */
+const enter = (ledger: Ledger, fact: Exclude<BillingFact, { type: 'organization.tier_changed' }>): BillingFact[] => {
+  if (ledger.references.has(fact.reference)) return [];
+  const after = post(ledger, fact);
+  const to = Math.max(tierOfSpend(after.lifetimePaid), tierOfPlan(after.subscription)) as Tier;
+  return to === ledger.tier ? [fact] : [fact, { type: 'organization.tier_changed', from: ledger.tier, to }];
+};
+
+/** Largest amount of one entry: a billion dollars, far below where whole micro-dollars stop being exact. */
+const largest = 1e15;
+
+const amountOf = (amount: number, least: number): number => {
+  if (Number.isSafeInteger(amount) && amount >= least && amount <= largest) return amount;
+  throw fault('validation_failed', {
+    param: 'amount',
+    message: `amount: Must be ${least === 0 ? 'zero or more' : 'more than zero'}, to the micro-dollar.`,
+  });
+};
+
+interface Entry {
+  readonly amount: number;
+  readonly reference: string;
+}
+
+export const billing = {
+  topUp: (ledger: Ledger, { amount, reference }: Entry): BillingFact[] =>
+    enter(ledger, { type: 'billing.credited', kind: 'payment', amount: amountOf(amount, 1), reference }),
+  /** Credit that nobody paid for: it counts to no tier. */
+  grant: (ledger: Ledger, { amount, reference }: Entry): BillingFact[] =>
+    enter(ledger, { type: 'billing.credited', kind: 'grant', amount: amountOf(amount, 1), reference }),
+  refund: (ledger: Ledger, { amount, reference }: Entry): BillingFact[] =>
+    enter(ledger, { type: 'billing.refunded', amount: amountOf(amount, 1), reference }),
+  /** A fee counts to what was paid and adds no credit; a fee of zero ends the subscription (decisions B.1). */
+  setSubscription: (ledger: Ledger, input: Entry & { readonly plan: Plan }): BillingFact[] => {
+    const amount = amountOf(input.amount, 0);
+    const plan = amount === 0 ? 'Free' : input.plan;
+    return enter(ledger, { type: 'billing.subscription_updated', plan, amount, reference: input.reference });
+  },
+};

@@ -1,0 +1,83 @@
+/** What a policy says, in its draft and in each published version alike (decisions A.1, H). */
+
+export const directions = ['request', 'response'] as const;
+export const modes = ['monitoring', 'enforcing'] as const;
+export const scopes = ['organization', 'project'] as const;
+
+export type Direction = (typeof directions)[number];
+export type Mode = (typeof modes)[number];
+export type Scope = (typeof scopes)[number];
+
+export interface Terms {
+  readonly rule: string;
+  readonly direction: Direction;
+  readonly mode: Mode;
+  readonly scope: Scope;
+  /** In the order in which they were given, which means nothing: a set. */
+  readonly projectIds: readonly string[];
+  readonly thresholdBasisPoints: number;
+}
+
+/** The same as it stands in events and on the wire. */
+export interface TermsFields {
+  readonly rule: string;
+  readonly direction: Direction;
+  readonly mode: Mode;
+  readonly scope: Scope;
+  readonly project_ids: readonly string[];
+  readonly match_threshold_basis_points: number;
+}
+
+/** What a policy says where its author says nothing; there is no rule by default. */
+export const usualTerms: Terms = {
+  rule: '',
+  direction: 'request',
+  mode: 'monitoring',
+  scope: 'organization',
+  projectIds: [],
+  thresholdBasisPoints: 5000,
+};
+
+export const fieldsOf = (terms: Terms): TermsFields => ({
+  rule: terms.rule,
+  direction: terms.direction,
+  mode: terms.mode,
+  scope: terms.scope,
+  project_ids: terms.projectIds,
+  match_threshold_basis_points: terms.thresholdBasisPoints,
+});
+
+/** The terms with the given fields in place of their own. */
+export const edited = (
+  terms: Terms,
+  fields: { readonly [K in keyof TermsFields]?: TermsFields[K] | undefined },
+): Terms => ({
+  rule: fields.rule ?? terms.rule,
+  direction: fields.direction ?? terms.direction,
+  mode: fields.mode ?? terms.mode,
+  scope: fields.scope ?? terms.scope,
+  projectIds: fields.project_ids ?? terms.projectIds,
+  thresholdBasisPoints: fields.match_threshold_basis_points ?? terms.thresholdBasisPoints,
+});
+
+export const termsOf = (fields: TermsFields): Terms => edited(usualTerms, fields);
+
+const sameSet = (a: readonly string[], b: readonly string[]): boolean => {
+  const known = new Set(a);
+  return known.size === new Set(b).size && b.every((id) => known.has(id));
+};
+
+export const sameTerms = (a: Terms, b: Terms): boolean =>
+  a.rule === b.rule &&
+  a.direction === b.direction &&
+  a.mode === b.mode &&
+  a.scope === b.scope &&
+  a.thresholdBasisPoints === b.thresholdBasisPoints &&
+  sameSet(a.projectIds, b.projectIds);
+
+/** Projects are named if and only if the policy is about projects. */
+export const scopeFits = (scope: Scope, projectIds: readonly string[]): boolean =>
+  (scope === 'project') === projectIds.length > 0;
+
+export const scopeMisfit =
+  'project_ids: Must name at least one project where scope is project, and none where it is organization.';

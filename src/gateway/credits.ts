@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import type { ProjectPrincipal } from '../../projections/principal.ts';
+import { type Route, route } from '../http/route.ts';
+
+/** What an organization has and has used, in whole micro-dollars. */
+export interface Balance {
+  readonly credits: number;
+  readonly usage: number;
+}
+
+const dollars = (micros: number): number => micros / 1_000_000;
+
+/** `GET /v1/credits` (spec; decisions A.1): the balance of the key's organization, from the ledger. */
+export const creditsRoute = (balanceOf: (organizationId: string) => Balance): Route =>
+  route<ProjectPrincipal>({
+    method: 'GET',
+    path: '/v1/credits',
+    operation: 'retrieveCredits',
+    summary: 'Read the credit balance of the organization, in US dollars',
+    tag: 'Inference',
+    family: 'models',
+    access: { credential: 'project', permission: 'credits:read' },
+    replies: {
+      200: {
+        description: 'The balance',
+        schema: z.object({ data: z.object({ total_credits: z.number(), total_usage: z.number() }) }),
+      },
+    },
+    handle({ principal }) {
+      const { credits, usage } = balanceOf(principal.organizationId);
+      return { status: 200, body: { data: { total_credits: dollars(credits), total_usage: dollars(usage) } } };
+    },
+  });

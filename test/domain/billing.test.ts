@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest';
+import type { BillingFact } from '../../src/domain/billing.ts';
+import { type OrganizationFact, organization } from '../../src/domain/organization.ts';
+import { tierOfPlan, tierOfSpend } from '../../src/domain/tiers.ts';
+import { given } from '../support/given.ts';
+
+const dollars = (n: number): number => n * 1_000_000;
+const created: OrganizationFact = { type: 'organization.created', name: 'Acme', created_at: 1 };
+const paid = (amount: number, reference = 'r1'): BillingFact => ({
+  type: 'billing.credited',
+  kind: 'payment',
+  amount: dollars(amount),
+  reference,
+});
+const tier = (from: number, to: number): BillingFact =>
+  ({ type: 'organization.tier_changed', from, to }) as BillingFact;
+
+describe('tiers', () => {
+  test('are reached at the very micro-dollar', () => {
+    const at = [
+      [20, 1],
+      [50, 2],
+      [200, 3],
+      [1000, 4],
+      [5000, 5],
+    ] as const;
+    for (const [amount, reached] of at) {
+      expect(tierOfSpend(dollars(amount) - 1)).toBe(reached - 1);
+      expect(tierOfSpend(dollars(amount))).toBe(reached);
+      expect(tierOfSpend(dollars(amount) + 1)).toBe(reached);
+    }
+    expect(tierOfSpend(0)).toBe(0);
+    expect(tierOfSpend(-1)).toBe(0);
+  });
+  test('follow the subscription', () => {
+    expect(['Free', 'Developer', 'Growth', 'Scale'].map(tierOfPlan)).toEqual([0, 1, 2, 3]);
+  });
+});
+
+describe('an entry', () => {
+  test('of a payment credits, counts to what was paid, and raises the tier in the same append', () => {
+    given(organization, [created])
+      .when('topUp', { amount: dollars(20), reference: 'r1' })
+      .then([paid(20), tier(0, 1)])
+      .leaves({ data: { credits: dollars(20), lifetimePaid: dollars(20), tier: 1 } });
+    given(organization, [created])
+      .when('topUp', { amount: dollars(20) - 1, reference: 'r1' })
+      .leaves({ data: { tier: 0 } });
+  });
+  test('adds up over payments', () => {
+    given(organization, [created, paid(20), tier(0, 1)])
+      .when('topUp', { amount: dollars(4980), reference: 'r2' })
+      .then([paid(4980, 'r2'), tier(1, 5)]);
+  });
+  test('of a grant credits and counts to no tier', () => {
+    given(organization, [created])
+      .when('grant', { amount: dollars(5000), reference: 'g' })
+      .then([{ type: 'billing.credited', kind: 'grant', amount: dollars(5000), reference: 'g' }])
+      .leaves({ data: { credits: dollars(5000), lifetimePaid: 0, tier: 0 } });
+  });
+  test('of a refund subtracts from both, and can take a tier back', () => {
+    given(organization, [created, paid(50), tier(0, 2)])
+      .when('refund', { amount: dollars(31), reference: 'back' })
+      .then([{ type: 'billing.refunded', amount: dollars(31), reference: 'back' }, tier(2, 0)])
+      .leaves({ data: { credits: dollars(19), lifetimePaid: dollars(19), tier: 0 } });
+  });
+  test('with a reference that was there before is a no-op, of whatever kind', () => {
+    const history = [created, paid(20), tier(0, 1)];
+    given(organization, history)
+      .when('topUp', { amount: dollars(99), reference: 'r1' })
+      .then([]);
+    given(organization, history)
+      .when('refund', { amount: dollars(1), reference: 'r1' })
+      .then([]);
+    given(organization, history).when('setSubscription', { plan: 'Scale', amount: 1, reference: 'r1' }).then([]);
+  });
+  test('needs a whole amount above zero, and below a billion dollars', () => {
+    for (const command of ['topUp', 'grant', 'refund'] as const) {
+      for (const amount of [0, -1, 1.5, Number.NaN, 1e15 + 1]) {
+        given(organization, [created])
+          .when(command, { amount, reference: 'r' })
+          .refuses({ refusal: { code: 'validation_failed', param: 'amount' } });
+      }
+      for (const amount of [1, 1e15])
+        given(organization, [created]).when(command, { amount, reference: 'r' }).leaves({});
+    }
+  });
+});
+
+describe('a subscription', () => {
+  test('sets the tier at once, adds no credit, and its fee counts as paid', () => {
+    given(organization, [created])
+      .when('setSubscription', { plan: 'Growth', amount: dollars(20), reference: 's' })
+      .then([{ type: 'billing.subscription_updated', plan: 'Growth', amount: dollars(20), reference: 's' }, tier(0, 2)])
+      .leaves({ data: { credits: 0, lifetimePaid: dollars(20), subscription: 'Growth', tier: 2 } });
+  });
+  test('never lowers the tier that was paid for', () => {
+    given(organization, [created, paid(1000), tier(0, 4)])
+      .when('setSubscription', { plan: 'Developer', amount: dollars(1), reference: 's' })
+      .then([{ type: 'billing.subscription_updated', plan: 'Developer', amount: dollars(1), reference: 's' }]);
+  });
+  test('ends with a fee of zero, and its half of the tier drops at once', () => {
+    const subscribed: BillingFact = {
+      type: 'billing.subscription_updated',
+      plan: 'Scale',
+      amount: dollars(25),
+      reference: 's',
+    };
+    given(organization, [created, subscribed, tier(0, 3)])
+      .when('setSubscription', { plan: 'Scale', amount: 0, reference: 'end' })
+      .then([{ type: 'billing.subscription_updated', plan: 'Free', amount: 0, reference: 'end' }, tier(3, 1)])
+      .leaves({ data: { subscription: 'Free', tier: 1 } });
+  });
+});
+
+test('a suspended organization may pay; a closed one takes refunds alone', () => {
+  const closed: OrganizationFact = { type: 'organization.closed' };
+  given(organization, [created, { type: 'organization.suspended' }])
+    .when('topUp', { amount: 1, reference: 'r' })
+    .leaves({ status: 'suspended' });
+  given(organization, [created, paid(20), tier(0, 1), closed])
+    .when('refund', { amount: dollars(20), reference: 'x' })
+    .leaves({ status: 'closed', data: { tier: 0 } });
+  for (const command of ['topUp', 'grant'] as const) {
+    given(organization, [created, closed]).when(command, { amount: 1, reference: 'r' }).refuses({ status: 'closed' });
+  }
+});

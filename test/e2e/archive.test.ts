@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { history } from '../../src/audit/history.ts';
+import { anyEventLog, type EventLog } from '../../src/cli/event-log.ts';
+import { readConfig } from '../../src/config.ts';
+import type { Recorded } from '../../src/kernel/store.ts';
+import {
+  type Answer,
+  archive,
+  askForKey,
+  call,
+  createKey,
+  createProject,
+  errorOf,
+  itemsOf,
+  type Made,
+  paths,
+  use,
+} from './calls.ts';
+import { eventually, runWeir, type Server, startServer } from './server.ts';
+
+// A thousand creations, each of four durable steps, on a machine that may be busy with other things.
+vi.setConfig({ testTimeout: 120_000 });
+
+const marker = (id: string) => ({ id, object: 'organization.project.deleted', deleted: true });
+
+describe('a server', () => {
+  let server: Server;
+  /** The events of the running server, read beside it. */
+  let events: EventLog;
+  beforeAll(async () => {
+    server = await startServer();
+    events = await anyEventLog(readConfig({ DATA_DIR: server.dataDir }));
+  });
+  afterAll(async () => {
+    await events?.close();
+    await server?.stop();
+  });
+
+  const typesOf = async (id: string): Promise<string[]> => (await history(events.store, id)).map(({ type }) => type);
+
+  test('refuses every key of an archived project on the request right after the answer', async () => {
+    const project = await createProject(server);
+    const keys: Made[] = [];
+    for (let i = 0; i < 5; i++) keys.push(await createKey(server, project));
+    expect(await Promise.all(keys.map(({ value }) => use(server, value)))).toEqual(keys.map(() => '200'));
+    const answer = await archive(server, project);
+    expect(answer.body).toEqual(marker(project));
+    const refusals = await Promise.all(keys.map(({ value }) => use(server, value)));
+    expect(refusals).toEqual(keys.map(() => '401 api_key_revoked'));
+    const listed = await itemsOf(server, paths.projectKeys(project));
+    expect(listed.map(({ id, status }) => [id, status])).toEqual(keys.map(({ id }) => [id, 'revoked']));
+    expect(errorOf((await askForKey(server, project)).body).code).toBe('project_archived');
+  });
+
+  test('answers a second archive with the same marker and appends nothing', async () => {
+    const project = await createProject(server);
+    const first = await archive(server, project);
+    const retrieved = await call(server, 'GET', paths.project(project));
+    const before = await typesOf(project);
+    expect(before).toEqual(['project.created', 'project.archived']);
+    const again = await Promise.all([archive(server, project), archive(server, project), archive(server, project)]);
+    for (const answer of [first, ...again]) {
+      expect(answer.status).toBe(200);
+      expect(answer.text).toBe(JSON.stringify(marker(project)));
+    }
+    expect(await typesOf(project)).toEqual(before);
+    expect((await call(server, 'GET', paths.project(project))).text).toBe(retrieved.text);
+  });
+
+  test('archives once, however many ask at the same time', async () => {
+    const project = await createProject(server);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => archive(server, project)));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(
+      new Set([`200 ${JSON.stringify(marker(project))}`]),
+    );
+    expect(await typesOf(project)).toEqual(['project.created', 'project.archived']);
+  });
+
+  test('leaves no usable key behind in 1,000 races of creation against archive', async () => {
+    const raced: { project: string; keys: Made[]; refused: number }[] = [];
+    const lanes = Array.from({ length: 10 }, async (_, lane) => {
+      for (let i = 0; i < 10; i++) raced.push(await race(server, (lane + i) % 10));
+    });
+    await Promise.all(lanes);
+    const keys = raced.flatMap((each) => each.keys);
+    const refused = raced.reduce((sum, each) => sum + each.refused, 0);
+    expect(keys.length + refused).toBe(1000);
+    // Both sides win often enough for it to have been a race.
+    expect(keys.length).toBeGreaterThan(50);
+    expect(refused).toBeGreaterThan(50);
+
+    const usable: string[] = [];
+    for (const { value, id } of keys) if ((await use(server, value)) !== '401 api_key_revoked') usable.push(id);
+    expect(usable).toEqual([]);
+    for (const { project, keys: own } of raced) {
+      const listed = await itemsOf(server, paths.projectKeys(project));
+      expect(new Set(listed.map(({ status }) => status))).toEqual(new Set(own.length > 0 ? ['revoked'] : []));
+      // What was answered with 201 is there, and nothing else is: a refused creation leaves no key.
+      expect(listed.map(({ id }) => id).sort()).toEqual(own.map(({ id }) => id).sort());
+    }
+
+    // Each key's own stream records it in the end, for the archive's sake.
+    const last = async (id: string): Promise<Recorded> => (await history(events.store, id)).at(-1) as Recorded;
+    for (const { id } of keys) {
+      const event = await eventually(
+        async () => {
+          const found = await last(id);
+          return found.type === 'project_key.revoked' ? found : undefined;
+        },
+        () => `${id} has no project_key.revoked`,
+        30_000,
+      );
+      expect(event.data).toEqual({ reason: 'project_archived' });
+      expect(event.metadata.actor.type).toBe('system');
+      expect(event.revision).toBe(1);
+    }
+    for (const { id } of keys.slice(0, 2)) {
+      const { code, stdout, stderr } = await runWeir(['audit', 'history', id, '--json'], { DATA_DIR: server.dataDir });
+      expect(`${code} ${stderr}`).toBe('0 ');
+      const lines = stdout.trimEnd().split('\n');
+      expect(lines.map((line) => (JSON.parse(line) as Recorded).type)).toEqual([
+        'project_key.created',
+        'project_key.revoked',
+      ]);
+    }
+    expect(server.log().filter(({ msg }) => msg === 'reaction.failed' || msg === 'request.failed')).toEqual([]);
+  });
+});
+
+/** Ten creations and an archive at once; the archive goes out when so many of the creations are answered. */
+const race = async (server: Server, head: number): Promise<{ project: string; keys: Made[]; refused: number }> => {
+  const project = await createProject(server);
+  const keys: Made[] = [];
+  let refused = 0;
+  let answered = 0;
+  let archived: Promise<Answer> | undefined;
+  const archiveNow = (): Promise<Answer> => {
+    archived ??= archive(server, project);
+    return archived;
+  };
+  if (head === 0) void archiveNow();
+  const create = async (): Promise<void> => {
+    const { status, body, text } = await askForKey(server, project);
+    answered += 1;
+    if (answered >= head) void archiveNow();
+    if (status === 201) keys.push({ id: String(body.id), value: String(body.value) });
+    else if (errorOf(body).code === 'project_archived') refused += 1;
+    else throw new Error(`neither made nor refused: ${status} ${text}`);
+  };
+  const creations = Array.from({ length: 10 }, create);
+  // As soon as the archive has been answered, what was made before works no more.
+  await Promise.race([...creations, ...(head === 0 ? [archiveNow()] : [])]);
+  const answer = await archiveNow();
+  if (answer.status !== 200) throw new Error(`the archive was answered with ${answer.status} ${answer.text}`);
+  const made = keys.slice();
+  for (const got of await Promise.all(made.map(({ value }) => use(server, value)))) {
+    if (!got.startsWith('401 ')) throw new Error(`right after the archive a key of its project got ${got}`);
+  }
+  await Promise.all(creations);
+  return { project, keys, refused };
+};
+
+describe('a server that does not wait for its read models', () => {
+  let server: Server;
+  beforeAll(async () => {
+    server = await startServer({ env: { PROJECTION_WAIT_MS: '0' } });
+  });
+  afterAll(() => server?.stop());
+
+  test('refuses the keys of an archived project although its lists still show the project', async () => {
+    let behind = 0;
+    for (let i = 0; i < 40; i++) {
+      const project = await createProject(server);
+      await eventually(async () => ((await call(server, 'GET', paths.project(project))).status === 200 ? true : undefined));
+      const key = await createKey(server, project);
+      await eventually(async () => ((await use(server, key.value)) === '200' ? true : undefined));
+      // Others keep the read models busy meanwhile.
+      const noise = Array.from({ length: 8 }, () => createProject(server, 'noise'));
+      expect((await archive(server, project)).status).toBe(200);
+      const [got, seen] = await Promise.all([use(server, key.value), call(server, 'GET', paths.project(project))]);
+      expect(got).toBe('401 api_key_revoked');
+      if (seen.body.status === 'active') behind += 1;
+      await Promise.all(noise);
+      expect(await use(server, key.value)).toBe('401 api_key_revoked');
+    }
+    process.stdout.write(`behind ${behind}\n`);
+  });
+});

@@ -2,8 +2,10 @@ import type { Projection } from '../src/kernel/projection.ts';
 import { adminKeys } from './admin-keys.ts';
 import { credentials } from './credentials.ts';
 import { organizations } from './organizations.ts';
+import { policies } from './policies.ts';
+import { policyDecisions } from './policy-decisions.ts';
 import { projectKeys } from './project-keys.ts';
 import { projects } from './projects.ts';
 
 /** Every read model that Weir runs. */
-export const projections: readonly Projection[] = [organizations, projects, projectKeys, adminKeys, credentials];
+export const projections: readonly Projection[] = [organizations, projects, projectKeys, adminKeys, policies, policyDecisions, credentials];

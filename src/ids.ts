@@ -2,7 +2,7 @@ import { hash, randomFillSync } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 /** Prefixes of public ids (decisions A.1). */
-export type IdPrefix = 'org' | 'proj' | 'key' | 'akey' | 'req' | 'msg';
+export type IdPrefix = 'org' | 'proj' | 'key' | 'akey' | 'pol' | 'polv' | 'req' | 'msg';
 
 /** `p` project key, `a` Admin key (decisions J). */
 export type TokenKind = 'p' | 'a';

@@ -10,6 +10,7 @@ export interface Secrets {
   readonly pepperId: string;
   /** Every pepper whose digests are accepted, the current one first. */
   readonly peppers: readonly string[];
+  readonly masterKey: Buffer;
   /** HMAC-SHA-256 under the master key, hexadecimal. */
   mac(text: string): string;
 }
@@ -45,6 +46,7 @@ export const loadSecrets = (dir: string): Secrets => {
     pepper,
     pepperId,
     peppers: [pepper, ...Object.values(peppers).filter((other) => other !== pepper)],
+    masterKey: key,
     mac: (text) => createHmac('sha256', key).update(text).digest('hex'),
   };
 };

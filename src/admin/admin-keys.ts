@@ -5,10 +5,10 @@ import { seconds } from '../clock.ts';
 import { adminPermissions, inCatalogueOrder } from '../domain/permissions.ts';
 import { fault } from '../errors.ts';
 import type { Route } from '../http/route.ts';
-import { newId } from '../ids.ts';
+import { newId, newToken } from '../ids.ts';
 import { type AdminCall, adminRoute } from './admin-route.ts';
 import { type Administration, contextOf, execute, shown } from './command.ts';
-import { mintCredential } from './credential.ts';
+import { credentialOf } from './credential.ts';
 import {
   adminKeyPermissions,
   expiresAt,
@@ -19,7 +19,7 @@ import {
   oneExpiryError,
   pathId,
 } from './fields.ts';
-import { once } from './idempotent.ts';
+import { type Made, once } from './idempotent.ts';
 import { listOf, page, pageQuery } from './page.ts';
 
 const keyObject = z.object({
@@ -69,31 +69,24 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
   const { aggregates, clock, models, secrets } = admin;
 
   /** Admits the key on the organization's stream and only then makes its own (architecture 4). */
-  const issue = async (call: CreateCall, permissions: readonly string[], id: string) => {
+  const issue = async (call: CreateCall, id: string, value: string): Promise<Made> => {
     const { organizationId } = call.principal;
+    const permissions = grantedBy(call);
     const context = contextOf(call);
     const at = clock.wall();
     const expires = expiresAt(call.body, at);
+    if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
     const admission = { keyId: id, permissions, expiresAt: expires };
     await execute(() => aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context), {
       suspended: 'organization_suspended',
       closed: 'organization_suspended',
     });
-    const { value, ...credential } = mintCredential(secrets, 'a');
-    const input = {
-      organizationId,
-      name: call.body.name,
-      permissions,
-      expiresAt: expires,
-      ...credential,
-      at,
-    };
-    const told = await execute(() => aggregates.adminKey.tell(id, 'create', input, context), {
-      // Only a reservation taken up after a crash meets its own key, and the secret of that one is gone.
-      active: 'idempotency_result_unavailable',
-      deleted: 'idempotency_result_unavailable',
-    });
-    return { row: { id, ...told.state }, position: told.position, value };
+    const { name } = call.body;
+    const input = { organizationId, name, permissions, expiresAt: expires, ...credentialOf(secrets, value), at };
+    const told = await execute(() => aggregates.adminKey.tell(id, 'create', input, context));
+    // Taken up after a crash it may have been deleted in the meantime.
+    if (told.state.status === 'deleted') throw fault('idempotency_result_unavailable');
+    return { body: render({ id, ...told.state }), position: told.position };
   };
 
   const create = adminRoute('admin_api_keys:write', {
@@ -112,18 +105,15 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
       'idempotency_result_unavailable',
       'idempotency_in_progress',
     ],
-    async handle(call) {
-      const permissions = grantedBy(call);
-      const expires = expiresAt(call.body, clock.wall());
-      if (expires !== null && expires <= clock.wall()) throw fault('expires_at_not_future', { param: 'expires_at' });
-      const created = await once(
-        admin,
-        call,
-        () => newId('akey', clock),
-        (id) => issue(call, permissions, id),
-      );
-      await shown(admin, created.position);
-      return { status: 201, body: { ...render(created.row), value: created.value } };
+    handle(call) {
+      const prefix = `${call.principal.organizationId}:`;
+      return once(admin, call, {
+        newResourceId: () => newId('akey', clock),
+        mint: () => newToken('a'),
+        create: (id, value) => issue(call, id, value),
+        stands: (id) => models.get(adminKeyRows, `${prefix}${id}`)?.status !== 'deleted',
+        repeated: (id) => aggregates.adminKey.tell(id, 'showAgain', undefined, contextOf(call)),
+      });
     },
   });
 

@@ -1,9 +1,11 @@
 import type { Directory } from '../../projections/directory.ts';
 import type { AdminPrincipal } from '../../projections/principal.ts';
 import type { Clock } from '../clock.ts';
+import type { DayKeys } from '../day-keys.ts';
 import type { adminKey } from '../domain/admin-key.ts';
 import type { idempotency } from '../domain/idempotency.ts';
 import type { organization } from '../domain/organization.ts';
+import type { policy } from '../domain/policy.ts';
 import type { project } from '../domain/project.ts';
 import type { projectKey } from '../domain/project-key.ts';
 import { type Code, catalogue, type Fault, fault } from '../errors.ts';
@@ -11,7 +13,7 @@ import type { Head } from '../http/route.ts';
 import type { Actors, Context } from '../kernel/actor.ts';
 import { type Aggregate, type Decisions, type Fact, IllegalFact } from '../kernel/aggregate.ts';
 import type { ReadModels } from '../kernel/projection.ts';
-import { StoreUnavailable, WrongRevision } from '../kernel/store.ts';
+import { type EventStore, StoreUnavailable, WrongRevision } from '../kernel/store.ts';
 import type { Secrets } from '../secrets.ts';
 
 type ActorsOf<A> =
@@ -27,6 +29,7 @@ export interface Aggregates {
   readonly project: ActorsOf<typeof project>;
   readonly projectKey: ActorsOf<typeof projectKey>;
   readonly adminKey: ActorsOf<typeof adminKey>;
+  readonly policy: ActorsOf<typeof policy>;
   readonly idempotency: ActorsOf<typeof idempotency>;
 }
 
@@ -35,6 +38,8 @@ export interface Administration {
   readonly aggregates: Aggregates;
   readonly models: ReadModels;
   readonly directory: Directory;
+  readonly store: EventStore;
+  readonly dayKeys: DayKeys;
   readonly clock: Clock;
   readonly secrets: Secrets;
   /** Longest wait of an answer for its own projection, in milliseconds. */

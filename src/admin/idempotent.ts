@@ -1,48 +1,106 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { AdminPrincipal } from '../../projections/principal.ts';
-import { Fault } from '../errors.ts';
-import type { Head } from '../http/route.ts';
-import { type Administration, contextOf, execute } from './command.ts';
+import { Fault, fault } from '../errors.ts';
+import type { Head, Reply } from '../http/route.ts';
+import { type Administration, contextOf, execute, shown } from './command.ts';
+import { type Asking, keepSecret, keptSecret } from './replay.ts';
+
+/** What a request made: its answer without the secret, and where that can be seen. */
+export interface Made {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly position: bigint | null;
+}
+
+/** How a resource is made once. */
+export interface Making {
+  readonly newResourceId: () => string;
+  /** Makes the resource, or finds that an abandoned attempt with the same id and secret has made it. */
+  readonly create: (resourceId: string, secret: string) => Promise<Made>;
+  /** Mints the secret of a resource that has one; it is the `value` of the answer. */
+  readonly mint?: () => string;
+  /** Whether the answer may be repeated: 409 once its key was revoked or deleted, or its project archived. */
+  readonly stands?: (resourceId: string) => boolean;
+  /** Records that a secret was shown again. */
+  readonly repeated?: (resourceId: string) => Promise<unknown>;
+}
+
+interface CreateCall {
+  readonly head: Head;
+  readonly principal: AdminPrincipal;
+  readonly body: unknown;
+}
+
+const param = 'header.Idempotency-Key';
+const unavailable = () => fault('idempotency_result_unavailable', { param });
+const created = (body: Made['body'], value: string | undefined, again = false): Reply => ({
+  status: 201,
+  ...(again && { headers: { 'Idempotent-Replayed': 'true' } }),
+  body: value === undefined ? body : { ...body, value },
+});
 
 /**
  * Makes one resource per Idempotency-Key (decisions I, architecture 7): reserves the key together with the id of the
- * resource to be, creates, completes. A request that fails and knows that nothing was committed releases the key; any
- * other failure leaves the reservation, which the next attempt takes up with the same id.
- * @throws Fault 409 for a key in use, used with another body, or used before
+ * resource to be, seals its secret, creates, completes; and repeats the answer, byte for byte, for 24 hours. A request
+ * that fails and knows that nothing was committed releases the key; any other failure leaves the reservation, which the
+ * next attempt takes up with the same id and secret.
+ * @throws Fault 409 for a key at work, used with another body, or whose result is not to be had any more
  */
-export const once = async <T>(
-  admin: Administration,
-  call: { readonly head: Head; readonly principal: AdminPrincipal; readonly body: unknown },
-  newResourceId: () => string,
-  create: (resourceId: string) => Promise<T>,
-): Promise<T> => {
-  const key = call.head.header('idempotency-key');
-  if (key === undefined) return create(newResourceId());
+export const once = async (admin: Administration, call: CreateCall, making: Making): Promise<Reply> => {
+  const idempotencyKey = call.head.header('idempotency-key');
+  if (idempotencyKey === undefined) {
+    const { body, position } = await making.create(making.newResourceId(), making.mint?.() ?? '');
+    await shown(admin, position);
+    return created(body, undefined);
+  }
   const { organizationId, id: credentialId } = call.principal;
-  const scope = [organizationId, credentialId, call.head.method, call.head.path, key];
-  const stream = admin.secrets.mac(JSON.stringify(scope));
+  const scope = JSON.stringify([organizationId, credentialId, call.head.method, call.head.path, idempotencyKey]);
   const fingerprint = createHash('sha256')
     .update(canonicalize(call.body) ?? '')
     .digest('hex');
+  const asking: Asking = { head: call.head, principal: call.principal, idempotencyKey, scope, fingerprint };
+  const stream = admin.secrets.mac(scope);
   const context = contextOf(call);
   const keys = admin.aggregates.idempotency;
-  const reservation = { fingerprint, resourceId: newResourceId(), at: admin.clock.wall() };
+  const reservation = { fingerprint, resourceId: making.newResourceId(), at: admin.clock.wall() };
   const reserved = await execute(() => keys.tell(stream, 'reserve', reservation, context));
+  const { resourceId, answer } = reserved.state.data;
+  if (reserved.facts.length === 0 && answer) return repeat(admin, asking, making, resourceId, answer.body);
+
   try {
-    const result = await create(reserved.state.data.resourceId);
-    await execute(() => keys.tell(stream, 'complete', { at: admin.clock.wall() }, context));
-    return result;
+    const { mint } = making;
+    const value = mint && (await execute(() => keepSecret(admin, asking, resourceId, mint)));
+    if (value === null) throw unavailable();
+    const { body, position } = await making.create(resourceId, value ?? '');
+    const completion = { at: admin.clock.wall(), answer: { status: 201, body } };
+    await execute(() => keys.tell(stream, 'complete', completion, context));
+    await shown(admin, position);
+    return created(body, value);
   } catch (error) {
-    if (error instanceof Fault) {
-      const { code, status } = error.refusal;
-      // The resource of an abandoned reservation is there: the key must never lead to a second one.
-      if (code === 'idempotency_result_unavailable') {
-        await execute(() => keys.tell(stream, 'complete', { at: admin.clock.wall() }, context));
-      } else if (status < 500) {
-        await execute(() => keys.tell(stream, 'release', undefined, context));
-      }
+    // A refusal by the law comes before the first append of the resource; a store that is silent may have kept something.
+    if (
+      error instanceof Fault &&
+      error.refusal.status < 500 &&
+      error.refusal.code !== 'idempotency_result_unavailable'
+    ) {
+      await execute(() => keys.tell(stream, 'release', undefined, context));
     }
     throw error;
   }
+};
+
+/** The answer that stands, again; its secret is opened with the very credential and key that it was sealed with. */
+const repeat = async (
+  admin: Administration,
+  asking: Asking,
+  making: Making,
+  resourceId: string,
+  body: Made['body'],
+): Promise<Reply> => {
+  if (making.stands?.(resourceId) === false) throw unavailable();
+  if (!making.mint) return created(body, undefined, true);
+  const value = await execute(() => keptSecret(admin, asking, resourceId));
+  if (value === null) throw unavailable();
+  await execute(async () => making.repeated?.(resourceId));
+  return created(body, value, true);
 };

@@ -4,10 +4,10 @@ import type { ProjectRow } from '../../projections/projects.ts';
 import { inCatalogueOrder, projectPermissions } from '../domain/permissions.ts';
 import { fault } from '../errors.ts';
 import type { Route } from '../http/route.ts';
-import { newId } from '../ids.ts';
+import { newId, newToken } from '../ids.ts';
 import { type AdminCall, adminRoute } from './admin-route.ts';
-import { type Administration, contextOf, execute, shown } from './command.ts';
-import { mintCredential } from './credential.ts';
+import { type Administration, contextOf, execute } from './command.ts';
+import { credentialOf } from './credential.ts';
 import {
   expiresAt,
   expiry,
@@ -17,7 +17,7 @@ import {
   oneExpiryError,
   projectKeyPermissions,
 } from './fields.ts';
-import { once } from './idempotent.ts';
+import { type Made, once } from './idempotent.ts';
 import { listOf, page, pageQuery } from './page.ts';
 import { projectKeyCommands } from './project-key-commands.ts';
 import { createdKeyObject, keyObject, render, statuses, statusOf } from './project-key-object.ts';
@@ -27,35 +27,41 @@ const createBody = z
   .strictObject({ name: keyName, permissions: projectKeyPermissions.optional(), ...expiry })
   .refine(oneExpiry, oneExpiryError);
 
+type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, ProjectRow>;
+
 export const projectKeyRoutes = (admin: Administration): Route[] => {
   const { aggregates, clock, models, secrets } = admin;
   const find = findProject(admin);
 
   /** Admits the key on its project's stream and only then makes its own (architecture 4). */
-  const issue = async (call: AdminCall<unknown, unknown, z.infer<typeof createBody>, ProjectRow>, id: string) => {
+  const issue = async (call: CreateCall, id: string, value: string): Promise<Made> => {
     const { id: projectId, organizationId } = call.found;
     const context = contextOf(call);
+    const at = clock.wall();
+    const expires = expiresAt(call.body, at);
+    if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
     await execute(() => aggregates.project.tell(projectId, 'issueKey', { keyId: id }, context), {
       archived: 'project_archived',
     });
-    const at = clock.wall();
-    const { value, ...credential } = mintCredential(secrets, 'p');
     const input = {
       organizationId,
       projectId,
       name: call.body.name,
       permissions: inCatalogueOrder(projectPermissions, call.body.permissions ?? projectPermissions),
-      expiresAt: expiresAt(call.body, at),
-      ...credential,
+      expiresAt: expires,
+      ...credentialOf(secrets, value),
       at,
     };
-    const told = await execute(() => aggregates.projectKey.tell(id, 'create', input, context), {
-      // Only a reservation taken up after a crash meets its own key, and the secret of that one is gone.
-      active: 'idempotency_result_unavailable',
-      expired: 'idempotency_result_unavailable',
-      revoked: 'idempotency_result_unavailable',
-    });
-    return { row: { id, ...told.state }, position: told.position, value };
+    const told = await execute(() => aggregates.projectKey.tell(id, 'create', input, context));
+    // Taken up after a crash it may have been revoked in the meantime.
+    if (told.state.status === 'revoked') throw fault('idempotency_result_unavailable');
+    return { body: render({ id, ...told.state }, call.found, at), position: told.position };
+  };
+
+  /** A key that was revoked since, or its project archived, is not shown again. */
+  const stands = (project: ProjectRow, id: string): boolean => {
+    const row = models.get(projectKeyRows, `${project.id}:${id}`);
+    return project.status === 'active' && row?.status !== 'revoked';
   };
 
   const create = adminRoute('project_api_keys:write', {
@@ -78,18 +84,14 @@ export const projectKeyRoutes = (admin: Administration): Route[] => {
       'idempotency_result_unavailable',
       'idempotency_in_progress',
     ],
-    async handle(call) {
-      const expires = expiresAt(call.body, clock.wall());
-      if (expires !== null && expires <= clock.wall()) throw fault('expires_at_not_future', { param: 'expires_at' });
-      const created = await once(
-        admin,
-        call,
-        () => newId('key', clock),
-        (id) => issue(call, id),
-      );
-      await shown(admin, created.position);
-      return { status: 201, body: { ...render(created.row, call.found, clock.wall()), value: created.value } };
-    },
+    handle: (call) =>
+      once(admin, call, {
+        newResourceId: () => newId('key', clock),
+        mint: () => newToken('p'),
+        create: (id, value) => issue(call, id, value),
+        stands: (id) => stands(call.found, id),
+        repeated: (id) => aggregates.projectKey.tell(id, 'showAgain', undefined, contextOf(call)),
+      }),
   });
 
   const list = adminRoute('project_api_keys:read', {

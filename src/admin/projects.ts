@@ -9,7 +9,7 @@ import { newId } from '../ids.ts';
 import { adminRoute } from './admin-route.ts';
 import { type Administration, contextOf, execute, shown } from './command.ts';
 import { idempotencyKey, pathId, projectName } from './fields.ts';
-import { once } from './idempotent.ts';
+import { type Made, once } from './idempotent.ts';
 import { listOf, page, pageQuery } from './page.ts';
 
 const projectObject = z.object({
@@ -78,24 +78,26 @@ export const projectRoutes = (admin: Administration): Route[] => {
     body: z.strictObject({ name: projectName }),
     replies: { 201: { description: 'The new project', schema: projectObject } },
     errors: ['idempotency_key_reused', 'idempotency_result_unavailable', 'idempotency_in_progress'],
-    async handle(call) {
+    handle(call) {
       const { organizationId } = call.principal;
-      const at = admin.clock.wall();
-      const create = (id: string) =>
-        execute(() =>
-          aggregates.project.tell(id, 'create', { organizationId, name: call.body.name, at }, contextOf(call)),
-        ).then(({ position }) => ({ id, position }));
-      const { id, position } = await once(admin, call, () => newId('proj', admin.clock), create);
-      await shown(admin, position);
-      const row = {
-        id,
-        organizationId,
-        name: call.body.name,
-        status: 'active',
-        createdAt: at,
-        archivedAt: null,
-      } as const;
-      return { status: 201, body: render(row) };
+      const { name } = call.body;
+      const create = async (id: string): Promise<Made> => {
+        const input = { organizationId, name, at: admin.clock.wall() };
+        const told = await execute(() => aggregates.project.tell(id, 'createOnce', input, contextOf(call)));
+        const { createdAt, archivedAt } = told.state.data;
+        const row = {
+          id,
+          organizationId,
+          name: told.state.data.name,
+          status: 'active',
+          createdAt,
+          archivedAt,
+        } as const;
+        return { body: render(row), position: told.position };
+      };
+      const stands = (id: string): boolean =>
+        models.get(projectRows, projectKeyOf(organizationId, id))?.status !== 'archived';
+      return once(admin, call, { newResourceId: () => newId('proj', admin.clock), create, stands });
     },
   });
 

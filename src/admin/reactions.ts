@@ -8,6 +8,7 @@ import type { Context } from '../kernel/actor.ts';
 import type { Reactor } from '../kernel/reactor.ts';
 import type { Recorded } from '../kernel/store.ts';
 import type { Administration } from './command.ts';
+import { replayStream } from './replay.ts';
 
 /** Longest wait of a reaction for the read models, in milliseconds; it is tried again after that. */
 const patienceMs = 10_000;
@@ -75,6 +76,17 @@ export const adminKeyReactions = (admin: Administration): Reactor => ({
     const fact = factOf<OrganizationFact>(event);
     if (fact.type !== 'organization.admin_key_ended') return;
     await admin.aggregates.adminKey.tell(fact.key_id, 'delete', undefined, because(event, fact.key_id));
+  },
+});
+
+/** A key that has ended is shown to nobody again: what was sealed for a repeated answer goes with it (decisions I). */
+export const replayReactions = (admin: Administration): Reactor => ({
+  name: 'sealed-secrets-end-with-their-keys',
+  categories: ['projectKey', 'adminKey'],
+  async react(event) {
+    if (event.type === 'project_key.revoked' || event.type === 'admin_key.deleted') {
+      await admin.store.remove(replayStream(idOf(event)));
+    }
   },
 });
 

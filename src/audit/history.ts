@@ -1,5 +1,6 @@
 import { adminKey } from '../domain/admin-key.ts';
 import { organization } from '../domain/organization.ts';
+import { policy } from '../domain/policy.ts';
 import { project } from '../domain/project.ts';
 import { projectKey } from '../domain/project-key.ts';
 import { type Aggregate, genesis, record, type State, stateOf } from '../kernel/aggregate.ts';
@@ -14,6 +15,7 @@ const kinds: Readonly<Record<string, AnyAggregate>> = {
   proj: project,
   key: projectKey,
   akey: adminKey,
+  pol: policy,
 };
 
 /** The id names nothing, or nothing that has a history. */
@@ -23,7 +25,10 @@ export class NoHistory extends Error {
 
 const kindOf = (id: string): AnyAggregate => {
   const kind = kinds[id.slice(0, Math.max(0, id.indexOf('_')))];
-  if (!kind) throw new NoHistory(`${id} is not the id of an organization, project or key (org_, proj_, key_, akey_).`);
+  if (!kind)
+    throw new NoHistory(
+      `${id} is not the id of an organization, project, key or policy (org_, proj_, key_, akey_, pol_).`,
+    );
   return kind;
 };
 

@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import { type Directory, directory } from '../../projections/directory.ts';
 import type { Administration } from '../admin/command.ts';
-import { adminKeyReactions, endAbandonedAdmissions, keyReactions } from '../admin/reactions.ts';
+import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReactions } from '../admin/reactions.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
+import { dayKeys } from '../day-keys.ts';
 import { adminKey } from '../domain/admin-key.ts';
 import { idempotency } from '../domain/idempotency.ts';
 import { organization } from '../domain/organization.ts';
+import { policy } from '../domain/policy.ts';
 import { project } from '../domain/project.ts';
 import { projectKey } from '../domain/project-key.ts';
 import { apiKeyGate } from '../gateway/authenticate.ts';
@@ -72,10 +74,13 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
         project: actors(project, { store }),
         projectKey: actors(projectKey, { store }),
         adminKey: actors(adminKey, { store }),
+        policy: actors(policy, { store }),
         idempotency: actors(idempotency, { store }),
       },
       models,
       directory: known,
+      store,
+      dayKeys: dayKeys(join(config.SECRETS_DIR, 'day-keys')),
       clock,
       secrets,
       projectionWaitMs: config.PROJECTION_WAIT_MS,
@@ -85,7 +90,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       dir: join(config.DATA_DIR, 'reactors'),
       store,
       logId,
-      reactors: [keyReactions(admin), adminKeyReactions(admin)],
+      reactors: [keyReactions(admin), adminKeyReactions(admin), replayReactions(admin)],
     });
     undo.push(reactors.close);
     undo.push(sweep(admin));
@@ -139,6 +144,7 @@ const answers = async (store: EventStore): Promise<boolean> => {
 const sweep = (admin: Administration): (() => Promise<void>) => {
   let running = Promise.resolve();
   const timer = setInterval(() => {
+    admin.dayKeys.destroyOld(clock.wall());
     running = endAbandonedAdmissions(admin).catch((error) =>
       publish('reaction.failed', { reactor: 'sweeper', stream: 'project', error }),
     );

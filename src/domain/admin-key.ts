@@ -27,7 +27,9 @@ export type AdminKeyFact =
       readonly pepper_id: string;
       readonly redacted_value: string;
     }
-  | { readonly type: 'admin_key.deleted' };
+  | { readonly type: 'admin_key.deleted' }
+  /** The full key was shown once more to the credential that made it (decisions I). */
+  | { readonly type: 'admin_key.value_replayed' };
 
 const blank: AdminKey = {
   organizationId: '',
@@ -41,9 +43,10 @@ const blank: AdminKey = {
   isLive: false,
 };
 
-const apply = (data: AdminKey, fact: AdminKeyFact): AdminKey =>
-  fact.type === 'admin_key.created'
-    ? {
+const apply = (data: AdminKey, fact: AdminKeyFact): AdminKey => {
+  switch (fact.type) {
+    case 'admin_key.created':
+      return {
         organizationId: fact.organization_id,
         name: fact.name,
         permissions: fact.permissions,
@@ -53,8 +56,13 @@ const apply = (data: AdminKey, fact: AdminKeyFact): AdminKey =>
         pepperId: fact.pepper_id,
         redactedValue: fact.redacted_value,
         isLive: true,
-      }
-    : { ...data, isLive: false };
+      };
+    case 'admin_key.deleted':
+      return { ...data, isLive: false };
+    case 'admin_key.value_replayed':
+      return data;
+  }
+};
 
 const machine = setup({
   types: { context: {} as AdminKey, events: {} as AdminKeyFact },
@@ -65,13 +73,20 @@ const machine = setup({
   initial: 'absent',
   states: {
     absent: { on: { 'admin_key.created': { target: 'active', actions: 'apply' } } },
-    active: { on: { 'admin_key.deleted': { target: 'deleted', actions: 'apply' } } },
+    active: {
+      on: {
+        'admin_key.value_replayed': { actions: 'apply' },
+        'admin_key.deleted': { target: 'deleted', actions: 'apply' },
+      },
+    },
     deleted: { type: 'final' },
   },
 });
 
 const decide = {
-  create: (_: AdminKey, input: Omit<AdminKey, 'createdAt' | 'isLive'> & { at: number }): AdminKeyFact[] => {
+  /** Made twice with one secret it is made once: what a crash interrupted is taken up again. */
+  create: (data: AdminKey, input: Omit<AdminKey, 'createdAt' | 'isLive'> & { at: number }): AdminKeyFact[] => {
+    if (data.digest === input.digest) return [];
     if (input.expiresAt !== null && input.expiresAt <= input.at)
       throw fault('expires_at_not_future', { param: 'expires_at' });
     return [
@@ -88,6 +103,7 @@ const decide = {
       },
     ];
   },
+  showAgain: (): AdminKeyFact[] => [{ type: 'admin_key.value_replayed' }],
   /** Of a key that is gone, or never came, it changes nothing. */
   delete: (data: AdminKey): AdminKeyFact[] => (data.isLive ? [{ type: 'admin_key.deleted' }] : []),
 };

@@ -2,12 +2,19 @@ import { assign, setup } from 'xstate';
 import { fault } from '../errors.ts';
 import type { Aggregate } from '../kernel/aggregate.ts';
 
+/** What a completed request was answered, without the secret. */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
 /** One Idempotency-Key in its scope (decisions I, architecture 7). The stream's name is an HMAC of that scope. */
 export interface Idempotency {
   readonly fingerprint: string | null;
   readonly resourceId: string;
   readonly reservedAt: number;
   readonly completedAt: number | null;
+  readonly answer: KeptAnswer | null;
 }
 
 export type IdempotencyFact =
@@ -17,7 +24,7 @@ export type IdempotencyFact =
       readonly resource_id: string;
       readonly reserved_at: number;
     }
-  | { readonly type: 'idempotency.completed'; readonly completed_at: number }
+  | ({ readonly type: 'idempotency.completed'; readonly completed_at: number } & KeptAnswer)
   | { readonly type: 'idempotency.released' };
 
 /** How long a result stands for its key, in milliseconds (spec: 24 hours). */
@@ -25,7 +32,7 @@ const keptMs = 24 * 3600 * 1000;
 /** A reservation older than this was left by a crash and is taken up again. */
 const abandonedMs = 30_000;
 
-const blank: Idempotency = { fingerprint: null, resourceId: '', reservedAt: 0, completedAt: null };
+const blank: Idempotency = { fingerprint: null, resourceId: '', reservedAt: 0, completedAt: null, answer: null };
 
 const apply = (data: Idempotency, fact: IdempotencyFact): Idempotency => {
   switch (fact.type) {
@@ -35,9 +42,10 @@ const apply = (data: Idempotency, fact: IdempotencyFact): Idempotency => {
         resourceId: fact.resource_id,
         reservedAt: fact.reserved_at,
         completedAt: null,
+        answer: null,
       };
     case 'idempotency.completed':
-      return { ...data, completedAt: fact.completed_at };
+      return { ...data, completedAt: fact.completed_at, answer: { status: fact.status, body: fact.body } };
     case 'idempotency.released':
       return { ...data, fingerprint: null };
   }
@@ -66,8 +74,9 @@ const machine = setup({
 
 const decide = {
   /**
-   * Reserves the key for a resource that does not exist yet. An abandoned reservation keeps its resource id, so that no
-   * crash ever makes two resources of one key.
+   * Reserves the key for a resource that does not exist yet. No fact means that the same request has been answered and
+   * its answer stands: it is to be repeated. An abandoned reservation keeps its resource id, so that no crash ever makes
+   * two resources of one key.
    */
   reserve: (data: Idempotency, input: { fingerprint: string; resourceId: string; at: number }): IdempotencyFact[] => {
     const reserved = (resourceId: string): IdempotencyFact[] => [
@@ -75,14 +84,14 @@ const decide = {
     ];
     if (data.fingerprint === null) return reserved(input.resourceId);
     if (data.completedAt !== null && input.at - data.completedAt >= keptMs) return reserved(input.resourceId);
-    if (data.fingerprint !== input.fingerprint)
-      throw fault('idempotency_key_reused', { param: 'header.Idempotency-Key' });
-    if (data.completedAt !== null) throw fault('idempotency_result_unavailable', { param: 'header.Idempotency-Key' });
+    const param = 'header.Idempotency-Key';
+    if (data.fingerprint !== input.fingerprint) throw fault('idempotency_key_reused', { param });
+    if (data.completedAt !== null) return [];
     if (input.at - data.reservedAt >= abandonedMs) return reserved(data.resourceId);
-    throw fault('idempotency_in_progress', { param: 'header.Idempotency-Key', headers: { 'Retry-After': '1' } });
+    throw fault('idempotency_in_progress', { param, headers: { 'Retry-After': '1' } });
   },
-  complete: (_: Idempotency, input: { at: number }): IdempotencyFact[] => [
-    { type: 'idempotency.completed', completed_at: input.at },
+  complete: (_: Idempotency, input: { at: number; answer: KeptAnswer }): IdempotencyFact[] => [
+    { type: 'idempotency.completed', completed_at: input.at, ...input.answer },
   ],
   release: (): IdempotencyFact[] => [{ type: 'idempotency.released' }],
 };

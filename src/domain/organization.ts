@@ -14,6 +14,8 @@ export interface Organization extends Ledger {
   readonly adminKeys: Readonly<
     Record<string, { readonly writesAdminKeys: boolean; readonly expiresAt: number | null }>
   >;
+  /** Ids of the policies admitted and not yet deleted. */
+  readonly policies: ReadonlySet<string>;
 }
 
 export type OrganizationFact =
@@ -28,9 +30,14 @@ export type OrganizationFact =
       readonly writes_admin_keys: boolean;
       readonly expires_at: number | null;
     }
-  | { readonly type: 'organization.admin_key_ended'; readonly key_id: string };
+  | { readonly type: 'organization.admin_key_ended'; readonly key_id: string }
+  | { readonly type: 'organization.policy_issued'; readonly policy_id: string }
+  | { readonly type: 'organization.policy_ended'; readonly policy_id: string };
 
-const blank: Organization = { name: '', createdAt: 0, adminKeys: {}, ...unpaid };
+/** Policies that an organization may have (decisions B.5, 409 `policy_limit_reached`). */
+export const maxPolicies = 100;
+
+const blank: Organization = { name: '', createdAt: 0, adminKeys: {}, policies: new Set(), ...unpaid };
 
 const apply = (data: Organization, fact: OrganizationFact): Organization => {
   switch (fact.type) {
@@ -49,6 +56,10 @@ const apply = (data: Organization, fact: OrganizationFact): Organization => {
       const { [fact.key_id]: _ended, ...adminKeys } = data.adminKeys;
       return { ...data, adminKeys };
     }
+    case 'organization.policy_issued':
+      return { ...data, policies: new Set(data.policies).add(fact.policy_id) };
+    case 'organization.policy_ended':
+      return { ...data, policies: new Set([...data.policies].filter((id) => id !== fact.policy_id)) };
     default:
       return data;
   }
@@ -73,6 +84,8 @@ const machine = setup({
         'organization.tier_changed': { actions: 'apply' },
         'organization.admin_key_issued': { actions: 'apply' },
         'organization.admin_key_ended': { actions: 'apply' },
+        'organization.policy_issued': { actions: 'apply' },
+        'organization.policy_ended': { actions: 'apply' },
       },
     },
     suspended: {
@@ -84,6 +97,7 @@ const machine = setup({
         'organization.reactivated': { target: 'active', actions: 'apply' },
         'organization.closed': { target: 'closed', actions: 'apply' },
         'organization.admin_key_ended': { actions: 'apply' },
+        'organization.policy_ended': { actions: 'apply' },
       },
     },
     closed: {
@@ -91,6 +105,7 @@ const machine = setup({
         'billing.refunded': { actions: 'apply' },
         'organization.tier_changed': { actions: 'apply' },
         'organization.admin_key_ended': { actions: 'apply' },
+        'organization.policy_ended': { actions: 'apply' },
       },
     },
   },
@@ -129,6 +144,18 @@ const decide = {
     if (!writer) throw fault('last_admin_key');
     return [{ type: 'organization.admin_key_ended', key_id: input.keyId }];
   },
+  /** Admits a policy; only then is its own stream created. */
+  issuePolicy: (data: Organization, input: { policyId: string }): OrganizationFact[] => {
+    if (data.policies.has(input.policyId)) return [];
+    if (data.policies.size >= maxPolicies) {
+      throw fault('policy_limit_reached', {
+        message: `The organization has ${maxPolicies} policies, the most it may have.`,
+      });
+    }
+    return [{ type: 'organization.policy_issued', policy_id: input.policyId }];
+  },
+  endPolicy: (data: Organization, input: { policyId: string }): OrganizationFact[] =>
+    data.policies.has(input.policyId) ? [{ type: 'organization.policy_ended', policy_id: input.policyId }] : [],
 };
 
 export const organization: Aggregate<Organization, OrganizationFact, typeof decide> = {

@@ -40,7 +40,9 @@ export type ProjectKeyFact =
   | { readonly type: 'project_key.suspended' }
   | { readonly type: 'project_key.reactivated' }
   | { readonly type: 'project_key.revoked'; readonly reason: 'requested' | 'project_archived' }
-  | { readonly type: 'project_key.expired' };
+  | { readonly type: 'project_key.expired' }
+  /** The full key was shown once more to the credential that made it (decisions I). */
+  | { readonly type: 'project_key.value_replayed' };
 
 const blank: ProjectKey = {
   organizationId: '',
@@ -82,6 +84,8 @@ const apply = (data: ProjectKey, fact: ProjectKeyFact): ProjectKey => {
       return { ...data, ended: 'revoked' };
     case 'project_key.expired':
       return { ...data, ended: 'expired' };
+    case 'project_key.value_replayed':
+      return data;
   }
 };
 
@@ -97,6 +101,7 @@ const machine = setup({
     active: {
       on: {
         'project_key.updated': { actions: 'apply' },
+        'project_key.value_replayed': { actions: 'apply' },
         'project_key.suspended': { target: 'suspended', actions: 'apply' },
         'project_key.expired': { target: 'expired', actions: 'apply' },
         'project_key.revoked': { target: 'revoked', actions: 'apply' },
@@ -105,12 +110,18 @@ const machine = setup({
     suspended: {
       on: {
         'project_key.updated': { actions: 'apply' },
+        'project_key.value_replayed': { actions: 'apply' },
         'project_key.reactivated': { target: 'active', actions: 'apply' },
         'project_key.expired': { target: 'expired', actions: 'apply' },
         'project_key.revoked': { target: 'revoked', actions: 'apply' },
       },
     },
-    expired: { on: { 'project_key.revoked': { target: 'revoked', actions: 'apply' } } },
+    expired: {
+      on: {
+        'project_key.value_replayed': { actions: 'apply' },
+        'project_key.revoked': { target: 'revoked', actions: 'apply' },
+      },
+    },
     revoked: { type: 'final' },
   },
 });
@@ -131,7 +142,9 @@ const hasExpired = (data: ProjectKey, at: number): boolean =>
   data.ended === 'expired' || (data.ended === null && data.expiresAt !== null && data.expiresAt <= at);
 
 const decide = {
-  create: (_: ProjectKey, input: CreateProjectKey): ProjectKeyFact[] => {
+  /** Made twice with one secret it is made once: what a crash interrupted is taken up again. */
+  create: (data: ProjectKey, input: CreateProjectKey): ProjectKeyFact[] => {
+    if (data.digest === input.digest) return [];
     if (input.expiresAt !== null && input.expiresAt <= input.at)
       throw fault('expires_at_not_future', { param: 'expires_at' });
     return [
@@ -175,6 +188,7 @@ const decide = {
   /** Revoking what is revoked changes nothing and is no error (decisions B.3). */
   revoke: (data: ProjectKey, input: { reason: 'requested' | 'project_archived' }): ProjectKeyFact[] =>
     data.ended === 'revoked' ? [] : [{ type: 'project_key.revoked', reason: input.reason }],
+  showAgain: (): ProjectKeyFact[] => [{ type: 'project_key.value_replayed' }],
   /** Latches what the clock already decided, so that a clock that goes back resurrects nothing. */
   expire: (data: ProjectKey, input: { at: number }): ProjectKeyFact[] =>
     data.ended === null && hasExpired(data, input.at) ? [{ type: 'project_key.expired' }] : [],

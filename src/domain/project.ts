@@ -75,6 +75,9 @@ const decide = {
   create: (_: Project, input: { organizationId: string; name: string; at: number }): ProjectFact[] => [
     { type: 'project.created', organization_id: input.organizationId, name: input.name, created_at: input.at },
   ],
+  /** Creates it unless an attempt that a crash interrupted has done so. */
+  createOnce: (data: Project, input: { organizationId: string; name: string; at: number }): ProjectFact[] =>
+    data.organizationId === input.organizationId ? [] : decide.create(data, input),
   rename: (data: Project, input: { name: string }): ProjectFact[] =>
     data.name === input.name && data.archivedAt === null ? [] : [{ type: 'project.updated', name: input.name }],
   /** Archiving what is archived changes nothing and is no error (decisions B.2). */

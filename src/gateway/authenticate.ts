@@ -75,6 +75,7 @@ export const apiKeyGate = (options: {
           message: `This route takes ${access.credential === 'admin' ? 'an Admin API key' : 'a project API key'}.`,
         });
       }
+      if (access.refuseBrowsers && head.header('origin') !== undefined) return refusal('browser_not_allowed');
       if (!found.permissions.has(access.permission)) return lacks(access.permission);
       // A suspended organization may still look, and neither spend nor change (decisions B.1, F.2).
       if (found.organizationStatus === 'suspended' && !access.permission.endsWith(':read')) {

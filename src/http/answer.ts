@@ -133,6 +133,7 @@ export abstract class Answer<P> implements Expiring {
     const isBare = status === 204 || status === 304;
     // Given any argument, `endWithoutBody` of 20.51 leaves the answer unfinished and the process ends on our return.
     if (isBare && !this.closing) response.endWithoutBody();
+    else if (!isBare && !this.closing && this.head.method !== 'HEAD') response.end(data);
     else response.end(isBare || this.head.method === 'HEAD' ? '' : data, this.closing);
   }
 

@@ -77,6 +77,66 @@ const hashOf = (name: string): number => {
   return hash;
 };
 
+/** `hashOf` the name between two quotes; undefined when JSON.parse would refuse it. */
+const hashOfBytes = (bytes: Buffer, start: number, end: number): number | undefined => {
+  let hash = 0;
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i]!;
+    if (byte === 0x5c || byte > 0x7f) {
+      const name = memberName(bytes, start, end);
+      return name === undefined ? undefined : hashOf(name);
+    }
+    hash = (Math.imul(hash, 31) + byte) | 0;
+  }
+  return hash;
+};
+
+/** What `stringEnd` gives instead of a position. */
+const open = -1;
+const lone = -2;
+
+/** The first quote and backslash at or after the place last asked for: each byte is searched once, not once per escape. */
+let nextQuote = -1;
+let nextBackslash = -1;
+
+const nextOf = (bytes: Buffer, wanted: number, from: number): number => {
+  const at = bytes.indexOf(wanted, from);
+  return at === -1 ? bytes.length : at;
+};
+
+/** The position of the quote that ends the string whose first byte is at `start`. */
+const stringEnd = (bytes: Buffer, start: number): number => {
+  const length = bytes.length;
+  let end = start;
+  let near = start + shortString;
+  while (end < length) {
+    if (end < near) {
+      const byte = bytes[end]!;
+      if (byte === 0x22) return end;
+      if (byte !== 0x5c) {
+        end++;
+        continue;
+      }
+    } else {
+      if (nextQuote < end) nextQuote = nextOf(bytes, 0x22, end);
+      if (nextBackslash < end) nextBackslash = nextOf(bytes, 0x5c, end);
+      if (nextQuote < nextBackslash) return nextQuote;
+      end = nextBackslash;
+    }
+    // At a backslash, or at the end of the document.
+    const unit = escapedUnit(bytes, end);
+    if (unit >= 0xd800 && unit <= 0xdfff) {
+      const second = unit <= 0xdbff ? escapedUnit(bytes, end + 6) : -1;
+      if (second < 0xdc00 || second > 0xdfff) return lone;
+      end += 12;
+    } else {
+      end += 2;
+    }
+    near = end + shortString;
+  }
+  return open;
+};
+
 /** Whether the member at `top` is in the object already; keeps it if not. */
 const isRepeated = (bytes: Buffer, depth: number, top: number): boolean => {
   const base = baseOf[depth]!;
@@ -121,7 +181,8 @@ const scan = (bytes: Buffer): string | undefined => {
   let top = 0;
   let values = 0;
   let nameNext = false;
-  let nextBackslash = -1;
+  nextQuote = -1;
+  nextBackslash = -1;
   let i = 0;
   while (i < length && (bytes[i] === 0x20 || bytes[i] === 0x0a || bytes[i] === 0x0d || bytes[i] === 0x09)) i++;
   if (bytes[i] !== 0x7b) return notObject;
@@ -129,55 +190,15 @@ const scan = (bytes: Buffer): string | undefined => {
     const byte = bytes[i]!;
     if (byte === 0x22) {
       const start = i + 1;
-      let hash = 0;
-      let escaped = false;
-      let end = start;
-      const near = Math.min(length, start + shortString);
-      for (;;) {
-        if (end < near) {
-          const inside = bytes[end]!;
-          if (inside === 0x22) break;
-          if (inside !== 0x5c) {
-            hash = (Math.imul(hash, 31) + inside) | 0;
-            end++;
-            continue;
-          }
-        } else {
-          const quote = bytes.indexOf(0x22, end);
-          if (quote === -1) return notJson;
-          if (nextBackslash < end) {
-            nextBackslash = bytes.indexOf(0x5c, end);
-            if (nextBackslash === -1) nextBackslash = length;
-          }
-          if (nextBackslash > quote) {
-            end = quote;
-            break;
-          }
-          end = nextBackslash;
-        }
-        // At a backslash.
-        escaped = true;
-        if (end + 1 >= length) return notJson;
-        const unit = escapedUnit(bytes, end);
-        if (unit >= 0xd800 && unit <= 0xdfff) {
-          const second = unit <= 0xdbff ? escapedUnit(bytes, end + 6) : -1;
-          if (second < 0xdc00 || second > 0xdfff) return loneSurrogate;
-          end += 12;
-        } else {
-          end += 2;
-        }
-      }
-      if (end >= length) return notJson;
+      const end = stringEnd(bytes, start);
+      if (end < 0) return end === lone ? loneSurrogate : notJson;
       if (nameNext) {
         nameNext = false;
         if (top === hashes.length) grow();
         starts[top] = start;
         ends[top] = end;
-        if (escaped || end - start >= shortString || !isShortAscii(bytes, start, end)) {
-          const name = memberName(bytes, start, end);
-          if (name === undefined) return notJson;
-          hash = hashOf(name);
-        }
+        const hash = hashOfBytes(bytes, start, end);
+        if (hash === undefined) return notJson;
         hashes[top] = hash;
         if (top - baseOf[depth]! >= smallObject) usedSets = true;
         if (isRepeated(bytes, depth, top)) return duplicate;
@@ -215,10 +236,4 @@ const scan = (bytes: Buffer): string | undefined => {
     }
   }
   return depth === 0 ? undefined : notJson;
-};
-
-/** Whether the byte hash of the loop above equals `hashOf` of the name. */
-const isShortAscii = (bytes: Buffer, start: number, end: number): boolean => {
-  for (let i = start; i < end; i++) if (bytes[i]! > 0x7f) return false;
-  return true;
 };

@@ -18,6 +18,8 @@ export type Access =
       readonly permission: string;
       /** Whether `x-api-key` is read where there is no `Authorization` (decisions A.3). */
       readonly apiKeyHeader?: boolean;
+      /** Whether a request with an `Origin` is refused: what only browsers send (decisions A.3). */
+      readonly refuseBrowsers?: boolean;
     };
 
 /** What is known of a request once its headers are read. Copied from the server's own memory; valid for ever. */

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { type Code, catalogue, type Detail, type Refusal, refusal } from '../errors.ts';
-import { rankOf, valueAt } from './document.ts';
+import { ranking, valueAt } from './document.ts';
+import { preview } from './preview.ts';
 import type { Family } from './route.ts';
 import { flatten, type Violation } from './violation.ts';
 
@@ -9,22 +10,12 @@ export type Part = 'body' | 'query' | 'header' | 'path';
 
 /** Entries of a `detail` list (decisions E.1). */
 const maxDetails = 20;
-/** UTF-16 units of an offending value that are sent back. */
-const maxInput = 256;
 
 /** `permissions.0`, `query.limit`, `header.Idempotency-Key`, `project_id` for a path id (decisions A.1). */
 const paramOf = (part: Part, path: readonly PropertyKey[]): string | null => {
   const dotted = path.map(String).join('.');
   if (part === 'query' || part === 'header') return dotted === '' ? part : `${part}.${dotted}`;
   return dotted === '' ? null : dotted;
-};
-
-const cut = (value: unknown): unknown => {
-  if (value === undefined) return null;
-  if (typeof value === 'string') return value.length > maxInput ? value.slice(0, maxInput) : value;
-  if (typeof value !== 'object' || value === null) return value;
-  const text = JSON.stringify(value);
-  return text.length > maxInput ? text.slice(0, maxInput) : value;
 };
 
 const codeOf = (violation: Violation): Code => {
@@ -36,7 +27,7 @@ const detail = (part: Part, input: unknown, violation: Violation): Detail => ({
   loc: [part, ...violation.path.map(String)],
   msg: violation.message,
   type: violation.type,
-  input: cut(valueAt(input, violation.path)),
+  input: preview(valueAt(input, violation.path)),
   ctx: {},
 });
 
@@ -45,10 +36,11 @@ const detail = (part: Part, input: unknown, violation: Violation): Detail => ({
  * where the family sends them (decisions E.1).
  */
 export const invalid = (family: Family, part: Part, input: unknown, error: z.core.$ZodError): Refusal => {
+  const rankOf = ranking(input);
   const ranked = flatten(error.issues, input).map((violation, at) => ({
     violation,
     at,
-    rank: rankOf(input, violation.path),
+    rank: rankOf(violation.path),
   }));
   ranked.sort((a, b) => compare(a.rank, b.rank) || a.at - b.at);
   const violations = ranked.map(({ violation }) => violation);

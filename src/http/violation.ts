@@ -104,7 +104,7 @@ export const flatten = (
     if (found.length >= maxViolations) return found;
     const path = [...prefix, ...issue.path];
     if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) {
+      for (const key of issue.keys.slice(0, maxViolations)) {
         found.push({
           path: [...path, key],
           type: 'extra_forbidden',

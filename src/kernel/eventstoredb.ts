@@ -1,6 +1,7 @@
 import {
   BACKWARDS,
   END,
+  ErrorType,
   EventStoreDBClient,
   excludeSystemEvents,
   FORWARDS,
@@ -43,7 +44,7 @@ export interface ConnectOptions {
 /** What is used of the client. */
 export type Client = Pick<
   EventStoreDBClient,
-  'appendToStream' | 'readStream' | 'readAll' | 'subscribeToAll' | 'dispose'
+  'appendToStream' | 'readStream' | 'readAll' | 'subscribeToAll' | 'setStreamMetadata' | 'deleteStream' | 'dispose'
 >;
 
 const placed = (position: bigint) => ({ commit: position, prepare: position });
@@ -60,6 +61,11 @@ export const connect = (target: Target, options: ConnectOptions = {}): EventStor
       : EventStoreDBClient.connectionString(target.url);
   guardClient(client);
   return storeOver(client, options);
+};
+
+const unlessGone = (error: unknown): void => {
+  const { type } = error as { type?: string };
+  if (type !== ErrorType.WRONG_EXPECTED_VERSION && type !== ErrorType.STREAM_DELETED) throw error;
 };
 
 /** The port over a client that is there already; the tests bring one that misbehaves. */
@@ -113,6 +119,20 @@ export const storeOver = (client: Client, options: ConnectOptions): EventStore =
     }
   };
 
+  /** A call that may be made any number of times, until it has been answered. */
+  const trying = async (stream: string, call: () => Promise<unknown>): Promise<void> => {
+    const trial = patient({ stream });
+    for (;;) {
+      try {
+        await within(callMs, call(), () => new Error(`no answer about ${stream} within ${callMs} ms`));
+        wasAnswered = true;
+        return;
+      } catch (error) {
+        await trial.failed(error);
+      }
+    }
+  };
+
   const reading = (about: { readonly stream?: string }) => {
     const trial = patient(about);
     return {
@@ -137,6 +157,17 @@ export const storeOver = (client: Client, options: ConnectOptions): EventStore =
       const settled: Promise<unknown> = run.catch(() => {}).then(() => pending.delete(settled));
       pending.add(settled);
       return run;
+    },
+
+    async limitAge(stream, seconds) {
+      open();
+      await trying(stream, () => client.setStreamMetadata(stream, { maxAge: seconds }));
+    },
+
+    async remove(stream) {
+      open();
+      // Nothing there, or gone already, is what was wanted.
+      await trying(stream, () => client.deleteStream(stream).catch(unlessGone));
     },
 
     async *read(stream, { from = 0, limit = Number.MAX_SAFE_INTEGER } = {}) {

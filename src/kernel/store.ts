@@ -77,6 +77,10 @@ export interface EventStore {
   append(stream: string, events: readonly NewEvent[], expected: Expected): Promise<Appended>;
   /** The stream's events in order from `from` (default 0), `limit` at most; nothing where there is no such stream. */
   read(stream: string, options?: { readonly from?: number; readonly limit?: number }): AsyncIterable<Recorded>;
+  /** From now on events of the stream that are older than `seconds` are hidden, and in time removed. */
+  limitAge(stream: string, seconds: number): Promise<void>;
+  /** Hides every event of the stream; nothing happens where there is none. */
+  remove(stream: string): Promise<void>;
   /** Events of the global order, without the store's own (`$`) ones. Forwards from `from` inclusive, backwards from before it. */
   readAll(options: {
     readonly from: bigint | 'start' | 'end';

@@ -1,12 +1,17 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AdminPrincipal } from '../../projections/principal.ts';
-import { once } from '../../src/admin/idempotent.ts';
+import { type Made, type Making, once } from '../../src/admin/idempotent.ts';
+import { replayStream } from '../../src/admin/replay.ts';
 import { fault } from '../../src/errors.ts';
-import type { Head } from '../../src/http/route.ts';
+import type { Head, Reply } from '../../src/http/route.ts';
 import { stage } from './stage.ts';
 
+const hour = 3600 * 1000;
 let at: Awaited<ReturnType<typeof stage>>;
-let made: string[];
+/** Ids and secrets that resources were made with, in order. */
+let made: [string, string][];
 let minted: number;
 
 beforeEach(async () => {
@@ -16,82 +21,179 @@ beforeEach(async () => {
 });
 afterEach(() => at.close());
 
-const call = (options: { key?: string; body?: object; credential?: string; path?: string } = {}) => {
-  const { key = 'some-key-1', body = { name: 'a' }, credential = 'akey_1', path = '/v1/x' } = options;
-  const head: Head = {
-    requestId: 'req_1',
-    method: 'POST',
-    path,
-    ip: '127.0.0.1',
-    header: (name) => (name === 'idempotency-key' && key !== '' ? key : undefined),
+interface Asked {
+  readonly key?: string;
+  readonly body?: object;
+  readonly credential?: string;
+  readonly secret?: string;
+  readonly path?: string;
+}
+
+const call = ({
+  key = 'some-key-1',
+  body = { name: 'a' },
+  credential = 'akey_1',
+  secret = 'caller-secret',
+  path = '/v1/x',
+}: Asked = {}) => {
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${secret}`,
+    ...(key !== '' && { 'idempotency-key': key }),
   };
+  const head: Head = { requestId: 'req_1', method: 'POST', path, ip: '127.0.0.1', header: (name) => headers[name] };
   return { head, body, principal: { id: credential, organizationId: 'org_1' } as AdminPrincipal };
 };
-const make = async (id: string): Promise<string> => {
-  made.push(id);
-  return id;
+const make = async (id: string, secret: string): Promise<Made> => {
+  made.push([id, secret]);
+  return { body: { id, name: 'a' }, position: null };
 };
-const attempt = (options?: Parameters<typeof call>[0], create = make) =>
-  once(at.admin, call(options), () => `res_${minted++}`, create);
-const codeOf = async (tried: Promise<unknown>): Promise<string> =>
+const attempt = (asked?: Asked, over: Partial<Making> = {}): Promise<Reply> =>
+  once(at.admin, call(asked), {
+    newResourceId: () => `res_${minted++}`,
+    mint: () => `secret-${minted}`,
+    create: make,
+    ...over,
+  });
+const text = async (tried: Promise<Reply>): Promise<string> => JSON.stringify(((await tried) as { body: object }).body);
+const codeOf = (tried: Promise<unknown>): Promise<string> =>
   tried.then(
     () => 'made',
     (error) => error.refusal?.code ?? String(error),
   );
+const failing = (error: Error) => ({ create: async () => Promise.reject(error) });
 
-describe('a key', () => {
-  test('makes one resource', async () => {
-    expect(await attempt()).toBe('res_0');
-    expect(await codeOf(attempt())).toBe('idempotency_result_unavailable');
-    expect(await codeOf(attempt({ body: { name: 'b' } }))).toBe('idempotency_key_reused');
-    expect(made).toEqual(['res_0']);
+describe('the same request again', () => {
+  test('is answered byte for byte, with its secret, and makes nothing', async () => {
+    const first = await text(attempt());
+    const again = await attempt();
+    expect(await text(Promise.resolve(again))).toBe(first);
+    expect(first).toBe('{"id":"res_0","name":"a","value":"secret-1"}');
+    expect(again.headers).toEqual({ 'Idempotent-Replayed': 'true' });
+    expect(made).toHaveLength(1);
   });
-  test('means the same body however its members are ordered', async () => {
-    await attempt({ body: { name: 'a', permissions: ['x'] } });
-    expect(await codeOf(attempt({ body: { permissions: ['x'], name: 'a' } }))).toBe('idempotency_result_unavailable');
+  test('is recorded as a secret shown again', async () => {
+    const shown: string[] = [];
+    const repeated = async (id: string) => void shown.push(id);
+    await attempt({}, { repeated });
+    expect(shown).toEqual([]);
+    await attempt({}, { repeated });
+    expect(shown).toEqual(['res_0']);
   });
-  test('is another one with another credential, path or organization', async () => {
+  test('is answered for 24 hours, to the millisecond, and then starts a new one', async () => {
     await attempt();
-    expect(await attempt({ credential: 'akey_2' })).toBe('res_1');
-    expect(await attempt({ path: '/v1/y' })).toBe('res_2');
+    at.clock.at += 24 * hour - 1;
+    await attempt();
+    expect(made).toHaveLength(1);
+    at.clock.at += 1;
+    expect(await text(attempt())).toContain('"id":"res_2"');
+    expect(made).toHaveLength(2);
   });
-  test('lets exactly one of many twins through', async () => {
+  test('is not answered once its result does not stand any more', async () => {
+    await attempt();
+    expect(await codeOf(attempt({}, { stands: () => false }))).toBe('idempotency_result_unavailable');
+  });
+  test('is not answered when the sealed secret was removed, or its day’s key is gone', async () => {
+    await attempt();
+    await attempt({ key: 'another-key' });
+    await at.store.remove(replayStream('res_0'));
+    expect(await codeOf(attempt())).toBe('idempotency_result_unavailable');
+    rmSync(join(at.dir, 'day-keys'), { recursive: true });
+    expect(await codeOf(attempt({ key: 'another-key' }))).toBe('idempotency_result_unavailable');
+    expect(made).toHaveLength(2);
+  });
+  test('means the same body however its members are ordered, and no other', async () => {
+    await attempt({ body: { name: 'a', permissions: ['x'] } });
+    expect(await codeOf(attempt({ body: { permissions: ['x'], name: 'a' } }))).toBe('made');
+    expect(await codeOf(attempt({ body: { name: 'b' } }))).toBe('idempotency_key_reused');
+    expect(made).toHaveLength(1);
+  });
+  test('by another credential, or for another path, is another one', async () => {
+    await attempt();
+    await attempt({ credential: 'akey_2' });
+    await attempt({ path: '/v1/y' });
+    expect(made.map(([id]) => id)).toEqual(['res_0', 'res_1', 'res_2']);
+  });
+  test('of a resource without a secret is answered without one', async () => {
+    const making = { newResourceId: () => 'res_x', create: make };
+    const first = await once(at.admin, call(), making);
+    expect(await once(at.admin, call(), making)).toEqual({ ...first, headers: { 'Idempotent-Replayed': 'true' } });
+    expect(await text(Promise.resolve(first))).toBe('{"id":"res_x","name":"a"}');
+  });
+});
+
+describe('a secret', () => {
+  test('is on its own stream, sealed, for a day, and nowhere else', async () => {
+    await attempt({ key: 'very-secret-key' });
+    const all = JSON.stringify(at.store.log, (_, value) => (typeof value === 'bigint' ? String(value) : value));
+    for (const hidden of ['secret-1', 'caller-secret', 'very-secret-key']) expect(all).not.toContain(hidden);
+    expect(at.store.ages.get(replayStream('res_0'))).toBe(86_400);
+    expect(at.store.log.filter((event) => event.stream === replayStream('res_0'))).toHaveLength(1);
+  });
+  test('cannot be opened without the secret of the credential that made it', async () => {
+    await attempt();
+    expect(await codeOf(attempt({ secret: 'stolen-or-forged' }))).toBe('idempotency_result_unavailable');
+    expect(await codeOf(attempt())).toBe('made');
+  });
+  test('is beyond everybody once the key of its day is destroyed, 48 hours after the day began', async () => {
+    const days = () => readdirSync(join(at.dir, 'day-keys'));
+    await attempt();
+    const [file = ''] = days();
+    const dayBegan = Date.parse(file.slice(0, 10));
+    at.admin.dayKeys.destroyOld(dayBegan + 48 * hour - 1);
+    expect(days()).toEqual([file]);
+    at.admin.dayKeys.destroyOld(dayBegan + 48 * hour);
+    expect(days()).toEqual([]);
+    expect(await codeOf(attempt())).toBe('idempotency_result_unavailable');
+  });
+});
+
+describe('twins', () => {
+  test('at the same time: exactly one is let through', async () => {
     const codes = await Promise.all(Array.from({ length: 30 }, () => codeOf(attempt())));
     expect(codes.filter((code) => code === 'made')).toHaveLength(1);
     expect(new Set(codes)).toEqual(new Set(['made', 'idempotency_in_progress']));
     expect(made).toHaveLength(1);
   });
-  test('is not needed where the route does not ask for one', async () => {
-    expect(await attempt({ key: '' })).toBe('res_0');
-    expect(await attempt({ key: '' })).toBe('res_1');
-  });
-  test('appears nowhere in the store', async () => {
-    await attempt({ key: 'very-secret-key' });
-    const text = JSON.stringify(at.store.log, (_, value) => (typeof value === 'bigint' ? String(value) : value));
-    expect(text).not.toContain('very-secret-key');
+});
+
+describe('without a key', () => {
+  test('every request makes a resource of its own', async () => {
+    await attempt({ key: '' }, { mint: () => '' });
+    await attempt({ key: '' }, { mint: () => '' });
+    expect(made.map(([id]) => id)).toEqual(['res_0', 'res_1']);
   });
 });
 
 describe('a request that failed', () => {
-  const failing = (error: Error) => async () => Promise.reject(error);
   test('by the law releases the key for a corrected body', async () => {
     expect(await codeOf(attempt({}, failing(fault('project_archived'))))).toBe('project_archived');
-    expect(await attempt({ body: { name: 'corrected' } })).toBe('res_1');
+    expect(await codeOf(attempt({ body: { name: 'corrected' } }))).toBe('made');
+    expect(made.map(([id]) => id)).toEqual(['res_1']);
   });
-  test('without knowing what became of it keeps the reservation, and its id, for the next attempt after 30 s', async () => {
-    expect(await codeOf(attempt({}, failing(fault('dependency_unavailable'))))).toBe('dependency_unavailable');
+  test('without knowing what became of it is taken up after 30 s with its own id and its own secret', async () => {
+    const lost: [string, string][] = [];
+    const create = async (id: string, secret: string) => {
+      lost.push([id, secret]);
+      throw fault('dependency_unavailable');
+    };
+    expect(await codeOf(attempt({}, { create }))).toBe('dependency_unavailable');
     expect(await codeOf(attempt())).toBe('idempotency_in_progress');
     at.clock.at += 30_000;
-    expect(await attempt()).toBe('res_0');
+    expect(await codeOf(attempt())).toBe('made');
+    expect(made).toEqual(lost);
   });
-  test('and whose resource turns out to be there never makes a second one', async () => {
+  test('before its secret was kept is taken up with its own id', async () => {
+    at.store.available = false;
+    expect(await codeOf(attempt())).toBe('dependency_unavailable');
+    at.store.available = true;
+    expect(await codeOf(attempt())).toBe('made');
+  });
+  test('and whose resource has ended since never makes a second one', async () => {
     expect(await codeOf(attempt({}, failing(new Error('crash'))))).toBe('Error: crash');
     at.clock.at += 30_000;
-    expect(await codeOf(attempt({}, failing(fault('idempotency_result_unavailable'))))).toBe(
-      'idempotency_result_unavailable',
-    );
-    at.clock.at += 30_000;
-    expect(await codeOf(attempt())).toBe('idempotency_result_unavailable');
+    const gone = failing(fault('idempotency_result_unavailable'));
+    expect(await codeOf(attempt({}, gone))).toBe('idempotency_result_unavailable');
+    expect(await codeOf(attempt())).toBe('idempotency_in_progress');
     expect(made).toEqual([]);
   });
 });

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import { directory } from '../../projections/directory.ts';
 import type { Administration } from '../../src/admin/command.ts';
+import { dayKeys } from '../../src/day-keys.ts';
 import { adminKey } from '../../src/domain/admin-key.ts';
 import { idempotency } from '../../src/domain/idempotency.ts';
 import { organization } from '../../src/domain/organization.ts';
+import { policy } from '../../src/domain/policy.ts';
 import { project } from '../../src/domain/project.ts';
 import { projectKey } from '../../src/domain/project-key.ts';
 import { actors } from '../../src/kernel/actor.ts';
@@ -36,10 +38,13 @@ export const stage = async (options: MemoryOptions = {}) => {
       project: actors(project, parts),
       projectKey: actors(projectKey, parts),
       adminKey: actors(adminKey, parts),
+      policy: actors(policy, parts),
       idempotency: actors(idempotency, parts),
     },
     models,
     directory: known,
+    store,
+    dayKeys: dayKeys(join(dir, 'day-keys')),
     clock,
     secrets: loadSecrets(join(dir, 'secrets')),
     projectionWaitMs: 2000,

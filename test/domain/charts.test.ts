@@ -26,6 +26,21 @@ const factOf = (type: string, id = 'x'): Fact & Record<string, unknown> => ({
   resource_id: id,
   reserved_at: 3,
   completed_at: 4,
+  policy_id: id,
+  description: '',
+  rule: id,
+  direction: 'request',
+  mode: 'enforcing',
+  scope: 'project',
+  project_ids: [id],
+  match_threshold_basis_points: 1,
+  version_id: id,
+  version: 1,
+  updated_at: 5,
+  published_at: 6,
+  paused_at: 7,
+  resumed_at: 8,
+  deleted_at: 9,
 });
 
 const outcome = <T>(work: () => T): T | 'refused' => {

@@ -9,7 +9,8 @@ const reserved = (resource = 'key_1', at = 0): IdempotencyFact => ({
   resource_id: resource,
   reserved_at: at,
 });
-const completed: IdempotencyFact = { type: 'idempotency.completed', completed_at: 100 };
+const answer = { status: 201, body: { id: 'key_1' } };
+const completed: IdempotencyFact = { type: 'idempotency.completed', completed_at: 100, ...answer };
 const again = (at: number, fingerprint = 'f') => ({ fingerprint, resourceId: 'key_2', at });
 const refused = (code: string) => ({ refusal: { code } });
 
@@ -30,11 +31,12 @@ describe('reserve', () => {
       .when('reserve', again(200, 'g'))
       .refuses(refused('idempotency_key_reused'));
   });
-  test('refuses the same body for 24 hours after completion, and starts anew then', () => {
+  test('has the answer repeated for 24 hours after completion, and starts anew then', () => {
     const done = [reserved(), completed];
     given(idempotency, done)
       .when('reserve', again(100 + day - 1))
-      .refuses(refused('idempotency_result_unavailable'));
+      .then([])
+      .leaves({ status: 'completed', data: { resourceId: 'key_1', answer } });
     given(idempotency, done)
       .when('reserve', again(100 + day))
       .then([reserved('key_2', 100 + day)]);
@@ -50,8 +52,11 @@ describe('reserve', () => {
 });
 
 test('complete and release need a reservation', () => {
-  given(idempotency, [reserved()]).when('complete', { at: 100 }).then([completed]).leaves({ status: 'completed' });
+  given(idempotency, [reserved()])
+    .when('complete', { at: 100, answer })
+    .then([completed])
+    .leaves({ status: 'completed' });
   given(idempotency, [reserved()]).when('release', undefined).leaves({ status: 'free' });
-  given(idempotency, []).when('complete', { at: 100 }).refuses({ status: 'absent' });
+  given(idempotency, []).when('complete', { at: 100, answer }).refuses({ status: 'absent' });
   given(idempotency, [reserved(), completed]).when('release', undefined).refuses({ status: 'completed' });
 });

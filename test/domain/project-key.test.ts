@@ -46,8 +46,11 @@ describe('create', () => {
       .when('create', { ...input, expiresAt: now + 1 })
       .then([created(now + 1)]);
   });
-  test('refuses a second creation', () => {
-    given(projectKey, [created()]).when('create', input).refuses({ status: 'active' });
+  test('with the same secret is made once, with another refused', () => {
+    given(projectKey, [created()]).when('create', input).then([]);
+    given(projectKey, [created()])
+      .when('create', { ...input, digest: 'other' })
+      .refuses({ status: 'active' });
   });
 });
 

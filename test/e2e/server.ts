@@ -102,11 +102,14 @@ export const spawnWeir = (args: readonly string[], env: Environment): Spawned =>
   };
 };
 
+/** The end of what a process wrote: failures show it. */
+const tail = (text: string): string => (text.length > 4000 ? `…${text.slice(-4000)}` : text);
+
 /** The process's end, or a failure that shows what it wrote. */
 export const exitOf = async (spawned: Spawned, withinMs = patienceMs): Promise<Exit> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const fail = () => reject(new Error(`It has not ended within ${withinMs} ms. It wrote:\n${spawned.stderr()}`));
+    const fail = () => reject(new Error(`It has not ended within ${withinMs} ms. It wrote:\n${tail(spawned.stderr())}`));
     timer = setTimeout(fail, withinMs);
   });
   try {
@@ -175,7 +178,7 @@ export const startServer = async (options: { dataDir?: string; env?: Environment
     async stop() {
       spawned.child.kill('SIGTERM');
       const { code, signal } = await exitOf(spawned);
-      if (code !== 0) throw new Error(`It ended with ${code ?? signal} on SIGTERM. It wrote:\n${spawned.stderr()}`);
+      if (code !== 0) throw new Error(`It ended with ${code ?? signal} on SIGTERM. It wrote:\n${tail(spawned.stderr())}`);
     },
     async kill() {
       spawned.child.kill('SIGKILL');
@@ -187,7 +190,7 @@ export const startServer = async (options: { dataDir?: string; env?: Environment
 /** The base URL, once the server has logged that it listens. */
 export const listening = (spawned: Spawned): Promise<string> =>
   new Promise((resolve, reject) => {
-    const fail = (what: string) => reject(new Error(`${what}. It wrote:\n${spawned.stderr()}${spawned.stdout()}`));
+    const fail = (what: string) => reject(new Error(`${what}. It wrote:\n${tail(spawned.stderr())}${spawned.stdout()}`));
     const timer = setTimeout(() => {
       spawned.child.kill('SIGKILL');
       fail(`The server does not listen after ${patienceMs} ms`);

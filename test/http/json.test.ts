@@ -114,6 +114,17 @@ describe('parseJson', () => {
     );
   });
 
+  test('the time grows with the size, not with its square', () => {
+    const time = (unit: string): number => {
+      const bytes = Buffer.from(`{"a":"${unit.repeat(4_000_000 / unit.length)}"}`);
+      const from = performance.now();
+      expect(parseJson(bytes)).not.toBeInstanceOf(Refused);
+      return performance.now() - from;
+    };
+    for (const unit of ['\\n', '\\\\', '\\"', '\\u0061', `${'x'.repeat(98)}\\n`, 'é'])
+      expect(time(unit), unit).toBeLessThan(1000);
+  });
+
   test('a hostile body of 64 KiB is refused within 5 ms', () => {
     const size = 64 * 1024;
     const fill = (unit: string): string => unit.repeat(Math.floor(size / unit.length));
@@ -127,6 +138,10 @@ describe('parseJson', () => {
       `{${keys},"k5":1}`,
       fill(' '),
       `{"a":"${fill('"')}`,
+      `{"a":"${fill('\\\\')}","a":1}`,
+      `{"a":"${fill('\\u0061')}","a":1}`,
+      `{"a":"${fill('\\"')}","a":1}`,
+      `{"${fill('\\n')}":1,"${fill('\\n')}":1}`,
     ].map((text) => Buffer.from(text));
     const best = (bytes: Buffer): number => {
       let least = Number.POSITIVE_INFINITY;

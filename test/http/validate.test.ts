@@ -86,6 +86,17 @@ describe('order and number', () => {
   });
 });
 
+describe('a body of thousands of faults', () => {
+  test.each(['admin', 'messages'] as const)('is refused in a few milliseconds (%s)', (family) => {
+    const unknown = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, 1]));
+    const strict = z.strictObject({ a: z.string() });
+    const from = performance.now();
+    const refused = judge(strict, unknown, family);
+    expect(performance.now() - from).toBeLessThan(100);
+    expect(refused.param).toBe('k0');
+  });
+});
+
 describe('input', () => {
   test('is cut to 256 characters', () => {
     expect(judge(z.object({ e: z.enum(['a']) }), { e: 'x'.repeat(1000) }).details[0]?.input).toBe('x'.repeat(256));
@@ -97,6 +108,18 @@ describe('input', () => {
   test('is null where nothing was sent, and the value itself where it is short', () => {
     expect(judge(z.object({ e: z.string() }), {}).details[0]?.input).toBeNull();
     expect(judge(z.object({ e: z.string() }), { e: { a: 1 } }).details[0]?.input).toEqual({ a: 1 });
+  });
+
+  test('of any size costs next to nothing to cut', () => {
+    const huge = {
+      e: Array.from({ length: 200_000 }, (_, i) => ({ i, text: 'x'.repeat(50) })),
+      long: 'x'.repeat(5_000_000),
+    };
+    const schema = z.object({ e: z.string(), long: z.number() });
+    const from = performance.now();
+    const { details } = judge(schema, huge);
+    expect(performance.now() - from).toBeLessThan(100);
+    expect(details.map(({ input }) => String(input).length)).toEqual([256, 256]);
   });
 
   test('never reads what is inherited', () => {

@@ -1,6 +1,7 @@
 import { adminKey } from '../../src/domain/admin-key.ts';
 import { idempotency } from '../../src/domain/idempotency.ts';
 import { organization } from '../../src/domain/organization.ts';
+import { policy } from '../../src/domain/policy.ts';
 import { project } from '../../src/domain/project.ts';
 import { projectKey } from '../../src/domain/project-key.ts';
 import type { Aggregate } from '../../src/kernel/aggregate.ts';
@@ -11,5 +12,6 @@ export const aggregates: readonly Aggregate<any, any, any>[] = [
   project,
   projectKey,
   adminKey,
+  policy,
   idempotency,
 ];

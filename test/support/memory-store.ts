@@ -33,6 +33,8 @@ export interface MemoryOptions {
 export interface MemoryStore extends EventStore {
   /** Everything recorded, in the global order. */
   readonly log: readonly Recorded[];
+  /** Seconds that the events of a stream may grow old; nothing is hidden for it. */
+  readonly ages: ReadonlyMap<string, number>;
   /** While false every call but close is answered StoreUnavailable and subscriptions stand still. */
   available: boolean;
   /** Appends without any check, fault or delay, as another process would. */
@@ -47,6 +49,9 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
   const { fault = () => 'none' as const, delay = async () => {}, random = Math.random } = options;
   const log: Recorded[] = [];
   const streams = new Map<string, Recorded[]>();
+  const ages = new Map<string, number>();
+  /** How many of a stream's events were removed. */
+  const hidden = new Map<string, number>();
   const feeds = new Set<ReturnType<typeof feed>>();
   const late = new Set<Promise<void>>();
   let position = 0n;
@@ -85,6 +90,7 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
 
   return {
     log,
+    ages,
     plant,
     get available() {
       return available;
@@ -115,10 +121,19 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
       if (plan === 'conflict-after-landing') throw new WrongRevision(stream, expected, appended.revision);
       return appended;
     },
+    async limitAge(stream, seconds) {
+      reachable();
+      ages.set(stream, seconds);
+    },
+    async remove(stream) {
+      reachable();
+      hidden.set(stream, streams.get(stream)?.length ?? 0);
+    },
     async *read(stream, { from = 0, limit = Number.POSITIVE_INFINITY } = {}) {
       await delay(`read of ${stream}`);
       reachable();
-      yield* (streams.get(stream) ?? []).slice(from, from + limit);
+      const first = Math.max(from, hidden.get(stream) ?? 0);
+      yield* (streams.get(stream) ?? []).slice(first, first + limit);
     },
     async *readAll({ from, direction, limit }) {
       await delay('read of all');

@@ -1,0 +1,61 @@
+import type { OrganizationFact } from '../src/domain/organization.ts';
+import { policy } from '../src/domain/policy.ts';
+import type { Policy, PolicyFact, PolicyVersion } from '../src/domain/policy-facts.ts';
+import type { State } from '../src/kernel/aggregate.ts';
+import { compile } from '../src/kernel/chart.ts';
+import { type Projection, type Rows, table } from '../src/kernel/projection.ts';
+import type { Recorded } from '../src/kernel/store.ts';
+import { factOf, idOf } from './recorded.ts';
+
+export interface PolicyRow extends State<Policy> {
+  readonly id: string;
+}
+
+/** Key: `<organization>:<policy>`. Deleted ones stay as tombstones: they are valid cursors. */
+export const policyRows = table<PolicyRow>('policies');
+/** The same without the deleted ones: a page costs the same however many there have been. */
+export const livePolicyRows = table<PolicyRow>('policies-live');
+/** Key: policy. Which organization a policy belongs to. */
+export const policyOwners = table<{ readonly organizationId: string }>('policy-owners');
+/** Key: `<policy>:<version's id>`. Never changed after the publish. */
+export const policyVersionRows = table<PolicyVersion>('policy-versions');
+/** Key: policy. Policies that their organization has admitted and whose own stream has not come (yet). */
+export const admittedPolicies = table<{ readonly organizationId: string; readonly at: number }>('policies-admitted');
+
+export const policyKeyOf = (organizationId: string, policyId: string): string => `${organizationId}:${policyId}`;
+
+const chart = compile(policy);
+
+export const policies: Projection = {
+  name: 'policies',
+  version: 1,
+  categories: ['policy', 'organization'],
+  tables: [policyRows, livePolicyRows, policyOwners, policyVersionRows, admittedPolicies],
+  apply(event, rows) {
+    if (event.stream.startsWith('organization-')) return admit(event, rows);
+    const id = idOf(event);
+    const fact = factOf<PolicyFact>(event);
+    const organizationId =
+      fact.type === 'policy.created' ? fact.organization_id : (rows.get(policyOwners, id)?.organizationId ?? '');
+    const key = policyKeyOf(organizationId, id);
+    const row = { id, ...chart.step(rows.get(policyRows, key) ?? chart.initial, fact) };
+    rows.put(policyRows, key, row);
+    if (row.status === 'deleted') rows.remove(livePolicyRows, key);
+    else rows.put(livePolicyRows, key, row);
+    if (fact.type === 'policy.created') {
+      rows.put(policyOwners, id, { organizationId });
+      rows.remove(admittedPolicies, id);
+    }
+    const { current } = row.data;
+    if (fact.type === 'policy.published' && current) rows.put(policyVersionRows, `${id}:${current.id}`, current);
+  },
+};
+
+const admit = (event: Recorded, rows: Rows): void => {
+  const fact = factOf<OrganizationFact>(event);
+  if (fact.type === 'organization.policy_issued' && !rows.get(policyOwners, fact.policy_id)) {
+    rows.put(admittedPolicies, fact.policy_id, { organizationId: idOf(event), at: event.metadata.at });
+  } else if (fact.type === 'organization.policy_ended') {
+    rows.remove(admittedPolicies, fact.policy_id);
+  }
+};

@@ -1,0 +1,33 @@
+import type { Direction } from '../src/domain/policy-terms.ts';
+import { type Projection, table } from '../src/kernel/projection.ts';
+
+/** What one policy made of one request or answer; nothing of its content (decisions C.1). */
+export interface PolicyDecisionRow {
+  readonly id: string;
+  readonly policyId: string;
+  readonly version: number;
+  readonly direction: Direction;
+  readonly verdict: 'monitored' | 'blocked' | 'error';
+  /** 0..10000; null where the rule could not be evaluated. */
+  readonly scoreBasisPoints: number | null;
+  readonly requestId: string;
+  readonly projectId: string;
+  readonly apiKeyId: string;
+  /** Milliseconds. */
+  readonly createdAt: number;
+}
+
+/** Key: `<policy>:<decision>`. Ids sort by creation, so the latest decisions of one policy are the end of one range. */
+export const policyDecisionRows = table<PolicyDecisionRow>('policy-decisions');
+
+/**
+ * The decisions that policies have made. Nothing records any yet, so it reads no streams: whoever evaluates policies adds
+ * the category of those events here, with the fold.
+ */
+export const policyDecisions: Projection = {
+  name: 'policy-decisions',
+  version: 1,
+  categories: [],
+  tables: [policyDecisionRows],
+  apply() {},
+};

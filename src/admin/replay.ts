@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import type { AdminPrincipal } from '../../projections/principal.ts';
+import type { Head } from '../http/route.ts';
+import { type EventStore, WrongRevision } from '../kernel/store.ts';
+import type { Administration } from './command.ts';
+import { contextOf } from './command.ts';
+import { boxOf, openSecret, type Seal, type SealedBox, sealSecret } from './sealed-secret.ts';
+
+/** A request for a key, as far as its secret is bound to it. */
+export interface Asking {
+  readonly head: Head;
+  readonly principal: AdminPrincipal;
+  readonly idempotencyKey: string;
+  readonly scope: string;
+  readonly fingerprint: string;
+}
+
+/** Seconds that a sealed secret can be read from its stream (spec: 24 hours). */
+const keptSeconds = 86_400;
+
+/** The one stream that a sealed secret is on, alone. */
+export const replayStream = (resourceId: string): string => `replay-${resourceId}`;
+
+const sealOf = (admin: Administration, asking: Asking, resourceId: string, dayKey: Buffer): Seal => ({
+  masterKey: admin.secrets.masterKey,
+  dayKey,
+  callerSecret: asking.head.header('authorization')?.replace(/^bearer /i, '') ?? '',
+  idempotencyKey: asking.idempotencyKey,
+  scope: asking.scope,
+  resourceId,
+  fingerprint: asking.fingerprint,
+});
+
+/** The secret that was kept for this request, or null where it is gone or was another's. */
+export const keptSecret = async (admin: Administration, asking: Asking, resourceId: string): Promise<string | null> => {
+  const box = await read(admin.store, resourceId);
+  const dayKey = box && admin.dayKeys.of(box.day);
+  return dayKey ? openSecret(sealOf(admin, asking, resourceId, dayKey), box) : null;
+};
+
+/**
+ * Keeps a secret before anything is made with it, and returns the one that is kept: a request that takes up an abandoned
+ * one goes on with the secret that the first had minted.
+ */
+export const keepSecret = async (
+  admin: Administration,
+  asking: Asking,
+  resourceId: string,
+  mint: () => string,
+): Promise<string | null> => {
+  const { store, dayKeys, clock } = admin;
+  if (await read(store, resourceId)) return keptSecret(admin, asking, resourceId);
+  const now = clock.wall();
+  const { day, key } = dayKeys.current(now);
+  const value = mint();
+  const { actor, requestId } = contextOf(asking);
+  const id = randomUUID();
+  const box = sealSecret(sealOf(admin, asking, resourceId, key), day, value);
+  const metadata = { at: now, actor, $correlationId: requestId ?? id, $causationId: id, v: 1 };
+  const stream = replayStream(resourceId);
+  try {
+    await store.limitAge(stream, keptSeconds);
+    await store.append(stream, [{ id, type: 'replay.sealed', data: { ...box }, metadata }], 'no_stream');
+    return value;
+  } catch (error) {
+    if (error instanceof WrongRevision) return keptSecret(admin, asking, resourceId);
+    throw error;
+  }
+};
+
+const read = async (store: EventStore, resourceId: string): Promise<SealedBox | null> => {
+  for await (const event of store.read(replayStream(resourceId), { limit: 1 })) return boxOf(event);
+  return null;
+};

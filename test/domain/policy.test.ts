@@ -1,0 +1,387 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { hasUnpublishedChanges, policy, policyState } from '../../src/domain/policy.ts';
+import type { Policy, PolicyFact } from '../../src/domain/policy-facts.ts';
+import { edited, fieldsOf, type Terms, type TermsFields, usualTerms } from '../../src/domain/policy-terms.ts';
+import { actors, type Context } from '../../src/kernel/actor.ts';
+import { IllegalFact, type State } from '../../src/kernel/aggregate.ts';
+import { given } from '../support/given.ts';
+import { memoryStore } from '../support/memory-store.ts';
+
+const terms: Terms = { ...usualTerms, rule: 'true' };
+const say = (fields: Partial<TermsFields> = {}): TermsFields => fieldsOf(edited(terms, fields));
+
+const created: PolicyFact = {
+  type: 'policy.created',
+  organization_id: 'org_1',
+  name: 'One',
+  description: '',
+  ...say(),
+  created_at: 10,
+};
+const updated = (fields: Partial<TermsFields>, at = 20): PolicyFact => ({
+  type: 'policy.updated',
+  name: 'One',
+  description: '',
+  ...say(fields),
+  updated_at: at,
+});
+const published = (version = 1, fields: Partial<TermsFields> = {}, at = 30): PolicyFact => ({
+  type: 'policy.published',
+  version_id: `polv_${version}`,
+  version,
+  ...say(fields),
+  published_at: at,
+});
+const paused: PolicyFact = { type: 'policy.paused', paused_at: 40 };
+const resumed: PolicyFact = { type: 'policy.resumed', resumed_at: 50 };
+const deleted: PolicyFact = { type: 'policy.deleted', deleted_at: 60 };
+
+/** Where a policy can stand, by the state that callers see, with its revision there. */
+const histories = {
+  draft: { facts: [created], revision: 1 },
+  monitoring: { facts: [created, published()], revision: 2 },
+  enforcing: {
+    facts: [created, updated({ mode: 'enforcing' }), published(1, { mode: 'enforcing' })],
+    revision: 3,
+  },
+  paused: { facts: [created, published(), paused], revision: 3 },
+} as const;
+type Visible = keyof typeof histories;
+const all = Object.keys(histories) as Visible[];
+const at = 99;
+
+const conflict = (current: number) => ({
+  refusal: { code: 'policy_revision_conflict', message: expect.stringContaining(`revision ${current},`) },
+});
+const refusalOf = (code: string) => ({ refusal: { code } });
+const shownBy = (state: State<Policy>): string => policyState(state);
+const standing = (facts: readonly PolicyFact[]): State<Policy> => given(policy, facts).state;
+
+describe('create', () => {
+  const input = { organizationId: 'org_1', name: 'One', description: '', terms, at: 10 };
+  test('makes a draft at revision 1 that is in force nowhere', () => {
+    given(policy, [])
+      .when('create', input)
+      .then([created])
+      .leaves({
+        status: 'draft',
+        data: { revision: 1, current: null, draft: terms, createdAt: 10, updatedAt: 10, pausedFrom: null },
+      });
+    expect(shownBy(standing([created]))).toBe('draft');
+    expect(hasUnpublishedChanges(standing([created]).data)).toBe(true);
+  });
+  test('taken up again after a crash finds the policy, as it is by now', () => {
+    given(policy, [created]).when('create', input).then([]);
+    given(policy, histories.paused.facts).when('create', input).then([]);
+  });
+  test('taken up again when the policy is deleted has no result to give', () => {
+    given(policy, [created, deleted]).when('create', input).refuses(refusalOf('idempotency_result_unavailable'));
+  });
+});
+
+describe('a stale revision', () => {
+  const others = (revision: number) => [revision - 1, revision + 1, 1_000_000].filter((n) => n > 0);
+  const changes = { changes: { name: 'Two' } };
+  const commands = ['update', 'publish', 'pause', 'resume', 'delete'] as const;
+  const cases = all.flatMap((state) => commands.map((command) => ({ state, command })));
+  test.each(cases)('is a conflict before anything else: $command of $state', ({ state, command }) => {
+    const { facts, revision } = histories[state];
+    for (const stale of others(revision)) {
+      // The one revision besides the current that a pause may name: the one that the pause in effect was given.
+      if (command === 'pause' && state === 'paused' && stale === revision - 1) continue;
+      const input = { revision: stale, at, versionId: 'polv_x', ...changes };
+      given(policy, facts).when(command, input).refuses(conflict(revision));
+    }
+  });
+});
+
+describe('update', () => {
+  test.each(all)('edits the draft of a %s policy and nothing that is in force', (state) => {
+    const { facts, revision } = histories[state];
+    const before = standing(facts);
+    const fields = { ...fieldsOf(before.data.draft), rule: 'false' };
+    given(policy, facts)
+      .when('update', { revision, changes: { rule: 'false', description: 'why' }, at })
+      .then([{ type: 'policy.updated', name: 'One', description: 'why', ...fields, updated_at: at }])
+      .leaves({
+        status: before.status,
+        data: { revision: revision + 1, updatedAt: at, current: before.data.current, description: 'why' },
+      });
+  });
+  test('that changes nothing keeps the revision', () => {
+    const changes = { name: 'One', description: '', ...say() };
+    given(policy, [created])
+      .when('update', { revision: 1, changes, at })
+      .then([])
+      .leaves({ data: { revision: 1 } });
+    given(policy, [created]).when('update', { revision: 1, changes: {}, at }).then([]);
+  });
+  test('that names the same projects in another order changes nothing', () => {
+    const history = [created, updated({ scope: 'project', project_ids: ['proj_1', 'proj_2'] })];
+    given(policy, history)
+      .when('update', { revision: 2, changes: { project_ids: ['proj_2', 'proj_1'] }, at })
+      .then([]);
+    given(policy, history)
+      .when('update', { revision: 2, changes: { project_ids: ['proj_2'] }, at })
+      .leaves({ data: { revision: 3 } });
+  });
+  test.each([
+    { name: 'Two' },
+    { description: 'more' },
+    { rule: 'false' },
+    { direction: 'response' },
+    { mode: 'enforcing' },
+    { scope: 'project', project_ids: ['proj_1'] },
+    { match_threshold_basis_points: 1 },
+  ] as const)('is a revision for a change of %o', (changes) => {
+    given(policy, [created])
+      .when('update', { revision: 1, changes, at })
+      .leaves({ data: { revision: 2 } });
+  });
+  test('refuses a scope that does not go with the projects of the draft', () => {
+    const misfit = { refusal: { code: 'validation_failed', param: 'project_ids' } };
+    const about = updated({ scope: 'project', project_ids: ['proj_1'] });
+    const update = (changes: Partial<TermsFields>, history: readonly PolicyFact[]) =>
+      given(policy, history).when('update', { revision: history.length, changes, at });
+    update({ scope: 'project' }, [created]).refuses(misfit);
+    update({ project_ids: ['proj_1'] }, [created]).refuses(misfit);
+    update({ scope: 'organization' }, [created, about]).refuses(misfit);
+    update({ project_ids: [] }, [created, about]).refuses(misfit);
+    update({ scope: 'organization', project_ids: [] }, [created, about]).leaves({ data: { revision: 3 } });
+  });
+});
+
+describe('publish', () => {
+  test.each([
+    ['draft', 'monitoring'],
+    ['draft', 'enforcing'],
+  ] as const)('puts a %s in force as its mode says: %s', (_, mode) => {
+    const outcome = given(policy, [created, updated({ mode })]).when('publish', {
+      revision: 2,
+      versionId: 'polv_1',
+      at,
+    });
+    outcome.then([published(1, { mode }, at)]).leaves({ status: 'live', data: { revision: 3, updatedAt: at } });
+    expect(shownBy(standing([created, updated({ mode }), published(1, { mode })]))).toBe(mode);
+  });
+  test('makes the next version current and leaves nothing unpublished', () => {
+    const history = [created, published(), updated({ rule: 'false', mode: 'enforcing' })];
+    expect(hasUnpublishedChanges(standing(history).data)).toBe(true);
+    expect(shownBy(standing(history))).toBe('monitoring');
+    const second = published(2, { rule: 'false', mode: 'enforcing' }, at);
+    given(policy, history).when('publish', { revision: 3, versionId: 'polv_2', at }).then([second]);
+    const state = standing([...history, second]);
+    expect(state.data.current).toEqual({
+      id: 'polv_2',
+      version: 2,
+      publishedAt: at,
+      ...terms,
+      rule: 'false',
+      mode: 'enforcing',
+    });
+    expect(hasUnpublishedChanges(state.data)).toBe(false);
+    expect(shownBy(state)).toBe('enforcing');
+  });
+  test('while paused makes the version current and stays paused', () => {
+    const history = [...histories.paused.facts, updated({ mode: 'enforcing' })];
+    given(policy, history)
+      .when('publish', { revision: 4, versionId: 'polv_2', at })
+      .then([published(2, { mode: 'enforcing' }, at)])
+      .leaves({ status: 'paused', data: { revision: 5 } });
+  });
+  test.each(['monitoring', 'enforcing', 'paused'] as const)('without changes is refused: %s', (state) => {
+    const { facts, revision } = histories[state];
+    given(policy, facts)
+      .when('publish', { revision, versionId: 'polv_2', at })
+      .refuses(refusalOf('policy_no_unpublished_changes'));
+  });
+  test('has nothing to publish once the draft says again what is published', () => {
+    const history = [created, published(), updated({ rule: 'false' }), updated({})];
+    expect(hasUnpublishedChanges(standing(history).data)).toBe(false);
+    given(policy, history)
+      .when('publish', { revision: 4, versionId: 'polv_2', at })
+      .refuses(refusalOf('policy_no_unpublished_changes'));
+  });
+  test('is not asked for by a change of the name', () => {
+    const renamed: PolicyFact = { ...updated({}), name: 'Two' } as PolicyFact;
+    expect(hasUnpublishedChanges(standing([created, published(), renamed]).data)).toBe(false);
+  });
+  test.each([
+    ['rule', { rule: 'false' }],
+    ['direction', { direction: 'response' }],
+    ['mode', { mode: 'enforcing' }],
+    ['scope and projects', { scope: 'project', project_ids: ['proj_1'] }],
+    ['threshold', { match_threshold_basis_points: 4999 }],
+  ] as const)('is asked for by a change of the %s', (_, fields) => {
+    expect(hasUnpublishedChanges(standing([created, published(), updated(fields)]).data)).toBe(true);
+  });
+  test('is asked for by another set of projects, not by another order or a repetition', () => {
+    const about = (project_ids: string[]) => ({ scope: 'project', project_ids }) as const;
+    const history = (first: string[], then: string[]) => [created, published(1, about(first)), updated(about(then))];
+    const changed = (first: string[], then: string[]) => hasUnpublishedChanges(standing(history(first, then)).data);
+    expect(changed(['a', 'b'], ['b', 'a'])).toBe(false);
+    expect(changed(['a', 'b'], ['a'])).toBe(true);
+    expect(changed(['a'], ['a', 'b'])).toBe(true);
+    expect(changed(['a', 'b'], ['a', 'c'])).toBe(true);
+  });
+});
+
+describe('pause', () => {
+  test.each(['monitoring', 'enforcing'] as const)('takes a %s policy out of force', (state) => {
+    const { facts, revision } = histories[state];
+    given(policy, facts)
+      .when('pause', { revision, at })
+      .then([{ type: 'policy.paused', paused_at: at }])
+      .leaves({ status: 'paused', data: { revision: revision + 1, updatedAt: at, pausedFrom: revision } });
+  });
+  test('of a paused policy changes nothing, at its revision and at the one that the pause was given', () => {
+    for (const revision of [2, 3]) given(policy, histories.paused.facts).when('pause', { revision, at }).then([]);
+    given(policy, histories.paused.facts).when('pause', { revision: 1, at }).refuses(conflict(3));
+  });
+  test('is still known after an edit, by the revision that it was given and by none in between', () => {
+    const history = [...histories.paused.facts, updated({ rule: 'false' })];
+    given(policy, history).when('pause', { revision: 2, at }).then([]);
+    given(policy, history).when('pause', { revision: 3, at }).refuses(conflict(4));
+    given(policy, history).when('pause', { revision: 4, at }).then([]);
+  });
+  test('repeated after a resume is a conflict, so that a late repetition does not pause again', () => {
+    const history = [...histories.paused.facts, resumed];
+    given(policy, history).when('pause', { revision: 2, at }).refuses(conflict(4));
+    given(policy, history).when('pause', { revision: 3, at }).refuses(conflict(4));
+    given(policy, history)
+      .when('pause', { revision: 4, at })
+      .leaves({ data: { pausedFrom: 4, revision: 5 } });
+  });
+  test('of a draft is refused: nothing is live', () => {
+    given(policy, [created]).when('pause', { revision: 1, at }).refuses({ status: 'draft', name: 'IllegalFact' });
+  });
+});
+
+describe('resume', () => {
+  test('brings back the current version, whatever the draft says', () => {
+    const history = [...histories.paused.facts, updated({ mode: 'enforcing', rule: 'false' })];
+    given(policy, history)
+      .when('resume', { revision: 4, at })
+      .then([{ type: 'policy.resumed', resumed_at: at }])
+      .leaves({ status: 'live', data: { revision: 5, updatedAt: at, pausedFrom: null } });
+    const state = standing([...history, resumed]);
+    expect(shownBy(state)).toBe('monitoring');
+    expect(state.data.current?.rule).toBe('true');
+  });
+  test('brings back what was published during the pause', () => {
+    const history = [...histories.paused.facts, published(2, { mode: 'enforcing' }), resumed];
+    expect(shownBy(standing(history))).toBe('enforcing');
+  });
+  test.each(['draft', 'monitoring', 'enforcing'] as const)('is refused where nothing is paused: %s', (state) => {
+    const { facts, revision } = histories[state];
+    given(policy, facts).when('resume', { revision, at }).refuses(IllegalFact);
+  });
+});
+
+describe('delete', () => {
+  test.each(['draft', 'paused'] as const)('ends a %s policy', (state) => {
+    const { facts, revision } = histories[state];
+    given(policy, facts)
+      .when('delete', { revision, at })
+      .then([{ type: 'policy.deleted', deleted_at: at }])
+      .leaves({ status: 'deleted', data: { deletedAt: at } });
+  });
+  test.each(['monitoring', 'enforcing'] as const)('is refused while in force: %s', (state) => {
+    const { facts, revision } = histories[state];
+    given(policy, facts).when('delete', { revision, at }).refuses({ status: 'live', name: 'IllegalFact' });
+  });
+  test('leaves nothing that a command could find, whatever revision it names', () => {
+    const history = [...histories.paused.facts, deleted];
+    for (const revision of [1, 2, 3, 4, 5]) {
+      for (const command of ['update', 'publish', 'pause', 'resume', 'delete'] as const) {
+        const input = { revision, at, versionId: 'polv_x', changes: {} };
+        given(policy, history).when(command, input).refuses(refusalOf('policy_not_found'));
+      }
+    }
+  });
+});
+
+test('look changes nothing', () => {
+  for (const state of all) given(policy, histories[state].facts).when('look', undefined).then([]);
+});
+
+describe('pauses at the same time with the same revision', () => {
+  const context: Context = { actor: { type: 'system', id: 'test' } };
+  const live = async (options: Parameters<typeof memoryStore>[0] = {}) => {
+    const store = memoryStore(options);
+    // Two processes over one store: a mailbox alone would not do.
+    const nodes = [actors(policy, { store }), actors(policy, { store })] as const;
+    return { store, nodes };
+  };
+  const makeLive = async ({ nodes }: Awaited<ReturnType<typeof live>>) => {
+    const create = { organizationId: 'org_1', name: 'One', description: '', terms, at: 1 };
+    await nodes[0].tell('pol_1', 'create', create, context);
+    await nodes[0].tell('pol_1', 'publish', { revision: 1, versionId: 'polv_1', at: 2 }, context);
+    await nodes[1].tell('pol_1', 'look', undefined, context);
+  };
+  const pausesIn = (store: Awaited<ReturnType<typeof live>>['store']) =>
+    store.log.filter(({ type }) => type === 'policy.paused');
+
+  test.each([2, 10, 50])('are one change: %i of them', async (count) => {
+    const set = await live();
+    await makeLive(set);
+    const told = await Promise.all(
+      Array.from({ length: count }, (_, i) =>
+        set.nodes[i % 2]!.tell('pol_1', 'pause', { revision: 2, at: 3 }, context),
+      ),
+    );
+    expect(pausesIn(set.store)).toHaveLength(1);
+    expect(told.filter(({ facts }) => facts.length > 0)).toHaveLength(1);
+    for (const { state } of told)
+      expect(state).toMatchObject({ status: 'paused', data: { revision: 3, pausedFrom: 2 } });
+  });
+
+  test('are one change in whatever order the store answers', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), fc.integer({ min: 2, max: 8 }), async (s, count) => {
+        let isScheduled = false;
+        const delay = (label: string) =>
+          isScheduled ? s.schedule(Promise.resolve(), label).then(() => {}) : Promise.resolve();
+        const set = await live({ delay, random: () => 0.5 });
+        await makeLive(set);
+        isScheduled = true;
+        const told = Array.from({ length: count }, (_, i) =>
+          set.nodes[i % 2]!.tell('pol_1', 'pause', { revision: 2, at: 3 }, context),
+        );
+        const answers = await s.waitFor(Promise.all(told));
+        expect(pausesIn(set.store)).toHaveLength(1);
+        expect(answers.filter(({ facts }) => facts.length > 0)).toHaveLength(1);
+        for (const { state } of answers) expect(state.data.revision).toBe(3);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('beside a resume and an edit leave each revision to exactly one of them', async () => {
+    const command = fc.constantFrom('pause', 'resume', 'update', 'publish');
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), fc.array(command, { minLength: 2, maxLength: 10 }), async (s, commands) => {
+        let isScheduled = false;
+        const delay = (label: string) =>
+          isScheduled ? s.schedule(Promise.resolve(), label).then(() => {}) : Promise.resolve();
+        const set = await live({ delay, random: () => 0.5 });
+        await makeLive(set);
+        isScheduled = true;
+        const told = commands.map((name, i) => {
+          const input = { revision: 2 + (i % 3), at: 3, versionId: `polv_${i + 2}`, changes: { rule: `${i} > 0` } };
+          return set.nodes[i % 2]!.tell('pol_1', name as 'update', input, context).catch((error: Error) => error);
+        });
+        const answers = await s.waitFor(Promise.all(told));
+        const changes = answers.flatMap((answer) =>
+          answer instanceof Error ? [] : answer.facts.length > 0 ? [answer] : [],
+        );
+        const events = set.store.log.filter(({ stream }) => stream === 'policy-pol_1');
+        expect(events).toHaveLength(2 + changes.length);
+        const revisions = changes.map(({ state }) => state.data.revision).toSorted((a, b) => a - b);
+        expect(revisions).toEqual(revisions.map((_, i) => i + 3));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

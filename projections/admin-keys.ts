@@ -1,7 +1,8 @@
 import { type AdminKey, type AdminKeyFact, adminKey } from '../src/domain/admin-key.ts';
 import type { State } from '../src/kernel/aggregate.ts';
 import { compile } from '../src/kernel/chart.ts';
-import { type Projection, table } from '../src/kernel/projection.ts';
+import type { Projection } from '../src/kernel/projection.ts';
+import { table } from '../src/kernel/rows.ts';
 import { factOf, idOf } from './recorded.ts';
 
 export interface AdminKeyRow extends State<AdminKey> {

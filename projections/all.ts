@@ -8,4 +8,12 @@ import { projectKeys } from './project-keys.ts';
 import { projects } from './projects.ts';
 
 /** Every read model that Weir runs. */
-export const projections: readonly Projection[] = [organizations, projects, projectKeys, adminKeys, policies, policyDecisions, credentials];
+export const projections: readonly Projection[] = [
+  organizations,
+  projects,
+  projectKeys,
+  adminKeys,
+  policies,
+  policyDecisions,
+  credentials,
+];

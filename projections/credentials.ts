@@ -1,7 +1,8 @@
 import { type AdminKeyFact, adminKey } from '../src/domain/admin-key.ts';
 import { type ProjectKeyFact, projectKey } from '../src/domain/project-key.ts';
 import { compile } from '../src/kernel/chart.ts';
-import { type Projection, type Rows, table } from '../src/kernel/projection.ts';
+import type { Projection, Rows } from '../src/kernel/projection.ts';
+import { table } from '../src/kernel/rows.ts';
 import { admit, factOf, idOf } from './recorded.ts';
 
 /** A credential as the events of its own stream leave it; whether it works depends on its project and organization too. */

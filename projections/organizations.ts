@@ -2,7 +2,8 @@ import { type BillingFact, type Ledger, type Plan, post, unpaid } from '../src/d
 import { type OrganizationFact, organization } from '../src/domain/organization.ts';
 import type { Tier } from '../src/domain/tiers.ts';
 import { compile } from '../src/kernel/chart.ts';
-import { type Projection, table } from '../src/kernel/projection.ts';
+import type { Projection } from '../src/kernel/projection.ts';
+import { table } from '../src/kernel/rows.ts';
 import { admit, factOf, idOf } from './recorded.ts';
 
 /** Times in milliseconds. */

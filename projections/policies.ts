@@ -3,7 +3,8 @@ import { policy } from '../src/domain/policy.ts';
 import type { Policy, PolicyFact, PolicyVersion } from '../src/domain/policy-facts.ts';
 import type { State } from '../src/kernel/aggregate.ts';
 import { compile } from '../src/kernel/chart.ts';
-import { type Projection, type Rows, table } from '../src/kernel/projection.ts';
+import type { Projection, Rows } from '../src/kernel/projection.ts';
+import { table } from '../src/kernel/rows.ts';
 import type { Recorded } from '../src/kernel/store.ts';
 import { factOf, idOf } from './recorded.ts';
 

@@ -2,7 +2,8 @@ import type { ProjectFact } from '../src/domain/project.ts';
 import { type ProjectKey, type ProjectKeyFact, projectKey } from '../src/domain/project-key.ts';
 import type { State } from '../src/kernel/aggregate.ts';
 import { compile } from '../src/kernel/chart.ts';
-import { type Projection, type Rows, table } from '../src/kernel/projection.ts';
+import type { Projection, Rows } from '../src/kernel/projection.ts';
+import { table } from '../src/kernel/rows.ts';
 import type { Recorded } from '../src/kernel/store.ts';
 import { factOf, idOf } from './recorded.ts';
 

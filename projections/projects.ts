@@ -1,6 +1,7 @@
 import { type ProjectFact, project } from '../src/domain/project.ts';
 import { compile } from '../src/kernel/chart.ts';
-import { type Projection, table } from '../src/kernel/projection.ts';
+import type { Projection } from '../src/kernel/projection.ts';
+import { table } from '../src/kernel/rows.ts';
 import { admit, factOf, idOf } from './recorded.ts';
 
 /** Times in milliseconds. */

@@ -6,7 +6,7 @@ import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
 const points = (text: string): number => [...text].length;
 
 /** A string whose length is counted in code points, `least` to `most`. */
-const text = (least: number, most: number) =>
+export const text = (least: number, most: number) =>
   z
     .string()
     .refine((value) => points(value) >= least, {

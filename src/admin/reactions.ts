@@ -6,18 +6,19 @@ import type { ProjectFact } from '../domain/project.ts';
 import type { ProjectKeyFact } from '../domain/project-key.ts';
 import type { Context } from '../kernel/actor.ts';
 import type { Reactor } from '../kernel/reactor.ts';
+import type { Table } from '../kernel/rows.ts';
 import type { Recorded } from '../kernel/store.ts';
 import type { Administration } from './command.ts';
 import { replayStream } from './replay.ts';
 
 /** Longest wait of a reaction for the read models, in milliseconds; it is tried again after that. */
-const patienceMs = 10_000;
+export const patienceMs = 10_000;
 /** Keys revoked at a time. */
 const pageSize = 100;
-/** An admission whose key has not come by then was left by a crash: no command lives so long. */
+/** An admission whose stream has not come by then was left by a crash: no command lives so long. */
 const abandonedMs = 600_000;
 
-const because = (event: Recorded, subject: string): Context => ({
+export const because = (event: Recorded, subject: string): Context => ({
   actor: { type: 'system', id: 'reactions' },
   commandId: `${event.id}:${subject}`,
   causationId: event.id,
@@ -92,11 +93,23 @@ export const replayReactions = (admin: Administration): Reactor => ({
 
 /** Ends the admissions whose key never came, so that they do not count against the project's limit for ever. */
 export const endAbandonedAdmissions = async (admin: Administration): Promise<void> => {
-  const { aggregates, clock, models } = admin;
-  const waiting = models.range(admittedKeys, { prefix: 'key_', limit: pageSize });
-  for (const { key: keyId, row } of waiting) {
-    if (clock.wall() - row.at < abandonedMs) continue;
-    const context = { actor: { type: 'system', id: 'sweeper' }, commandId: `abandoned:${keyId}` } as const;
-    await aggregates.project.tell(row.projectId, 'endKey', { keyId }, context);
+  for (const { key: keyId, row, context } of abandoned(admin, admittedKeys, 'key_')) {
+    await admin.aggregates.project.tell(row.projectId, 'endKey', { keyId }, context);
   }
 };
+
+/** Admissions that have waited too long for the stream of their own, each with the context in which it is ended. */
+export const abandoned = <Row extends { readonly at: number }>(
+  { models, clock }: Administration,
+  admitted: Table<Row>,
+  prefix: string,
+): { readonly key: string; readonly row: Row; readonly context: Context }[] =>
+  models
+    .range(admitted, { prefix, limit: pageSize })
+    .filter(({ row }) => clock.wall() - row.at >= abandonedMs)
+    .map(({ key, row }) => ({
+      key,
+      row,
+      // With the time, since the same id can be admitted again.
+      context: { actor: { type: 'system', id: 'sweeper' }, commandId: `abandoned:${key}:${row.at}` },
+    }));

@@ -2,6 +2,7 @@ import { organizationRows } from '../../projections/organizations.ts';
 import { adminKeyRoutes } from '../admin/admin-keys.ts';
 import type { Administration } from '../admin/command.ts';
 import { organizationRoutes } from '../admin/organization.ts';
+import { policyRoutes } from '../admin/policies.ts';
 import { projectKeyRoutes } from '../admin/project-keys.ts';
 import { projectRoutes } from '../admin/projects.ts';
 import type { Clock } from '../clock.ts';
@@ -12,6 +13,7 @@ import { modelsRoutes } from '../gateway/models.ts';
 import { openapiRoute } from '../http/openapi.ts';
 import type { Route } from '../http/route.ts';
 import { newId } from '../ids.ts';
+import type { Evaluator } from '../rules/evaluate.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 
 /** Every route of Weir: what the router serves, the OpenAPI document describes and the README lists. */
@@ -20,9 +22,10 @@ export const allRoutes = (dependencies: {
   readonly models: ReadonlyMap<string, ConnectedModel>;
   readonly ownedBy: string;
   readonly clock: Clock;
+  readonly evaluator: Evaluator;
   readonly probes: Probes;
 }): Route[] => {
-  const { admin, models, ownedBy, clock, probes } = dependencies;
+  const { admin, models, ownedBy, clock, evaluator, probes } = dependencies;
   const routes = [
     messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
@@ -34,6 +37,7 @@ export const allRoutes = (dependencies: {
     ...projectRoutes(admin),
     ...projectKeyRoutes(admin),
     ...adminKeyRoutes(admin),
+    ...policyRoutes(admin, evaluator),
     ...healthRoutes(probes),
   ];
   return [...routes, openapiRoute(routes)];

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import { type Directory, directory } from '../../projections/directory.ts';
 import type { Administration } from '../admin/command.ts';
+import { endAbandonedPolicies, policyReactions } from '../admin/policy-reactions.ts';
 import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReactions } from '../admin/reactions.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
@@ -21,6 +22,7 @@ import { logIdOf } from '../kernel/log-id.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { startReactors } from '../kernel/reactor.ts';
 import type { EventStore } from '../kernel/store.ts';
+import { openEvaluator } from '../rules/evaluate.ts';
 import { loadSecrets } from '../secrets.ts';
 import { publish } from '../telemetry.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
@@ -90,18 +92,21 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       dir: join(config.DATA_DIR, 'reactors'),
       store,
       logId,
-      reactors: [keyReactions(admin), adminKeyReactions(admin), replayReactions(admin)],
+      reactors: [keyReactions(admin), adminKeyReactions(admin), replayReactions(admin), policyReactions(admin)],
     });
     undo.push(reactors.close);
     undo.push(sweep(admin));
 
     const connected = connectModels(declared, { clock });
     undo.push(connected.close);
+    const evaluator = openEvaluator();
+    undo.push(evaluator.close);
     const routes = allRoutes({
       admin,
       models: connected,
       ownedBy: config.OWNED_BY,
       clock,
+      evaluator,
       probes: { eventstore: () => answers(store) },
     });
     const server = await serveHttp({
@@ -145,9 +150,9 @@ const sweep = (admin: Administration): (() => Promise<void>) => {
   let running = Promise.resolve();
   const timer = setInterval(() => {
     admin.dayKeys.destroyOld(clock.wall());
-    running = endAbandonedAdmissions(admin).catch((error) =>
-      publish('reaction.failed', { reactor: 'sweeper', stream: 'project', error }),
-    );
+    running = endAbandonedAdmissions(admin)
+      .then(() => endAbandonedPolicies(admin))
+      .catch((error) => publish('reaction.failed', { reactor: 'sweeper', stream: 'admissions', error }));
   }, sweepEveryMs);
   return async () => {
     clearInterval(timer);

@@ -6,7 +6,7 @@ import { headerBlock, statusLine } from './response-head.ts';
 import type { Family, Headers, Reply, Sink } from './route.ts';
 import type { Expiring, Traffic } from './traffic.ts';
 import type { HttpResponse } from './uws.ts';
-import { failure } from './wire.ts';
+import { failureText } from './wire.ts';
 
 /** Answers above this are handed to the core piece by piece, so that a slow reader can be noticed and cut. */
 const wholeAnswer = 64 * 1024;
@@ -82,16 +82,17 @@ export abstract class Answer<P> implements Expiring {
 
   protected refuse(reason: Refusal): void {
     if (!this.isOpen()) return;
-    const wire = failure(reason, this.family, this.head.requestId);
+    const { requestId } = this.head;
+    const { status, hints, body } = failureText(reason, this.family, requestId);
     let block: string;
     try {
-      block = headerBlock(wire.headers, json, this.family, this.head.requestId);
+      block = headerBlock(reason.headers, json, this.family, requestId, hints);
     } catch (error) {
       // An unsound header in a refusal is a fault of ours; the refusal itself still stands.
       this.report(error);
-      block = headerBlock(undefined, json, this.family, this.head.requestId);
+      block = headerBlock(undefined, json, this.family, requestId, hints);
     }
-    this.send(wire.status, block, JSON.stringify(wire.body));
+    this.send(status, block, body);
   }
 
   private send(status: number, block: string, data: string | Uint8Array): void {

@@ -24,14 +24,19 @@ const withBody: readonly Code[] = [
   'server_busy',
 ];
 
-const codesOf = (target: Route): readonly Code[] => {
+/** The codes that a route answers with, and their statuses; 401s of its own are a command's target's and thus 409. */
+const statusesOf = (target: Route): ReadonlyMap<Code, number> => {
   const codes = new Set<Code>(always);
   if (target.access.credential !== 'none') for (const code of withCredential) codes.add(code);
   if (target.method !== 'GET') for (const code of withBody) codes.add(code);
   if (target.family === 'admin' && target.method !== 'GET') codes.add('length_required').add('unknown_field');
   if (target.params || target.query || target.headers || target.path.includes('{')) codes.add('validation_failed');
-  for (const code of target.errors ?? []) codes.add(code);
-  return [...codes];
+  const statuses = new Map([...codes].map((code) => [code, statusOf(code, target.family)]));
+  for (const code of target.errors ?? []) {
+    const status = statusOf(code, target.family);
+    statuses.set(code, status === 401 ? 409 : status);
+  }
+  return statuses;
 };
 
 const errorSchemaOf = (family: Family, status: number): string => {
@@ -46,8 +51,7 @@ const headers = { 'request-id': { $ref: '#/components/headers/RequestId' } };
 
 const errorResponses = (target: Route): Record<string, Json> => {
   const byStatus = new Map<number, Code[]>();
-  for (const code of codesOf(target)) {
-    const status = statusOf(code, target.family);
+  for (const [code, status] of statusesOf(target)) {
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   const responses: Record<string, Json> = {};

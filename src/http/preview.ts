@@ -11,7 +11,7 @@ const jsonStart = (value: unknown, room: number): string => {
     if (text.length > room) return text;
     if (text.length > 1) text += ',';
     if (!isArray) text += `${JSON.stringify(key.slice(0, room))}:`;
-    text += jsonStart((value as Record<string, unknown>)[key], room - text.length);
+    text += jsonStart((value as Record<string, unknown>)[key], Math.max(0, room - text.length));
   }
   return text + (isArray ? ']' : '}');
 };

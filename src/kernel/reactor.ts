@@ -29,7 +29,12 @@ export interface ReactorOptions {
 export const startReactors = async (options: ReactorOptions): Promise<{ close(): Promise<void> }> => {
   const { store, logId, reactors, retryMs = 200 } = options;
   mkdirSync(options.dir, { recursive: true });
-  const root = open<Checkpoint, string>({ path: options.dir, encoding: 'json', compression: false });
+  const root = open<Checkpoint, string>({
+    path: options.dir,
+    encoding: 'json',
+    compression: false,
+    eventTurnBatching: false,
+  });
   const kept = root.get('checkpoint');
   const after = kept && !(await whyUnfit(kept, store, logId)) ? BigInt(kept.position) : null;
   const closing = new AbortController();

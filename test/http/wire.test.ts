@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Code, catalogue, refusal } from '../../src/errors.ts';
 import type { Family } from '../../src/http/route.ts';
-import { failure, familyOf } from '../../src/http/wire.ts';
+import { failure, failureText, familyOf } from '../../src/http/wire.ts';
 
 const families: readonly Family[] = ['admin', 'models', 'messages', 'chat'];
 const codes = Object.keys(catalogue) as Code[];
@@ -72,6 +72,13 @@ describe('failure', () => {
     },
   );
 
+  test('the text is the reply, byte for byte, whatever the message holds', () => {
+    const odd = refusal('invalid_request', { message: 'a "quoted" \\ \u2028 \u0000 😀', param: 'a"b' });
+    for (const family of families) {
+      expect(failureText(odd, family, id).body).toBe(JSON.stringify(failure(odd, family, id).body));
+    }
+  });
+
   test('all six fields of an ErrorDetail are there, null where there is nothing', () => {
     const { body } = failure(refusal('route_not_found'), 'admin', id);
     expect(Object.keys((body as { error: object }).error)).toEqual([
@@ -131,6 +138,12 @@ describe('failure', () => {
     };
     expect(located.detail[0].loc).toEqual(['query', 'limit']);
   });
+});
+
+test('a refusal can stand for another status than its code’s own', () => {
+  const wire = failure(refusal('api_key_revoked', { status: 409 }), 'admin', 'req_1');
+  expect(wire).toMatchObject({ status: 409, body: { error: { type: 'conflict_error', code: 'api_key_revoked' } } });
+  expect(wire.headers['x-should-retry']).toBe('false');
 });
 
 describe('familyOf', () => {

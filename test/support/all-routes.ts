@@ -1,5 +1,6 @@
 import type { Administration } from '../../src/admin/command.ts';
 import { allRoutes } from '../../src/cli/routes.ts';
+import type { Evaluator } from '../../src/rules/evaluate.ts';
 import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models.ts';
 import { fixedClock } from './fixed-clock.ts';
@@ -13,6 +14,7 @@ export const routesToLookAt = () => {
     models: connect(loadModels(null, {}), { clock }),
     ownedBy: 'weir',
     clock,
+    evaluator: {} as Evaluator,
     probes: {},
   });
 };

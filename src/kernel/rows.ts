@@ -1,0 +1,118 @@
+import { type Database, open } from 'lmdb';
+import { Packr } from 'msgpackr';
+import { committed } from './commit.ts';
+
+/** Rows of one kind by key, in the order of their keys. */
+export interface Table<Row> {
+  readonly name: string;
+  /** Never set; carries the type. */
+  readonly row?: Row;
+}
+export const table = <Row extends object>(name: string): Table<Row> => ({ name });
+
+export interface Range {
+  /** Only keys that start with it. */
+  readonly prefix: string;
+  /** Exclusive; in the direction of reading. */
+  readonly after?: string | undefined;
+  readonly order?: 'asc' | 'desc';
+  readonly limit: number;
+}
+
+/** Rows as they were last committed. */
+export interface RowReader {
+  get<Row>(from: Table<Row>, key: string): Row | undefined;
+  /** The rows of a range, of those that are wanted. */
+  range<Row>(from: Table<Row>, range: Range, wanted?: (row: Row) => boolean): { key: string; row: Row }[];
+}
+
+/** What is to be written to a table: rows by key, null for those that go. */
+export type Changes = ReadonlyMap<string, ReadonlyMap<string, object | null>>;
+
+/** The LMDB environment behind the read models: a database per table, and a mark that moves with the rows. */
+export interface RowStore<Mark> extends RowReader {
+  mark(): Mark | undefined;
+  /** Rows and mark in one transaction; resolves once both can be read. */
+  write(changes: Changes, mark: Mark): Promise<void>;
+  clear(): void;
+  close(): Promise<void>;
+}
+
+type Rows = Database<Buffer, string>;
+
+/** Packed without shared structures: any thread or process can read a row by itself. */
+const packr = new Packr({ useRecords: false });
+const markKey = 'checkpoint';
+
+/** Opens the tables in `dir`. Read-only, it may be opened beside the process that writes; the tables must be there. */
+export const openRows = <Mark extends object>(
+  dir: string,
+  tables: readonly Table<object>[],
+  options: { readonly readOnly?: boolean } = {},
+): RowStore<Mark> => {
+  const { readOnly = false } = options;
+  const names = new Set(tables.map(({ name }) => name));
+  const encoding = 'binary';
+  const root = open({
+    path: dir,
+    encoding,
+    compression: false,
+    maxDbs: names.size + 8,
+    readOnly,
+    eventTurnBatching: false,
+  });
+  const marks: Rows = root.openDB({ name: markKey, encoding });
+  const dbs = new Map<string, Rows>([...names].map((name) => [name, root.openDB({ name, encoding })]));
+
+  const dbOf = (name: string): Rows => {
+    const db = dbs.get(name);
+    if (!db) throw new Error(`no projection declares the table ${name}`);
+    return db;
+  };
+  const unpacked = <T>(bytes: Buffer | undefined): T | undefined => bytes && (packr.unpack(bytes) as T);
+
+  return {
+    get: (from, key) => unpacked(dbOf(from.name).getBinary(key)),
+    range: (from, range, wanted) => readRange(dbOf(from.name), range, wanted),
+    mark: () => unpacked(marks.getBinary(markKey)),
+    async write(changes, mark) {
+      // All puts of one batch are one transaction. (lmdb's own asynchronous transaction() never answers here.)
+      const writing = root.batch(() => {
+        for (const [name, changed] of changes) {
+          const db = dbOf(name);
+          for (const [key, row] of changed) row === null ? db.remove(key) : db.put(key, packr.pack(row));
+        }
+        marks.put(markKey, packr.pack(mark));
+      });
+      await committed(writing);
+      root.resetReadTxn(); // a snapshot opened earlier in this turn would still show the rows as they were
+    },
+    clear() {
+      root.transactionSync(() => {
+        marks.clearSync();
+        for (const db of dbs.values()) db.clearSync();
+      });
+    },
+    close: () => root.close(),
+  };
+};
+
+const readRange = <Row>(
+  db: Rows,
+  { prefix, after, order = 'asc', limit }: Range,
+  wanted: (row: Row) => boolean = () => true,
+): { key: string; row: Row }[] => {
+  const low = prefix;
+  const high = `${prefix}\uffff`;
+  const found: { key: string; row: Row }[] = [];
+  const bounds =
+    order === 'asc' ? { start: after ?? low, end: high } : { start: after ?? high, end: low, reverse: true };
+  for (const { key, value } of db.getRange(bounds)) {
+    if (key === after) continue;
+    const row = packr.unpack(value) as Row;
+    if (!wanted(row)) continue;
+    found.push({ key, row });
+    if (found.length === limit) break;
+  }
+  return found;
+};

@@ -20,8 +20,13 @@ const interrupted = 130;
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 const undo: (() => Promise<void>)[] = [];
-const cleanUp = async (): Promise<void> => {
-  for (const step of undo.splice(0).reverse()) await step();
+let cleaning: Promise<void> | undefined;
+/** Ends everything, newest first; who asks again waits for the same. */
+const cleanUp = (): Promise<void> => {
+  cleaning ??= (async () => {
+    for (let step = undo.pop(); step; step = undo.pop()) await step();
+  })();
+  return cleaning;
 };
 
 const measure = async ({ rounds, seconds, connections, only }: Options): Promise<Result> => {
@@ -54,17 +59,23 @@ const main = async (args: readonly string[]): Promise<number> => {
   return exitStatusOf(result.verdict);
 };
 
-const stop = (): void => void cleanUp().finally(() => process.exit(interrupted));
-process.once('SIGINT', stop);
-process.once('SIGTERM', stop);
+let isInterrupted = false;
+const stop = (): void => {
+  isInterrupted = true;
+  void cleanUp().finally(() => process.exit(interrupted));
+};
+// Not once: Ctrl-C reaches us from the terminal and again from whoever started us.
+process.on('SIGINT', stop);
+process.on('SIGTERM', stop);
 
 process.exitCode = await main(process.argv.slice(2))
   .catch((error: Error) => {
-    if (!(error instanceof BadOptions)) {
-      say(`The bench failed: ${error.message}`);
-      return failed;
+    if (isInterrupted) return interrupted;
+    if (error instanceof BadOptions) {
+      say(`${error.message}\n\n${usage}`);
+      return badOptions;
     }
-    say(`${error.message}\n\n${usage}`);
-    return badOptions;
+    say(`The bench failed: ${error.message}`);
+    return failed;
   })
   .finally(cleanUp);

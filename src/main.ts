@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The `weir` command: the one file that touches the process. What it runs is in `cli/`. */
+import { createInterface } from 'node:readline/promises';
 import { runsOn } from './node-version.ts';
 
 const complaint = runsOn(process.versions.node);
@@ -11,16 +12,27 @@ if (complaint !== null) {
 // Imported only now: an unfit Node would fail on a syntax or a symbol before it could be told apart.
 const { program } = await import('./cli/program.ts');
 
-let interrupts = 0;
-const interrupted = new Promise<void>((resolve) => {
-  const onSignal = () => {
-    interrupts += 1;
-    if (interrupts > 1) process.exit(1);
-    resolve();
-  };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
-});
+/** Only who asks is told; to every other command a signal does what it always does. */
+const interrupted = (): Promise<void> =>
+  new Promise((resolve) => {
+    let signals = 0;
+    const onSignal = () => {
+      signals += 1;
+      if (signals > 1) process.exit(1);
+      resolve();
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+
+const ask = async (question: string): Promise<string> => {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await lines.question(question);
+  } finally {
+    lines.close();
+  }
+};
 
 const code = await program({
   argv: process.argv.slice(2),
@@ -29,5 +41,6 @@ const code = await program({
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   columns: process.stdout.columns ?? 120,
+  ...(process.stdin.isTTY && { ask }),
 });
 process.exit(code);

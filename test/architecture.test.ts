@@ -33,6 +33,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'src/clock',
     'src/ids',
     'src/secrets',
+    'src/day-keys',
     'zod',
     'canonicalize',
   ],
@@ -47,6 +48,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/ids': ['src/clock'],
   'src/config': ['zod'],
   'src/secrets': ['zod'],
+  'src/day-keys': ['src/clock'],
 };
 
 /** Packages that one file alone may import. */

@@ -14,9 +14,14 @@ export const coresOf = (list: string): number[] =>
     Array.from({ length: Number(last) - Number(first) + 1 }, (_, i) => Number(first) + i),
   );
 
+/** Empty where it cannot be told. */
 const allowedCores = (): number[] => {
-  const status = readFileSync('/proc/self/status', 'latin1');
-  return coresOf(/^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? '');
+  try {
+    const status = readFileSync('/proc/self/status', 'latin1');
+    return coresOf(/^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? '');
+  } catch {
+    return [];
+  }
 };
 
 const unpinned = (reason: string): Pinning => ({ server: null, generator: null, reason });
@@ -30,7 +35,7 @@ export const choosePinning = (): Pinning => {
   }
   const [server, generator] = allowedCores();
   return server === undefined || generator === undefined
-    ? unpinned('this process may use one core only')
+    ? unpinned('there are no two cores that this process may use')
     : { server, generator };
 };
 

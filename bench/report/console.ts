@@ -40,6 +40,7 @@ const tables = ({ rows, verdict: { unratedNames } }: Result): string[] => {
     return {
       row,
       title: titles[row.name],
+      isUnit: unit === null,
       isUnrated,
       isUnratable: isUnrated || (unit !== null && unratedNames.includes(unit)),
     };

@@ -9,8 +9,9 @@ const figure = (value: number | null): string =>
 const count = (value: number): string => Math.round(value).toLocaleString('en-US');
 const percent = (share: number | null): string => (share === null ? blank : `${Math.round(share * 100)} %`);
 
-const ratio = (estimate: Estimate | null): string => {
-  if (estimate === null) return blank;
+/** @param isUnit what everything else is divided by */
+const ratio = (estimate: Estimate | null, isUnit: boolean): string => {
+  if (estimate === null) return isUnit ? '1' : blank;
   const { median, low, high } = estimate;
   return `${median.toFixed(2)} [${low.toFixed(2)}–${high.toFixed(2)}]`;
 };
@@ -26,6 +27,7 @@ const columns = (lines: readonly (readonly string[])[]): string => {
 export interface Titled {
   readonly row: Row;
   readonly title: string;
+  readonly isUnit: boolean;
   /** Its rate says nothing of the server, so the rate is a bound and has no ratio. */
   readonly isUnrated: boolean;
   /** Its own rate or its unit's is such a bound. */
@@ -35,12 +37,12 @@ export interface Titled {
 /** What all tables have. @param what is counted: `request` or `append` */
 const common = (what: string, unit: string, titled: readonly Titled[]): string[][] => [
   ['', `CPU µs/${what}`, `× ${unit} [95 %]`, `${what}s/s`, `× ${unit} [95 %]`, 'server', 'load'],
-  ...titled.map(({ row, title, isUnrated, isUnratable }) => [
+  ...titled.map(({ row, title, isUnit, isUnrated, isUnratable }) => [
     title,
     figure(row.cpuMicros),
-    row.cpuRatio ? ratio(row.cpuRatio) : '1',
+    ratio(row.cpuRatio, isUnit && row.cpuMicros !== null),
     `${isUnrated ? '≥ ' : ''}${count(row.perSecond)}`,
-    isUnratable ? blank : row.rateRatio ? ratio(row.rateRatio) : '1',
+    isUnratable ? blank : ratio(row.rateRatio, isUnit),
     percent(row.serverShare),
     percent(row.loadShare),
   ]),

@@ -6,7 +6,7 @@ import { pathId, text } from './fields.ts';
 /** What callers send about policies (decisions A.1, C.1). */
 
 const mostRevision = 2_147_483_647;
-export const revision = z.int().min(1).max(mostRevision);
+const revision = z.int().min(1).max(mostRevision);
 export const revisionQuery = z.object({ revision: wholeNumber(1, mostRevision) });
 export const revisionBody = z.strictObject({ revision });
 

@@ -13,14 +13,14 @@ Examples:
   weir audit state proj_01jd… --at 2026-11-20T12:00:00Z
   weir audit state proj_01jd… --at 3                as its fourth event (revision 3) left it`;
 
-/** `weir audit`: what happened to one organization, project or key, read off its events. Works beside a running server. */
+/** `weir audit`: what happened to one organization, project, key or policy, read off its events. Works beside a running server. */
 export const auditCommand = (terminal: Terminal): Command => {
-  const audit = new Command('audit').description('Replay the events of an organization, project or key');
+  const audit = new Command('audit').description('Replay the events of an organization, project, key or policy');
   audit.addHelpText('after', examples);
   audit
     .command('history')
     .description('Every event of one id, oldest first')
-    .argument('<id>', 'org_…, proj_…, key_… or akey_…')
+    .argument('<id>', 'org_…, proj_…, key_…, akey_… or pol_…')
     .option('--json', 'one JSON object a line')
     .action(async (id: string, options: { json?: true }) => {
       const events = await reading(terminal, (store) => history(store, id));
@@ -29,7 +29,7 @@ export const auditCommand = (terminal: Terminal): Command => {
   audit
     .command('state')
     .description('What one id was at a moment, or is now')
-    .argument('<id>', 'org_…, proj_…, key_… or akey_…')
+    .argument('<id>', 'org_…, proj_…, key_…, akey_… or pol_…')
     .option('--at <time|revision>', 'an RFC 3339 time, or the number of an event', parseMoment)
     .option('--json', 'as one JSON object')
     .action(async (id: string, options: { at?: Moment; json?: true }) => {

@@ -13,7 +13,8 @@ export interface EventLog {
 
 const never = new Promise<never>(() => {});
 
-const storeDir = (config: Config): string => join(config.DATA_DIR, 'eventstore');
+/** Where the files of the embedded store are. */
+export const storeDir = (config: Config): string => join(config.DATA_DIR, 'eventstore');
 
 /** The events for a server: the cluster that EVENTSTORE_URL names, or an embedded store of its own. */
 export const ownEventLog = async (config: Config): Promise<EventLog> => {

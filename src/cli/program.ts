@@ -1,6 +1,11 @@
 import { Command, CommanderError } from 'commander';
 import { BadConfig, describeConfig } from '../config.ts';
+import { adminKeyCommand } from './admin-key.ts';
 import { auditCommand } from './audit.ts';
+import { billingCommand } from './billing.ts';
+import { eventstoreCommand } from './eventstore-command.ts';
+import { modelCommand } from './model.ts';
+import { orgCommand } from './org.ts';
 import { serveCommand } from './serve-command.ts';
 import { Failure, type Terminal } from './terminal.ts';
 
@@ -13,7 +18,12 @@ export const program = async (terminal: Terminal): Promise<number> => {
     .addHelpText('after', () => `\nEnvironment:\n${describeConfig()}`);
   weir.addCommand(serveCommand(terminal));
   weir.addCommand(auditCommand(terminal));
-  for (const command of weir.commands) command.exitOverride().copyInheritedSettings(weir);
+  weir.addCommand(eventstoreCommand(terminal));
+  weir.addCommand(orgCommand(terminal));
+  weir.addCommand(billingCommand(terminal));
+  weir.addCommand(adminKeyCommand(terminal));
+  weir.addCommand(modelCommand(terminal));
+  inheritEverywhere(weir);
   try {
     await weir.parseAsync([...terminal.argv], { from: 'user' });
     return 0;
@@ -22,6 +32,14 @@ export const program = async (terminal: Terminal): Promise<number> => {
     if (error instanceof BadConfig) return complain(terminal, error.message, 78);
     if (error instanceof Failure) return complain(terminal, error.message, error.exitCode);
     return complain(terminal, error instanceof Error ? error.message : String(error), 1);
+  }
+};
+
+/** Commander asks each subcommand anew how to fail and where to write. */
+const inheritEverywhere = (parent: Command): void => {
+  for (const command of parent.commands) {
+    command.copyInheritedSettings(parent).exitOverride();
+    inheritEverywhere(command);
   }
 };
 

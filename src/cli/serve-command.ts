@@ -19,12 +19,13 @@ export const serveCommand = (terminal: Terminal): Command =>
       log[level](error === undefined ? rest : { ...rest, err: error }, name);
     });
     try {
+      const interrupted = terminal.interrupted();
       // Told to stop while it starts, it just ends: every file of it is made to be left at any moment.
-      const running = await Promise.race([serve(config, terminal.env), terminal.interrupted]);
+      const running = await Promise.race([serve(config, terminal.env), interrupted]);
       if (!running) return;
       log.info({ base_url: running.baseUrl, data_dir: config.DATA_DIR }, 'listening');
       if (running.firstRun) terminal.out(welcome(running.firstRun));
-      const failure = await Promise.race([running.failed, terminal.interrupted]);
+      const failure = await Promise.race([running.failed, interrupted]);
       await running.stop();
       if (failure instanceof Error) throw new Failure(`The server had to stop: ${failure.message}`, 1, failure);
     } finally {

@@ -8,16 +8,9 @@ import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReaction
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { dayKeys } from '../day-keys.ts';
-import { adminKey } from '../domain/admin-key.ts';
-import { idempotency } from '../domain/idempotency.ts';
-import { organization } from '../domain/organization.ts';
-import { policy } from '../domain/policy.ts';
-import { project } from '../domain/project.ts';
-import { projectKey } from '../domain/project-key.ts';
 import { apiKeyGate } from '../gateway/authenticate.ts';
 import { serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
-import { actors } from '../kernel/actor.ts';
 import { logIdOf } from '../kernel/log-id.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { startReactors } from '../kernel/reactor.ts';
@@ -27,8 +20,10 @@ import { loadSecrets } from '../secrets.ts';
 import { publish } from '../telemetry.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
 import { loadModels } from '../upstream/models.ts';
+import { allAggregates } from './aggregates.ts';
 import { ownEventLog } from './event-log.ts';
 import { type FirstRunReport, firstRun } from './first-run.ts';
+import { claimReadModels, readModelsDir } from './operator.ts';
 import { allRoutes } from './routes.ts';
 
 const sweepEveryMs = 60_000;
@@ -57,13 +52,15 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
   try {
     const log = await ownEventLog(config);
     undo.push(log.close);
+    const release = await claimReadModels(config);
+    undo.push(async () => release());
     const secrets = loadSecrets(config.SECRETS_DIR);
     const { store } = log;
     const logId = await logIdOf(store, clock);
     let models: ReadModels | undefined;
     const known: Directory = directory(() => models as ReadModels);
     models = await openReadModels({
-      dir: join(config.DATA_DIR, 'read-models'),
+      dir: readModelsDir(config),
       store,
       logId,
       projections,
@@ -71,14 +68,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
     });
     undo.push(models.close);
     const admin: Administration = {
-      aggregates: {
-        organization: actors(organization, { store }),
-        project: actors(project, { store }),
-        projectKey: actors(projectKey, { store }),
-        adminKey: actors(adminKey, { store }),
-        policy: actors(policy, { store }),
-        idempotency: actors(idempotency, { store }),
-      },
+      aggregates: allAggregates(store),
       models,
       directory: known,
       store,

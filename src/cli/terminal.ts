@@ -2,11 +2,13 @@
 export interface Terminal {
   readonly argv: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Resolves at the first SIGTERM or SIGINT. */
-  readonly interrupted: Promise<void>;
+  /** Resolves at the first SIGTERM or SIGINT from now on, which then does nothing else; the second ends the process. */
+  readonly interrupted: () => Promise<void>;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly columns: number;
+  /** Asks a question and waits for a line; absent where nobody is there to answer. */
+  readonly ask?: (question: string) => Promise<string>;
 }
 
 /** A failure that the user can act upon: one clear sentence and an exit status, no stack. */

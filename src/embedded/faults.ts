@@ -17,6 +17,10 @@ export interface Faults {
   readonly commitDelayMs?: number;
   /** Unused bytes between records, at most this many, so that nothing may rely on positions being adjacent. */
   readonly positionGaps?: number;
+  /** Break the connection of the n-th write (from 1) once it is committed, in place of the answer. */
+  readonly dropConnection?: number;
+  /** Refuse the n-th append (from 1) as being at the wrong version, without looking. */
+  readonly wrongVersion?: number;
   /** Send every live batch to every subscriber through the disk. */
   readonly forceLag?: boolean;
   /** Drop what a lagging subscriber missed instead of reading it back. */

@@ -1,8 +1,10 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import type { Tls } from './grpc/server.ts';
 import { takeLock } from './lock.ts';
 import { runInWorker } from './run-in-worker.ts';
 import { runStore, type StoreOptions } from './run-store.ts';
+import type { User } from './services/single-user.ts';
 import { socketPath } from './socket-path.ts';
 import { DATA_FILE } from './store/database.ts';
 import { checkMetaPages } from './store/meta-pages.ts';
@@ -15,6 +17,10 @@ export interface EmbeddedOptions {
   readonly dir: string;
   /** TCP on 127.0.0.1 only when asked for; else a unix socket mode 0600 */
   readonly port?: number;
+  /** PEM texts; plain text without */
+  readonly tls?: Tls;
+  /** The one who may use it; needs `tls`, without which clients keep their credentials to themselves */
+  readonly user?: User;
   /** run on the calling thread instead of a worker (tests) */
   readonly inThread?: boolean;
 }
@@ -50,6 +56,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       listen: listenAt(options, dir, (undo) => {
         cleanUp = undo;
       }),
+      tls: options.tls,
+      user: options.user,
     };
     const store = await (options.inThread ? runStore(settings) : runInWorker(settings));
     lock.announce(store.endpoint);

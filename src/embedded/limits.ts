@@ -16,6 +16,8 @@ export interface Limits {
   readonly liveBacklogMessages: number;
   /** Below this many free bytes on the volume appends are refused; reads go on. */
   readonly freeSpaceBytes: number;
+  /** A file that is given up when the volume gets full all the same. */
+  readonly ballastBytes: number;
 }
 
 /** The append limit is the strictest production default: 1 MiB up to server version 25.0. */
@@ -31,4 +33,5 @@ export const defaultLimits: Limits = {
   liveBacklogBytes: 8 * 1024 * 1024,
   liveBacklogMessages: 1024,
   freeSpaceBytes: 64 * 1024 * 1024,
+  ballastBytes: 16 * 1024 * 1024,
 };

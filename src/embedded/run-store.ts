@@ -3,28 +3,40 @@ import { rmSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Faults } from './faults.ts';
 import type { Call } from './grpc/call.ts';
-import { type Handler, type Listen, serveGrpc } from './grpc/server.ts';
+import { type Handler, type Listen, type ServerOptions, serveGrpc, type Tls } from './grpc/server.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import { appendMethod } from './services/append.ts';
-import { batchAppendMethod } from './services/batch-append.ts';
+import { batchAppendMethod, deniedBatchAppendMethod } from './services/batch-append.ts';
 import { deleteMethod } from './services/delete.ts';
 import type { Log } from './services/log.ts';
 import { readMethod } from './services/read.ts';
 import { noSuchGroup, unavailable } from './services/refusals.ts';
 import { featuresMethod, gossipMethod } from './services/server-info.ts';
+import { singleUser, type User } from './services/single-user.ts';
 import { instanceOf, type LogFiles, lastKey, openFiles } from './store/database.ts';
-import { watchFreeSpace } from './store/free-space.ts';
+import { type FreeBytes, watchFreeSpace } from './store/free-space.ts';
 import { getUint64, positionKey } from './store/keys.ts';
 import { Reader } from './store/reader.ts';
+import { createdOf } from './store/record.ts';
 import { Streams } from './store/streams.ts';
+import { Sweeper } from './store/sweeper.ts';
 import { Writer } from './store/writer.ts';
 import { Hub } from './subscriptions/hub.ts';
 
 export interface StoreOptions {
   readonly dir: string;
   readonly listen: Listen;
+  readonly tls?: Tls | undefined;
+  /** Everybody may do everything without. */
+  readonly user?: User | undefined;
+  readonly pings?: ServerOptions['pings'];
   readonly limits?: Partial<Limits>;
   readonly faults?: Faults;
+  /** How often what `$maxAge` has hidden is removed. Default every ten minutes. */
+  readonly sweepEveryMs?: number;
+  /** Asked for the room on the volume; for tests. */
+  readonly freeBytes?: FreeBytes;
+  readonly lookAtSpaceEveryMs?: number;
 }
 
 export interface RunningStore {
@@ -36,8 +48,13 @@ export interface RunningStore {
 /** Bytes waiting for the disk above which a call that appends is not read any further. */
 const MAX_PENDING_BYTES = 32 * 1024 * 1024;
 const CLOSE_MS = 2000;
+const SWEEP_EVERY_MS = 600_000;
 const HIGHEST_POSITION = 2 ** 53;
 const STREAMS = '/event_store.client.streams.Streams';
+const FEATURES = '/event_store.client.server_features.ServerFeatures/GetSupportedMethods';
+const GOSSIP = '/event_store.client.gossip.Gossip/Read';
+/** The client asks these without credentials, whatever it was given. */
+const OPEN_TO_ALL = new Set([FEATURES, GOSSIP]);
 
 /** Opens the log in `dir` and serves it on this thread. The caller holds the lock and has checked the files. */
 export async function runStore(options: StoreOptions): Promise<RunningStore> {
@@ -57,15 +74,25 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<RunningSto
   const instance = await instanceOf(files, randomUUID);
   const reader = new Reader(files, faults, 1);
   const lastPosition = lastKey(files.ev, Buffer.from(positionKey(HIGHEST_POSITION)));
+  let lastCreated = 0;
   if (lastPosition !== undefined) {
     const position = getUint64(lastPosition, 0);
-    reader.head = position + reader.at(position)!.length;
+    const record = reader.at(position)!;
+    reader.head = position + record.length;
+    lastCreated = createdOf(record.bytes);
   }
   const lastStream = lastKey(files.sx, Buffer.alloc(12, 0xff));
   const streams = new Streams(files);
   const hub = new Hub();
-  const space = watchFreeSpace(dir, limits.freeSpaceBytes);
+  const space = watchFreeSpace({
+    dir,
+    threshold: limits.freeSpaceBytes,
+    ballast: limits.ballastBytes,
+    freeBytes: options.freeBytes,
+    everyMs: options.lookAtSpaceEveryMs,
+  });
   const paused = new Set<Call>();
+  let writes = 0;
   let fail: (error: Error) => void = () => {};
   const failed = new Promise<Error>((resolve) => {
     fail = resolve;
@@ -87,9 +114,28 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<RunningSto
       },
       onFailure: (error) => void stop(`The event store has failed: ${error.message}`).then(() => fail(error)),
     },
-    reader.head,
-    lastStream === undefined ? 1 : lastStream.readUInt32BE(0) + 1,
+    {
+      tail: reader.head,
+      nextStream: lastStream === undefined ? 1 : lastStream.readUInt32BE(0) + 1,
+      lastCreated,
+    },
   );
+  const sweeper = new Sweeper({ files, streams, reader, commit: writer.commit, now });
+  let sweeping = false;
+  const sweep = setInterval(() => {
+    // A process that died while it read the files, such as a check of them, still holds its place among the readers.
+    files.root.readerCheck();
+    if (sweeping || space.low) return;
+    sweeping = true;
+    // Damage that a sweep comes upon is for `verify` to name: it must not end a store that still answers.
+    void sweeper
+      .sweep()
+      .catch(() => {})
+      .finally(() => {
+        sweeping = false;
+      });
+  }, options.sweepEveryMs ?? SWEEP_EVERY_MS);
+  sweep.unref();
 
   const log: Log = {
     streams,
@@ -101,6 +147,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<RunningSto
     now,
     admit: (call) => {
       if (space.low) throw unavailable('The volume of the event store is nearly full.');
+      if (++writes === faults.dropConnection) writer.commit.open().replies.push(() => call.cut());
       if (writer.commit.pendingBytes < MAX_PENDING_BYTES) return;
       call.pause();
       paused.add(call);
@@ -113,18 +160,33 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<RunningSto
     [`${STREAMS}/Read`, readMethod(log)],
     [`${STREAMS}/Delete`, deleteMethod(log, 'delete')],
     [`${STREAMS}/Tombstone`, deleteMethod(log, 'tombstone')],
-    ['/event_store.client.server_features.ServerFeatures/GetSupportedMethods', featuresMethod()],
-    ['/event_store.client.gossip.Gossip/Read', gossipMethod(instance, where, now)],
+    [FEATURES, featuresMethod()],
+    [GOSSIP, gossipMethod(instance, where, now)],
     // Third-party clean-ups list first; "there is none" lets them go on where UNIMPLEMENTED would stop them.
     ['/event_store.client.persistent_subscriptions.PersistentSubscriptions/List', (call) => call.fail(noSuchGroup())],
   ]);
   if ('socket' in listen) rmSync(listen.socket, { force: true });
-  const server = await serveGrpc(listen, methods, limits.messageBytes);
+  const served =
+    options.user === undefined
+      ? methods
+      : singleUser(
+          options.user,
+          methods,
+          OPEN_TO_ALL,
+          new Map([[`${STREAMS}/BatchAppend`, deniedBatchAppendMethod(log)]]),
+        );
+  const server = await serveGrpc(listen, served, {
+    maxMessageBytes: limits.messageBytes,
+    tls: options.tls,
+    pings: options.pings,
+  });
 
   let stopping: Promise<void> | undefined;
   function stop(reason: string): Promise<void> {
     stopping ??= (async () => {
       space.stop();
+      sweeper.stop();
+      clearInterval(sweep);
       server.refuse();
       await server.close(reason);
       // After a failed commit LMDB may never finish closing; its files are as the last good commit left them.
@@ -137,6 +199,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<RunningSto
     failed,
     close: async () => {
       server.refuse();
+      sweeper.stop();
       for (const call of server.calls) call.pause();
       await writer.commit.drained();
       await stop('The event store is stopping.');

@@ -89,7 +89,8 @@ const tryAgainSoon: Headers = Object.freeze({ ...soon, ...tryAgain });
 const hintsOf = (refused: Refusal, status: number): Headers => {
   const wait = refused.headers['Retry-After'];
   const isSoon = wait === undefined && comeBackSoon.has(refused.code);
-  if (status >= 500) return isSoon ? soon : noHints;
+  const isDecided = refused.headers['x-should-retry'] !== undefined;
+  if (status >= 500 || isDecided) return isSoon ? soon : noHints;
   if (catalogue[refused.code].retry) return isSoon ? tryAgainSoon : tryAgain;
   const isShortWait = status === 429 && wait !== undefined && Number(wait) <= longestOwnWaitSeconds;
   return isShortWait ? noHints : giveUp;
@@ -158,7 +159,7 @@ export interface FailureText {
  * of decisions E.1, the retry hints of E.2.
  */
 export const failureText = (refused: Refusal, family: Family, requestId: string): FailureText => {
-  const status = statusOf(refused.code, family);
+  const status = statusOf(refused.code, family, refused.status);
   return { status, hints: hintsOf(refused, status), body: textOf(refused, family, status, requestId) };
 };
 

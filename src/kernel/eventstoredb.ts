@@ -47,6 +47,9 @@ export type Client = Pick<
   'appendToStream' | 'readStream' | 'readAll' | 'subscribeToAll' | 'setStreamMetadata' | 'deleteStream' | 'dispose'
 >;
 
+/** Longest wait for the client to end its streams. */
+const disposeMs = 500;
+
 const placed = (position: bigint) => ({ commit: position, prepare: position });
 
 /**
@@ -235,7 +238,10 @@ export const storeOver = (client: Client, options: ConnectOptions): EventStore =
       await Promise.all([...subscriptions].map((each) => each.close()));
       // A client disposed of with appends pending rejects them all.
       await Promise.all(pending);
-      await client.dispose();
+      // It waits for each of its streams to say that it is closed, and now and then one never does.
+      await within(disposeMs, client.dispose(), () => new Error('the client was not disposed of in time')).catch(
+        () => {},
+      );
     },
   };
 };

@@ -18,7 +18,7 @@ import { fixedClock } from '../support/fixed-clock.ts';
 import { type MemoryOptions, memoryStore } from '../support/memory-store.ts';
 
 /** An administration over a store in memory, with real read models in a folder of its own. */
-export const stage = async (options: MemoryOptions = {}) => {
+export const stage = async (options: MemoryOptions = {}, projected = projections) => {
   const dir = mkdtempSync(join(tmpdir(), 'weir-admin-'));
   const store = memoryStore(options);
   const clock = fixedClock(1_700_000_000_000);
@@ -28,7 +28,7 @@ export const stage = async (options: MemoryOptions = {}) => {
     dir: join(dir, 'models'),
     store,
     logId: 'log',
-    projections,
+    projections: projected,
     committed: known.committed,
   });
   const parts = { store, clock };

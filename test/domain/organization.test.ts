@@ -1,5 +1,5 @@
-import { describe, test } from 'vitest';
-import { type OrganizationFact, organization } from '../../src/domain/organization.ts';
+import { describe, expect, test } from 'vitest';
+import { maxPolicies, type OrganizationFact, organization } from '../../src/domain/organization.ts';
 import { given } from '../support/given.ts';
 
 const created: OrganizationFact = { type: 'organization.created', name: 'Acme', created_at: 1 };
@@ -70,5 +70,38 @@ describe('endAdminKey', () => {
   });
   test('of a key that is not there changes nothing', () => {
     given(organization, [created]).when('endAdminKey', { keyId: 'a', at: 10 }).then([]);
+  });
+});
+
+describe('issuePolicy and endPolicy', () => {
+  const admitted = (n: number): OrganizationFact => ({ type: 'organization.policy_issued', policy_id: `pol_${n}` });
+  const left = (n: number): OrganizationFact => ({ type: 'organization.policy_ended', policy_id: `pol_${n}` });
+  const upTo = (n: number): OrganizationFact[] => Array.from({ length: n }, (_, i) => admitted(i));
+  const issue = (history: readonly OrganizationFact[]) =>
+    given(organization, history).when('issuePolicy', { policyId: 'pol_7777' });
+
+  test('admit a policy once', () => {
+    issue([created]).then([admitted(7777)]);
+    issue([created, admitted(7777)]).then([]);
+  });
+  test('admit the last of the hundred and not one more, until another has ended', () => {
+    expect(maxPolicies).toBe(100);
+    issue([created, ...upTo(99)]).then([admitted(7777)]);
+    issue([created, ...upTo(100)]).refuses({ refusal: { code: 'policy_limit_reached' } });
+    issue([created, ...upTo(100), left(50)]).then([admitted(7777)]);
+    issue([created, ...upTo(99), admitted(7777)]).then([]);
+  });
+  test('admit none to a suspended or closed organization', () => {
+    issue([created, suspended]).refuses({ status: 'suspended' });
+    issue([created, { type: 'organization.closed' }]).refuses({ status: 'closed' });
+  });
+  test('end an admission in any state, and one that is not there never', () => {
+    for (const state of [[], [suspended], [{ type: 'organization.closed' } as const]]) {
+      const history = [created, admitted(1), ...state];
+      given(organization, history)
+        .when('endPolicy', { policyId: 'pol_1' })
+        .then([left(1)]);
+      given(organization, history).when('endPolicy', { policyId: 'pol_2' }).then([]);
+    }
   });
 });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { tokenKind } from '../../src/ids.ts';
 import {
   type Answer,
@@ -412,7 +412,18 @@ describe('names', () => {
   });
 
   test('of keys are kept as they were sent', async () => {
-    const odd = [' x ', '\u0000', '\u001b[2J', '\u202egnp.exe', '\u200d', '</script>', "'; --", '${x}', '\ufeff', 'a\nb'];
+    const odd = [
+      ' x ',
+      '\u0000',
+      '\u001b[2J',
+      '\u202egnp.exe',
+      '\u200d',
+      '</script>',
+      "'; --",
+      '$(x)',
+      '\ufeff',
+      'a\nb',
+    ];
     for (const name of odd) {
       const created = await askForKey(server, project, { name });
       expect(created.body.name).toBe(name);
@@ -513,7 +524,12 @@ describe('expiry', () => {
     for (const odd of [0, -1, tenYears + 1, 1.5, '5', null])
       expectRefusal(await create({ expires_in_seconds: odd }), 422, 'validation_failed', 'expires_in_seconds');
     for (const expires_at of [zulu, null])
-      expectRefusal(await create({ expires_at, expires_in_seconds: 5 }), 422, 'validation_failed', 'expires_in_seconds');
+      expectRefusal(
+        await create({ expires_at, expires_in_seconds: 5 }),
+        422,
+        'validation_failed',
+        'expires_in_seconds',
+      );
   });
 
   test('takes effect by the clock, with nobody doing anything', async () => {
@@ -524,7 +540,11 @@ describe('expiry', () => {
     await eventually(expired, () => 'the key still works', 5000);
     expect(await use(server, key.value)).toBe('401 api_key_expired');
     const list = () => call(server, 'GET', paths.projects, { key: adminKey.value });
-    await eventually(async () => (await list()).status !== 200 || undefined, () => 'the Admin key still works', 5000);
+    await eventually(
+      async () => (await list()).status !== 200 || undefined,
+      () => 'the Admin key still works',
+      5000,
+    );
     expectRefusal(await list(), 401, 'api_key_expired');
     const path = `${paths.projectKeys(project)}/${key.id}`;
     expect((await call(server, 'GET', path)).body.status).toBe('expired');
@@ -588,7 +608,11 @@ describe('Idempotency-Key', () => {
 
   test('is free again after a request that made nothing', async () => {
     const key = freshKey();
-    for (const refused of [{ name: '' }, { name: 'x', permissions: [] }, { name: 'x', expires_at: '2020-01-01T00:00:00Z' }])
+    for (const refused of [
+      { name: '' },
+      { name: 'x', permissions: [] },
+      { name: 'x', expires_at: '2020-01-01T00:00:00Z' },
+    ])
       expect((await askForKey(server, project, refused, key)).status).toBe(422);
     expect((await askForKey(server, project, body, key)).status).toBe(201);
     const gone = await createProject(server);
@@ -658,14 +682,32 @@ describe('bodies', () => {
     expect((await sized(limit - 1)).status).toBe(201);
     expect((await sized(limit)).status).toBe(201);
     expectRefusal(await sized(limit + 1), 413, 'request_too_large');
-    expectRefusal(await sized(3 * 1024 * 1024), 413, 'request_too_large');
+    expectRefusal(await sized(limit * 8), 413, 'request_too_large');
     const archived = await call(server, 'POST', paths.archive(project), { raw: '{}'.padEnd(limit + 1) });
     expectRefusal(archived, 413, 'request_too_large');
   });
 
   test('are JSON objects', async () => {
-    const broken = ['', ' ', '{', '{"name":"x"', '[]', '"x"', 'null', '7', '{"name":"x"}}', "{'name':'x'}", '{"name":"x",}'];
-    const strict = ['{"name":"x","name":"y"}', '{"name":"\\ud800"}', '\ufeff{"name":"x"}', '{"name":NaN}', '{"name":1e999}'];
+    const broken = [
+      '',
+      ' ',
+      '{',
+      '{"name":"x"',
+      '[]',
+      '"x"',
+      'null',
+      '7',
+      '{"name":"x"}}',
+      "{'name':'x'}",
+      '{"name":"x",}',
+    ];
+    const strict = [
+      '{"name":"x","name":"y"}',
+      '{"name":"\\ud800"}',
+      '\ufeff{"name":"x"}',
+      '{"name":NaN}',
+      '{"name":1e999}',
+    ];
     const deep = `{"name":${'['.repeat(70)}${']'.repeat(70)}}`;
     for (const raw of [...broken, ...strict, deep]) expectRefusal(await ask({ raw }), 400, 'invalid_json');
     const notUtf8 = Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xff]), Buffer.from('"}')]);
@@ -703,7 +745,13 @@ describe('bodies', () => {
 
 describe('what nobody serves', () => {
   test('is 404 for a path and 405 for a method, in the same envelope', async () => {
-    for (const path of ['/v1/organization/nothing', '/v1/organization/projects/', '/v1//organization', '/', '/v1/organization/PROJECTS'])
+    for (const path of [
+      '/v1/organization/nothing',
+      '/v1/organization/projects/',
+      '/v1//organization',
+      '/',
+      '/v1/organization/PROJECTS',
+    ])
       expectRefusal(await call(server, 'GET', path), 404, 'route_not_found');
     const wrong = await call(server, 'DELETE', paths.projects);
     expectRefusal(wrong, 405, 'method_not_allowed');
@@ -806,7 +854,9 @@ describe('every operation', () => {
       expect(nothing.headers.get('www-authenticate')).toBe('Bearer realm="api"');
       for (const key of ['x', unknown, deleted.value, `${server.first.admin_api_key}x`, 'gwa_'.padEnd(53, '0')]) {
         const invalid = await refused(key, 401, 'invalid_api_key');
-        expect(invalid.headers.get('www-authenticate')).toMatch(/^Bearer realm="api", error="invalid_token", error_desc/);
+        expect(invalid.headers.get('www-authenticate')).toMatch(
+          /^Bearer realm="api", error="invalid_token", error_desc/,
+        );
         if (key.length > 10) expect(invalid.text).not.toContain(key.slice(4));
       }
       await refused(server.first.project_api_key, 403, 'credential_type_not_allowed');
@@ -816,7 +866,7 @@ describe('every operation', () => {
         `Bearer realm="api", error="insufficient_scope", scope="${operation.permission}"`,
       );
     }
-    expectRefusal(await call(server, 'GET', '/v1/models', { key: server.first.admin_api_key }), 403, 'credential_type_not_allowed');
+    expect(await use(server, server.first.admin_api_key)).toBe('403 credential_type_not_allowed');
     const scheme = { key: null, headers: { authorization: `Basic ${server.first.admin_api_key}` } };
     expectRefusal(await call(server, 'GET', paths.projects, scheme), 401, 'missing_credentials');
     const lower = { key: null, headers: { authorization: `bearer ${server.first.admin_api_key}` } };

@@ -18,7 +18,7 @@ import {
 import { eventually, runWeir, type Server, startServer } from './server.ts';
 
 // A thousand creations, each of four durable steps, on a machine that may be busy with other things.
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const marker = (id: string) => ({ id, object: 'organization.project.deleted', deleted: true });
 

@@ -39,7 +39,11 @@ export const call = async (
     ...(sent !== undefined && { 'content-type': 'application/json' }),
     ...options.headers,
   };
-  const response = await fetch(`${server.baseUrl}${path}`, { method, headers, ...(sent !== undefined && { body: sent }) });
+  const response = await fetch(`${server.baseUrl}${path}`, {
+    method,
+    headers,
+    ...(sent !== undefined && { body: sent }),
+  });
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, body: parse(text) };
 };

@@ -1,5 +1,4 @@
-import { askForKey, errorOf, type Json, paths, use } from './calls.ts';
-import { itemsOf } from './calls.ts';
+import { askForKey, errorOf, itemsOf, type Json, paths, use } from './calls.ts';
 import type { Server } from './server.ts';
 
 /** One key creation as its caller saw it; kept outside the server's process and files. */

@@ -1,4 +1,4 @@
-import { type Administration, type Aggregates } from '../../src/admin/command.ts';
+import type { Administration, Aggregates } from '../../src/admin/command.ts';
 import { carryOut, planFirstRun } from '../../src/admin/first-run.ts';
 import { anyEventLog } from '../../src/cli/event-log.ts';
 import { systemClock } from '../../src/clock.ts';

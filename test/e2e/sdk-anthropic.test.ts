@@ -143,7 +143,7 @@ describe.each(Object.entries(majors))('@anthropic-ai/sdk %s', (major, Client) =>
       apiKey: server.first.project_api_key,
       maxRetries: 0,
       fetch: (url, init) => {
-        const headers = new Headers(init?.headers as HeadersInit);
+        const headers = new Headers(init?.headers as Headers);
         seen.push(headers.has('authorization') ? 'authorization' : null, headers.has('x-api-key') ? 'x-api-key' : null);
         return fetch(url as string, init as RequestInit);
       },

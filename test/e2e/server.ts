@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const command = process.env.WEIR_DIST === '1' ? ['dist/src/main.js'] : ['--import', 'tsx', 'src/main.ts'];
 
 /** Longest wait for a process to listen or to end; a machine that is busy with other things takes its time. */
-const patienceMs = 30_000;
+const patienceMs = 60_000;
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -69,8 +69,8 @@ export interface Spawned {
   onStderr(listener: (text: string) => void): void;
 }
 
-/** Starts `weir` with these arguments and does not wait for anything. */
-export const spawnWeir = (args: readonly string[], env: Environment): Spawned => {
+/** Starts `weir` with these arguments and does not wait for anything; a slow reader pauses after each piece of output. */
+export const spawnWeir = (args: readonly string[], env: Environment, slowReaderMs = 0): Spawned => {
   const child = spawn(process.execPath, [...command, ...args], {
     cwd: root,
     env: { ...inherited(), ...env },
@@ -82,6 +82,9 @@ export const spawnWeir = (args: readonly string[], env: Environment): Spawned =>
   const listeners: ((text: string) => void)[] = [];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
+    if (slowReaderMs === 0) return;
+    child.stdout.pause();
+    setTimeout(() => child.stdout.resume(), slowReaderMs);
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
@@ -109,7 +112,8 @@ const tail = (text: string): string => (text.length > 4000 ? `…${text.slice(-4
 export const exitOf = async (spawned: Spawned, withinMs = patienceMs): Promise<Exit> => {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const fail = () => reject(new Error(`It has not ended within ${withinMs} ms. It wrote:\n${tail(spawned.stderr())}`));
+    const fail = () =>
+      reject(new Error(`It has not ended within ${withinMs} ms. It wrote:\n${tail(spawned.stderr())}`));
     timer = setTimeout(fail, withinMs);
   });
   try {
@@ -120,17 +124,34 @@ export const exitOf = async (spawned: Spawned, withinMs = patienceMs): Promise<E
   }
 };
 
+/** So many processes start at a time: a start is work for a whole core, and others want one too. */
+const maxStarting = 2;
+const waiting: (() => void)[] = [];
+let starting = 0;
+const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
+  if (starting === maxStarting) await new Promise<void>((resolve) => void waiting.push(resolve));
+  else starting += 1;
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else starting -= 1;
+  }
+};
+
 export interface Finished extends Exit {
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /** Runs `weir` with these arguments to its end. */
-export const runWeir = async (args: readonly string[], env: Environment): Promise<Finished> => {
-  const spawned = spawnWeir(args, env);
-  const exit = await exitOf(spawned);
-  return { ...exit, stdout: spawned.stdout(), stderr: spawned.stderr() };
-};
+export const runWeir = (args: readonly string[], env: Environment, slowReaderMs = 0): Promise<Finished> =>
+  inTurn(async () => {
+    const spawned = spawnWeir(args, env, slowReaderMs);
+    const exit = await exitOf(spawned);
+    return { ...exit, stdout: spawned.stdout(), stderr: spawned.stderr() };
+  });
 
 /** One line of the log. */
 export interface LogLine {
@@ -165,8 +186,10 @@ export const spawnServer = (dataDir: string, env: Environment = {}): Spawned =>
 /** Starts a server on a free port, in a new folder unless one is given, and waits until it listens. */
 export const startServer = async (options: { dataDir?: string; env?: Environment } = {}): Promise<Server> => {
   const dataDir = options.dataDir ?? freshDir();
-  const spawned = spawnServer(dataDir, options.env);
-  const baseUrl = await listening(spawned);
+  const { spawned, baseUrl } = await inTurn(async () => {
+    const started = spawnServer(dataDir, options.env);
+    return { spawned: started, baseUrl: await listening(started) };
+  });
   const first = JSON.parse(readFileSync(join(dataDir, 'first-run.json'), 'utf8')) as FirstRun;
   return {
     dataDir,
@@ -178,7 +201,8 @@ export const startServer = async (options: { dataDir?: string; env?: Environment
     async stop() {
       spawned.child.kill('SIGTERM');
       const { code, signal } = await exitOf(spawned);
-      if (code !== 0) throw new Error(`It ended with ${code ?? signal} on SIGTERM. It wrote:\n${tail(spawned.stderr())}`);
+      if (code !== 0)
+        throw new Error(`It ended with ${code ?? signal} on SIGTERM. It wrote:\n${tail(spawned.stderr())}`);
     },
     async kill() {
       spawned.child.kill('SIGKILL');
@@ -190,7 +214,8 @@ export const startServer = async (options: { dataDir?: string; env?: Environment
 /** The base URL, once the server has logged that it listens. */
 export const listening = (spawned: Spawned): Promise<string> =>
   new Promise((resolve, reject) => {
-    const fail = (what: string) => reject(new Error(`${what}. It wrote:\n${tail(spawned.stderr())}${spawned.stdout()}`));
+    const fail = (what: string) =>
+      reject(new Error(`${what}. It wrote:\n${tail(spawned.stderr())}${spawned.stdout()}`));
     const timer = setTimeout(() => {
       spawned.child.kill('SIGKILL');
       fail(`The server does not listen after ${patienceMs} ms`);

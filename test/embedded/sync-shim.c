@@ -1,23 +1,42 @@
-/* Preloaded into a store: makes fdatasync slow (SYNC_DELAY_MS), or makes the n-th call after a trigger file exists
-   fail with EIO once (SYNC_FAIL_FILE). */
+/* Preloaded into a store: makes fdatasync slow (SYNC_DELAY_MS), or makes one call fail with EIO: the next after a
+   trigger file exists (SYNC_FAIL_FILE), or the n-th of the process (SYNC_FAIL_AT). The file SYNC_FAILED then holds the
+   time of the failure, CLOCK_MONOTONIC in nanoseconds. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
+static atomic_int calls = 0;
+static atomic_int done = 0;
+
 static int broken(void) {
-  static int done = 0;
   const char *file = getenv("SYNC_FAIL_FILE");
-  if (!file || done || access(file, F_OK) != 0) return 0;
-  done = 1;
-  return 1;
+  const char *at = getenv("SYNC_FAIL_AT");
+  int call = atomic_fetch_add(&calls, 1) + 1;
+  if (!(file && access(file, F_OK) == 0) && !(at && call == atoi(at))) return 0;
+  return atomic_exchange(&done, 1) == 0;
+}
+
+static void tell(void) {
+  const char *file = getenv("SYNC_FAILED");
+  struct timespec now;
+  int fd = file ? open(file, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
+  if (fd < 0) return;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  dprintf(fd, "%lld", now.tv_sec * 1000000000LL + now.tv_nsec);
+  close(fd);
 }
 
 static int through(const char *name, int fd) {
   int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
   const char *delay = getenv("SYNC_DELAY_MS");
   if (broken()) {
+    tell();
     errno = EIO;
     return -1;
   }

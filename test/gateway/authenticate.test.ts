@@ -150,6 +150,26 @@ describe('a key is refused', () => {
   });
 });
 
+describe('a request with an Origin', () => {
+  const policies: Access = { credential: 'admin', permission: 'policies:read', refuseBrowsers: true };
+  const permissions = new Set(['policies:read', 'projects:read']);
+  test('is refused where browsers are, whatever it says', () => {
+    const key = give('a', admin({ permissions }));
+    expect(judge(bearer(key), policies)).toBe('akey_1');
+    for (const origin of ['https://console.example', 'null', '']) {
+      expect(judge({ ...bearer(key), origin }, policies)).toBe('browser_not_allowed');
+      expect(judge({ ...bearer(key), origin }, listProjects)).toBe('akey_1');
+    }
+  });
+  test('must prove its credential first, and is refused before its permissions are told', () => {
+    const origin = 'https://console.example';
+    expect(judge({ origin }, policies)).toBe('missing_credentials');
+    expect(judge({ ...bearer(newToken('a')), origin }, policies)).toBe('invalid_api_key');
+    expect(judge({ ...bearer(give('p', project())), origin }, policies)).toBe('credential_type_not_allowed');
+    expect(judge({ ...bearer(give('a', admin())), origin }, policies)).toBe('browser_not_allowed');
+  });
+});
+
 test('a suspended organization may look and neither spend nor change', () => {
   const organizationStatus = 'suspended';
   const key = give('p', project({ organizationStatus }));

@@ -1,8 +1,11 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { onSignal } from '../../src/telemetry.ts';
-import { request, send } from './raw-client.ts';
+import { eventually, request, send } from './raw-client.ts';
 import { credential, type Service, startService } from './service.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let service: Service;
 const failures: unknown[] = [];
@@ -60,7 +63,7 @@ test('clients that leave at any moment leave nothing behind', async () => {
   for (let round = 0; round < 80; round++) {
     await Promise.all(kinds.flatMap((bytes) => [0, 1, 2, 3].map(() => abortOnce(bytes, random() * 12))));
   }
-  await expect.poll(() => service.server.inFlight, { timeout: 5000 }).toBe(0);
+  await eventually(() => service.server.inFlight).toBe(0);
   expect(service.server.bufferedBytes).toBe(0);
   expect(failures).toEqual([]);
   expect((await send(service.port, request('GET /v1/marker'), { answers: 1 })).statuses).toEqual([200]);

@@ -1,6 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { request, send } from './raw-client.ts';
 import { credential, type Service, startService } from './service.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const json = 'Content-Type: application/json';
 const key = 'Idempotency-Key: 12345678';
@@ -19,7 +22,7 @@ describe('the form of a body', () => {
       [credential, key, ...lines, `Content-Length: ${Buffer.byteLength(body)}`],
       body,
     );
-    const { answers } = await send(service.port, Buffer.from(bytes), { answers: 1, quietMs: 1000 });
+    const { answers } = await send(service.port, Buffer.from(bytes), { answers: 1 });
     return { status: answers[0]?.status, code: answers[0] && JSON.parse(answers[0].body).error?.code };
   };
 
@@ -62,7 +65,7 @@ describe('the form of a body', () => {
       [credential, key, json, 'Transfer-Encoding: chunked'],
       '0\r\n\r\n',
     );
-    const { statuses, answers, closed } = await send(service.port, bytes, { quietMs: 300 });
+    const { statuses, answers, closed } = await send(service.port, bytes, { closes: true });
     expect(statuses).toEqual([411]);
     expect(codeOf(answers[0]!.body)).toBe('length_required');
     expect(closed).toBe(true);
@@ -85,7 +88,7 @@ describe('the form of a body', () => {
   });
 
   test('a POST without any length is answered and closed', async () => {
-    const { statuses, closed } = await send(service.port, request(`POST ${archive}`, [credential]), { quietMs: 200 });
+    const { statuses, closed } = await send(service.port, request(`POST ${archive}`, [credential]), { closes: true });
     expect(statuses).toEqual([200]);
     expect(closed).toBe(true);
   });

@@ -1,7 +1,10 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { request, send } from './raw-client.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { eventually, request, send } from './raw-client.ts';
 import { credential, type Service, startService } from './service.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const json = 'Content-Type: application/json';
 const key = 'Idempotency-Key: 12345678';
@@ -29,7 +32,7 @@ describe('sizes', () => {
     [limit + 1, 413],
   ])('a body of %i bytes with its length is answered %i', async (size, status) => {
     const made = service.effects.created.length;
-    const { statuses } = await send(service.port, create(thing(size)), { answers: 1, quietMs: 2000 });
+    const { statuses } = await send(service.port, create(thing(size)), { answers: 1 });
     expect(statuses).toEqual([status]);
     expect(service.effects.created.length - made).toBe(status === 201 ? 1 : 0);
   });
@@ -37,13 +40,12 @@ describe('sizes', () => {
   test('a body over the limit leaves the connection usable when it is short enough to be thrown away', async () => {
     const { statuses } = await send(service.port, create(thing(limit + 1)) + request('GET /v1/marker'), {
       answers: 2,
-      quietMs: 2000,
     });
     expect(statuses).toEqual([413, 200]);
   });
 
   test('a length of a gibibyte is answered at once and closed', async () => {
-    const { statuses, closed, answers } = await send(service.port, create('{"name":', 2 ** 30), { quietMs: 300 });
+    const { statuses, closed, answers } = await send(service.port, create('{"name":', 2 ** 30), { closes: true });
     expect(statuses).toEqual([413]);
     expect(closed).toBe(true);
     expect(answers[0]?.headers.get('connection')).toBe('close');
@@ -52,11 +54,10 @@ describe('sizes', () => {
   test('a length larger than the body waits, and holds no more than has arrived', async () => {
     const socket = connect(service.port, '127.0.0.1');
     socket.write(create('{"name":"a"', 60_000));
-    await wait(50);
+    await eventually(() => service.server.bufferedBytes).toBe(11);
     expect(service.server.inFlight).toBe(1);
-    expect(service.server.bufferedBytes).toBe(11);
     socket.destroy();
-    await expect.poll(() => service.server.inFlight).toBe(0);
+    await eventually(() => service.server.inFlight).toBe(0);
     expect(service.server.bufferedBytes).toBe(0);
   });
 
@@ -67,7 +68,7 @@ describe('sizes', () => {
       [credential, json, 'Transfer-Encoding: chunked'],
       `${chunk.repeat(3)}0\r\n\r\n`,
     );
-    const { statuses, closed } = await send(service.port, bytes, { quietMs: 500 });
+    const { statuses, closed } = await send(service.port, bytes, { closes: true });
     expect(statuses).toEqual([413]);
     expect(closed).toBe(true);
   });
@@ -89,7 +90,7 @@ describe('sizes', () => {
     const chunked = [request(line, [credential, json, 'Transfer-Encoding: chunked']), ...chunks, '0\r\n\r\n'];
     for (const parts of [announced, chunked]) {
       const pieces = parts.map((part) => Buffer.from(part));
-      const { statuses } = await send(service.port, '', { pieces, pauseMs: 15, answers: 1, quietMs: 1000 });
+      const { statuses } = await send(service.port, '', { pieces, pauseMs: 15, answers: 1 });
       expect(statuses).toEqual([status]);
     }
     expect(service.server.bufferedBytes).toBe(0);
@@ -98,7 +99,7 @@ describe('sizes', () => {
   test('an endless chunked body without a credential is cut off after a mebibyte', async () => {
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
     const bytes = request('POST /v1/messages', [json, 'Transfer-Encoding: chunked'], chunk.repeat(64));
-    const { closed } = await send(service.port, bytes, { quietMs: 500 });
+    const { closed } = await send(service.port, bytes, { closes: true });
     expect(closed).toBe(true);
     expect(service.server.inFlight).toBe(0);
   });
@@ -145,13 +146,13 @@ describe('a body without a valid credential', () => {
 
   test('(canary) with one it is', async () => {
     expect(await upload([credential])).toBeGreaterThan(200_000);
-    await expect.poll(() => service.server.bufferedBytes).toBe(0);
+    await eventually(() => service.server.bufferedBytes).toBe(0);
   });
 
   test('is answered only after its last byte', async () => {
     const head = request('POST /v1/messages', [json, 'Content-Length: 4']);
     expect((await send(service.port, `${head}abc`, { quietMs: 80 })).statuses).toEqual([]);
-    expect((await send(service.port, `${head}abcd`, { quietMs: 80 })).statuses).toEqual([401]);
+    expect((await send(service.port, `${head}abcd`, { answers: 1 })).statuses).toEqual([401]);
   });
 });
 
@@ -166,15 +167,15 @@ describe('the budget of buffered bytes', () => {
       answer += data.toString();
     });
     first.write(head + body.slice(0, 150_000));
-    await expect.poll(() => service.server.bufferedBytes).toBe(150_000);
+    await eventually(() => service.server.bufferedBytes).toBe(150_000);
     const pieces = [head, body.slice(0, 160_000), body.slice(160_000)].map((piece) => Buffer.from(piece));
-    const second = await send(service.port, '', { pieces, pauseMs: 20, answers: 1, quietMs: 1000 });
+    const second = await send(service.port, '', { pieces, pauseMs: 20, answers: 1 });
     expect(second.statuses).toEqual([503]);
     expect(codeOf(second.answers[0]!.body)).toBe('server_busy');
     expect(second.answers[0]!.headers.get('retry-after')).toBe('1');
     expect(second.answers[0]!.headers.has('x-should-retry')).toBe(false);
     first.write(body.slice(150_000));
-    await expect.poll(() => answer).toContain('200 OK');
+    await eventually(() => answer).toContain('200 OK');
     first.destroy();
     expect(service.server.bufferedBytes).toBe(0);
     await service.stop();
@@ -185,25 +186,25 @@ describe('time', () => {
   test('a body that stops arriving is 408 request_timeout, with leave to retry, and closed', async () => {
     const service = await startService({ bodyTimeoutMs: 120 });
     const started = performance.now();
-    const { statuses, answers, closed } = await send(service.port, create('{"name":', 100), { quietMs: 1000 });
+    const { statuses, answers, closed } = await send(service.port, create('{"name":', 100), { closes: true });
     expect(statuses).toEqual([408]);
     expect(codeOf(answers[0]!.body)).toBe('request_timeout');
     expect(answers[0]!.headers.get('x-should-retry')).toBe('true');
     expect(closed).toBe(true);
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(performance.now() - started).toBeLessThan(5000);
     await service.stop();
   });
 
   test('a body of which nothing arrives is 408 too', async () => {
     const service = await startService({ bodyTimeoutMs: 120 });
-    expect((await send(service.port, create('', 100), { quietMs: 1000 })).statuses).toEqual([408]);
+    expect((await send(service.port, create('', 100), { closes: true })).statuses).toEqual([408]);
     await service.stop();
   });
 
   test('a refused body that stops arriving gets its refusal', async () => {
     const service = await startService({ bodyTimeoutMs: 120 });
     const bytes = request('POST /v1/messages', [json, 'Content-Length: 100'], 'x');
-    const { statuses, closed } = await send(service.port, bytes, { quietMs: 1000 });
+    const { statuses, closed } = await send(service.port, bytes, { closes: true });
     expect(statuses).toEqual([401]);
     expect(closed).toBe(true);
     await service.stop();

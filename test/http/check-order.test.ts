@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { fault } from '../../src/errors.ts';
 import { route } from '../../src/http/route.ts';
 import { request, send } from './raw-client.ts';
 import { type Service, startService } from './service.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let service: Service;
 let acted = 0;

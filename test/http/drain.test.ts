@@ -1,9 +1,12 @@
 import { Agent, get } from 'node:http';
 import { connect } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { route } from '../../src/http/route.ts';
-import { request, send } from './raw-client.ts';
+import { eventually, request, send } from './raw-client.ts';
 import { type Service, startService } from './service.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 interface Held {
   readonly service: Service;
@@ -37,13 +40,13 @@ const start = async (): Promise<Held> => {
 describe('drain', () => {
   test('lets what is in flight finish, refuses what is new, then closes', async () => {
     const { service, release } = await start();
-    const inFlight = send(service.port, request('GET /v1/held'), { quietMs: 3000 });
-    await expect.poll(() => service.server.inFlight).toBe(1);
+    const inFlight = send(service.port, request('GET /v1/held'), { closes: true });
+    await eventually(() => service.server.inFlight).toBe(1);
     let isOver = false;
     const drained = service.server.drain(5000).then(() => {
       isOver = true;
     });
-    const refused = await send(service.port, request('GET /v1/marker'), { quietMs: 300 });
+    const refused = await send(service.port, request('GET /v1/marker'), { closes: true });
     expect(refused.statuses).toEqual([503]);
     expect(refused.closed).toBe(true);
     expect(refused.answers[0]?.headers.get('connection')).toBe('close');
@@ -56,7 +59,7 @@ describe('drain', () => {
     expect([statuses, closed]).toEqual([[200], true]);
     expect(answers[0]?.headers.get('connection')).toBe('close');
     await drained;
-    expect((await send(service.port, request('GET /v1/marker'), { quietMs: 100 })).statuses).toEqual([]);
+    expect((await send(service.port, request('GET /v1/marker'), { closes: true })).statuses).toEqual([]);
   });
 
   test('a client that keeps its connection alive is refused on it and let go', async () => {
@@ -70,8 +73,8 @@ describe('drain', () => {
         });
       });
     expect(await ask()).toBe(200);
-    const other = send(service.port, request('GET /v1/held'), { quietMs: 3000 });
-    await expect.poll(() => service.server.inFlight).toBe(1);
+    const other = send(service.port, request('GET /v1/held'), { closes: true });
+    await eventually(() => service.server.inFlight).toBe(1);
     const drained = service.server.drain(5000);
     expect(await ask()).toBe(503);
     release();
@@ -82,11 +85,11 @@ describe('drain', () => {
 
   test('does not wait longer than it was told to, and cuts what is left', async () => {
     const { service } = await start();
-    const cut = send(service.port, request('GET /v1/held'), { quietMs: 3000 });
-    await expect.poll(() => service.server.inFlight).toBe(1);
+    const cut = send(service.port, request('GET /v1/held'), { closes: true });
+    await eventually(() => service.server.inFlight).toBe(1);
     const from = performance.now();
     await service.server.drain(100);
-    expect(performance.now() - from).toBeLessThan(1000);
+    expect(performance.now() - from).toBeLessThan(4000);
     expect(await cut).toMatchObject({ statuses: [], closed: true });
     expect(service.server.inFlight).toBe(0);
   });

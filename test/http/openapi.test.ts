@@ -1,5 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { openapi, openapiRoute } from '../../src/http/openapi.ts';
 import { limit, many } from '../../src/http/query.ts';
@@ -7,6 +7,9 @@ import { type Route, route } from '../../src/http/route.ts';
 import { type HttpServer, serve } from '../../src/http/server.ts';
 import { request, send } from './raw-client.ts';
 import { gate, routes } from './service.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 type Json = { [key: string]: unknown };
 interface Operation {

@@ -1,10 +1,13 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { codePoints, decodePercent } from '../../src/http/percent.ts';
 import { Refused } from '../../src/http/refused.ts';
 import { readParameters, router } from '../../src/http/router.ts';
 import { request, send } from './raw-client.ts';
 import { credential, type Service, startService } from './service.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let service: Service;
 beforeAll(async () => {

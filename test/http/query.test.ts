@@ -1,8 +1,11 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { after, flag, limit, many, order, parseQuery } from '../../src/http/query.ts';
 import { Refused } from '../../src/http/refused.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const parsed = (text: string): unknown => {
   const result = parseQuery(text);

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { expect } from 'vitest';
 
 /** One answer as it came over the wire. */
 export interface RawAnswer {
@@ -70,68 +71,95 @@ export const parseAnswers = (text: string, isHead = false): { answers: RawAnswer
 };
 
 export interface RawOptions {
-  /** Milliseconds without a byte after which the exchange counts as over. */
-  readonly quietMs?: number;
   readonly isHead?: boolean;
-  /** Stop as soon as this many answers are complete. */
+  /** Stop when this many answers are complete. */
   readonly answers?: number;
+  /** The server is expected to close: wait for that. */
+  readonly closes?: boolean;
+  /** Milliseconds to look for more once the answers are complete. */
+  readonly settleMs?: number;
+  /** Milliseconds without a byte after which it is over; long where something is expected. */
+  readonly quietMs?: number;
   /** The request in pieces instead of one write. */
-  readonly pieces?: readonly Buffer[];
+  readonly pieces?: readonly (string | Buffer)[];
   /** Milliseconds between the pieces; by default one turn of the loop. */
   readonly pauseMs?: number;
+  /** Each piece waits for the answer to the one before, or the end of the connection. */
+  readonly inTurn?: boolean;
 }
+
+/** Far beyond what a loaded machine needs; reached only by a test that fails. */
+const patienceMs = 15_000;
+const silenceMs = 250;
 
 const toBytes = (bytes: string | Buffer): Buffer => (typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
 
-const pause = (ms: number | undefined): Promise<void> =>
+const wait = (ms: number | undefined): Promise<void> =>
   new Promise((resolve) => (ms === undefined ? setImmediate(resolve) : setTimeout(resolve, ms)));
 
-const sendPieces = async (socket: Socket, pieces: readonly Buffer[], pauseMs: number | undefined): Promise<void> => {
-  for (const piece of pieces) {
-    if (socket.destroyed) return;
-    socket.write(piece);
-    await pause(pauseMs);
+class Conversation {
+  readonly socket: Socket;
+  readonly isHead: boolean;
+  text = '';
+  closed = false;
+  private woken = (): void => {};
+
+  constructor(port: number, isHead: boolean) {
+    this.isHead = isHead;
+    this.socket = connect(port, '127.0.0.1');
+    this.socket.setNoDelay(true);
+    this.socket.on('data', (data) => {
+      this.text += data.toString('latin1');
+      this.woken();
+    });
+    for (const event of ['end', 'error', 'close']) {
+      this.socket.on(event, () => {
+        this.closed = true;
+        this.woken();
+      });
+    }
   }
+
+  get count(): number {
+    return parseAnswers(this.text, this.isHead).answers.length;
+  }
+
+  /** Waits until the claim holds, the connection ends or `quietMs` pass without a byte. */
+  async until(holds: () => boolean, quietMs: number): Promise<void> {
+    while (!this.closed && !holds()) {
+      const heard = await new Promise<boolean>((resolve) => {
+        const timer = setTimeout(() => resolve(false), quietMs);
+        this.woken = () => {
+          clearTimeout(timer);
+          resolve(true);
+        };
+      });
+      if (!heard) return;
+    }
+  }
+}
+
+/** Sends bytes as they are and reads until the server has given enough answers, closes or falls silent. */
+export const send = async (port: number, bytes: string | Buffer, options: RawOptions = {}): Promise<RawResult> => {
+  const { isHead = false, answers, closes = false, pieces = [bytes], pauseMs, inTurn = false, settleMs } = options;
+  const talk = new Conversation(port, isHead);
+  const quietMs = options.quietMs ?? (closes || answers !== undefined ? patienceMs : silenceMs);
+  for (const [turn, piece] of pieces.entries()) {
+    if (turn > 0 && inTurn) await talk.until(() => talk.count >= turn, quietMs);
+    else if (turn > 0) await wait(pauseMs);
+    if (talk.socket.destroyed) break;
+    talk.socket.write(toBytes(piece));
+  }
+  await talk.until(() => answers !== undefined && talk.count >= answers, quietMs);
+  if (settleMs !== undefined) await talk.until(() => false, settleMs);
+  talk.socket.destroy();
+  const { text, closed } = talk;
+  const { answers: found, rest } = parseAnswers(text, isHead);
+  return { answers: found, statuses: found.map(({ status }) => status), rest, closed, text };
 };
 
-/** Sends bytes as they are and reads until the server closes, falls quiet or has given enough answers. */
-export const send = (port: number, bytes: string | Buffer, options: RawOptions = {}): Promise<RawResult> =>
-  new Promise((resolve) => {
-    const { quietMs = 250, isHead = false } = options;
-    const socket = connect(port, '127.0.0.1');
-    socket.setNoDelay(true);
-    let text = '';
-    let closed = false;
-    let timer: NodeJS.Timeout | undefined;
-    const done = (): void => {
-      clearTimeout(timer);
-      socket.destroy();
-      const { answers, rest } = parseAnswers(text, isHead);
-      resolve({ answers, statuses: answers.map(({ status }) => status), rest, closed, text });
-    };
-    const wait = (): void => {
-      clearTimeout(timer);
-      timer = setTimeout(done, quietMs);
-    };
-    socket.on('data', (data) => {
-      text += data.toString('latin1');
-      if (options.answers !== undefined && parseAnswers(text, isHead).answers.length >= options.answers) done();
-      else wait();
-    });
-    socket.on('end', () => {
-      closed = true;
-    });
-    socket.on('error', () => {
-      closed = true;
-    });
-    socket.on('close', () => {
-      if (!closed && timer === undefined) return;
-      done();
-    });
-    if (options.pieces) void sendPieces(socket, options.pieces, options.pauseMs).then(wait);
-    else socket.write(toBytes(bytes));
-    wait();
-  });
+/** Asks again and again, with patience for a loaded machine. */
+export const eventually = <T>(read: () => T) => expect.poll(read, { timeout: patienceMs, interval: 5 });
 
 /** A request with its lines joined; `body` is appended as it is. */
 export const request = (line: string, headers: readonly string[] = [], body = ''): string =>

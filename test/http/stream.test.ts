@@ -1,10 +1,13 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { fault } from '../../src/errors.ts';
 import { type Route, route, type Sink } from '../../src/http/route.ts';
-import { request, send } from './raw-client.ts';
+import { eventually, request, send } from './raw-client.ts';
 import { credential, type Service, startService } from './service.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const json = 'Content-Type: application/json';
 const chunk = Buffer.alloc(64 * 1024, 'a');
@@ -90,14 +93,14 @@ const reset = (): void => {
 };
 const post = (path: string, body = '{}'): string =>
   request(`POST /v1/messages/${path}`, [credential, json, `Content-Length: ${body.length}`], body);
-const idle = () => expect.poll(() => service.server.inFlight, { timeout: 5000 }).toBe(0);
+const idle = () => eventually(() => service.server.inFlight).toBe(0);
 
 describe('a stream', () => {
   test('goes out in pieces and leaves the connection usable', async () => {
     const body = '{"pieces":50}';
     const bytes = request('POST /v1/chat/completions', [credential, json, `Content-Length: ${body.length}`], body);
     const pieces = [bytes, request('GET /v1/marker')].map((piece) => Buffer.from(piece));
-    const { answers } = await send(service.port, '', { pieces, pauseMs: 100, answers: 2, quietMs: 1000 });
+    const { answers } = await send(service.port, '', { pieces, inTurn: true, answers: 2 });
     expect(answers[0]?.headers.get('transfer-encoding')).toBe('chunked');
     expect(answers[0]?.headers.get('content-type')).toBe('text/event-stream');
     expect(answers[0]?.body).toBe(Array.from({ length: 50 }, (_, i) => `data: ${i}\n\n`).join(''));
@@ -110,7 +113,7 @@ describe('a stream', () => {
       [credential, json, 'Transfer-Encoding: chunked'],
       'c\r\n{"pieces":3}\r\n0\r\n\r\n',
     );
-    const { answers, closed, rest } = await send(service.port, bytes, { quietMs: 300 });
+    const { answers, closed, rest } = await send(service.port, bytes, { closes: true });
     expect(answers[0]?.headers.get('content-length')).toBe('27');
     expect(answers[0]?.headers.get('connection')).toBe('close');
     expect(answers[0]?.body).toBe('data: 0\n\ndata: 1\n\ndata: 2\n\n');
@@ -130,7 +133,7 @@ describe('a stream', () => {
   });
 
   test('that fails after its first byte is cut, without the end of a complete answer', async () => {
-    const { answers, closed, text } = await send(service.port, post('late'), { quietMs: 300 });
+    const { answers, closed, text } = await send(service.port, post('late'), { closes: true });
     expect(answers).toEqual([]);
     expect(text).toContain('first');
     expect(text).not.toContain('\r\n0\r\n\r\n');
@@ -143,14 +146,14 @@ describe('a stream', () => {
     const socket = connect(service.port, '127.0.0.1');
     let bytes = 0;
     socket.write(post('polite'));
-    await expect.poll(() => seen.blocked).toBe(1);
+    await eventually(() => seen.blocked).toBe(1);
     const writtenWhileBlocked = seen.written;
     socket.on('data', (data) => {
       bytes += data.length;
     });
-    await expect.poll(() => seen.ended, { timeout: 5000 }).toBe(1);
+    await eventually(() => seen.ended).toBe(1);
     await idle();
-    await expect.poll(() => bytes).toBeGreaterThan(256 * chunk.length);
+    await eventually(() => bytes).toBeGreaterThan(256 * chunk.length);
     expect(writtenWhileBlocked).toBeLessThan(256);
     expect(seen.aborted).toBe(0);
     socket.destroy();
@@ -161,7 +164,7 @@ describe('a stream', () => {
     const socket = connect(service.port, '127.0.0.1');
     socket.on('error', () => {});
     socket.write(post('polite'));
-    await expect.poll(() => seen.ended, { timeout: 5000 }).toBe(1);
+    await eventually(() => seen.ended).toBe(1);
     expect(seen.gone).toBe(true);
     expect(seen.aborted).toBe(1);
     await idle();
@@ -173,7 +176,7 @@ describe('a stream', () => {
     const socket = connect(service.port, '127.0.0.1');
     socket.on('error', () => {});
     socket.write(post('rude'));
-    await expect.poll(() => seen.ended, { timeout: 5000 }).toBe(1);
+    await eventually(() => seen.ended).toBe(1);
     expect(seen.gone).toBe(true);
     expect(seen.written).toBeLessThan(256);
     await idle();
@@ -187,7 +190,7 @@ describe('a stream', () => {
     await new Promise((resolve) => socket.once('data', resolve));
     expect(service.server.inFlight).toBe(1);
     socket.destroy();
-    await expect.poll(() => seen.ended).toBe(1);
+    await eventually(() => seen.ended).toBe(1);
     expect([seen.aborted, seen.gone]).toEqual([1, true]);
     await idle();
   });
@@ -206,7 +209,7 @@ describe('a stream', () => {
     const socket = connect(service.port, '127.0.0.1');
     socket.on('error', () => {});
     socket.write(request('GET /v1/large?bytes=20000000'));
-    await expect.poll(() => service.server.inFlight).toBe(1);
+    await eventually(() => service.server.inFlight).toBe(1);
     await idle();
     socket.destroy();
   });

@@ -92,7 +92,7 @@ describe('a body of thousands of faults', () => {
     const strict = z.strictObject({ a: z.string() });
     const from = performance.now();
     const refused = judge(strict, unknown, family);
-    expect(performance.now() - from).toBeLessThan(100);
+    expect(performance.now() - from).toBeLessThan(1000);
     expect(refused.param).toBe('k0');
   });
 });
@@ -118,7 +118,7 @@ describe('input', () => {
     const schema = z.object({ e: z.string(), long: z.number() });
     const from = performance.now();
     const { details } = judge(schema, huge);
-    expect(performance.now() - from).toBeLessThan(100);
+    expect(performance.now() - from).toBeLessThan(1000);
     expect(details.map(({ input }) => String(input).length)).toEqual([256, 256]);
   });
 

@@ -123,6 +123,12 @@ describe('failure', () => {
     expect(failure(refusal(code, { headers: { 'Retry-After': '7' } }), 'admin', id).headers['Retry-After']).toBe('7');
   });
 
+  test("a refusal's own hint stands, and is sent once", () => {
+    const own = refusal('idempotency_key_reused', { headers: { 'x-should-retry': 'true' } });
+    expect(failure(own, 'admin', id).headers).toEqual({ 'x-should-retry': 'true' });
+    expect(failureText(own, 'admin', id).hints).toEqual({});
+  });
+
   test("a refusal's own headers go through", () => {
     const headers = { 'WWW-Authenticate': 'Bearer realm="api"', 'x-ratelimit-limit-requests': '60' };
     expect(failure(refusal('invalid_api_key', { headers }), 'chat', id).headers).toMatchObject(headers);
@@ -132,7 +138,7 @@ describe('failure', () => {
     const details = [{ loc: ['body', 'x'], msg: 'm', type: 'missing', input: null, ctx: {} }];
     expect(
       (failure(refusal('validation_failed', { details }), 'messages', id).body as { detail: unknown }).detail,
-    ).toBe(details);
+    ).toEqual(details);
     const located = failure(refusal('validation_failed', { param: 'query.limit' }), 'models', id).body as {
       detail: [{ loc: string[] }];
     };

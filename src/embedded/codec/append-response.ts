@@ -6,14 +6,14 @@ const typeUrl = 'type.googleapis.com/event_store.client.';
 /** What a batch append is refused with; the names are those of the protocol's detail messages. */
 export type BatchRefusal =
   | { readonly detail: 'WrongExpectedVersion'; readonly current: number; readonly expected: Expected }
-  | { readonly detail: 'StreamDeleted' }
-  | { readonly detail: 'Timeout' }
+  | { readonly detail: 'StreamDeleted' | 'AccessDenied' | 'Timeout' }
   | { readonly detail: 'MaximumAppendSizeExceeded'; readonly limit: number }
   | { readonly detail: 'BadRequest' | 'Unknown'; readonly message: string };
 
 const rpcCode = {
   WrongExpectedVersion: 9,
   StreamDeleted: 9,
+  AccessDenied: 7,
   Timeout: 4,
   MaximumAppendSizeExceeded: 3,
   BadRequest: 3,

@@ -1,5 +1,11 @@
 import { chmodSync } from 'node:fs';
-import { createServer, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import {
+  createSecureServer,
+  createServer,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { Call } from './call.ts';
 import { RpcError, timeoutMs, UNAVAILABLE, UNIMPLEMENTED } from './status.ts';
@@ -8,6 +14,21 @@ import { RpcError, timeoutMs, UNAVAILABLE, UNIMPLEMENTED } from './status.ts';
 export type Handler = (call: Call) => void;
 
 export type Listen = { readonly socket: string } | { readonly port: number };
+
+/** PEM texts. */
+export interface Tls {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface ServerOptions {
+  /** Longest message accepted. */
+  readonly maxMessageBytes: number;
+  /** Plain text without. */
+  readonly tls?: Tls | undefined;
+  /** How half-open connections are found: a ping so often, to be answered so soon. Default 10 s and 10 s. */
+  readonly pings?: { readonly everyMs: number; readonly withinMs: number } | undefined;
+}
 
 export interface GrpcServer {
   /** `unix:` and the path, or host:port. */
@@ -22,29 +43,29 @@ export interface GrpcServer {
 }
 
 const WINDOW_BYTES = 8 * 1024 * 1024;
-const PING_EVERY_MS = 10_000;
-const PING_WITHIN_MS = 10_000;
+const PINGS = { everyMs: 10_000, withinMs: 10_000 };
 const LINGER_MS = 500;
 
-/** Serves gRPC over cleartext HTTP/2. Unknown methods answer UNIMPLEMENTED. */
+/** Serves gRPC over HTTP/2. Unknown methods answer UNIMPLEMENTED. @throws Error for a key or certificate it cannot use */
 export async function serveGrpc(
   listen: Listen,
   methods: ReadonlyMap<string, Handler>,
-  maxMessageBytes: number,
+  { maxMessageBytes, tls, pings = PINGS }: ServerOptions,
 ): Promise<GrpcServer> {
   const calls = new Set<Call>();
   const sessions = new Set<Http2Session>();
   let refusing = false;
-  const server = createServer({
+  const settings = {
     // The default of 10 MB per session would cut a reader with a full window, and nghttp2 answers that with a reset.
     maxSessionMemory: 1000,
     settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 10_000, maxFrameSize: 1024 * 1024 },
-  });
+  };
+  const server = tls === undefined ? createServer(settings) : createSecureServer({ ...settings, ...tls });
 
   server.on('session', (session) => {
     sessions.add(session);
     session.setLocalWindowSize(WINDOW_BYTES * 2);
-    const stopPings = keepAlive(session);
+    const stopPings = keepAlive(session, pings);
     session.on('error', () => {});
     session.on('close', () => {
       stopPings();
@@ -78,7 +99,12 @@ export async function serveGrpc(
   });
 
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (!('port' in listen)) reject(error);
+      else if (error.code === 'EADDRINUSE') reject(new Error(`Port ${listen.port} is in use.`));
+      else if (error.code === 'EACCES') reject(new Error(`Port ${listen.port} may not be used by this user.`));
+      else reject(error);
+    });
     if ('socket' in listen) server.listen(listen.socket, resolve);
     else server.listen(listen.port, '127.0.0.1', resolve);
   });
@@ -107,17 +133,17 @@ export async function serveGrpc(
 }
 
 /** Finds half-open connections: without an answer to a ping the session is destroyed. */
-function keepAlive(session: Http2Session): () => void {
+function keepAlive(session: Http2Session, { everyMs, withinMs }: typeof PINGS): () => void {
   let silence: NodeJS.Timeout | undefined;
   const ping = setInterval(() => {
     if (session.destroyed || silence !== undefined) return;
-    silence = setTimeout(() => session.destroy(), PING_WITHIN_MS);
+    silence = setTimeout(() => session.destroy(), withinMs);
     silence.unref();
     session.ping(() => {
       clearTimeout(silence);
       silence = undefined;
     });
-  }, PING_EVERY_MS);
+  }, everyMs);
   ping.unref();
   return () => {
     clearInterval(ping);

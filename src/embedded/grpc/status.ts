@@ -4,11 +4,13 @@ export const UNKNOWN = 2;
 export const INVALID_ARGUMENT = 3;
 export const DEADLINE_EXCEEDED = 4;
 export const NOT_FOUND = 5;
+export const PERMISSION_DENIED = 7;
 export const RESOURCE_EXHAUSTED = 8;
 export const FAILED_PRECONDITION = 9;
 export const UNIMPLEMENTED = 12;
 export const INTERNAL = 13;
 export const UNAVAILABLE = 14;
+export const UNAUTHENTICATED = 16;
 
 /** An answer other than OK: a status code, a message for people and trailers for the client. */
 export class RpcError extends Error {

@@ -21,13 +21,27 @@ const MAX_OPEN = 64;
 
 /** Streams.BatchAppend: any number of appends on one call, each answered exactly once, when it is complete. */
 export function batchAppendMethod(log: Log): Handler {
+  return batchAppend(log, submit);
+}
+
+/** The same for a caller who may not append: each is refused by itself, as a real node does, and the call goes on. */
+export function deniedBatchAppendMethod(log: Log): Handler {
+  return batchAppend(log, (_, __, correlation, { target }, reply) =>
+    reply(encodeBatchRefusal(correlation, target?.stream ?? Buffer.alloc(0), { detail: 'AccessDenied' })),
+  );
+}
+
+function batchAppend(log: Log, finish: typeof submit): Handler {
   return (call) => {
     const open = new Map<string, Open>();
     let unanswered = 0;
     let closing = false;
+    let refusal: unknown;
 
     const endIfDone = () => {
-      if (closing && unanswered === 0) call.end();
+      if (unanswered > 0) return;
+      if (refusal !== undefined) call.fail(refusal);
+      else if (closing) call.end();
     };
     const reply = (message: Buffer) => {
       unanswered--;
@@ -36,6 +50,7 @@ export function batchAppendMethod(log: Log): Handler {
     };
 
     call.onMessage = (bytes) => {
+      if (refusal !== undefined) return;
       const message = parsing(() => readBatchAppend(bytes, log.now()));
       const key = message.correlation.toString('latin1');
       const known = open.get(key);
@@ -49,7 +64,15 @@ export function batchAppendMethod(log: Log): Handler {
       }
       open.delete(key);
       unanswered++;
-      submit(log, call, message.correlation, append, reply);
+      try {
+        finish(log, call, message.correlation, append, reply);
+      } catch (error) {
+        // What has been accepted is answered before the call ends; nothing further is taken from it.
+        refusal = error;
+        unanswered--;
+        call.pause();
+        endIfDone();
+      }
     };
 
     call.onHalfClose = () => {

@@ -4,7 +4,9 @@ import {
   INVALID_ARGUMENT,
   isAscii,
   NOT_FOUND,
+  PERMISSION_DENIED,
   RpcError,
+  UNAUTHENTICATED,
   UNAVAILABLE,
   UNKNOWN,
 } from '../grpc/status.ts';
@@ -67,4 +69,14 @@ export function noBoundary(): RpcError {
 
 export function unavailable(reason: string): RpcError {
   return new RpcError(UNAVAILABLE, reason);
+}
+
+/** A user who is not the one, or a wrong password. */
+export function badCredentials(): RpcError {
+  return new RpcError(UNAUTHENTICATED, 'Unauthenticated.', { exception: 'access-denied' });
+}
+
+/** Nobody in particular, where somebody is wanted. */
+export function accessDenied(): RpcError {
+  return new RpcError(PERMISSION_DENIED, 'Access Denied.', { exception: 'access-denied' });
 }

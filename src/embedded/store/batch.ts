@@ -1,4 +1,4 @@
-import type { LogFiles } from './database.ts';
+import { addPurged, type LogFiles } from './database.ts';
 import { positionKey, putUint64, revisionKey } from './keys.ts';
 import type { StreamMetadata } from './metadata.ts';
 import { encodeRecord, type NewRecord, recordSize } from './record.ts';
@@ -14,6 +14,13 @@ export interface Written {
   readonly bytes: Buffer;
 }
 
+/** What a commit removes of one stream: records, and entries of its index. `stream.first` says so already. */
+export interface Purge {
+  readonly stream: Stream;
+  readonly records: readonly { readonly position: number; readonly bytes: number }[];
+  readonly revisions: readonly number[];
+}
+
 /** The writes of one commit. Their buffers stay untouched until it is over: LMDB reads them from another thread. */
 export class Batch {
   readonly records: Written[] = [];
@@ -26,6 +33,7 @@ export class Batch {
   /** Where the log ends after this batch. */
   end = 0;
   private readonly changed = new Set<Stream>();
+  private readonly purges: Purge[] = [];
   private segment: Buffer = Buffer.alloc(0);
   private used = 0;
 
@@ -56,6 +64,18 @@ export class Batch {
     this.changed.add(stream);
   }
 
+  /** Removes the head of a stream with this commit. */
+  purge(purge: Purge): void {
+    this.purges.push(purge);
+    this.touch(purge.stream);
+    this.change(purge.stream);
+  }
+
+  /** Whether there is nothing to commit, but only replies that wait for their turn. */
+  get empty(): boolean {
+    return this.records.length === 0 && this.purges.length === 0;
+  }
+
   /** All puts of this batch: two an event, one more for a stream that is new, tombstoned or truncated. */
   put(files: LogFiles): void {
     const positions = Buffer.allocUnsafeSlow(Math.max(8, this.records.length * 8));
@@ -65,6 +85,14 @@ export class Batch {
       putUint64(positions, at, position);
       files.sx.put(revisionKey(stream.number, revision), positions.subarray(at, at + 8));
       at += 8;
+    }
+    for (const { stream, records, revisions } of this.purges) {
+      for (const { position } of records) files.ev.remove(positionKey(position));
+      for (const revision of revisions) files.sx.remove(revisionKey(stream.number, revision));
+      addPurged(
+        files.meta,
+        records.reduce((sum, { bytes }) => sum + bytes, 0),
+      );
     }
     for (const stream of this.changed) files.sn.put(stream.nameBytes, encodeStream(stream));
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { StoreCorrupt } from './corrupt.ts';
+import { getUint64, putUint64 } from './keys.ts';
 
 /** The LMDB environment of one store. Keys and values are bytes. */
 export interface LogFiles {
@@ -15,9 +16,10 @@ export interface LogFiles {
 }
 
 export const DATA_FILE = 'events.mdb';
-const FORMAT = '1';
+export const FORMAT = '1';
 const formatKey = Buffer.from('format');
 const instanceKey = Buffer.from('instance');
+const purgedKey = Buffer.from('purged');
 
 /** Opens or creates the environment. Throws StoreCorrupt when LMDB finds it damaged. */
 export function openFiles(dir: string, noSync: boolean): LogFiles {
@@ -49,6 +51,25 @@ function openTables(dir: string, noSync: boolean): LogFiles {
   return { root, ev: table('ev'), sx: table('sx'), sn: table('sn'), meta: table('meta') };
 }
 
+/**
+ * The environment for somebody who only reads, also while a server has it open. A table that has never been made is
+ * undefined. Must run in a process of its own: LMDB does not allow one file to be opened twice in one.
+ */
+export function openForReading(dir: string): LogFiles {
+  const bytes = { encoding: 'binary', keyEncoding: 'binary' } as const;
+  const path = join(dir, DATA_FILE);
+  const root = open<Buffer, Buffer>({
+    path,
+    readOnly: true,
+    overlappingSync: false,
+    noSubdir: true,
+    maxDbs: 8,
+    ...bytes,
+  });
+  const table = (name: string): Database<Buffer, Buffer> => root.openDB({ name, ...bytes });
+  return { root, ev: table('ev'), sx: table('sx'), sn: table('sn'), meta: table('meta') };
+}
+
 /** The store's own id, made at first use. Throws StoreCorrupt for a format that this version does not know. */
 export async function instanceOf(files: LogFiles, mint: () => string): Promise<string> {
   const format = files.meta.get(formatKey)?.toString();
@@ -63,6 +84,19 @@ export async function instanceOf(files: LogFiles, mint: () => string): Promise<s
     files.meta.put(instanceKey, Buffer.from(instance));
   });
   return instance;
+}
+
+/** Bytes of records that have been removed from `ev`: what a check of the positions must know. */
+export function purgedBytes(meta: LogFiles['meta']): number {
+  const value = meta.get(purgedKey);
+  return value === undefined ? 0 : getUint64(value, 0);
+}
+
+/** To be called within the commit that removes the records. */
+export function addPurged(meta: LogFiles['meta'], bytes: number): void {
+  const value = Buffer.alloc(8);
+  putUint64(value, 0, purgedBytes(meta) + bytes);
+  meta.put(purgedKey, value);
 }
 
 /** The last key of a table that is not above `from`, or undefined. */

@@ -1,4 +1,21 @@
-import { statfsSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, rmSync, statfsSync } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** Free bytes on the volume of a directory; undefined where that cannot be told, as on some virtual file systems. */
+export type FreeBytes = (dir: string) => number | undefined;
+
+export interface SpaceOptions {
+  readonly dir: string;
+  /** Below so many free bytes appends are refused. */
+  readonly threshold: number;
+  /** Size of the ballast; 0 for none. */
+  readonly ballast: number;
+  readonly freeBytes?: FreeBytes | undefined;
+  readonly everyMs?: number | undefined;
+}
 
 export interface FreeSpace {
   /** Less than the threshold is free: appends are refused until space returns. */
@@ -7,23 +24,64 @@ export interface FreeSpace {
 }
 
 const EVERY_MS = 500;
+const BALLAST = 'ballast';
+
+const ofVolume: FreeBytes = (dir) => {
+  try {
+    const { bavail, bsize } = statfsSync(dir);
+    return bavail * bsize;
+  } catch {
+    return undefined;
+  }
+};
 
 /**
- * Watches the volume, because LMDB reports a full disk as an I/O error after which the store must stop. `statfs`
- * fails on some virtual file systems; nothing is refused there.
+ * Watches the volume, because LMDB reports a full disk as an I/O error after which the store must stop. Refusing
+ * appends early is not enough where others fill the disk: a ballast file is given up once half the threshold is used
+ * up, so that what has been accepted still gets to the disk, and is laid down again when there is room for both.
  */
-export function watchFreeSpace(dir: string, threshold: number): FreeSpace {
-  const space = { low: false, stop: () => clearInterval(timer) };
-  const look = () => {
-    try {
-      const { bavail, bsize } = statfsSync(dir);
-      space.low = bavail * bsize < threshold;
-    } catch {
-      space.low = false;
-    }
+export function watchFreeSpace(options: SpaceOptions): FreeSpace {
+  const { dir, threshold, freeBytes = ofVolume } = options;
+  const ballast = layBallast(join(dir, BALLAST), options.ballast);
+  const look = (): number => {
+    const free = freeBytes(dir) ?? Number.POSITIVE_INFINITY;
+    space.low = free < threshold;
+    if (free < threshold / 2) ballast.giveUp();
+    return free;
   };
-  const timer = setInterval(look, EVERY_MS);
+  const space = { low: false, stop: () => clearInterval(timer) };
+  const timer = setInterval(() => {
+    if (look() > 2 * (threshold + options.ballast)) ballast.lay();
+  }, options.everyMs ?? EVERY_MS);
   timer.unref();
   look();
   return space;
+}
+
+/** A file whose only purpose is to be deleted. Its bytes are random: some file systems store others in less room. */
+function layBallast(path: string, size: number): { lay(): void; giveUp(): void } {
+  let lying = existsSync(path);
+  let laying = false;
+  return {
+    lay() {
+      if (lying || laying || size === 0) return;
+      laying = true;
+      const draft = `${path}.new`;
+      promisify(randomBytes)(size)
+        .then((bytes) => writeFile(draft, bytes, { mode: 0o600 }))
+        .then(() => rename(draft, path))
+        .then(() => {
+          lying = true;
+        })
+        .catch(() => rm(draft, { force: true }).catch(() => {}))
+        .finally(() => {
+          laying = false;
+        });
+    },
+    giveUp() {
+      if (!lying) return;
+      lying = false;
+      rmSync(path, { force: true });
+    },
+  };
 }

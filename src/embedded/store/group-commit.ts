@@ -90,7 +90,7 @@ export class GroupCommit {
   private async commit(batch: Batch): Promise<void> {
     const { files, faults } = this.options;
     if (faults.commitDelayMs) await new Promise((resolve) => setTimeout(resolve, faults.commitDelayMs));
-    if (batch.records.length > 0) {
+    if (!batch.empty) {
       if (++this.commits === faults.failCommit) throw new Error('commit failed on request');
       await files.root.batch(() => batch.put(files)).catch(explain);
     }

@@ -4,7 +4,7 @@ import { StoreCorrupt } from './corrupt.ts';
 
 const entry = fileURLToPath(new URL('../probe-entry.mjs', import.meta.url));
 /** Illegal instruction, trap, abort, bus error, arithmetic fault, segmentation fault. */
-const CORRUPT_SIGNALS = new Set(['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV']);
+export const CORRUPT_SIGNALS = new Set(['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV']);
 
 /**
  * Opens the file in a child process first. `all` reads every page, else only the ends of the tables.

@@ -43,7 +43,8 @@ export class Reader {
 
   /** The event at this revision, checked to be that event; undefined when the index has none. */
   event(stream: Stream, revision: number): (RecordView & { readonly position: number }) | undefined {
-    const position = this.positionOf(stream, revision);
+    // The newest entry of the index stays when its event is purged: it alone says how far the stream has got.
+    const position = revision < stream.first ? undefined : this.positionOf(stream, revision);
     if (position === undefined) return undefined;
     const record = this.at(position);
     if (record === undefined) throw new StoreCorrupt(`The record at position ${position} is missing.`);

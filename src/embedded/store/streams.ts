@@ -24,7 +24,7 @@ export interface Stream {
   committedLast: number;
   tombstoned: boolean;
   committedTombstone: boolean;
-  /** Lowest revision still stored; above 0 once `$maxAge` has removed a head. */
+  /** Lowest revision still stored; above 0 once `$maxAge` has removed a head, above `last` once it has removed all. */
   first: number;
   /** Events committedLast + 1 … last. */
   uncommitted: Uncommitted[];
@@ -53,6 +53,19 @@ export function encodeStream(stream: Stream): Buffer {
   out.writeDoubleBE(stream.first, 5);
   out.writeUInt32BE(crc32c(out, 0, 13, crc32c(stream.nameBytes, 0, stream.nameBytes.length)), 13);
   return out;
+}
+
+/** What `sn` says of a stream. */
+export interface StreamEntry {
+  readonly number: number;
+  readonly tombstoned: boolean;
+  readonly first: number;
+}
+
+/** The value of `sn` under this name; undefined when it is not what was written. */
+export function decodeStream(nameBytes: Buffer, value: Buffer): StreamEntry | undefined {
+  if (value.length !== VALUE_BYTES || value.readUInt32BE(13) !== nameChecksum(nameBytes, value)) return undefined;
+  return { number: value.readUInt32BE(0), tombstoned: value[4] === 1, first: value.readDoubleBE(5) };
 }
 
 /**
@@ -118,12 +131,11 @@ export class Streams {
     };
     const value = nameBytes.length === 0 ? undefined : this.files.sn.get(nameBytes);
     if (value === undefined) return stream;
-    if (value.length !== VALUE_BYTES || value.readUInt32BE(13) !== nameChecksum(nameBytes, value)) {
-      throw new StoreCorrupt(`The index entry of stream ${name} is damaged.`);
-    }
-    stream.number = value.readUInt32BE(0);
-    stream.tombstoned = stream.committedTombstone = value[4] === 1;
-    stream.first = value.readDoubleBE(5);
+    const entry = decodeStream(nameBytes, value);
+    if (entry === undefined) throw new StoreCorrupt(`The index entry of stream ${name} is damaged.`);
+    stream.number = entry.number;
+    stream.tombstoned = stream.committedTombstone = entry.tombstoned;
+    stream.first = entry.first;
     const key = lastKey(this.files.sx, revisionKey(stream.number, HIGHEST_ORDINARY));
     if (key !== undefined && key.readUInt32BE(0) === stream.number) {
       stream.last = stream.committedLast = getUint64(key, 4);

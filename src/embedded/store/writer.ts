@@ -25,6 +25,16 @@ export interface WriterOptions extends CommitOptions {
   readonly mintId: () => UuidKey;
 }
 
+/** Where a log goes on. */
+export interface LogEnd {
+  /** Position of the next record. */
+  readonly tail: number;
+  /** Number of the next new stream. */
+  readonly nextStream: number;
+  /** When the last record was created: no later one may be older, not even after a restart under a clock set back. */
+  readonly lastCreated: number;
+}
+
 const METADATA_TYPE = Buffer.from('$metadata');
 const TOMBSTONE_TYPE = Buffer.from('$streamDeleted');
 const NOTHING = Buffer.alloc(0);
@@ -43,19 +53,25 @@ export class Writer implements Lookup {
   /** Where the next record goes. */
   private tail: number;
   private nextStream: number;
-  private lastCreated = 0;
+  private lastCreated: number;
+  private appends = 0;
 
-  constructor(options: WriterOptions, tail: number, nextStream: number) {
+  constructor(options: WriterOptions, { tail, nextStream, lastCreated }: LogEnd) {
     this.options = options;
     this.commit = new GroupCommit(options);
     this.streams = options.streams;
     this.tail = tail;
     this.nextStream = nextStream;
+    this.lastCreated = lastCreated;
   }
 
   append(name: string, expected: Expected, events: readonly ProposedEvent[], reply: Reply): void {
     const stream = this.streams.get(name);
     const batch = this.commit.open();
+    if (++this.appends === this.options.faults.wrongVersion) {
+      this.answer(batch, reply, wrong(stream));
+      return;
+    }
     const base = isMetastreamName(name) ? this.streams.get(name.slice(2)) : undefined;
     if (base?.tombstoned) {
       this.answer(batch, reply, { is: 'deleted' });

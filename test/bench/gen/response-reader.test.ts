@@ -46,7 +46,7 @@ describe('the response reader', () => {
         const expected = { statuses: sent.map(({ status }) => status), isBetween: true };
         expect(statusesOf(cut(bytes, places))).toEqual(expected);
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 

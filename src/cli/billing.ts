@@ -1,0 +1,76 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { type Plan, plans } from '../domain/billing.ts';
+import type { organization } from '../domain/organization.ts';
+import type { CommandInput } from '../kernel/actor.ts';
+import { asOperator, operatorContext } from './operator.ts';
+import { findOrganization } from './org.ts';
+import { dollars, microsOf, show } from './output.ts';
+import { Failure, type Terminal } from './terminal.ts';
+
+interface Options {
+  readonly amount: string;
+  readonly reference: string;
+  readonly json?: true;
+}
+type Entry = CommandInput<typeof organization.decide, 'topUp'>;
+
+const examples = `
+Examples:
+  weir billing top-up org_01jd… --amount 20 --reference invoice-17
+  weir billing grant org_01jd… --amount 5 --reference welcome
+  weir billing refund org_01jd… --amount 20 --reference refund-of-invoice-17
+  weir billing subscription org_01jd… --plan Growth --amount 49 --reference sub-2026-11
+  weir billing subscription org_01jd… --plan Growth --amount 0 --reference sub-ends
+
+The same reference counts once, however often it is sent.`;
+
+const planOf = (text: string): Plan => {
+  const plan = plans.find((known) => known.toLowerCase() === text.toLowerCase());
+  if (!plan || plan === 'Free') throw new InvalidArgumentError('Give Developer, Growth or Scale.');
+  return plan;
+};
+
+/** `weir billing`: payments, grants, refunds and subscriptions as events (decisions B.1, A.6). */
+export const billingCommand = (terminal: Terminal): Command => {
+  const billing = new Command('billing').description('Record payments, grants, refunds and subscriptions');
+  billing.addHelpText('after', examples);
+
+  const entry = (name: string, description: string): Command =>
+    billing
+      .command(name)
+      .description(description)
+      .argument('<organization>', 'org_…')
+      .requiredOption('--amount <dollars>', 'in US dollars, up to six decimals')
+      .requiredOption('--reference <text>', 'what the entry is known by; counts once')
+      .option('--json', 'one JSON object');
+
+  const record = (
+    id: string,
+    options: Options,
+    command: 'topUp' | 'grant' | 'refund' | 'setSubscription',
+    more: object = {},
+  ): Promise<void> =>
+    asOperator(terminal, async (operator) => {
+      findOrganization(operator, id);
+      const { reference } = options;
+      if (reference.length < 1 || reference.length > 200) throw new Failure('A reference has 1 to 200 characters.');
+      const input = { amount: microsOf(options.amount), reference, ...more } as Entry & { plan: Plan };
+      const told = await operator.aggregates.organization.tell(id, command, input, operatorContext(terminal));
+      const { tier, subscription, credits, lifetimePaid } = told.state.data;
+      const recorded = told.facts.length > 0 ? 'yes' : 'no, this reference was there before';
+      const sums = { lifetime_paid: dollars(lifetimePaid), credits: dollars(credits) };
+      show(terminal, [{ id, recorded, tier, subscription, ...sums }], options);
+    });
+
+  entry('top-up', 'Record a payment: it adds credit and counts to the spend tier').action((id, options) =>
+    record(id, options, 'topUp'),
+  );
+  entry('grant', 'Give credit that nobody paid for').action((id, options) => record(id, options, 'grant'));
+  entry('refund', 'Record a refund: it takes credit, and counts against the spend tier').action((id, options) =>
+    record(id, options, 'refund'),
+  );
+  entry('subscription', 'Record a subscription and its fee; a fee of 0 ends it')
+    .requiredOption('--plan <plan>', 'Developer, Growth or Scale', planOf)
+    .action((id, options) => record(id, options, 'setSubscription', { plan: options.plan }));
+  return billing;
+};

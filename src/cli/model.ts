@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { Command } from 'commander';
+import { readConfig } from '../config.ts';
+import { type DeclaredModel, loadModels } from '../upstream/models.ts';
+import { show } from './output.ts';
+import { Failure, type Terminal } from './terminal.ts';
+
+const read = async (file: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly DeclaredModel[]> => {
+  const text =
+    file === undefined
+      ? null
+      : await readFile(file, 'utf8').catch((cause: Error) => {
+          throw new Failure(`Cannot read the models file ${file}: ${cause.message}`, 1, cause);
+        });
+  return loadModels(text, env);
+};
+
+/** `weir model`: what MODELS_FILE declares, and whether it is sound. */
+export const modelCommand = (terminal: Terminal): Command => {
+  const model = new Command('model').description('List the models, or check a models file');
+  model.addHelpText('after', '\nExamples:\n  weir model list\n  weir model check models.json');
+  model
+    .command('list')
+    .description('The models that the gateway would serve')
+    .option('--json', 'one JSON object a line')
+    .action(async (options: { json?: true }) => {
+      const declared = await read(readConfig(terminal.env).MODELS_FILE, terminal.env);
+      const rows = declared.map(({ model: { id, context_length, max_output_length, pricing }, upstream }) => ({
+        id,
+        upstream: upstream.kind,
+        context_length,
+        max_output_length,
+        prompt: pricing.prompt,
+        completion: pricing.completion,
+      }));
+      show(terminal, rows, options);
+    });
+  model
+    .command('check')
+    .description('Check a models file and name every fault in it')
+    .argument('[file]', 'default: MODELS_FILE')
+    .action(async (file: string | undefined) => {
+      const declared = await read(file ?? readConfig(terminal.env).MODELS_FILE, terminal.env);
+      terminal.out(`${declared.length} models, no faults.\n`);
+    });
+  return model;
+};

@@ -1,0 +1,124 @@
+import { Command } from 'commander';
+import { type OrganizationRow, organizationRows } from '../../projections/organizations.ts';
+import { credentialOf } from '../admin/credential.ts';
+import { systemClock } from '../clock.ts';
+import { adminPermissions } from '../domain/permissions.ts';
+import { newId, newToken } from '../ids.ts';
+import { asOperator, type Operator, operatorContext } from './operator.ts';
+import { confirm, dollars, iso, type Shown, show } from './output.ts';
+import { Failure, printable, type Terminal } from './terminal.ts';
+
+interface Json {
+  readonly json?: true;
+}
+
+const clock = systemClock;
+const pageSize = 500;
+
+const shown = (row: OrganizationRow): Shown => ({
+  id: row.id,
+  name: row.name,
+  status: row.status,
+  tier: row.tier,
+  subscription: row.subscription,
+  lifetime_paid: dollars(row.lifetimePaid),
+  credits: dollars(row.credits),
+  created_at: iso(row.createdAt),
+});
+
+export const findOrganization = ({ rows }: Operator, id: string): OrganizationRow => {
+  const row = rows.get(organizationRows, id);
+  if (!row) throw new Failure(`There is no organization ${printable(id)}.`);
+  return row;
+};
+
+/** Makes an Admin key with every permission, on the organization's stream and its own, and returns its value. */
+export const makeAdminKey = async (operator: Operator, terminal: Terminal, organizationId: string, name: string) => {
+  const { aggregates, secrets } = operator;
+  const context = operatorContext(terminal);
+  const id = newId('akey', clock);
+  const value = newToken('a');
+  const key = { organizationId, name, permissions: adminPermissions, expiresAt: null, at: clock.wall() };
+  const admission = { keyId: id, permissions: adminPermissions, expiresAt: null };
+  await aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context);
+  await aggregates.adminKey.tell(id, 'create', { ...key, ...credentialOf(secrets, value) }, context);
+  return { id, value };
+};
+
+const examples = `
+Examples:
+  weir org create --name "Acme"        prints the id and the first Admin key, once
+  weir org list --json
+  weir org suspend org_01jd…
+  weir org close org_01jd… --yes       for good: its keys never work again`;
+
+/** `weir org`: the life of organizations, which no HTTP route can touch (decisions B.1). */
+export const orgCommand = (terminal: Terminal): Command => {
+  const org = new Command('org').description('Create, list, show, suspend, reactivate and close organizations');
+  org.addHelpText('after', examples);
+
+  org
+    .command('create')
+    .description('Create an organization and its first Admin key, which is printed once')
+    .requiredOption('--name <name>', '1 to 120 characters')
+    .option('--json', 'one JSON object')
+    .action(async ({ name, ...options }: Json & { name: string }) => {
+      const trimmed = name.trim();
+      const length = [...trimmed].length;
+      if (length < 1 || length > 120) throw new Failure('An organization’s name has 1 to 120 characters.');
+      await asOperator(terminal, async (operator) => {
+        const id = newId('org', clock);
+        const input = { name: trimmed, at: clock.wall() };
+        await operator.aggregates.organization.tell(id, 'create', input, operatorContext(terminal));
+        const key = await makeAdminKey(operator, terminal, id, 'First Admin key');
+        show(terminal, [{ organization_id: id, admin_api_key_id: key.id, admin_api_key: key.value }], options);
+      });
+    });
+
+  org
+    .command('list')
+    .description('List every organization')
+    .option('--json', 'one JSON object a line')
+    .action((options: Json) =>
+      asOperator(terminal, async ({ rows }) => {
+        const all: Shown[] = [];
+        for (let after: string | undefined; ; ) {
+          const found = rows.range(organizationRows, { prefix: 'org_', after, limit: pageSize });
+          all.push(...found.map(({ row }) => shown(row)));
+          if (found.length < pageSize) break;
+          after = found.at(-1)?.key;
+        }
+        show(terminal, all, options);
+      }),
+    );
+
+  org
+    .command('show')
+    .description('Show one organization')
+    .argument('<id>', 'org_…')
+    .option('--json', 'one JSON object')
+    .action((id: string, options: Json) =>
+      asOperator(terminal, async (operator) => show(terminal, [shown(findOrganization(operator, id))], options)),
+    );
+
+  const change = (name: 'suspend' | 'reactivate' | 'close', description: string, question?: string): void => {
+    org
+      .command(name)
+      .description(description)
+      .argument('<id>', 'org_…')
+      .option('--json', 'one JSON object')
+      .option('--yes', 'do not ask')
+      .action((id: string, options: Json & { yes?: true }) =>
+        asOperator(terminal, async (operator) => {
+          const { name: called } = findOrganization(operator, id);
+          if (question) await confirm(terminal, question.replace('%', printable(called)), options.yes);
+          const told = await operator.aggregates.organization.tell(id, name, undefined, operatorContext(terminal));
+          show(terminal, [{ id, name: called, status: told.state.status }], options);
+        }),
+      );
+  };
+  change('suspend', 'Refuse inference and changes; reading goes on');
+  change('reactivate', 'Lift a suspension');
+  change('close', 'Close for good', 'Closing “%” ends every project and key of it for good.');
+  return org;
+};

@@ -1,0 +1,40 @@
+import Table from 'cli-table3';
+import { Failure, printable, type Terminal } from './terminal.ts';
+
+/** What a command shows: one row an object, the same fields in each. */
+export type Shown = Readonly<Record<string, string | number | null>>;
+
+const cell = (value: string | number | null): string => (value === null ? '' : printable(String(value)));
+
+/** Prints rows as a table, or as one JSON object a line. */
+export const show = (terminal: Terminal, rows: readonly Shown[], options: { readonly json?: true }): void => {
+  if (options.json) {
+    terminal.out(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    return;
+  }
+  const table = new Table({ head: Object.keys(rows[0] ?? {}), style: { head: [], border: [] } });
+  for (const row of rows) table.push(Object.values(row).map(cell));
+  terminal.out(rows.length === 0 ? 'Nothing to show.\n' : `${table.toString()}\n`);
+};
+
+/** Asks before what cannot be undone. Without a terminal to answer, `--yes` has to say it. */
+export const confirm = async (terminal: Terminal, question: string, yes: boolean | undefined): Promise<void> => {
+  if (yes) return;
+  if (!terminal.ask) throw new Failure(`${question} Say --yes to go ahead.`);
+  const answer = await terminal.ask(`${question} Type "yes" to go ahead: `);
+  if (answer.trim().toLowerCase() !== 'yes') throw new Failure('Nothing was changed.');
+};
+
+export const iso = (at: number): string => new Date(at).toISOString();
+
+/** Micro-dollars as dollars. */
+export const dollars = (micros: number): string => `$${(micros / 1_000_000).toFixed(2)}`;
+
+const amount = /^\d{1,9}(\.\d{1,6})?$/;
+
+/** Dollars as typed, in whole micro-dollars. @throws Failure */
+export const microsOf = (text: string): number => {
+  if (!amount.test(text)) throw new Failure(`${printable(text)} is not an amount: give dollars such as 20 or 19.99.`);
+  const [whole = '0', part = ''] = text.split('.');
+  return Number(whole) * 1_000_000 + Number(part.padEnd(6, '0'));
+};

@@ -1,0 +1,12 @@
+// The entry of the process that reads a store's files from outside, for `verify` and `backup`: a damaged file may kill
+// it and nothing else. JavaScript for the same reason as worker-entry.mjs.
+import { existsSync } from 'node:fs';
+
+const source = new URL('./maintenance/child.ts', import.meta.url);
+if (existsSync(source)) {
+  const { register } = await import('tsx/esm/api');
+  register();
+  await import(source.href);
+} else {
+  await import(new URL('./maintenance/child.js', import.meta.url).href);
+}

@@ -1,0 +1,80 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { DATA_FILE } from '../store/database.ts';
+import { inChild } from './in-child.ts';
+import type { VerifyReport } from './report.ts';
+import { NoStore, type VerifyOptions, verifyStore } from './verify.ts';
+
+/** The copy could not be made; the message says why, in a sentence. */
+export class CannotCopy extends Error {
+  override readonly name = 'CannotCopy';
+}
+
+/**
+ * Copies a store, in use or not, as it is at one moment: LMDB copies its pages out of a read transaction, which sees
+ * everything acknowledged before it began and nothing half done. The copy is read from end to end before it gets its
+ * name, so what is in `out` is a store that opens. Free pages are left out, and with them what was deleted.
+ * @throws NoStore, CannotCopy
+ */
+export async function backupStore(dir: string, out: string, options: VerifyOptions = {}): Promise<VerifyReport> {
+  const target = resolve(out);
+  if (existsSync(target) && !(statSync(target).isDirectory() && readdirSync(target).length === 0)) {
+    throw new CannotCopy(`${out} exists already: a backup goes into a folder of its own.`);
+  }
+  // Beside the target and not within it, so that an interrupted backup never looks like one.
+  const draft = join(dirname(target), `.${basename(target)}.${process.pid}.partial`);
+  try {
+    mkdirSync(draft, { recursive: true, mode: 0o700 });
+    const report = await copyStore(dir, draft, options);
+    rmSync(target, { recursive: true, force: true });
+    renameSync(draft, target);
+    await sync(dirname(target));
+    return report;
+  } catch (error) {
+    if (error instanceof CannotCopy || error instanceof NoStore) throw error;
+    throw new CannotCopy(`The backup to ${out} has failed: ${error instanceof Error ? error.message : error}`);
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/** Copies the file of a store, compacted, into an empty folder, reads the copy from end to end and puts it on the disk. */
+export async function copyStore(dir: string, folder: string, options: VerifyOptions): Promise<VerifyReport> {
+  const from = join(dir, DATA_FILE);
+  const to = join(folder, DATA_FILE);
+  if (!existsSync(from)) throw new NoStore(dir);
+  checkRoom(from, folder);
+  const { killedBy, error } = await inChild(['copy', dir, to]);
+  if (killedBy !== undefined) {
+    throw new CannotCopy(`The store in ${dir} is damaged: copying it kills the process (${killedBy}).`);
+  }
+  if (error !== undefined) throw new CannotCopy(`The store in ${dir} cannot be copied: ${error}.`);
+  const report = await verifyStore(folder, options);
+  rmSync(`${to}-lock`, { force: true });
+  if (report.verdict === 'corrupt') {
+    throw new CannotCopy(`The store in ${dir} is damaged; weir store verify says where. There is no copy.`);
+  }
+  await sync(to);
+  await sync(folder);
+  return report;
+}
+
+/** A copy is never larger than the file. */
+function checkRoom(from: string, folder: string): void {
+  const { bavail, bsize } = statfsSync(folder);
+  const { size } = statSync(from);
+  if (bavail * bsize < size) {
+    throw new CannotCopy(`There is not enough room beside ${folder}: ${Math.ceil(size / 2 ** 20)} MiB are needed.`);
+  }
+}
+
+/** To the disk: a file, or the names in a folder. */
+export async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

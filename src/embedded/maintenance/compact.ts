@@ -1,0 +1,50 @@
+import { mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { takeLock } from '../lock.ts';
+import { DATA_FILE } from '../store/database.ts';
+import { CannotCopy, copyStore, sync } from './backup.ts';
+import { type VerifyOptions, verifyStore } from './verify.ts';
+
+const DRAFT = 'compacting-';
+
+export interface Compaction {
+  /** Bytes. */
+  readonly before: number;
+  readonly after: number;
+}
+
+/**
+ * Writes a store that nobody has open anew, without its free pages. The new file is complete, checked and on the disk
+ * before it takes the name of the old one in one step; whenever this is interrupted, one of the two is there, whole.
+ * @throws StoreLocked while somebody has it open, NoStore, CannotCopy
+ */
+export async function compactStore(dir: string, options: VerifyOptions = {}): Promise<Compaction> {
+  const file = join(dir, DATA_FILE);
+  const old = await verifyStore(dir, options);
+  if (old.verdict === 'corrupt') {
+    throw new CannotCopy(`The store in ${dir} is damaged; weir store verify says where. It is left as it is.`);
+  }
+  const lock = await takeLock(dir);
+  try {
+    for (const name of readdirSync(dir)) {
+      if (name.startsWith(DRAFT)) rmSync(join(dir, name), { recursive: true, force: true });
+    }
+    const before = statSync(file).size;
+    const draft = mkdtempSync(join(dir, DRAFT));
+    try {
+      const copy = await copyStore(dir, draft, {});
+      if (copy.events < old.events || copy.lastPosition < old.lastPosition) {
+        throw new CannotCopy(`The copy of the store in ${dir} is not complete. The store is left as it is.`);
+      }
+      // LMDB's lock file says how far the old file had got.
+      rmSync(`${file}-lock`, { force: true });
+      renameSync(join(draft, DATA_FILE), file);
+      await sync(dir);
+    } finally {
+      rmSync(draft, { recursive: true, force: true });
+    }
+    return { before, after: statSync(file).size };
+  } finally {
+    lock.release();
+  }
+}

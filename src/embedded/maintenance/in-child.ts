@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { CORRUPT_SIGNALS } from '../store/probe.ts';
+import type { ChildLine } from './report.ts';
+
+const entry = fileURLToPath(new URL('../maintenance-entry.mjs', import.meta.url));
+
+export interface ChildEnd {
+  /** The signal by which it died, where that means damaged files. */
+  readonly killedBy?: NodeJS.Signals;
+  /** Why it gave up; undefined when all went well. */
+  readonly error?: string;
+}
+
+/** Runs a task of child.ts on its own process. @throws Error when it cannot be run or somebody else ends it */
+export async function inChild(args: readonly string[], hear: (line: ChildLine) => void = () => {}): Promise<ChildEnd> {
+  const child = spawn(process.execPath, [entry, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  createInterface(child.stdout).on('line', (line) => hear(JSON.parse(line) as ChildLine));
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    said = (said + chunk.toString()).slice(-4000);
+  });
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (exit, by) => resolve([exit, by]));
+  });
+  if (signal !== null && CORRUPT_SIGNALS.has(signal)) return { killedBy: signal };
+  if (signal !== null) throw new Error(`The process that reads the store was ended by ${signal}.`);
+  if (code === 0) return {};
+  return { error: /Error: (.*)/.exec(said)?.[1] ?? `it ended with status ${code}` };
+}

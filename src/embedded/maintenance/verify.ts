@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { StoreCorrupt } from '../store/corrupt.ts';
+import { DATA_FILE } from '../store/database.ts';
+import { checkMetaPages } from '../store/meta-pages.ts';
+import { inChild } from './in-child.ts';
+import type { VerifyReport } from './report.ts';
+
+export interface VerifyOptions {
+  /** Told how much is done, 0 to 1. */
+  readonly progress?: (share: number) => void;
+  /** For the canary that shows what the checksums find. */
+  readonly skipChecksums?: boolean;
+}
+
+/** There is no store where one was asked for. */
+export class NoStore extends Error {
+  constructor(dir: string) {
+    super(`There is no event store in ${dir}.`);
+    this.name = 'NoStore';
+  }
+}
+
+const TRIES = 20;
+const PAUSE_MS = 10;
+const tables: Readonly<Record<string, string>> = {
+  meta: 'meta',
+  sn: 'the streams',
+  ev: 'the records',
+  sx: 'the index',
+};
+
+/**
+ * Checks everything in the files of a store, which may be in use meanwhile: what is committed when it begins.
+ * @throws NoStore
+ */
+export async function verifyStore(dir: string, options: VerifyOptions = {}): Promise<VerifyReport> {
+  const file = join(dir, DATA_FILE);
+  if (!existsSync(file)) throw new NoStore(dir);
+  const bad = await metaPages(file);
+  if (bad !== undefined) return corrupt(bad);
+  let at: string | undefined;
+  let report: VerifyReport | undefined;
+  const args = ['verify', dir, ...(options.skipChecksums ? ['--skip-checksums'] : [])];
+  const { killedBy, error } = await inChild(args, (line) => {
+    if ('report' in line) report = line.report;
+    else {
+      at = line.at;
+      options.progress?.(line.share);
+    }
+  });
+  if (killedBy !== undefined) return corrupt(`Reading ${placeOf(at)} kills the process (${killedBy}).`);
+  if (report === undefined) return corrupt(`The store cannot be read: ${error}.`);
+  return report;
+}
+
+/** Beside a server the two pages may be seen in the middle of a change, but not again and again. */
+async function metaPages(file: string): Promise<string | undefined> {
+  for (let tries = 1; ; tries++) {
+    try {
+      checkMetaPages(file);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof StoreCorrupt)) throw error;
+      if (tries === TRIES) return error.message;
+      await wait(PAUSE_MS);
+    }
+  }
+}
+
+function placeOf(at: string | undefined): string {
+  if (at === undefined) return 'the file';
+  const [table = '', key = ''] = at.split(' ');
+  const behind = table === 'ev' ? ` from position ${Number.parseInt(key, 16)} on` : '';
+  return `${tables[table] ?? table}${behind}`;
+}
+
+const corrupt = (what: string): VerifyReport => ({
+  verdict: 'corrupt',
+  events: 0,
+  streams: 0,
+  purgedStreams: 0,
+  lastPosition: 0,
+  damages: [{ what }],
+  more: 0,
+});

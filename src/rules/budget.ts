@@ -1,0 +1,18 @@
+import type { CompiledRule } from './compile.ts';
+import { maxNanosOnLoop, maxScanned, maxScannedOnLoop, maxWork } from './limits.ts';
+import { evaluated } from './quantity.ts';
+import type { RuleView } from './view.ts';
+import { sizeIn } from './view-sizes.ts';
+
+/** Where an evaluation may run: `loop` at once, `worker` in a thread, or not at all. */
+export type Place = 'loop' | 'worker' | 'too much work' | 'too much text';
+
+/** Decides before anything is evaluated (decisions H, run-time budget). */
+export const placeFor = (rule: CompiledRule, view: RuleView): Place => {
+  const sizeOf = (name: string): number => sizeIn(view, name);
+  if (evaluated(rule.cost.work, sizeOf) > maxWork) return 'too much work';
+  const scanned = evaluated(rule.cost.scanned, sizeOf);
+  if (scanned > maxScanned) return 'too much text';
+  if (scanned > maxScannedOnLoop) return 'worker';
+  return evaluated(rule.cost.nanos, sizeOf) > maxNanosOnLoop ? 'worker' : 'loop';
+};

@@ -1,0 +1,116 @@
+import type { EvaluationError, ParseError, TypeError as StaticError } from '@marcbachmann/cel-js';
+import { admit } from './admit.ts';
+import { type Cost, costOf } from './cost.ts';
+import { environments } from './environment.ts';
+import { judgeTypes } from './judge-types.ts';
+import { maxErrors, maxRuleChars } from './limits.ts';
+import { type RuleError, ruleError } from './rule-error.ts';
+import { failureAt, run } from './run.ts';
+import { sampleTime, sampleViews } from './samples.ts';
+import { failed, scoreOf } from './score.ts';
+import { iterationContext, type Node, nodesOf } from './tree.ts';
+import type { Direction } from './variables.ts';
+import { inAuthorsWords } from './vocabulary.ts';
+
+/** A rule that may be evaluated; made by `compileRule` alone. */
+export interface CompiledRule {
+  readonly text: string;
+  readonly direction: Direction;
+  readonly type: 'bool' | 'double';
+  /** The fields of variables that it reads, such as `request.text`. */
+  readonly reads: ReadonlySet<string>;
+  /** Calls of `matches` and `countMatches`, each with a compiled pattern of its own. */
+  readonly patterns: number;
+  readonly cost: Cost;
+  /** @throws whatever the engine or a function of a rule throws */
+  readonly calculate: (variables: Readonly<Record<string, unknown>>) => unknown;
+  /** Lets go of everything that the last calculation has seen. */
+  readonly forget: () => void;
+}
+
+/**
+ * Compiles a rule and checks all that can be checked without a request (decisions H, save-time validation).
+ * Returns the rule, or 1 to 20 errors; never throws, whatever the text is.
+ */
+export const compileRule = (text: string, direction: Direction): CompiledRule | readonly RuleError[] => {
+  const at = (offset: number, message: string): readonly RuleError[] => [ruleError(text, offset, message)];
+  const length = [...text].length;
+  if (length === 0) return at(0, 'A rule is not empty.');
+  if (length > maxRuleChars) return at(0, `A rule has at most ${maxRuleChars} characters.`);
+  try {
+    const parsed = environments[direction].parse(text);
+    const admission = admit(text, parsed.ast, direction);
+    if (admission.refused.length > 0) {
+      return admission.refused.slice(0, maxErrors).map((refused) => ruleError(text, refused.at, refused.message));
+    }
+    const { type, error } = parsed.check();
+    if (error !== undefined) return at(offsetOf(error), authorsWords(error));
+    const illTyped = judgeTypes(parsed.ast);
+    if (illTyped !== null) return at(illTyped.at, illTyped.message);
+    if (type !== 'bool' && type !== 'double') return at(0, `A rule gives a bool or a double, and this one "${type}".`);
+    const { reads, patterns } = admission;
+    const cost = costOf(parsed.ast);
+    const rule = {
+      text,
+      direction,
+      type,
+      reads,
+      patterns,
+      cost,
+      calculate: parsed,
+      forget: forgetter(parsed.ast),
+    } as const;
+    return failureOnSamples(rule) ?? rule;
+  } catch (error) {
+    return isCelError(error) ? at(offsetOf(error), authorsWords(error)) : at(0, 'The rule cannot be read.');
+  }
+};
+
+export const isCompiled = (result: CompiledRule | readonly RuleError[]): result is CompiledRule =>
+  'calculate' in result;
+
+/** The trial (decisions H, save-time validation 6): what fails on an ordinary request is no rule. */
+const failureOnSamples = (rule: CompiledRule): readonly RuleError[] | null => {
+  for (const [number, view] of sampleViews(rule.direction).entries()) {
+    const outcome = run(rule, view, sampleTime);
+    const verdict = 'value' in outcome ? scoreOf(outcome.value) : failed(trialFailure(outcome.error));
+    if (verdict.verdict === 'score') continue;
+    const at = 'error' in outcome ? (failureAt(outcome.error) ?? 0) : 0;
+    return [ruleError(rule.text, at, `The rule fails on sample request ${number + 1}: ${verdict.message}`)];
+  }
+  return null;
+};
+
+const trialFailure = (error: unknown): string => (isCelError(error) ? authorsWords(error) : 'evaluation failed');
+
+/** A comprehension keeps its last item; a rule waits in the cache for the next request with megabytes of the last one. */
+const forgetter = (tree: Node): (() => void) => {
+  const contexts = [...nodesOf(tree)].flatMap((node) => iterationContext(node) ?? []);
+  return () => {
+    for (const context of contexts) {
+      context.iterValue = undefined;
+      context.accuValue = undefined;
+      context.reuse(undefined);
+    }
+  };
+};
+
+type CelError = ParseError | StaticError | EvaluationError;
+const isCelError = (error: unknown): error is CelError => error instanceof Error && 'summary' in error;
+
+const offsetOf = (error: CelError): number => failureAt(error) ?? 0;
+
+const limits: Readonly<Record<string, string>> = {
+  maxAstNodes: 'expressions',
+  maxDepth: 'levels of nesting',
+  maxListElements: 'items in a list',
+  maxMapEntries: 'entries in a map',
+  maxCallArguments: 'arguments in a call',
+};
+
+const authorsWords = ({ summary }: CelError): string =>
+  inAuthorsWords(
+    summary.replace(/^Exceeded (\w+) \((\d+)\)$/, (whole, limit: string, most: string) =>
+      limits[limit] === undefined ? whole : `A rule has at most ${most} ${limits[limit]}.`,
+    ),
+  );

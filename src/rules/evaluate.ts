@@ -1,0 +1,43 @@
+import { placeFor } from './budget.ts';
+import type { CompiledRule } from './compile.ts';
+import { maxMillisOnLoop, workerDeadlineMillis } from './limits.ts';
+import { failed, type Verdict } from './score.ts';
+import { ThreadPool } from './thread-pool.ts';
+import { verdictHere } from './verdict.ts';
+import type { RuleView } from './view.ts';
+
+export interface Evaluator {
+  /**
+   * Evaluates a rule on the view of a request or answer. A plain verdict in the usual case; a promise, which never
+   * rejects, when the work could hold up the loop and goes to a worker thread. Never throws: what goes wrong, a budget
+   * exceeded among it, is the verdict `error` (decisions H, run-time budget).
+   */
+  evaluate(rule: CompiledRule, view: RuleView, at: { readonly now: number }): Verdict | Promise<Verdict>;
+  /** Ends the threads; evaluations under way there come out as errors. */
+  close(): Promise<void>;
+}
+
+export interface EvaluatorOptions {
+  /** Worker threads at most. They start when first needed. */
+  readonly threads?: number;
+  /** For tests. */
+  readonly deadlineMillis?: number;
+}
+
+/** One evaluator serves the whole process; it owns the worker threads. */
+export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
+  const pool = new ThreadPool(options.threads ?? 2, options.deadlineMillis ?? workerDeadlineMillis);
+  return {
+    evaluate(rule, view, { now }) {
+      try {
+        const place = placeFor(rule, view);
+        if (place === 'loop') return verdictHere(rule, view, now, maxMillisOnLoop) ?? pool.evaluate(rule, view, now);
+        return place === 'worker' ? pool.evaluate(rule, view, now) : failed(`${place} for this rule`);
+      } catch {
+        // A text that cannot be built: no request that passed validation has one, and a policy must not fail open.
+        return failed('evaluation failed');
+      }
+    },
+    close: () => pool.close(),
+  };
+};

@@ -1,0 +1,27 @@
+import { type Node, replaceLiteral } from './tree.ts';
+
+const greatestInt = 2n ** 63n - 1n;
+
+/**
+ * Judges a literal, and brings strings to NFC: all texts of a view are, so that a decomposed accent in a rule would
+ * never match otherwise. Returns why it is refused, else null.
+ */
+export const admitLiteral = (literal: Node, negated: boolean): string | null => {
+  const value: unknown = literal.args;
+  switch (typeof value) {
+    case 'string':
+      replaceLiteral(literal, value.normalize('NFC'));
+      return null;
+    case 'bigint':
+      // The engine checks the results of arithmetic only. -2^63 is written as a negated 2^63.
+      return value <= (negated ? greatestInt + 1n : greatestInt) ? null : 'The integer does not fit into 64 bits.';
+    case 'number':
+    case 'boolean':
+      return null;
+    default:
+      if (value === null) return null;
+      return value instanceof Uint8Array
+        ? 'Bytes are not available in rules.'
+        : 'Unsigned integers are not available in rules.';
+  }
+};

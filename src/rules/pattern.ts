@@ -1,0 +1,73 @@
+import { RE2JS } from 're2js';
+import { checkTime, giveUp, isHurried } from './overtime.ts';
+
+/**
+ * The automaton that the engine builds while it matches. Ordinary patterns need 10 to 400 KiB; the engine's default
+ * would be 8 MiB for each. Building this much takes 30 ms at the worst.
+ */
+const automatonBytes = 512 * 1024;
+
+/**
+ * Instructions times characters that a simulation may go through on the event loop. The engine simulates, at 15 to
+ * 100 ns a step, where the automaton gets too large for its memory or does not say enough, as for positions of matches.
+ */
+const mostHurriedSteps = 200_000;
+
+/**
+ * A regular expression in RE2 syntax, matched in time linear in the text. It is a CEL type of its own that no
+ * expression can produce: admit.ts puts it in the place of a literal, so a rule has no other patterns.
+ * @throws RE2JSException on a faulty pattern
+ */
+export class Pattern {
+  /** Instructions of the compiled program. */
+  readonly instructions: number;
+  /** Character ranges of all classes in the program. */
+  readonly ranges: number;
+  readonly #engine: RE2JS;
+
+  constructor(source: string) {
+    const engine = RE2JS.compile(source);
+    this.#engine = engine;
+    this.instructions = engine.programSize();
+    const program = engine.re2().prog as { readonly inst?: readonly { readonly runes?: readonly number[] }[] };
+    this.ranges = (program.inst ?? []).reduce((sum, { runes }) => sum + (runes?.length ?? 0) / 2, 0);
+  }
+
+  /**
+   * Readies the automaton; apart from the constructor, so that the size can be judged first. A hurried evaluation stops
+   * where a slow simulation would start: a call cannot be interrupted, and `[ab]*a[ab]{15}c` takes a second for 512 KiB.
+   */
+  prepare(): void {
+    const engine = this.#engine.re2();
+    engine.dfa.memBudget = automatonBytes;
+    const simulate = engine.doExecuteNFA.bind(engine);
+    engine.doExecuteNFA = (input: { endPos(): number }, at: number, ...rest: readonly [unknown, unknown, unknown?]) => {
+      if (isHurried() && (input.endPos() - at) * this.instructions > mostHurriedSteps) giveUp();
+      return simulate(input, at, ...rest);
+    };
+  }
+
+  /** Whether any part of `text` matches. @throws Overtime */
+  test(text: string): boolean {
+    checkTime();
+    // With nothing to go back to when it is full, the automaton gives up at once instead of starting over and over.
+    this.#engine.re2().dfa.stateBudget = isHurried() ? 0 : automatonBytes;
+    return this.#engine.test(text);
+  }
+
+  /**
+   * How many matches there are, from left to right and without overlap. Each search is linear, but `a.*b|a` makes every
+   * one of many searches read to the end: hence the look at the clock between them. @throws Overtime
+   */
+  count(text: string): bigint {
+    // Only the yes-or-no question runs on the automaton, 20 times faster than a search for positions; most texts end here.
+    if (!this.test(text)) return 0n;
+    const matcher = this.#engine.matcher(text);
+    let found = 0;
+    while (matcher.find()) {
+      found += 1;
+      checkTime();
+    }
+    return BigInt(found);
+  }
+}

@@ -1,0 +1,50 @@
+import { compileRule, isCompiled } from './compile.ts';
+import type { Evaluator } from './evaluate.ts';
+import type { RequestOwner, RequestText, ResponseText } from './request-text.ts';
+import type { RuleError } from './rule-error.ts';
+import { leastRequest, leastResponse, sampleOwner, sampleTime } from './samples.ts';
+import type { Verdict } from './score.ts';
+import type { Direction } from './variables.ts';
+import { requestView, responseView } from './view.ts';
+
+/** What an author tries a rule on. What is left out is as in the least sample. */
+export interface RuleSample {
+  readonly request?: Partial<RequestText> | undefined;
+  /** Read for rules of the response direction only. */
+  readonly response?: Partial<ResponseText> | undefined;
+  readonly owner?: Partial<RequestOwner> | undefined;
+  /** Milliseconds since 1970. */
+  readonly now?: number | undefined;
+}
+
+/** The answer of `policies/validate` (decisions C.1); nothing is stored and nothing thrown. */
+export interface Validation {
+  readonly valid: boolean;
+  readonly type: 'bool' | 'double' | null;
+  readonly errors: readonly RuleError[];
+  /** What the rule says of the sample, when it is valid and there is one. */
+  readonly result?: { readonly score_basis_points: number | null; readonly error: string | null };
+}
+
+export const validateRule = async (
+  {
+    rule,
+    direction,
+    sample,
+  }: { readonly rule: string; readonly direction: Direction; readonly sample?: RuleSample | undefined },
+  evaluator: Evaluator,
+): Promise<Validation> => {
+  const compiled = compileRule(rule, direction);
+  if (!isCompiled(compiled)) return { valid: false, type: null, errors: compiled };
+  const valid = { valid: true, type: compiled.type, errors: [] } as const;
+  if (sample === undefined) return valid;
+  const ofRequest = requestView({ ...leastRequest, ...sample.request }, { ...sampleOwner, ...sample.owner });
+  const view = direction === 'request' ? ofRequest : responseView(ofRequest, { ...leastResponse, ...sample.response });
+  const verdict = await evaluator.evaluate(compiled, view, { now: sample.now ?? sampleTime });
+  return { ...valid, result: resultOf(verdict) };
+};
+
+const resultOf = (verdict: Verdict): NonNullable<Validation['result']> =>
+  verdict.verdict === 'score'
+    ? { score_basis_points: verdict.scoreBasisPoints, error: null }
+    : { score_basis_points: null, error: verdict.message };

@@ -1,0 +1,20 @@
+import { program } from '../../src/cli/program.ts';
+import type { Finished } from './server.ts';
+
+/** Runs a `weir` command to its end in this process, which costs nothing to start. */
+export const weirHere = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<Finished> => {
+  let [stdout, stderr] = ['', ''];
+  const code = await program({
+    argv: [...args],
+    env,
+    interrupted: () => new Promise<void>(() => {}),
+    out: (text) => {
+      stdout += text;
+    },
+    err: (text) => {
+      stderr += text;
+    },
+    columns: 120,
+  });
+  return { code, signal: null, stdout, stderr };
+};

@@ -1,0 +1,40 @@
+import { type CompiledRule, compileRule, isCompiled } from '../../src/rules/compile.ts';
+import type { RequestText, ResponseText } from '../../src/rules/request-text.ts';
+import type { RuleError } from '../../src/rules/rule-error.ts';
+import { leastRequest, leastResponse, sampleOwner, sampleTime } from '../../src/rules/samples.ts';
+import type { Verdict } from '../../src/rules/score.ts';
+import type { Direction } from '../../src/rules/variables.ts';
+import { verdictHere } from '../../src/rules/verdict.ts';
+import { type RuleView, requestView, responseView } from '../../src/rules/view.ts';
+
+export const accepted = (text: string, direction: Direction = 'request'): CompiledRule => {
+  const rule = compileRule(text, direction);
+  if (!isCompiled(rule)) throw new Error(`refused: ${text}: ${JSON.stringify(rule)}`);
+  return rule;
+};
+
+export const refused = (text: string, direction: Direction = 'request'): readonly RuleError[] => {
+  const errors = compileRule(text, direction);
+  if (isCompiled(errors)) throw new Error(`accepted: ${text}`);
+  return errors;
+};
+
+export const requestOf = (request: Partial<RequestText> = {}): RuleView =>
+  requestView({ ...leastRequest, ...request }, sampleOwner);
+
+export const responseOf = (response: Partial<ResponseText> = {}): RuleView =>
+  responseView(requestOf(), { ...leastResponse, ...response });
+
+export const userSays = (content: string): RuleView => requestOf({ messages: [{ role: 'user', content }] });
+
+const verdictOf = (text: string, view: RuleView = requestOf(), direction: Direction = 'request'): Verdict =>
+  verdictHere(accepted(text, direction), view, sampleTime)!;
+
+/** The score of a rule, or its error message. */
+export const scoreIn = (text: string, view?: RuleView, direction?: Direction): number | string => {
+  const verdict = verdictOf(text, view, direction);
+  return verdict.verdict === 'score' ? verdict.scoreBasisPoints : verdict.message;
+};
+
+export const holds = (text: string, view?: RuleView, direction?: Direction): boolean =>
+  scoreIn(text, view, direction) === 10_000;

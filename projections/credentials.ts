@@ -22,7 +22,7 @@ export interface CredentialRow {
 /** Key: the digest of the token as it stands in the event. */
 export const credentialRows = table<CredentialRow>('credentials');
 /** Key: the key's id. */
-export const credentialDigests = table<{ readonly digest: string }>('credential-digests');
+const credentialDigests = table<{ readonly digest: string }>('credential-digests');
 
 const charts = { project_key: compile(projectKey), admin_key: compile(adminKey) } as const;
 

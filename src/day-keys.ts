@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Millis } from './clock.ts';
+import { makeFolder } from './folder.ts';
 
 /**
  * Random keys, one a day, in small files beside the secrets: never in the store and never in a backup. What they sealed
@@ -20,7 +21,7 @@ const dayMs = 24 * 3600 * 1000;
 const name = /^(\d{4}-\d{2}-\d{2})\.key$/;
 
 export const dayKeys = (dir: string): DayKeys => {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeFolder(dir, 0o700);
   const fileOf = (day: string): string => join(dir, `${day}.key`);
   const read = (day: string): Buffer | null => {
     const file = fileOf(day);

@@ -41,6 +41,11 @@ const code = await program({
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   columns: process.stdout.columns ?? 120,
+  ...(process.stderr.isTTY && { screen: process.stderr }),
   ...(process.stdin.isTTY && { ask }),
 });
+// A pipe takes what it can and the rest later: ending at once would cut a long answer short.
+const flushed = (stream: NodeJS.WriteStream): Promise<void> =>
+  new Promise((resolve) => stream.write('', () => resolve()));
+await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
 process.exit(code);

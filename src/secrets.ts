@@ -1,7 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { makeFolder } from './folder.ts';
 
 /** What protects digests and idempotency scopes. Lives outside the store; losing it makes every key useless. */
 export interface Secrets {
@@ -29,7 +30,7 @@ const fileSchema = z.strictObject({
 export const loadSecrets = (dir: string): Secrets => {
   const file = join(dir, 'secrets.json');
   if (!existsSync(file)) {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolder(dir, 0o700);
     const fresh = { master_key: newSecret(), current_pepper: 'p1', peppers: { p1: newSecret() } };
     writeFileSync(file, `${JSON.stringify(fresh, null, 2)}\n`, { mode: 0o600, flag: 'wx', flush: true });
   }

@@ -47,8 +47,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/node-version': [],
   'src/ids': ['src/clock'],
   'src/config': ['zod'],
-  'src/secrets': ['zod'],
-  'src/day-keys': ['src/clock'],
+  'src/secrets': ['zod', 'src/folder'],
+  'src/day-keys': ['src/clock', 'src/folder'],
+  'src/folder': [],
 };
 
 /** Packages that one file alone may import. */

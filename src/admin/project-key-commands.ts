@@ -37,6 +37,7 @@ const updateBody = z
   })
   .refine((body) => Object.values(body).some((value) => value !== undefined), {
     error: 'Name at least one field to change.',
+    when: ({ issues }) => issues.length === 0,
   });
 
 /** What can be asked and told of one key: retrieve, update, suspend, reactivate, revoke. */

@@ -24,7 +24,8 @@ export class NoHistory extends Error {
 }
 
 const kindOf = (id: string): AnyAggregate => {
-  const kind = kinds[id.slice(0, Math.max(0, id.indexOf('_')))];
+  const prefix = id.slice(0, Math.max(0, id.indexOf('_')));
+  const kind = Object.hasOwn(kinds, prefix) ? kinds[prefix] : undefined;
   if (!kind)
     throw new NoHistory(
       `${id} is not the id of an organization, project, key or policy (org_, proj_, key_, akey_, pol_).`,

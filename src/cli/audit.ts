@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { history, type Moment, NoHistory, type StateAt, stateAt } from '../audit/history.ts';
 import { readConfig } from '../config.ts';
 import type { EventStore, Recorded } from '../kernel/store.ts';
-import { anyEventLog } from './event-log.ts';
+import { existingEventLog } from './event-log.ts';
 import { Failure, printable, type Terminal } from './terminal.ts';
 
 const examples = `
@@ -40,7 +40,7 @@ export const auditCommand = (terminal: Terminal): Command => {
 };
 
 const reading = async <T>(terminal: Terminal, read: (store: EventStore) => Promise<T>): Promise<T> => {
-  const log = await anyEventLog(readConfig(terminal.env));
+  const log = await existingEventLog(readConfig(terminal.env));
   try {
     return await read(log.store);
   } catch (error) {

@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { runningEndpoint, startEmbedded } from '../embedded/index.ts';
-import { connect } from '../kernel/eventstoredb.ts';
+import { connect, type Target } from '../kernel/eventstoredb.ts';
 import type { EventStore } from '../kernel/store.ts';
+import { Failure } from './terminal.ts';
 
 export interface EventLog {
   readonly store: EventStore;
@@ -39,7 +41,36 @@ export const anyEventLog = async (config: Config): Promise<EventLog> => {
   return { store, failed: never, close: () => store.close() };
 };
 
+/** The events for a command that only looks: it makes no store where there is none. */
+export const existingEventLog = async (config: Config): Promise<EventLog> => {
+  const dir = storeDir(config);
+  if (config.EVENTSTORE_URL === undefined && !existsSync(dir)) throw new Failure(`There is no event store in ${dir}.`);
+  return anyEventLog(config);
+};
+
 const cluster = (url: string): EventLog => {
   const store = connect({ url });
   return { store, failed: never, close: () => store.close() };
+};
+
+/** Where a command finds a store: a cluster, a running server, or the files of a stopped one, served meanwhile. */
+export interface Place {
+  readonly target: Target;
+  /** A server of ours, which takes what is sent on one connection in its order. */
+  readonly isEmbedded: boolean;
+  close(): Promise<void>;
+}
+
+const nothingToClose = async (): Promise<void> => {};
+
+/** @param dir a folder that goes before EVENTSTORE_URL and DATA_DIR */
+export const findStore = async (config: Config, dir: string | undefined): Promise<Place> => {
+  if (dir === undefined && config.EVENTSTORE_URL !== undefined) {
+    return { target: { url: config.EVENTSTORE_URL }, isEmbedded: false, close: nothingToClose };
+  }
+  const folder = dir ?? storeDir(config);
+  const endpoint = runningEndpoint(folder);
+  if (endpoint !== null) return { target: { endpoint }, isEmbedded: true, close: nothingToClose };
+  const embedded = await startEmbedded({ dir: folder });
+  return { target: { endpoint: embedded.endpoint }, isEmbedded: true, close: embedded.close };
 };

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../admin/command.ts';
@@ -6,6 +5,7 @@ import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import { StoreLocked, takeLock } from '../embedded/lock.ts';
 import { Fault } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
 import type { Context } from '../kernel/actor.ts';
 import { IllegalFact } from '../kernel/aggregate.ts';
 import { logIdOf } from '../kernel/log-id.ts';
@@ -28,7 +28,7 @@ export const readModelsDir = (config: Config): string => join(config.DATA_DIR, '
 /** Claims the read models for this process; a second writer would apply every event a second time. */
 export const claimReadModels = async (config: Config): Promise<() => void> => {
   const dir = readModelsDir(config);
-  mkdirSync(dir, { recursive: true });
+  makeFolder(dir);
   try {
     const lock = await takeLock(dir);
     return lock.release;

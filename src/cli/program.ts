@@ -7,6 +7,7 @@ import { eventstoreCommand } from './eventstore-command.ts';
 import { modelCommand } from './model.ts';
 import { orgCommand } from './org.ts';
 import { serveCommand } from './serve-command.ts';
+import { storeCommand } from './store-command.ts';
 import { Failure, type Terminal } from './terminal.ts';
 
 /** Runs one `weir` command and returns its exit status. */
@@ -19,6 +20,7 @@ export const program = async (terminal: Terminal): Promise<number> => {
   weir.addCommand(serveCommand(terminal));
   weir.addCommand(auditCommand(terminal));
   weir.addCommand(eventstoreCommand(terminal));
+  weir.addCommand(storeCommand(terminal));
   weir.addCommand(orgCommand(terminal));
   weir.addCommand(billingCommand(terminal));
   weir.addCommand(adminKeyCommand(terminal));

@@ -7,6 +7,8 @@ export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly columns: number;
+  /** Where a progress bar may be drawn; absent where nobody watches. */
+  readonly screen?: NodeJS.WritableStream;
   /** Asks a question and waits for a line; absent where nobody is there to answer. */
   readonly ask?: (question: string) => Promise<string>;
 }

@@ -16,7 +16,6 @@ export const adminPermissions = [
   'audit_logs:read',
 ] as const;
 
-export type ProjectPermission = (typeof projectPermissions)[number];
 export type AdminPermission = (typeof adminPermissions)[number];
 
 /** Those of `catalogue` that are in `wanted`, in the order of the catalogue. */

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { removeDrafts } from './drafts.ts';
 import type { Tls } from './grpc/server.ts';
 import { takeLock } from './lock.ts';
 import { runInWorker } from './run-in-worker.ts';
@@ -11,7 +12,6 @@ import { checkMetaPages } from './store/meta-pages.ts';
 import { probe } from './store/probe.ts';
 
 export { runningEndpoint, StoreLocked } from './lock.ts';
-export { StoreCorrupt } from './store/corrupt.ts';
 
 export interface EmbeddedOptions {
   readonly dir: string;
@@ -48,9 +48,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     lock.release();
   };
   try {
+    removeDrafts(dir);
     const file = join(dir, DATA_FILE);
     const { short } = checkMetaPages(file);
-    if (lock.unclean || short) await probe(file, short);
+    if ((lock.unclean || short) && existsSync(file)) await probe(file, short);
     const settings: StoreOptions = {
       dir,
       listen: listenAt(options, dir, (undo) => {

@@ -90,6 +90,11 @@ export function runningEndpoint(dir: string): string | null {
   }
 }
 
+/** Whether somebody has the store in `dir` open, or is about to. */
+export function isInUse(dir: string): boolean {
+  return claims(dir, '').live.length > 0;
+}
+
 interface Found {
   readonly live: { readonly name: string; readonly claim: Claim }[];
   readonly dead: string[];

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Faults } from './faults.ts';
 import type { Call } from './grpc/call.ts';
@@ -13,9 +14,11 @@ import { readMethod } from './services/read.ts';
 import { noSuchGroup, unavailable } from './services/refusals.ts';
 import { featuresMethod, gossipMethod } from './services/server-info.ts';
 import { singleUser, type User } from './services/single-user.ts';
-import { instanceOf, type LogFiles, lastKey, openFiles } from './store/database.ts';
+import { StoreCorrupt } from './store/corrupt.ts';
+import { committedEnd, DATA_FILE, instanceOf, type LogFiles, lastKey, openFiles } from './store/database.ts';
 import { type FreeBytes, watchFreeSpace } from './store/free-space.ts';
 import { getUint64, positionKey } from './store/keys.ts';
+import { checkPageTrees } from './store/page-tree.ts';
 import { Reader } from './store/reader.ts';
 import { createdOf } from './store/record.ts';
 import { Streams } from './store/streams.ts';
@@ -34,7 +37,9 @@ export interface StoreOptions {
   readonly faults?: Faults;
   /** How often what `$maxAge` has hidden is removed. Default every ten minutes. */
   readonly sweepEveryMs?: number;
-  /** Asked for the room on the volume; for tests. */
+  /** Wall clock, milliseconds; for tests, as what follows. */
+  readonly now?: () => number;
+  /** Asked for the room on the volume. */
   readonly freeBytes?: FreeBytes;
   readonly lookAtSpaceEveryMs?: number;
 }
@@ -58,6 +63,7 @@ const OPEN_TO_ALL = new Set([FEATURES, GOSSIP]);
 
 /** Opens the log in `dir` and serves it on this thread. The caller holds the lock and has checked the files. */
 export async function runStore(options: StoreOptions): Promise<RunningStore> {
+  if (!options.faults?.skipChecksums) checkPageTrees(join(options.dir, DATA_FILE));
   const files = openFiles(options.dir, options.faults?.noSync ?? false);
   try {
     return await serve(options, files);
@@ -68,9 +74,8 @@ export async function runStore(options: StoreOptions): Promise<RunningStore> {
 }
 
 async function serve(options: StoreOptions, files: LogFiles): Promise<RunningStore> {
-  const { dir, listen, faults = {} } = options;
+  const { dir, listen, faults = {}, now = Date.now } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
-  const now = Date.now;
   const instance = await instanceOf(files, randomUUID);
   const reader = new Reader(files, faults, 1);
   const lastPosition = lastKey(files.ev, Buffer.from(positionKey(HIGHEST_POSITION)));
@@ -81,6 +86,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<RunningSto
     reader.head = position + record.length;
     lastCreated = createdOf(record.bytes);
   }
+  checkEnd(files, reader);
   const lastStream = lastKey(files.sx, Buffer.alloc(12, 0xff));
   const streams = new Streams(files);
   const hub = new Hub();
@@ -205,4 +211,15 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<RunningSto
       await stop('The event store is stopping.');
     },
   };
+}
+
+/** The log must end where the last commit left it: else its newest records are gone, and others would take their place. */
+function checkEnd(files: LogFiles, reader: Reader): void {
+  const end = committedEnd(files);
+  if (end === undefined || end === reader.head) return;
+  if (end > reader.head && reader.isGap(reader.head, end)) {
+    reader.head = end;
+    return;
+  }
+  throw new StoreCorrupt(`The log ends at position ${reader.head} and not at ${end}, where its last commit ended.`);
 }

@@ -1,5 +1,5 @@
 /** Levels of nesting, the outermost object included. */
-export const maxDepth = 64;
+const maxDepth = 64;
 /**
  * Unspecified: members and elements of one document. A 32 MiB array of digits would block the loop for half a second
  * and no call of any of the APIs has a use for that many values.

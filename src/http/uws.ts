@@ -1,6 +1,6 @@
 import type * as Native from 'uWebSockets.js';
 
-export type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
+export type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 
 /** Bytes of one request's header block; the core reads it from the environment when it is loaded (reliability.md 4.8). */
 const maxHeaderBytes = '16384';

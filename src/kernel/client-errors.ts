@@ -23,6 +23,7 @@ export interface Call {
 const unauthenticated = 16;
 const permissionDenied = 7;
 const unimplemented = 12;
+const unknown = 2;
 const invalidArgument = 3;
 
 /** The store will refuse this caller tomorrow as it does today. */
@@ -63,6 +64,10 @@ export const finalError = (error: unknown, call: Call): Error | undefined => {
     code === invalidArgument
   ) {
     return new Error(`the store refuses the request: ${message}`, { cause: error });
+  }
+  // A position that is not the beginning of a record: it will not become one.
+  if (call.stream === undefined && code === unknown && !/not ready/i.test(message)) {
+    return new Error(`the store cannot read from there: ${message}`, { cause: error });
   }
   return refusedConnection({ type, code, message }, call, error);
 };

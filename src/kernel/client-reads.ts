@@ -38,14 +38,14 @@ const isMissing = (error: unknown): boolean => {
   return type === 'stream-not-found' || type === 'stream-deleted';
 };
 
-export interface Read<C> {
+export interface Read<C, E extends { readonly position: bigint } = Recorded> {
   /** Opens the read at a cursor, for as many events at most. */
   readonly open: (cursor: C, limit: number) => ReadSource;
-  readonly recorded: (item: unknown) => Recorded;
+  readonly recorded: (item: unknown) => E;
   /** The cursor to go on from after this event; the event itself may come again and is dropped. */
-  readonly behind: (event: Recorded) => C;
+  readonly behind: (event: E) => C;
   /** Whether the event is to be given out; what is not does not count. */
-  readonly wanted: (event: Recorded) => boolean;
+  readonly wanted: (event: E) => boolean;
   readonly patience: Patience;
   readonly silenceMs: Millis;
   /** Ask for at least so many more than are wanted, since some may not be. */
@@ -53,7 +53,11 @@ export interface Read<C> {
 }
 
 /** Reads `limit` wanted events from a cursor; goes on behind the last one after a loss. Nothing where there is no stream. */
-export async function* resumingRead<C>(read: Read<C>, from: C, limit: number): AsyncGenerator<Recorded> {
+export async function* resumingRead<C, E extends { readonly position: bigint } = Recorded>(
+  read: Read<C, E>,
+  from: C,
+  limit: number,
+): AsyncGenerator<E> {
   const { patience } = read;
   let cursor = from;
   let given = 0;

@@ -58,13 +58,16 @@ const placed = (position: bigint) => ({ commit: position, prepare: position });
  * @throws Error for a connection string that cannot be read
  */
 export const connect = (target: Target, options: ConnectOptions = {}): EventStore => {
-  const client =
-    'endpoint' in target
-      ? new EventStoreDBClient({ endpoint: target.endpoint }, { insecure: true })
-      : EventStoreDBClient.connectionString(target.url);
+  const client = clientFor(target);
   guardClient(client);
   return storeOver(client, options);
 };
+
+/** The client as it comes. @throws Error for a connection string that cannot be read */
+export const clientFor = (target: Target): EventStoreDBClient =>
+  'endpoint' in target
+    ? new EventStoreDBClient({ endpoint: target.endpoint }, { insecure: true })
+    : EventStoreDBClient.connectionString(target.url);
 
 const unlessGone = (error: unknown): void => {
   const { type } = error as { type?: string };

@@ -15,7 +15,8 @@ import {
   paths,
   use,
 } from './calls.ts';
-import { eventually, runWeir, type Server, startServer } from './server.ts';
+import { weirHere } from './here.ts';
+import { eventually, type Server, startServer } from './server.ts';
 
 // A thousand creations, each of four durable steps, on a machine that may be busy with other things.
 vi.setConfig({ testTimeout: 180_000 });
@@ -116,7 +117,9 @@ describe('a server', () => {
       expect(event.revision).toBe(1);
     }
     for (const { id } of keys.slice(0, 2)) {
-      const { code, stdout, stderr } = await runWeir(['audit', 'history', id, '--json'], { DATA_DIR: server.dataDir });
+      const { code, stdout, stderr } = await weirHere(['audit', 'history', id, '--json'], {
+        DATA_DIR: server.dataDir,
+      });
       expect(`${code} ${stderr}`).toBe('0 ');
       const lines = stdout.trimEnd().split('\n');
       expect(lines.map((line) => (JSON.parse(line) as Recorded).type)).toEqual([

@@ -115,8 +115,6 @@ describe('beside a running server', () => {
     for (const later of ['4000', '2999-12-31', '2999-12-31T23:59:59+02:00'])
       expect(await stateOfKey('--at', later)).toEqual(folded(recorded));
     expect(await stateOfKey()).toEqual(folded(recorded));
-    const byProcess = await succeeded(weir('state', key, '--json', '--at', '1'));
-    expect(JSON.parse(byProcess)).toEqual(folded(recorded.slice(0, 2)));
   });
 
   test('what went before and what never was are told apart in a sentence', async () => {
@@ -221,7 +219,7 @@ describe('without a server', () => {
     server = await startServer({ dataDir: server.dataDir });
     expect((await call(server, 'GET', paths.project(project))).body.status).toBe('archived');
     await server.kill();
-    expect(await historyOf(key, weir)).toEqual(recorded);
+    expect(await historyOf(key)).toEqual(recorded);
   });
 
   test('a folder that holds no events is told as such', async () => {

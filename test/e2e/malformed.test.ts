@@ -140,7 +140,7 @@ describe('a request whose end is in doubt has no effect', () => {
       'NUL in a value': `${archiveHead()}X-A: b\0c\r\n\r\n`,
       'NUL in a name': `${archiveHead()}X\0A: b\r\n\r\n`,
       'a line without a colon': `${archiveHead()}Garbage\r\n\r\n`,
-      'no Host': archiveHead().replace(host, '') + '\r\n',
+      'no Host': `${archiveHead().replace(host, '')}\r\n`,
       'Host twice': `${archiveHead()}${host}\r\n`,
       'HTTP/1.0': `${archiveHead().replace('HTTP/1.1', 'HTTP/1.0')}\r\n`,
       'HTTP/2.0': `${archiveHead().replace('HTTP/1.1', 'HTTP/2.0')}\r\n`,

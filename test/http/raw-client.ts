@@ -36,7 +36,7 @@ const readChunked = (text: string, from: number): { body: string; end: number } 
 };
 
 /** Splits what a server wrote into answers, strictly: what does not frame is left in `rest`. */
-export const parseAnswers = (text: string, isHead = false): { answers: RawAnswer[]; rest: string } => {
+const parseAnswers = (text: string, isHead = false): { answers: RawAnswer[]; rest: string } => {
   const answers: RawAnswer[] = [];
   let at = 0;
   for (;;) {

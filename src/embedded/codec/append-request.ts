@@ -49,7 +49,7 @@ export function readStreamName(reader: WireReader): Buffer {
  * Reads the options of AppendReq, BatchAppendReq, DeleteReq and TombstoneReq, whose fields have the same numbers.
  * @param now wall clock, milliseconds; relative deadlines count from it
  */
-export function readTarget(reader: WireReader, now: number): Target {
+function readTarget(reader: WireReader, now: number): Target {
   let stream = EMPTY;
   let expected: Expected | undefined;
   let deadline = Number.POSITIVE_INFINITY;
@@ -81,7 +81,7 @@ function readSeconds(reader: WireReader): number {
 }
 
 /** Reads one ProposedMessage of AppendReq or BatchAppendReq. */
-export function readProposed(reader: WireReader): ProposedEvent {
+function readProposed(reader: WireReader): ProposedEvent {
   let id: UuidKey | undefined;
   let type: Buffer | undefined;
   let contentType: Buffer | undefined;

@@ -1,8 +1,8 @@
 /** The four wire types of protobuf that occur here. */
-export const VARINT = 0;
-export const FIXED64 = 1;
-export const BYTES = 2;
-export const FIXED32 = 5;
+const VARINT = 0;
+const FIXED64 = 1;
+const BYTES = 2;
+const FIXED32 = 5;
 
 /** A message that is not protobuf, or not the message expected. The caller answers INVALID_ARGUMENT. */
 export class MalformedMessage extends Error {}

@@ -45,7 +45,7 @@ export async function copyStore(dir: string, folder: string, options: VerifyOpti
   const to = join(folder, DATA_FILE);
   if (!existsSync(from)) throw new NoStore(dir);
   checkRoom(from, folder);
-  const { killedBy, error } = await inChild(['copy', dir, to]);
+  const { killedBy, error } = await inChild(['copy', dir, folder]);
   if (killedBy !== undefined) {
     throw new CannotCopy(`The store in ${dir} is damaged: copying it kills the process (${killedBy}).`);
   }

@@ -1,11 +1,10 @@
-import { mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { DRAFT, removeDrafts } from '../drafts.ts';
 import { takeLock } from '../lock.ts';
 import { DATA_FILE } from '../store/database.ts';
 import { CannotCopy, copyStore, sync } from './backup.ts';
-import { type VerifyOptions, verifyStore } from './verify.ts';
-
-const DRAFT = 'compacting-';
+import { NoStore, type VerifyOptions, verifyStore } from './verify.ts';
 
 export interface Compaction {
   /** Bytes. */
@@ -20,20 +19,19 @@ export interface Compaction {
  */
 export async function compactStore(dir: string, options: VerifyOptions = {}): Promise<Compaction> {
   const file = join(dir, DATA_FILE);
-  const old = await verifyStore(dir, options);
-  if (old.verdict === 'corrupt') {
-    throw new CannotCopy(`The store in ${dir} is damaged; weir store verify says where. It is left as it is.`);
-  }
+  if (!existsSync(file)) throw new NoStore(dir);
   const lock = await takeLock(dir);
   try {
-    for (const name of readdirSync(dir)) {
-      if (name.startsWith(DRAFT)) rmSync(join(dir, name), { recursive: true, force: true });
+    removeDrafts(dir);
+    const old = await verifyStore(dir, options);
+    if (old.verdict === 'corrupt') {
+      throw new CannotCopy(`The store in ${dir} is damaged; weir store verify says where. It is left as it is.`);
     }
     const before = statSync(file).size;
     const draft = mkdtempSync(join(dir, DRAFT));
     try {
       const copy = await copyStore(dir, draft, {});
-      if (copy.events < old.events || copy.lastPosition < old.lastPosition) {
+      if (copy.events !== old.events || copy.lastPosition !== old.lastPosition) {
         throw new CannotCopy(`The copy of the store in ${dir} is not complete. The store is left as it is.`);
       }
       // LMDB's lock file says how far the old file had got.

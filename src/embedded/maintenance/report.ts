@@ -21,7 +21,10 @@ export interface VerifyReport {
 }
 
 /** What the child tells: where it is, so that its death has a place, and in the end what it found. */
-export type ChildLine = { readonly at: string; readonly share: number } | { readonly report: VerifyReport };
+export type ChildLine =
+  | { readonly at: string; readonly share: number }
+  | { readonly damage: Damage }
+  | { readonly report: VerifyReport };
 
 const LISTED = 1000;
 

@@ -1,5 +1,5 @@
 import type { Database } from 'lmdb';
-import { FORMAT, type LogFiles, purgedBytes } from '../store/database.ts';
+import { committedEnd, FORMAT, type LogFiles } from '../store/database.ts';
 import { getUint64, positionKey, revisionKey } from '../store/keys.ts';
 import { nameOf, revisionOf, streamNoOf, TOMBSTONE_REVISION, verifyRecord } from '../store/record.ts';
 import { decodeStream, type StreamEntry } from '../store/streams.ts';
@@ -36,7 +36,9 @@ export class Scan {
   private readonly total: number;
   private read = 0;
   private events = 0;
-  private bytes = 0;
+  /** Where the log is empty, by the position where it begins, and the holes for which nothing accounts: [from, to). */
+  private readonly gaps = new Map<number, number>();
+  private readonly holes: [from: number, to: number][] = [];
   private lastPosition = 0;
   private end = 1;
 
@@ -49,6 +51,7 @@ export class Scan {
   run(): VerifyReport {
     this.header();
     this.names();
+    this.removed();
     this.records();
     this.index();
     const { damages, streams } = this;
@@ -90,13 +93,22 @@ export class Scan {
     });
   }
 
+  private removed(): void {
+    const { gaps } = this.options.files;
+    this.each('gaps', gaps, (key, value) => {
+      const isSound = key.length === 8 && value.length === 8 && getUint64(value, 0) > 0;
+      if (isSound) this.gaps.set(getUint64(key, 0), getUint64(value, 0));
+      else this.add({ what: 'An entry of the removed parts is damaged.' });
+    });
+  }
+
   private records(): void {
-    const { ev, sx, meta } = this.options.files;
-    const isWhole = this.each('ev', ev, (key, value) => {
+    const { ev, sx } = this.options.files;
+    this.each('ev', ev, (key, value) => {
       const position = getUint64(key, 0);
       this.events++;
-      this.bytes += value.length;
       if (position < this.end) this.add({ what: 'The record begins within the one before it.', position });
+      this.skipTo(position);
       this.end = position + value.length;
       this.lastPosition = position;
       // The scan's order and the search by key must lead to the same bytes.
@@ -116,9 +128,19 @@ export class Scan {
       }
     });
     this.within('meta', () => {
-      const missing = this.end - 1 - this.bytes - purgedBytes(meta);
-      if (isWhole && missing !== 0) this.add({ what: `${missing} bytes of the log are unaccounted for.` });
+      const end = committedEnd(this.options.files);
+      if (end === undefined) return;
+      if (end < this.end) this.add({ what: `The last commit ended at position ${end}, before the end of the log.` });
+      this.skipTo(end);
     });
+  }
+
+  /** Everything from the end of the last record to this position has been removed, or there is a hole. */
+  private skipTo(position: number): void {
+    let at = this.end;
+    for (let length = this.gaps.get(at); at < position && length !== undefined; length = this.gaps.get(at))
+      at += length;
+    if (at < position) this.holes.push([at, position]);
   }
 
   private isRecord(value: Buffer, position: number): boolean {
@@ -169,6 +191,9 @@ export class Scan {
       else this.checkTarget(place, number);
     });
     for (const position of this.illegible) this.add({ what: 'The record is damaged.', position });
+    for (const [from, to] of this.holes) {
+      this.add({ what: `${to - from} bytes of the log are missing.`, position: from });
+    }
     for (const [known, { name }] of this.streams) {
       if (!seen.has(known)) this.add({ what: 'The index has nothing of the stream.', stream: name });
     }
@@ -186,9 +211,8 @@ export class Scan {
     }
   }
 
-  /** Whether the table could be read to its end, in order and with as many entries as it should have. */
-  private each(name: string, table: Table | undefined, visit: (key: Buffer, value: Buffer) => void): boolean {
-    const { length } = this.damages.list;
+  /** Reads a table to its end, which must be in order and have as many entries as it should. */
+  private each(name: string, table: Table | undefined, visit: (key: Buffer, value: Buffer) => void): void {
     this.within(name, () => {
       if (table === undefined) return;
       const expected = entries(table);
@@ -208,7 +232,6 @@ export class Scan {
       }
       if (count !== expected) this.add({ what: `Table ${name} has ${count} entries instead of ${expected}.` });
     });
-    return this.damages.list.length === length;
   }
 
   private within(name: string, work: () => void): void {

@@ -5,7 +5,7 @@ import { StoreCorrupt } from '../store/corrupt.ts';
 import { DATA_FILE } from '../store/database.ts';
 import { checkMetaPages } from '../store/meta-pages.ts';
 import { inChild } from './in-child.ts';
-import type { VerifyReport } from './report.ts';
+import type { Damage, VerifyReport } from './report.ts';
 
 export interface VerifyOptions {
   /** Told how much is done, 0 to 1. */
@@ -39,20 +39,23 @@ export async function verifyStore(dir: string, options: VerifyOptions = {}): Pro
   const file = join(dir, DATA_FILE);
   if (!existsSync(file)) throw new NoStore(dir);
   const bad = await metaPages(file);
-  if (bad !== undefined) return corrupt(bad);
+  if (bad !== undefined) return { ...nothing, verdict: 'corrupt', damages: [{ what: bad }] };
   let at: string | undefined;
   let report: VerifyReport | undefined;
+  const early: Damage[] = [];
   const args = ['verify', dir, ...(options.skipChecksums ? ['--skip-checksums'] : [])];
   const { killedBy, error } = await inChild(args, (line) => {
     if ('report' in line) report = line.report;
+    else if ('damage' in line) early.push(line.damage);
     else {
       at = line.at;
       options.progress?.(line.share);
     }
   });
-  if (killedBy !== undefined) return corrupt(`Reading ${placeOf(at)} kills the process (${killedBy}).`);
-  if (report === undefined) return corrupt(`The store cannot be read: ${error}.`);
-  return report;
+  if (killedBy !== undefined) early.push({ what: `Reading ${placeOf(at)} kills the process (${killedBy}).` });
+  else if (report === undefined) early.push({ what: `The store cannot be read: ${error}.` });
+  if (early.length === 0 && report !== undefined) return report;
+  return { ...(report ?? nothing), verdict: 'corrupt', damages: [...early, ...(report?.damages ?? [])] };
 }
 
 /** Beside a server the two pages may be seen in the middle of a change, but not again and again. */
@@ -76,12 +79,4 @@ function placeOf(at: string | undefined): string {
   return `${tables[table] ?? table}${behind}`;
 }
 
-const corrupt = (what: string): VerifyReport => ({
-  verdict: 'corrupt',
-  events: 0,
-  streams: 0,
-  purgedStreams: 0,
-  lastPosition: 0,
-  damages: [{ what }],
-  more: 0,
-});
+const nothing = { events: 0, streams: 0, purgedStreams: 0, lastPosition: 0, damages: [], more: 0 };

@@ -22,6 +22,8 @@ import type { Log } from './log.ts';
 import { noBoundary, streamDeleted } from './refusals.ts';
 
 const DEFAULT_WINDOW = 32;
+/** Where the log begins. */
+const FIRST = 1;
 
 /** Streams.Read: reads and subscriptions, of a stream and of $all. */
 export function readMethod(log: Log): Handler {
@@ -74,7 +76,7 @@ function readAll(log: Log, call: Call, request: ReadRequest, setup: ReadSetup): 
   const { head } = log.reader;
   const position = boundary(log, request, request.backwards ? 'end' : 'start');
   if (position === undefined) throw noBoundary();
-  const from = position === 'start' ? 0 : position === 'end' ? head : position;
+  const from = position === 'start' ? FIRST : position === 'end' ? head : position;
   const filter = request.filter && compileFilter(request.filter, log.limits.regexChars);
   void pump(call, new LogCursor(setup, from, request.backwards, filter), request.count!);
 }
@@ -126,7 +128,15 @@ function subscribe(log: Log, call: Call, request: ReadRequest, setup: ReadSetup)
   } else {
     const position = boundary(log, request, 'start');
     if (position === undefined) throw noBoundary();
-    const start = position === 'start' ? 0 : position === 'end' ? log.reader.head : position + 1;
+    const { head } = log.reader;
+    const start =
+      position === 'start'
+        ? FIRST
+        : position === 'end'
+          ? head
+          : position < head
+            ? log.reader.behind(position)
+            : position + 1;
     const interval = (filter?.window ?? DEFAULT_WINDOW) * (filter?.checkpointMultiplier ?? 1);
     source = new LogSource(setup, start, typeof position === 'number' ? position : undefined, matches, interval);
   }

@@ -1,4 +1,4 @@
-import { addPurged, type LogFiles } from './database.ts';
+import { type LogFiles, putEnd } from './database.ts';
 import { positionKey, putUint64, revisionKey } from './keys.ts';
 import type { StreamMetadata } from './metadata.ts';
 import { encodeRecord, type NewRecord, recordSize } from './record.ts';
@@ -34,6 +34,7 @@ export class Batch {
   end = 0;
   private readonly changed = new Set<Stream>();
   private readonly purges: Purge[] = [];
+  private readonly gaps = new Map<number, number>();
   private segment: Buffer = Buffer.alloc(0);
   private used = 0;
 
@@ -71,6 +72,11 @@ export class Batch {
     this.change(purge.stream);
   }
 
+  /** Says that from this position on so many bytes of the log are empty. */
+  gap(position: number, bytes: number): void {
+    this.gaps.set(position, bytes);
+  }
+
   /** Whether there is nothing to commit, but only replies that wait for their turn. */
   get empty(): boolean {
     return this.records.length === 0 && this.purges.length === 0;
@@ -87,13 +93,27 @@ export class Batch {
       at += 8;
     }
     for (const { stream, records, revisions } of this.purges) {
-      for (const { position } of records) files.ev.remove(positionKey(position));
+      for (const { position, bytes } of records) {
+        files.ev.remove(positionKey(position));
+        this.gap(position, bytes);
+      }
       for (const revision of revisions) files.sx.remove(revisionKey(stream.number, revision));
-      addPurged(
-        files.meta,
-        records.reduce((sum, { bytes }) => sum + bytes, 0),
-      );
     }
+    this.putGaps(files);
+    if (this.end > 0) putEnd(files, this.end);
     for (const stream of this.changed) files.sn.put(stream.nameBytes, encodeStream(stream));
+  }
+
+  /** One entry for gaps that lie side by side. */
+  private putGaps(files: LogFiles): void {
+    const positions = [...this.gaps.keys()].sort((a, b) => a - b);
+    for (let i = 0; i < positions.length; ) {
+      const start = positions[i]!;
+      let end = start;
+      while (positions[i] === end) end += this.gaps.get(positions[i++]!)!;
+      const length = Buffer.alloc(8);
+      putUint64(length, 0, end - start);
+      files.gaps.put(positionKey(start), length);
+    }
   }
 }

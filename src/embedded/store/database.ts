@@ -12,6 +12,8 @@ export interface LogFiles {
   readonly sx: Database<Buffer, Buffer>;
   /** Stream name → number, flags. */
   readonly sn: Database<Buffer, Buffer>;
+  /** Position → length of what has been removed from `ev`, or never was there. */
+  readonly gaps: Database<Buffer, Buffer>;
   readonly meta: Database<Buffer, Buffer>;
 }
 
@@ -19,7 +21,7 @@ export const DATA_FILE = 'events.mdb';
 export const FORMAT = '1';
 const formatKey = Buffer.from('format');
 const instanceKey = Buffer.from('instance');
-const purgedKey = Buffer.from('purged');
+const endKey = Buffer.from('end');
 
 /** Opens or creates the environment. Throws StoreCorrupt when LMDB finds it damaged. */
 export function openFiles(dir: string, noSync: boolean): LogFiles {
@@ -48,7 +50,7 @@ function openTables(dir: string, noSync: boolean): LogFiles {
     ...bytes,
   });
   const table = (name: string): Database<Buffer, Buffer> => root.openDB({ name, ...bytes });
-  return { root, ev: table('ev'), sx: table('sx'), sn: table('sn'), meta: table('meta') };
+  return { root, ev: table('ev'), sx: table('sx'), sn: table('sn'), gaps: table('gaps'), meta: table('meta') };
 }
 
 /**
@@ -67,7 +69,7 @@ export function openForReading(dir: string): LogFiles {
     ...bytes,
   });
   const table = (name: string): Database<Buffer, Buffer> => root.openDB({ name, ...bytes });
-  return { root, ev: table('ev'), sx: table('sx'), sn: table('sn'), meta: table('meta') };
+  return { root, ev: table('ev'), sx: table('sx'), sn: table('sn'), gaps: table('gaps'), meta: table('meta') };
 }
 
 /** The store's own id, made at first use. Throws StoreCorrupt for a format that this version does not know. */
@@ -86,17 +88,22 @@ export async function instanceOf(files: LogFiles, mint: () => string): Promise<s
   return instance;
 }
 
-/** Bytes of records that have been removed from `ev`: what a check of the positions must know. */
-export function purgedBytes(meta: LogFiles['meta']): number {
-  const value = meta.get(purgedKey);
-  return value === undefined ? 0 : getUint64(value, 0);
+/** A commit that changes nothing. */
+export async function touch(files: LogFiles): Promise<void> {
+  await files.root.batch(() => files.meta.put(formatKey, Buffer.from(FORMAT)));
 }
 
-/** To be called within the commit that removes the records. */
-export function addPurged(meta: LogFiles['meta'], bytes: number): void {
+/** Where the log ended with the last commit; undefined where none has said so. */
+export function committedEnd(files: LogFiles): number | undefined {
+  const value = files.meta.get(endKey);
+  return value === undefined ? undefined : getUint64(value, 0);
+}
+
+/** To be called within each commit that moves the end. */
+export function putEnd(files: LogFiles, end: number): void {
   const value = Buffer.alloc(8);
-  putUint64(value, 0, purgedBytes(meta) + bytes);
-  meta.put(purgedKey, value);
+  putUint64(value, 0, end);
+  files.meta.put(endKey, value);
 }
 
 /** The last key of a table that is not above `from`, or undefined. */

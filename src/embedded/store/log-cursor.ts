@@ -2,6 +2,7 @@ import { encodeCheckpoint } from '../codec/read-response.ts';
 import type { Filter } from '../subscriptions/filter.ts';
 import { addResolved } from './links.ts';
 import type { Page } from './page.ts';
+import { missing } from './reader.ts';
 import { PAGE_BYTES, type ReadSetup } from './stream-cursor.ts';
 
 /** Records looked at in one turn; others wait for their turn meanwhile. */
@@ -66,7 +67,7 @@ export class LogCursor {
       if (page.events >= limit || page.length >= PAGE_BYTES) return;
       const record = reader.at(this.position);
       if (record === undefined) {
-        this.position = reader.seek(this.position);
+        this.position = reader.next(this.position);
         continue;
       }
       const position = this.position;
@@ -78,12 +79,22 @@ export class LogCursor {
   private fillBackwards(page: Page, limit: number): void {
     const { reader } = this.setup;
     const positions = reader.before(this.position, Math.min(LOOKED_AT, Math.max(limit, 32)));
-    if (positions.length === 0) this.exhausted = true;
+    if (positions.length === 0) {
+      if (this.position > 1 && !reader.isGap(1, this.position)) throw missing(1);
+      this.exhausted = true;
+    }
     for (const position of positions) {
       if (page.events >= limit || page.length >= PAGE_BYTES) return;
-      const record = reader.at(position);
+      let record = reader.at(position);
+      if (record === undefined) throw missing(position);
+      const end = position + record.length;
+      if (end < this.position) {
+        if (!reader.isGap(end, this.position)) throw missing(end);
+        // Looking for the gap has used the buffer that records come in.
+        record = reader.at(position)!;
+      }
       this.position = position;
-      if (record !== undefined) this.consider(page, record, position);
+      this.consider(page, record, position);
     }
   }
 

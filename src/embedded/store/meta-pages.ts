@@ -17,6 +17,8 @@ const LMDB_MAGIC = 0xbeefc0de;
 const WRITTEN_BY = 8;
 const PAGE_HEADER = 16;
 const NO_PAGE = 2n ** 64n - 1n;
+/** More than any file has; beyond it an offset is no number that a file can be read at. */
+const HIGHEST_PAGE = 2n ** 40n;
 
 interface Meta {
   readonly transaction: bigint;
@@ -72,6 +74,7 @@ function readMeta(descriptor: number, offset: number, page: number, file: string
 
 function hasOwnRoot(descriptor: number, meta: Meta): boolean {
   if (meta.root === NO_PAGE) return true;
+  if (meta.root > meta.lastPage || meta.root > HIGHEST_PAGE) return false;
   const bytes = Buffer.alloc(PAGE_HEADER);
   if (readSync(descriptor, bytes, 0, PAGE_HEADER, meta.root * BigInt(meta.pageSize)) !== PAGE_HEADER) return false;
   return bytes.readBigUInt64LE(0) === meta.root && bytes.readBigUInt64LE(WRITTEN_BY) === meta.transaction;

@@ -47,7 +47,7 @@ export class Reader {
     const position = revision < stream.first ? undefined : this.positionOf(stream, revision);
     if (position === undefined) return undefined;
     const record = this.at(position);
-    if (record === undefined) throw new StoreCorrupt(`The record at position ${position} is missing.`);
+    if (record === undefined) throw missing(position);
     if (streamNoOf(record.bytes) !== stream.number || revisionOf(record.bytes) !== revision) {
       throw new StoreCorrupt(`The index of ${stream.name} points to another event at position ${position}.`);
     }
@@ -60,11 +60,41 @@ export class Reader {
   }
 
   /** First position at or after this one where a record begins; the head when there is none. */
-  seek(position: number): number {
+  private seek(position: number): number {
     for (const key of this.files.ev.getKeys({ start: Buffer.from(positionKey(position)), limit: 1 })) {
       return Math.min(getUint64(key, 0), this.head);
     }
     return this.head;
+  }
+
+  /** Whether nothing is meant to be between these positions, `from` inclusive: it was removed. */
+  isGap(from: number, to: number): boolean {
+    let at = from;
+    while (at < to) {
+      const key = lastKey(this.files.gaps, Buffer.from(positionKey(at)));
+      if (key === undefined) return false;
+      const start = getUint64(key, 0);
+      const end = start + getUint64(this.files.gaps.get(key)!, 0);
+      if (end <= at) return false;
+      at = end;
+    }
+    return true;
+  }
+
+  /**
+   * The position behind this one: behind the record that begins there or, where that has been removed, of the next.
+   * @throws StoreCorrupt when neither is so
+   */
+  behind(position: number): number {
+    const record = this.at(position);
+    return record === undefined ? this.next(position) : position + record.length;
+  }
+
+  /** Where the next record begins, or the head, from a position where none does. @throws StoreCorrupt for a hole */
+  next(position: number): number {
+    const next = this.seek(position);
+    if (!this.isGap(position, next)) throw missing(position);
+    return next;
   }
 
   /** Up to `limit` positions of records before this one, newest first. */
@@ -86,6 +116,10 @@ export class Reader {
     const record = this.at(start);
     return record !== undefined && position < start + record.length;
   }
+}
+
+export function missing(position: number): StoreCorrupt {
+  return new StoreCorrupt(`The record at position ${position} is missing.`);
 }
 
 /** Whether `$maxAge` hides this record now. Milliseconds. */

@@ -50,7 +50,7 @@ export interface NewRecord {
 const wireRevision = (revision: number) => (revision >= TOMBSTONE_REVISION ? TOMBSTONE_WIRE : revision);
 
 /** The type of links, whose data is `revision@stream`. */
-export function isLinkType(type: Uint8Array): boolean {
+function isLinkType(type: Uint8Array): boolean {
   return type.length === 2 && type[0] === 0x24 && type[1] === 0x3e;
 }
 
@@ -165,10 +165,8 @@ export const isLink = (record: Buffer) => (record[FLAGS]! & FLAG_LINK) !== 0;
 export const idOf = (record: Buffer): UuidKey => record.toString('latin1', ID, ID + 16);
 export const nameStart = () => NAME;
 export const nameEnd = (record: Buffer) => NAME + record.readUInt16BE(NAME_LENGTH);
+/** Where the type ends and the stored RecordedEvent fields begin, which end with the record. */
 export const typeEnd = (record: Buffer) => nameEnd(record) + record.readUInt16BE(TYPE_LENGTH);
 export const nameOf = (record: Buffer) => record.toString('utf8', NAME, nameEnd(record));
-export const typeOf = (record: Buffer) => record.toString('utf8', nameEnd(record), typeEnd(record));
 /** Where the event's data begins; it ends with the record. */
 export const dataStart = (record: Buffer, length: number) => length - record.readUInt32BE(DATA_LENGTH);
-/** Where the stored RecordedEvent fields begin; they end with the record. */
-export const bodyStart = typeEnd;

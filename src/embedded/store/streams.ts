@@ -39,6 +39,7 @@ export interface Stream {
 const PREFIX = '$$';
 const PER_GENERATION = 20_000;
 const HIGHEST_ORDINARY = 2 ** 62;
+const HIGHEST = 2 ** 63;
 const VALUE_BYTES = 17;
 
 export function isMetastreamName(name: string): boolean {
@@ -136,11 +137,20 @@ export class Streams {
     stream.number = entry.number;
     stream.tombstoned = stream.committedTombstone = entry.tombstoned;
     stream.first = entry.first;
-    const key = lastKey(this.files.sx, revisionKey(stream.number, HIGHEST_ORDINARY));
-    if (key !== undefined && key.readUInt32BE(0) === stream.number) {
-      stream.last = stream.committedLast = getUint64(key, 4);
+    const newest = this.newest(stream.number, HIGHEST);
+    // Every stream with a number has an event, and the tombstone is one; an index that says otherwise has lost it.
+    if (newest === undefined || newest > HIGHEST_ORDINARY !== entry.tombstoned) {
+      throw new StoreCorrupt(`The index of stream ${name} has lost its last event.`);
     }
+    const last = entry.tombstoned ? this.newest(stream.number, HIGHEST_ORDINARY) : newest;
+    if (last !== undefined) stream.last = stream.committedLast = last;
     return stream;
+  }
+
+  /** The highest revision in the index that is not above `limit`. */
+  private newest(streamNo: number, limit: number): number | undefined {
+    const key = lastKey(this.files.sx, revisionKey(streamNo, limit));
+    return key !== undefined && key.readUInt32BE(0) === streamNo ? getUint64(key, 4) : undefined;
   }
 
   private loadMetadata(metastream: Stream): StreamMetadata | undefined {

@@ -190,8 +190,12 @@ export class Writer implements Lookup {
       created: this.lastCreated,
     });
     const size = batch.bytes - before;
-    const gaps = this.options.faults.positionGaps ?? 0;
-    this.tail = position + size + (gaps > 0 ? Math.floor(Math.random() * gaps) : 0);
+    this.tail = position + size;
+    const gap = Math.floor(Math.random() * (this.options.faults.positionGaps ?? 0));
+    if (gap > 0) {
+      batch.gap(this.tail, gap);
+      this.tail += gap;
+    }
     this.commit.pendingBytes += size;
     batch.end = this.tail;
     return position;

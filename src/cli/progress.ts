@@ -1,0 +1,31 @@
+import { SingleBar } from 'cli-progress';
+import type { Terminal } from './terminal.ts';
+
+export interface Progress {
+  /** Share of the work that is done, 0 to 1. */
+  at(share: number): void;
+  done(): void;
+}
+
+const STEPS = 1000;
+const silent: Progress = { at: () => {}, done: () => {} };
+
+/** A bar on a terminal that somebody watches, and nothing elsewhere. */
+export const progressBar = ({ screen }: Terminal, what: string): Progress => {
+  if (screen === undefined) return silent;
+  const bar = new SingleBar({
+    stream: screen as NodeJS.WriteStream,
+    format: `${what} {bar} {percentage} %  {eta_formatted} left`,
+    barsize: 30,
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
+    hideCursor: true,
+    clearOnComplete: true,
+    emptyOnZero: true,
+  });
+  bar.start(STEPS, 0);
+  return {
+    at: (share) => bar.update(Math.floor(share * STEPS)),
+    done: () => bar.stop(),
+  };
+};

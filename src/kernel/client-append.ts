@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import messages from '@eventstore/db-client/generated/streams_pb.js';
+import type { Millis } from '../clock.ts';
+import type { RawEvent } from './client-archive.ts';
+import type { Patience } from './patience.ts';
+
+/** Events to be written to one stream as they are, all or none. */
+export interface RawAppend {
+  readonly stream: string;
+  /** Revision of the event before; -1 for a stream that is not there yet. */
+  readonly expected: bigint;
+  readonly events: readonly RawEvent[];
+}
+
+export type RawAnswer =
+  | { readonly is: 'written'; readonly position: bigint }
+  | { readonly is: 'wrong-version' | 'deleted' }
+  | { readonly is: 'refused'; readonly reason: string };
+
+type Request = InstanceType<typeof messages.BatchAppendReq>;
+type Response = InstanceType<typeof messages.BatchAppendResp>;
+
+/** What is used of the client's call. */
+export interface BatchCall {
+  write(request: Request): unknown;
+  cancel(): unknown;
+  on(event: 'data', listener: (response: Response) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+interface Pending {
+  readonly append: RawAppend;
+  readonly request: Request;
+  readonly resolve: (answer: RawAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface OrderedAppendsOptions {
+  readonly open: () => Promise<BatchCall>;
+  readonly patience: Patience;
+  /** An answer may take so long before the connection is given up. */
+  readonly silenceMs: Millis;
+}
+
+/**
+ * Appends on one call, which the store takes in the order in which they were added. After a loss everything that is
+ * unanswered is sent again, in the same order: what had been written is recognised by its ids.
+ */
+export class OrderedAppends {
+  private readonly options: OrderedAppendsOptions;
+  /** Unanswered, in order, by correlation id. */
+  private readonly pending = new Map<string, Pending>();
+  private call: Promise<BatchCall> | undefined;
+  private silence: NodeJS.Timeout | undefined;
+  /** Between a loss and the next try; what is added meanwhile goes out with the rest. */
+  private waiting = false;
+
+  constructor(options: OrderedAppendsOptions) {
+    this.options = options;
+  }
+
+  /** Resolves with the store's answer. @throws what the patience gives up with */
+  add(append: RawAppend): Promise<RawAnswer> {
+    const correlation = randomUUID();
+    return new Promise((resolve, reject) => {
+      const pending = { append, request: requestOf(append, correlation), resolve, reject };
+      this.pending.set(correlation, pending);
+      if (this.waiting) return;
+      if (this.pending.size === 1) this.listen();
+      this.call ??= this.connect();
+      void this.call.then(
+        (call) => call.write(pending.request),
+        () => {},
+      );
+    });
+  }
+
+  close(): void {
+    clearTimeout(this.silence);
+    void this.call?.then(
+      (call) => call.cancel(),
+      () => {},
+    );
+  }
+
+  private async connect(): Promise<BatchCall> {
+    try {
+      const call = await this.options.open();
+      let lost = false;
+      const onLoss = (error: unknown) => {
+        if (lost) return;
+        lost = true;
+        void this.reconnect(error);
+      };
+      call.on('error', onLoss);
+      call.on('data', (response) => {
+        if (!lost) this.answered(response);
+      });
+      return call;
+    } catch (error) {
+      void this.reconnect(error);
+      throw error;
+    }
+  }
+
+  private async reconnect(error: unknown): Promise<void> {
+    clearTimeout(this.silence);
+    this.call = undefined;
+    if (this.pending.size === 0) return;
+    this.waiting = true;
+    try {
+      await this.options.patience.failed(error);
+    } catch (final) {
+      for (const { reject } of this.pending.values()) reject(final);
+      this.pending.clear();
+      return;
+    } finally {
+      this.waiting = false;
+    }
+    this.listen();
+    const call = this.connect();
+    this.call = call;
+    await call.then(
+      (open) => {
+        for (const { request } of this.pending.values()) open.write(request);
+      },
+      () => {},
+    );
+  }
+
+  /** Nobody else notices a store that keeps the connection and says nothing. */
+  private listen(): void {
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => {
+      void this.call?.then(
+        (call) => call.cancel(),
+        () => {},
+      );
+    }, this.options.silenceMs);
+  }
+
+  private answered(response: Response): void {
+    const correlation = response.getCorrelationId()?.getString() ?? '';
+    const pending = this.pending.get(correlation);
+    if (pending === undefined) return;
+    const { is, error } = outcomeOf(response);
+    if (error !== undefined) {
+      // Too late for the store's taste: the outcome is unknown, as after a loss.
+      void this.call?.then((call) => call.cancel());
+      return;
+    }
+    this.options.patience.progress();
+    this.pending.delete(correlation);
+    if (this.pending.size === 0) clearTimeout(this.silence);
+    else this.listen();
+    pending.resolve(is);
+  }
+}
+
+function outcomeOf(response: Response): { is: RawAnswer; error?: undefined } | { is?: undefined; error: string } {
+  const refusal = response.getError();
+  if (refusal === undefined) {
+    const position = response.getSuccess()?.getPosition()?.getCommitPosition() ?? '0';
+    return { is: { is: 'written', position: BigInt(position) } };
+  }
+  const detail = refusal.getDetails()?.getTypeName().split('.').at(-1) ?? '';
+  if (detail === 'WrongExpectedVersion') return { is: { is: 'wrong-version' } };
+  if (detail === 'StreamDeleted') return { is: { is: 'deleted' } };
+  if (detail === 'Timeout') return { error: detail };
+  return { is: { is: 'refused', reason: `${detail} ${refusal.getMessage()}`.trim() } };
+}
+
+function requestOf({ stream, expected, events }: RawAppend, correlation: string): Request {
+  const options = new messages.BatchAppendReq.Options();
+  options.setStreamIdentifier(new shared.StreamIdentifier().setStreamName(Buffer.from(stream)));
+  if (expected < 0n) options.setNoStream(emptyMessage());
+  else options.setStreamPosition(String(expected));
+  const request = new messages.BatchAppendReq();
+  request.setOptions(options);
+  request.setCorrelationId(new shared.UUID().setString(correlation));
+  request.setIsFinal(true);
+  for (const event of events) {
+    const proposed = new messages.BatchAppendReq.ProposedMessage();
+    proposed.setId(new shared.UUID().setString(event.id));
+    proposed.getMetadataMap().set('type', event.type);
+    proposed.getMetadataMap().set('content-type', event.isJson ? 'application/json' : 'application/octet-stream');
+    proposed.setCustomMetadata(event.metadata);
+    proposed.setData(event.data);
+    request.addProposedMessages(proposed);
+  }
+  return request;
+}
+
+/** This message of the batch wants google.protobuf.Empty, whose bytes and shape are those of the shared one. */
+const emptyMessage = () => new shared.Empty() as unknown as Parameters<Options['setNoStream']>[0];
+type Options = InstanceType<typeof messages.BatchAppendReq.Options>;

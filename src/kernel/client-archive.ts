@@ -1,0 +1,209 @@
+import { Readable } from 'node:stream';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import grpcServices from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import messages from '@eventstore/db-client/generated/streams_pb.js';
+import { type Clock, type Millis, systemClock } from '../clock.ts';
+import { type BatchCall, OrderedAppends, type RawAnswer, type RawAppend } from './client-append.ts';
+import { finalError, outOfTime } from './client-errors.ts';
+import { type ReadSource, resumingRead } from './client-reads.ts';
+import { clientFor, type Target } from './eventstoredb.ts';
+import { patience } from './patience.ts';
+
+/** An event as its bytes, whatever they are: for copies, which must not go through anybody's idea of JSON. */
+export interface RawEvent {
+  readonly stream: string;
+  /** 2^63 - 1 for a tombstone. */
+  readonly revision: bigint;
+  readonly position: bigint;
+  readonly id: string;
+  readonly type: string;
+  readonly isJson: boolean;
+  readonly data: Uint8Array;
+  readonly metadata: Uint8Array;
+  /** Milliseconds since the epoch, by the store's clock. */
+  readonly created: number;
+}
+
+/** A store to copy from or to. */
+export interface Archive {
+  /** Every event there is, the store's own included, in order; goes on by itself after a loss. */
+  readAll(): AsyncIterable<RawEvent>;
+  /** The newest event of a stream that can be seen, or of all. */
+  last(stream?: string): Promise<RawEvent | undefined>;
+  /** Appends added one after another are written in that order. */
+  append(append: RawAppend): Promise<RawAnswer>;
+  /** Hard delete. @throws StoreUnavailable, or an error of the client where it is refused */
+  tombstone(stream: string): Promise<'written' | 'deleted'>;
+  close(): Promise<void>;
+}
+
+export interface ArchiveOptions {
+  readonly clock?: Clock;
+  /** The store may be silent so long within a call. Default 10 s. */
+  readonly silenceMs?: Millis;
+  /** After so long without any success it is given up. Default 30 s. */
+  readonly totalMs?: Millis;
+}
+
+type ReadRequest = InstanceType<typeof messages.ReadReq>;
+type ReadResponse = InstanceType<typeof messages.ReadResp>;
+interface ReadCall extends AsyncIterable<ReadResponse> {
+  cancel(): unknown;
+}
+interface StreamsClient {
+  read(request: ReadRequest, ...rest: unknown[]): ReadCall;
+  batchAppend(...rest: unknown[]): BatchCall;
+}
+
+/** What is used of the client's inside: it finds the server, connects again and adds the credentials. */
+interface Inner {
+  GRPCStreamCreator<T>(service: unknown, name: string, open: (client: StreamsClient) => T): () => Promise<T>;
+  callArguments(options: object, callOptions: object): unknown[];
+}
+
+const forever = { deadline: Number.POSITIVE_INFINITY };
+
+/** @throws Error for a connection string that cannot be read */
+export const openArchive = (target: Target, options: ArchiveOptions = {}): Archive => {
+  const { clock = systemClock, silenceMs = 10_000, totalMs = 30_000 } = options;
+  const client = clientFor(target);
+  const inner = client as unknown as Inner;
+  let wasAnswered = false;
+
+  const patient = () => {
+    const trial = patience({
+      clock,
+      totalMs,
+      firstMs: 50,
+      longestMs: 1_000,
+      outOfTime,
+      final: (error, tries) => finalError(error, { tries, wasAnswered }),
+    });
+    return {
+      failed: trial.failed,
+      progress() {
+        wasAnswered = true;
+        trial.progress();
+      },
+    };
+  };
+
+  async function* responses(request: ReadRequest): AsyncGenerator<ReadResponse> {
+    const open = inner.GRPCStreamCreator(grpcServices.StreamsClient, 'readRaw', (streams) =>
+      streams.read(request, ...inner.callArguments({}, forever)),
+    );
+    const call = await open();
+    try {
+      for await (const response of call) if (response.hasEvent()) yield response;
+    } finally {
+      call.cancel();
+    }
+  }
+
+  const source = (request: ReadRequest): ReadSource => {
+    const readable = Readable.from(responses(request));
+    return Object.assign(readable, { cancel: async () => void readable.destroy() });
+  };
+
+  const appends = new OrderedAppends({
+    patience: patient(),
+    silenceMs,
+    open: inner.GRPCStreamCreator(grpcServices.StreamsClient, 'appendRaw', (streams) =>
+      streams.batchAppend(...inner.callArguments({}, forever)),
+    ),
+  });
+
+  const read = (open: (from: bigint | null, limit: number) => ReadRequest, limit: number) =>
+    resumingRead<bigint | null, RawEvent>(
+      {
+        open: (from, count) => source(open(from, count)),
+        recorded: (item) => rawEvent(item as ReadResponse),
+        behind: (event) => event.position,
+        wanted: () => true,
+        spare: 0,
+        patience: patient(),
+        silenceMs,
+      },
+      null,
+      limit,
+    );
+
+  return {
+    readAll: () => read((from) => allForwards(from), Number.MAX_SAFE_INTEGER),
+    async last(stream) {
+      for await (const event of read(() => backwardsFromEnd(stream), 1)) return event;
+      return undefined;
+    },
+    append: (append) => appends.add(append),
+    async tombstone(stream) {
+      const trial = patient();
+      for (;;) {
+        try {
+          await client.tombstoneStream(stream, { expectedRevision: 'any' });
+          return 'written';
+        } catch (error) {
+          if ((error as { type?: unknown }).type === 'stream-deleted') return 'deleted';
+          await trial.failed(error);
+        }
+      }
+    },
+    async close() {
+      appends.close();
+      await client.dispose();
+    },
+  };
+};
+
+const request = (
+  options: InstanceType<typeof messages.ReadReq.Options>,
+  backwards: boolean,
+  count: number,
+): ReadRequest =>
+  new messages.ReadReq().setOptions(
+    options
+      .setReadDirection(backwards ? 1 : 0)
+      .setResolveLinks(false)
+      .setCount(String(count))
+      .setUuidOption(new messages.ReadReq.Options.UUIDOption().setString(new shared.Empty()))
+      .setNoFilter(new shared.Empty()),
+  );
+
+const allForwards = (from: bigint | null): ReadRequest => {
+  const all = new messages.ReadReq.Options.AllOptions();
+  if (from === null) all.setStart(new shared.Empty());
+  else {
+    const position = new messages.ReadReq.Options.Position();
+    all.setPosition(position.setCommitPosition(String(from)).setPreparePosition(String(from)));
+  }
+  return request(new messages.ReadReq.Options().setAll(all), false, Number.MAX_SAFE_INTEGER);
+};
+
+const backwardsFromEnd = (stream: string | undefined): ReadRequest => {
+  const options = new messages.ReadReq.Options();
+  const end = new shared.Empty();
+  if (stream === undefined) options.setAll(new messages.ReadReq.Options.AllOptions().setEnd(end));
+  else {
+    const name = new shared.StreamIdentifier().setStreamName(Buffer.from(stream));
+    options.setStream(new messages.ReadReq.Options.StreamOptions().setStreamIdentifier(name).setEnd(end));
+  }
+  return request(options, true, 1);
+};
+
+const TICKS_PER_MS = 10_000;
+
+const rawEvent = (response: ReadResponse): RawEvent => {
+  const event = response.getEvent()?.getEvent() ?? response.getEvent()?.getLink();
+  if (event === undefined) throw new TypeError('the event store sent an event without content');
+  const about = event.getMetadataMap();
+  return {
+    stream: Buffer.from(event.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8'),
+    revision: BigInt.asUintN(64, BigInt(event.getStreamRevision())),
+    position: BigInt(event.getCommitPosition()),
+    id: event.getId()?.getString() ?? '',
+    type: about.get('type') ?? '',
+    isJson: about.get('content-type') === 'application/json',
+    data: event.getData_asU8(),
+    metadata: event.getCustomMetadata_asU8(),
+    created: Math.floor(Number(about.get('created') ?? 0) / TICKS_PER_MS),
+  };
+};

@@ -1,0 +1,102 @@
+import { fillToHalf } from './half.ts';
+import { dayTokensField, kindShift, planShift, unitsField } from './kinds.ts';
+import {
+  dayWord,
+  inFlightHalf,
+  kindWord,
+  logWord,
+  newestWord,
+  organizationWord,
+  parentWord,
+  requestsWord,
+  secondWord,
+  tokensWord,
+} from './layout.ts';
+import { kindOf, scopeOf, viewOf, wordOf } from './record.ts';
+import { slabShift } from './slabs.ts';
+import type { Counted, WindowStore } from './window-store.ts';
+
+/** Makes the records of a credential that are not there, and renews its handle. Seen once a day and credential. */
+export const acquire = (store: WindowStore, who: Counted): void => {
+  const organization = acquireOuter(store, store.top, who.organization, '');
+  let parent = organization;
+  if (store.top === 2) {
+    if (who.project === null) throw new TypeError('A key is counted with its project.');
+    parent = acquireOuter(store, 1, who.project, who.organization);
+  }
+  const key =
+    store.slots.find(0, who.key) ?? create(store, 0, who.key, planIn(store, organization), parent, organization);
+  who.handle = store.slots.handleOf(key);
+  who.projectSlot = store.top === 2 ? parent : -1;
+  who.organizationSlot = organization;
+};
+
+/** The slot of a project (with its organization's) or of an organization, made where it is not there. */
+export const acquireOuter = (store: WindowStore, scope: number, id: string, organization: string): number => {
+  const found = store.slots.find(scope, id);
+  if (found !== undefined) return found;
+  if (scope === store.top) return create(store, scope, id, store.kinds.planOf(store.tierOf(id)), -1, -1);
+  const parent = acquireOuter(store, store.top, organization, '');
+  return create(store, scope, id, planIn(store, parent), parent, parent);
+};
+
+const planIn = (store: WindowStore, organization: number): number =>
+  kindOf(store, store.slots.address(organization)) >> planShift;
+
+const create = (
+  store: WindowStore,
+  scope: number,
+  id: string,
+  plan: number,
+  parent: number,
+  organization: number,
+): number => {
+  const kind = (plan << planShift) + scope;
+  const address = store.slabs.take(store.kinds.words[(kind << kindShift) + unitsField]!);
+  const slot = store.slots.take(scope, id, address);
+  const i32 = viewOf(store, address);
+  const word = wordOf(address);
+  store.slabs.u16[address >>> slabShift]![(word + kindWord) << 1] = kind;
+  i32[word + newestWord] = store.ms;
+  i32[word + secondWord] = store.second;
+  i32[word + dayWord] = store.tenMinutes;
+  // A key names its project here; projects and organizations count who names them.
+  i32[word + parentWord] = scope === 0 ? (store.top === 2 ? parent : -1) : 0;
+  i32[word + organizationWord] = organization;
+  if (parent >= 0) addChild(store, parent, 1);
+  fillToHalf(store, address);
+  return slot;
+};
+
+const addChild = (store: WindowStore, parent: number, by: 1 | -1): void => {
+  const address = store.slots.address(parent);
+  const at = wordOf(address) + parentWord;
+  viewOf(store, address)[at] = viewOf(store, address)[at]! + by;
+};
+
+/**
+ * Frees the record of a slot when there is nothing in it: no attempt or token of the last day, no request in flight, no
+ * record that names it. Such a record is equal to a new one, so nothing is forgiven. It must have been advanced.
+ * @returns whether it was freed
+ */
+export const freeIfEmpty = (store: WindowStore, slot: number): boolean => {
+  const address = store.slots.address(slot);
+  const i32 = viewOf(store, address);
+  const word = wordOf(address);
+  const kind = kindOf(store, address);
+  const scope = scopeOf(kind);
+  const slab = address >>> slabShift;
+  if (store.slabs.u16[slab]![(word << 1) + inFlightHalf] !== 0 || i32[word + requestsWord] !== 0) return false;
+  if (store.slabs.u16[slab]![((word + logWord) << 1) + 1] !== 0) return false;
+  const f64 = store.slabs.f64[slab]!;
+  if (f64[(word + tokensWord) >> 1] !== 0) return false;
+  const dayTokens = store.kinds.words[(kind << kindShift) + dayTokensField]!;
+  if (dayTokens !== 0 && f64[(word + dayTokens) >> 1] !== 0) return false;
+  if (scope > 0 && i32[word + parentWord] !== 0) return false;
+  const organization = i32[word + organizationWord]!;
+  const parent = scope === 0 && store.top === 2 ? i32[word + parentWord]! : organization;
+  if (parent >= 0) addChild(store, parent, -1);
+  store.slabs.give(address, store.kinds.words[(kind << kindShift) + unitsField]!);
+  store.slots.release(scope, slot);
+  return true;
+};

@@ -1,0 +1,136 @@
+import type { Millis } from '../clock.ts';
+import { concurrentField, kindShift, logField, requestsField, requestsWideField, rpdField, rpmField } from './kinds.ts';
+import {
+  dayBuckets,
+  dayWord,
+  inFlightHalf,
+  kindWord,
+  mostRequestsNarrow,
+  mostRequestsWide,
+  oldestWord,
+  refusedAtWord,
+  refusedWord,
+  requestsWord,
+} from './layout.ts';
+import { concurrentBit, dayBit, minuteBit, ofScope } from './reasons.ts';
+import { changed, viewOf, wordOf } from './record.ts';
+import { expireLog, pushLog } from './request-log.ts';
+import { resolve } from './resolve.ts';
+import { slabMask, slabShift } from './slabs.ts';
+import type { Refused, Ticket } from './ticket.ts';
+import { advanceDay } from './window.ts';
+import type { Counted, WindowStore } from './window-store.ts';
+
+/**
+ * Records an attempt at all scopes, whatever comes of it, and admits it when the requests per minute, the requests per day
+ * and the requests in flight of all scopes allow it (decisions F.2, steps 2 and 3). An admitted one is in flight until its
+ * ticket ends; a refused one never is.
+ *
+ * @param nowMs the monotonic clock
+ * @returns the ticket, or the limits that refused (`isRefused`, `whyOf`)
+ */
+export const start = (store: WindowStore, who: Counted, nowMs: Millis): Ticket<'admitted'> | Refused => {
+  const why = countRequest(store, who, nowMs);
+  if (why !== 0) return -why as Refused;
+  const { keySlot, projectSlot, organizationSlot } = store;
+  enter(store, store.keyAt);
+  if (projectSlot >= 0) enter(store, store.projectAt);
+  enter(store, store.organizationAt);
+  return store.tickets.take(keySlot, projectSlot, organizationSlot, store.second);
+};
+
+/**
+ * Records an attempt at all scopes and says which limits refuse it; 0 when none does. For families that have no
+ * concurrency (the credit balance): nothing needs to be ended.
+ */
+export const countRequest = (store: WindowStore, who: Counted, nowMs: Millis): number => {
+  store.setNow(nowMs);
+  resolve(store, who);
+  let why = attempt(store, store.keySlot, store.keyAt);
+  if (store.projectSlot >= 0) why |= attempt(store, store.projectSlot, store.projectAt) << 1;
+  why |= attempt(store, store.organizationSlot, store.organizationAt) << store.top;
+  if (why !== 0) noteRefusal(store, why);
+  return why;
+};
+
+/**
+ * Records an attempt with an inactive key in the key's own windows alone (decisions F.3): 0 means 401, else 429. Of the
+ * limits that refuse, the key's own requests per minute and per day count here.
+ */
+export const countInactive = (store: WindowStore, who: Counted, nowMs: Millis): number => {
+  store.setNow(nowMs);
+  resolve(store, who);
+  const why = attempt(store, store.keySlot, store.keyAt) & (minuteBit | dayBit);
+  if (why !== 0) noteRefusal(store, why);
+  return why;
+};
+
+/** One attempt at one scope: judged against what was there before it, and recorded. Returns the bits of scope 0. */
+const attempt = (store: WindowStore, slot: number, address: number): number => {
+  const slab = address >>> slabShift;
+  const i32 = store.slabs.i32[slab]!;
+  const u16 = store.slabs.u16[slab]!;
+  const word = (address & slabMask) << 2;
+  const kind = u16[(word + kindWord) << 1]! << kindShift;
+  const fields = store.kinds.words;
+  // Tokens are not looked at here, so their ring is left to rest.
+  advanceRequests(store, address, i32, word);
+  const rpm = fields[kind + rpmField]!;
+  const log = (word << 1) + fields[kind + logField]!;
+  const full = expireLog(i32, u16, word, log, rpm, store.ms) >= rpm;
+  pushLog(i32, u16, word, log, rpm, store.ms);
+  let why = full ? minuteBit : 0;
+  const rpd = fields[kind + rpdField]!;
+  if (rpd !== 0) {
+    const sum = i32[word + requestsWord]!;
+    if (sum >= rpd) why |= dayBit;
+    addRequest(i32, u16, word, fields[kind + requestsField]!, fields[kind + requestsWideField]!, store.tenMinutes, sum);
+  }
+  const concurrent = fields[kind + concurrentField]!;
+  if (concurrent !== 0 && u16[(word << 1) + inFlightHalf]! >= concurrent) why |= concurrentBit;
+  changed(store, slot, address);
+  return why;
+};
+
+const advanceRequests = (store: WindowStore, address: number, i32: Int32Array, word: number): void => {
+  if (i32[word + dayWord]! < store.tenMinutes) advanceDay(store, address);
+};
+
+/** Adds one to the running ten minutes. A bucket that is full stops counting; its window is over the limit anyway. */
+const addRequest = (
+  i32: Int32Array,
+  u16: Uint16Array,
+  word: number,
+  at: number,
+  wide: number,
+  tenMinutes: number,
+  sum: number,
+): void => {
+  const cells = wide === 1 ? i32 : u16;
+  const cell = at + (wide === 1 ? word : word << 1) + (tenMinutes % dayBuckets);
+  const count = cells[cell]!;
+  if (count >= (wide === 1 ? mostRequestsWide : mostRequestsNarrow)) return;
+  cells[cell] = count + 1;
+  i32[word + requestsWord] = sum + 1;
+  if (sum === 0) u16[((word + oldestWord) << 1) + 1] = tenMinutes;
+};
+
+const enter = (store: WindowStore, address: number): void => {
+  const u16 = store.slabs.u16[address >>> slabShift]!;
+  const at = (wordOf(address) << 1) + inFlightHalf;
+  u16[at] = u16[at]! + 1;
+};
+
+/** Writes down in each record that refused which of its limits did, and when, for whoever asks why. */
+export const noteRefusal = (store: WindowStore, why: number): void => {
+  note(store, store.keyAt, ofScope(why, 0));
+  if (store.projectSlot >= 0) note(store, store.projectAt, ofScope(why, 1));
+  note(store, store.organizationAt, ofScope(why, store.top));
+};
+
+const note = (store: WindowStore, address: number, bits: number): void => {
+  if (bits === 0) return;
+  const word = wordOf(address);
+  store.slabs.u16[address >>> slabShift]![(word + refusedWord) << 1] = bits;
+  viewOf(store, address)[word + refusedAtWord] = store.second;
+};

@@ -1,0 +1,90 @@
+import { dayTokensField, kindShift, minuteTokensField, requestsField, requestsWideField } from './kinds.ts';
+import {
+  dayBuckets,
+  dayWord,
+  kindWord,
+  minuteBuckets,
+  mostRequestsNarrow,
+  mostRequestsWide,
+  mostTokens,
+  oldestWord,
+  refusedWord,
+  requestsWord,
+  secondWord,
+  tokensWord,
+} from './layout.ts';
+import { slabMask, slabShift } from './slabs.ts';
+import type { WindowStore } from './window-store.ts';
+
+/** A need in whole tokens, never negative; what is no number is taken for more than any limit. */
+export const wholeTokens = (tokens: number): number =>
+  Number.isNaN(tokens) ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil(tokens));
+
+/**
+ * Changes what a second holds in the tokens-a-minute ring of a record by `by`, which may be negative. A second that has
+ * left the ring is let be. A bucket stays between 0 and what it can hold, and the sum moves by what the bucket did.
+ */
+export const addMinuteTokens = (store: WindowStore, address: number, second: number, by: number): void => {
+  const slab = address >>> slabShift;
+  const i32 = store.slabs.i32[slab]!;
+  const u16 = store.slabs.u16[slab]!;
+  const f64 = store.slabs.f64[slab]!;
+  const word = (address & slabMask) << 2;
+  const now = i32[word + secondWord]!;
+  if (now - second >= minuteBuckets) return;
+  const ring = store.kinds.words[(u16[(word + kindWord) << 1]! << kindShift) + minuteTokensField]!;
+  if (ring === 0) return;
+  const cell = word + ring + (second % minuteBuckets);
+  const held = i32[cell]!;
+  const holds = Math.min(mostTokens, Math.max(0, held + by));
+  if (holds === held) return;
+  const sum = f64[(word + tokensWord) >> 1]!;
+  const hint = (word + oldestWord) << 1;
+  if (sum === 0 || ((now - u16[hint]!) & 0xffff) < now - second) u16[hint] = second;
+  i32[cell] = holds;
+  f64[(word + tokensWord) >> 1] = sum + holds - held;
+};
+
+/** The same for the tokens-a-day ring of an organization's record, in ten minutes `tenMinutes`. */
+export const addDayTokens = (store: WindowStore, address: number, tenMinutes: number, by: number): void => {
+  const slab = address >>> slabShift;
+  const i32 = store.slabs.i32[slab]!;
+  const u16 = store.slabs.u16[slab]!;
+  const f64 = store.slabs.f64[slab]!;
+  const word = (address & slabMask) << 2;
+  const ring = store.kinds.words[(u16[(word + kindWord) << 1]! << kindShift) + dayTokensField]!;
+  const now = i32[word + dayWord]!;
+  if (ring === 0 || now - tenMinutes >= dayBuckets) return;
+  const cell = word + ring + 2 + (tenMinutes % dayBuckets);
+  const held = i32[cell]!;
+  const holds = Math.min(mostTokens, Math.max(0, held + by));
+  if (holds === held) return;
+  const sum = f64[(word + ring) >> 1]!;
+  const hint = ((word + refusedWord) << 1) + 1;
+  if (sum === 0 || ((now - u16[hint]!) & 0xffff) < now - tenMinutes) u16[hint] = tenMinutes;
+  i32[cell] = holds;
+  f64[(word + ring) >> 1] = sum + holds - held;
+};
+
+/** Adds requests to a ten minutes of the day; for restoring, as the hot path has its own (`admit.ts`). */
+export const addDayRequests = (store: WindowStore, address: number, tenMinutes: number, by: number): void => {
+  const slab = address >>> slabShift;
+  const i32 = store.slabs.i32[slab]!;
+  const u16 = store.slabs.u16[slab]!;
+  const word = (address & slabMask) << 2;
+  const fields = u16[(word + kindWord) << 1]! << kindShift;
+  const at = store.kinds.words[fields + requestsField]!;
+  const now = i32[word + dayWord]!;
+  if (at === 0 || now - tenMinutes >= dayBuckets) return;
+  const wide = store.kinds.words[fields + requestsWideField] === 1;
+  const cells = wide ? i32 : u16;
+  const cell = at + (wide ? word : word << 1) + (tenMinutes % dayBuckets);
+  const held = cells[cell]!;
+  const holds = Math.min(wide ? mostRequestsWide : mostRequestsNarrow, held + by);
+  if (holds === held) return;
+  const sum = i32[word + requestsWord]!;
+  const hint = ((word + oldestWord) << 1) + 1;
+  if (sum === 0 || ((now - u16[hint]!) & 0xffff) < now - tenMinutes) u16[hint] = tenMinutes;
+  cells[cell] = holds;
+  i32[word + requestsWord] = sum + holds - held;
+};

@@ -1,0 +1,45 @@
+/**
+ * Rings of counters, one bucket per tick. A tick lives in cell `tick % length`, and only the newest `length` ticks are in
+ * the window. All functions walk from a tick that is known not to be after the oldest non-empty one, so a ring that has
+ * been looked at before costs a step or two and not its length.
+ */
+
+type Cells = Int32Array | Uint16Array;
+
+/** Empties the buckets of ticks `from` to `to` and returns what they held. */
+export const emptyBuckets = (cells: Cells, at: number, length: number, from: number, to: number): number => {
+  let held = 0;
+  for (let tick = from; tick <= to; tick++) {
+    const cell = at + (tick % length);
+    const amount = cells[cell]!;
+    if (amount !== 0) {
+      held += amount;
+      cells[cell] = 0;
+    }
+  }
+  return held;
+};
+
+/** The oldest tick with anything in it, `from` or later. There must be one; the walk is bounded all the same. */
+export const oldestBucket = (cells: Cells, at: number, length: number, from: number): number => {
+  let tick = from;
+  while (cells[at + (tick % length)] === 0 && tick < from + length) tick++;
+  return tick;
+};
+
+/** The tick whose leaving brings the sum down to `target` or below; the sum must be above it now. */
+export const lastToLeave = (
+  cells: Cells,
+  at: number,
+  length: number,
+  from: number,
+  sum: number,
+  target: number,
+): number => {
+  let left = sum;
+  for (let tick = from; tick < from + length; tick++) {
+    left -= cells[at + (tick % length)]!;
+    if (left <= target) return tick;
+  }
+  return from + length - 1;
+};

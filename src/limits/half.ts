@@ -1,0 +1,43 @@
+import { addMinuteTokens } from './amounts.ts';
+import { kindShift, logField, rpmField, tpmField } from './kinds.ts';
+import { logWord, minuteMs, tokensWord } from './layout.ts';
+import { kindOf, viewOf, wordOf } from './record.ts';
+import { pushLog } from './request-log.ts';
+import { slabShift } from './slabs.ts';
+import { advance } from './window.ts';
+import type { WindowStore } from './window-store.ts';
+
+/**
+ * Says that nothing is known of the last minute, as after a start whose snapshot is missing or unsound: until it is over,
+ * records begin with their minute windows half used (reliability.md 5, row Restart: "empty-to-half, never full").
+ *
+ * Unspecified: the day windows then. They begin empty: half a day's requests refused on a guess would harm more than it
+ * protects, and the minute windows bound what can be lost.
+ */
+export const beginCautiously = (store: WindowStore, nowMs: number): void => {
+  store.setNow(nowMs);
+  store.cautiousSince = store.now;
+  for (let slot = 0; slot < store.slots.length; slot++) {
+    const address = store.slots.address(slot);
+    if (address < 0) continue;
+    advance(store, address);
+    fillToHalf(store, address);
+  }
+};
+
+/** Books up to half of the minute windows of a record that the store's caution covers. */
+export const fillToHalf = (store: WindowStore, address: number): void => {
+  if (store.now - store.cautiousSince >= minuteMs) return;
+  const fields = kindOf(store, address) << kindShift;
+  const words = store.kinds.words;
+  const u16 = store.slabs.u16[address >>> slabShift]!;
+  const word = wordOf(address);
+  const rpm = words[fields + rpmField]!;
+  const log = (word << 1) + words[fields + logField]!;
+  const count = ((word + logWord) << 1) + 1;
+  // Booked at the present, not at the start: a record made late in that minute may be the later for it, never the fuller.
+  while (u16[count]! < Math.ceil(rpm / 2)) pushLog(viewOf(store, address), u16, word, log, rpm, store.ms);
+  const tokens =
+    Math.ceil(words[fields + tpmField]! / 2) - store.slabs.f64[address >>> slabShift]![(word + tokensWord) >> 1]!;
+  if (tokens > 0) addMinuteTokens(store, address, store.second, tokens);
+};

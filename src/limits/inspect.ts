@@ -1,0 +1,81 @@
+import type { Millis } from '../clock.ts';
+import { planShift } from './kinds.ts';
+import { organizationWord, refusedAtWord, refusedWord } from './layout.ts';
+import { moveTo } from './move.ts';
+import { concurrentRequests, type MetricName, metricNames, reason } from './reasons.ts';
+import { kindOf, viewOf, wordOf } from './record.ts';
+import { slabShift } from './slabs.ts';
+import { limitOf, resetOf, usedOf } from './wait.ts';
+import { advance } from './window.ts';
+import type { ScopeName, WindowStore } from './window-store.ts';
+
+/** One window, as it stands. */
+export interface WindowView {
+  readonly metric: MetricName;
+  readonly used: number;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Milliseconds until `remaining` next grows without further traffic; 0 when nothing is used; null when nobody can tell. */
+  readonly resetMs: Millis | null;
+}
+
+/** All windows of one key, project or organization. */
+export interface Inspection {
+  readonly scope: ScopeName;
+  readonly id: string;
+  /** Index of the tier whose limits are in force. */
+  readonly tier: number;
+  readonly windows: readonly WindowView[];
+  /** Limits of this scope that refused last, all at once, and how long ago; to the second. */
+  readonly lastRefusal: { readonly metrics: readonly MetricName[]; readonly agoMs: Millis } | null;
+}
+
+/**
+ * What the windows of a scope say now, for "why was I limited": null when nothing was counted there for a day. It counts
+ * nothing itself.
+ */
+export const inspect = (store: WindowStore, scope: ScopeName, id: string, nowMs: Millis): Inspection | null => {
+  store.setNow(nowMs);
+  const number = store.scopes.indexOf(scope);
+  const slot = number < 0 ? undefined : store.slots.find(number, id);
+  return slot === undefined ? null : inspectSlot(store, slot);
+};
+
+const inspectSlot = (store: WindowStore, slot: number): Inspection => {
+  const address = inForce(store, slot);
+  advance(store, address);
+  const kind = kindOf(store, address);
+  const windows: WindowView[] = [];
+  for (const [metric, name] of metricNames.entries()) {
+    const limit = limitOf(store, address, metric);
+    if (limit === 0) continue;
+    const used = usedOf(store, address, metric);
+    const resetMs = metric === concurrentRequests ? (used === 0 ? 0 : null) : resetOf(store, address, metric);
+    windows.push({ metric: name, used, limit, remaining: Math.max(0, limit - used), resetMs });
+  }
+  const bits = store.slabs.u16[address >>> slabShift]![(wordOf(address) + refusedWord) << 1]!;
+  const at = viewOf(store, address)[wordOf(address) + refusedAtWord]!;
+  return {
+    scope: store.scopes[kind & ((1 << planShift) - 1)]!,
+    id: store.slots.idOf(slot)!,
+    tier: store.kinds.tierOf(kind >> planShift),
+    windows,
+    lastRefusal:
+      bits === 0
+        ? null
+        : {
+            metrics: metricNames.filter((_, metric) => (bits & reason(metric, 0)) !== 0),
+            agoMs: (store.second - at) * 1000,
+          },
+  };
+};
+
+/** The slot's record with the limits that its organization has now. */
+const inForce = (store: WindowStore, slot: number): number => {
+  const address = store.slots.address(slot);
+  const organization = viewOf(store, address)[wordOf(address) + organizationWord]!;
+  const top = organization < 0 ? slot : organization;
+  const plan = store.kinds.successor[kindOf(store, store.slots.address(top)) >> planShift]!;
+  if (top !== slot) moveTo(store, top, plan);
+  return moveTo(store, slot, plan);
+};

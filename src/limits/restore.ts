@@ -1,0 +1,156 @@
+import type { Millis } from '../clock.ts';
+import { acquire, acquireOuter } from './acquire.ts';
+import { addDayRequests, addDayTokens, addMinuteTokens } from './amounts.ts';
+import { beginCautiously } from './half.ts';
+import { dayTokensField, kindShift, logField, rpmField, unitsField } from './kinds.ts';
+import {
+  dayWord,
+  headerWords,
+  logWord,
+  minuteMs,
+  requestsWord,
+  secondMs,
+  secondWord,
+  spanHalf,
+  tenMinutesMs,
+  tokensWord,
+  unitWords,
+} from './layout.ts';
+import { changed, kindOf, viewOf, wordOf } from './record.ts';
+import { pushLog } from './request-log.ts';
+import { slabShift } from './slabs.ts';
+import { type ChunkFault, ChunkReader } from './snapshot-form.ts';
+import { counted, type WindowStore } from './window-store.ts';
+
+export interface Restored {
+  /** Records read, counting one that several chunks hold as often as they do. */
+  readonly records: number;
+  /** What was not taken, by place: of a buffer everything from a fault on. */
+  readonly refused: readonly { readonly buffer: number; readonly offset: number; readonly reason: ChunkFault }[];
+  /** Whether the minute windows begin half used, because something was refused or there was nothing. */
+  readonly cautious: boolean;
+}
+
+/**
+ * Puts windows back as they were, before the first request: buffers of chunks from the oldest to the newest, cut anywhere
+ * between chunks. The time between snapshot and restart is taken from the wall clock, as none when that has gone back.
+ * A bucket comes to lie in the present clock's bucket of its latest moment, so it counts at least as long as it would have.
+ *
+ * Without a sound snapshot the windows begin cautiously (`beginCautiously`). A deployment that has never run calls
+ * neither.
+ */
+export const restore = (store: WindowStore, buffers: Iterable<Uint8Array>, wallMs: Millis, nowMs: Millis): Restored => {
+  store.setNow(nowMs);
+  let records = 0;
+  let number = 0;
+  const refused: { buffer: number; offset: number; reason: ChunkFault }[] = [];
+  for (const bytes of buffers) {
+    for (let offset = 0; offset < bytes.length; ) {
+      const chunk = ChunkReader.at(bytes, offset, store.name);
+      const fault = chunk instanceof ChunkReader ? readRecords(store, chunk, wallMs) : chunk;
+      if (typeof fault === 'string') {
+        refused.push({ buffer: number, offset, reason: fault });
+        break;
+      }
+      records += fault;
+      offset += (chunk as ChunkReader).length;
+    }
+    number++;
+  }
+  const cautious = records === 0 || refused.length > 0;
+  if (cautious) beginCautiously(store, nowMs);
+  return { records, refused, cautious };
+};
+
+const readRecords = (store: WindowStore, chunk: ChunkReader, wallMs: Millis): number | ChunkFault => {
+  const elapsed = Math.max(0, Math.ceil(wallMs - chunk.wallMs));
+  try {
+    const intoSecond = chunk.u32();
+    const intoTenMinutes = chunk.u32();
+    for (let record = 0; record < chunk.records; record++) {
+      const slot = slotFor(store, chunk);
+      if (slot < 0) return 'malformed';
+      const address = store.slots.address(slot);
+      clear(store, address);
+      readLog(store, address, chunk, elapsed);
+      readRing(chunk, elapsed, intoSecond, secondMs, store.now, (second, amount) =>
+        addMinuteTokens(store, address, second, amount),
+      );
+      readRing(chunk, elapsed, intoTenMinutes, tenMinutesMs, store.now, (ten, amount) =>
+        addDayRequests(store, address, ten, amount),
+      );
+      readRing(chunk, elapsed, intoTenMinutes, tenMinutesMs, store.now, (ten, amount) =>
+        addDayTokens(store, address, ten, amount),
+      );
+      changed(store, slot, address);
+    }
+    return chunk.records;
+  } catch (problem) {
+    if (problem instanceof RangeError) return 'malformed';
+    throw problem;
+  }
+};
+
+/** The slot of the record that is read next, made with those it belongs to; -1 when its fields make no sense. */
+const slotFor = (store: WindowStore, chunk: ChunkReader): number => {
+  const scope = chunk.u8();
+  const [id, project, organization] = [chunk.text(), chunk.text(), chunk.text()];
+  if (scope > store.top || id === '') return -1;
+  if (scope > 0) return acquireOuter(store, scope, id, organization);
+  const who = counted(id, project === '' ? null : project, organization);
+  acquire(store, who);
+  return store.slots.slotOf(who.handle);
+};
+
+const clear = (store: WindowStore, address: number): void => {
+  const i32 = viewOf(store, address);
+  const word = wordOf(address);
+  const fields = kindOf(store, address) << kindShift;
+  const words = store.kinds.words;
+  i32.fill(0, word + headerWords, word + words[fields + unitsField]! * unitWords);
+  i32[word + logWord] = 0;
+  store.slabs.u16[address >>> slabShift]![(word << 1) + spanHalf] = 0;
+  i32[word + requestsWord] = 0;
+  i32[word + secondWord] = store.second;
+  i32[word + dayWord] = store.tenMinutes;
+  const f64 = store.slabs.f64[address >>> slabShift]!;
+  f64[(word + tokensWord) >> 1] = 0;
+  const day = words[fields + dayTokensField]!;
+  if (day !== 0) f64[(word + day) >> 1] = 0;
+};
+
+/** Of the attempts the newest that the limit of today has room for. */
+const readLog = (store: WindowStore, address: number, chunk: ChunkReader, elapsed: Millis): void => {
+  const fields = kindOf(store, address) << kindShift;
+  const capacity = store.kinds.words[fields + rpmField]!;
+  const count = chunk.u16();
+  let age = chunk.u32() + elapsed;
+  const ages: number[] = [];
+  for (let entry = 0; entry < count; entry++) {
+    if (entry > 0) age += chunk.u16();
+    if (age < minuteMs && ages.length < capacity) ages.push(age);
+  }
+  const word = wordOf(address);
+  const log = (word << 1) + store.kinds.words[fields + logField]!;
+  const u16 = store.slabs.u16[address >>> slabShift]!;
+  for (const each of ages.reverse()) {
+    pushLog(viewOf(store, address), u16, word, log, capacity, (store.ms - each) | 0);
+  }
+};
+
+const readRing = (
+  chunk: ChunkReader,
+  elapsed: Millis,
+  into: Millis,
+  size: Millis,
+  now: Millis,
+  add: (tick: number, amount: number) => void,
+): void => {
+  for (let left = chunk.u8(); left > 0; left--) {
+    const ago = chunk.u8();
+    const amount = chunk.u32();
+    // Milliseconds since the last moment of the bucket; of the running one that was the snapshot itself.
+    const age = elapsed + (ago === 0 ? 0 : into + (ago - 1) * size);
+    add(Math.floor((now - age) / size), amount);
+  }
+};

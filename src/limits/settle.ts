@@ -1,0 +1,104 @@
+import { addDayTokens, addMinuteTokens } from './amounts.ts';
+import { inFlightHalf, mostTokens } from './layout.ts';
+import { changed, wordOf } from './record.ts';
+import { slabShift } from './slabs.ts';
+import { amountField, dayAmountField, dayField, secondField, slotField, stateField, type Ticket } from './ticket.ts';
+import type { WindowStore } from './window-store.ts';
+
+/**
+ * Ends a request: its slots are free, and its reservation becomes what it really took, input plus output, in the bucket in
+ * which it was reserved (decisions F.4). Lower gives room back at once; higher is seen by later requests. A bucket that has
+ * left its window stays as it was. A second end of the same ticket changes nothing and is reported.
+ *
+ * @param actualTokens what is no number leaves the reservation; what is negative counts as 0
+ */
+export const settle = (store: WindowStore, ticket: Ticket<'reserved'>, actualTokens: number): void => {
+  if (!locate(store, ticket)) {
+    reportTwice(store, ticket);
+    return;
+  }
+  const page = store.tickets.pageOf(ticket);
+  if (page[store.tickets.wordOf(ticket) + stateField] !== 2) {
+    if (actualTokens > 0) store.report({ kind: 'settled_unreserved', ticket, tokens: actualTokens });
+  } else if (!Number.isNaN(actualTokens)) rebook(store, ticket, Math.max(0, Math.ceil(actualTokens)), true);
+  endTicket(store, ticket);
+};
+
+/**
+ * Ends a request that took no tokens: refused after its start, or stopped before the upstream was called (402 undoes its
+ * reservation, decisions F.2), or one that never reserves any.
+ */
+export const release = (store: WindowStore, ticket: Ticket): void => {
+  if (!locate(store, ticket)) {
+    reportTwice(store, ticket);
+    return;
+  }
+  rebook(store, ticket, 0, true);
+  endTicket(store, ticket);
+};
+
+/** Adds to a reservation that an answer without a maximum outgrows; nothing refuses it (decisions F.4). */
+export const grow = (store: WindowStore, ticket: Ticket<'reserved'>, tokens: number): void => {
+  if (!locate(store, ticket)) {
+    reportTwice(store, ticket);
+    return;
+  }
+  if (tokens > 0) rebook(store, ticket, Math.ceil(tokens), false);
+};
+
+const reportTwice = (store: WindowStore, ticket: Ticket): void => store.report({ kind: 'ticket_ended_twice', ticket });
+
+/** Finds the records of an open ticket, in the store's fields; false when the ticket has ended. */
+export const locate = (store: WindowStore, ticket: Ticket): boolean => {
+  if (!store.tickets.isOpen(ticket)) return false;
+  const page = store.tickets.pageOf(ticket);
+  const word = store.tickets.wordOf(ticket);
+  const { slots } = store;
+  // Records with a request in flight are never freed, so these slots are what they were; their addresses may not be.
+  store.keySlot = page[word + slotField]!;
+  store.projectSlot = page[word + slotField + 1]!;
+  store.organizationSlot = page[word + slotField + 2]!;
+  store.keyAt = slots.address(store.keySlot);
+  store.projectAt = store.projectSlot < 0 ? -1 : slots.address(store.projectSlot);
+  store.organizationAt = slots.address(store.organizationSlot);
+  return true;
+};
+
+/** Makes the amounts of a located reservation `tokens`, or adds them to it. */
+const rebook = (store: WindowStore, ticket: Ticket, tokens: number, instead: boolean): void => {
+  const page = store.tickets.pageOf(ticket);
+  const word = store.tickets.wordOf(ticket);
+  if (page[word + stateField] !== 2) return;
+  const second = page[word + secondField]!;
+  const day = page[word + dayField]!;
+  addMinuteTokens(store, store.keyAt, second, rewrite(page, word + amountField, tokens, instead));
+  const project = rewrite(page, word + amountField + 1, tokens, instead);
+  if (store.projectAt >= 0) addMinuteTokens(store, store.projectAt, second, project);
+  addMinuteTokens(store, store.organizationAt, second, rewrite(page, word + amountField + 2, tokens, instead));
+  addDayTokens(store, store.organizationAt, day, rewrite(page, word + dayAmountField, tokens, instead));
+  changed(store, store.keySlot, store.keyAt);
+  if (store.projectAt >= 0) changed(store, store.projectSlot, store.projectAt);
+  changed(store, store.organizationSlot, store.organizationAt);
+};
+
+/** Writes a new amount into a ticket and returns what that adds to the window it lies in. */
+const rewrite = (page: Int32Array, at: number, tokens: number, instead: boolean): number => {
+  const before = page[at]!;
+  const after = Math.min(mostTokens, instead ? tokens : before + tokens);
+  page[at] = after;
+  return after - before;
+};
+
+/** Ends a located ticket and takes its request out of flight. */
+export const endTicket = (store: WindowStore, ticket: Ticket): void => {
+  leave(store, store.keyAt);
+  if (store.projectAt >= 0) leave(store, store.projectAt);
+  leave(store, store.organizationAt);
+  store.tickets.end(ticket);
+};
+
+const leave = (store: WindowStore, address: number): void => {
+  const u16 = store.slabs.u16[address >>> slabShift]!;
+  const at = (wordOf(address) << 1) + inFlightHalf;
+  if (u16[at]! > 0) u16[at] = u16[at]! - 1;
+};

@@ -1,0 +1,118 @@
+import type { Millis } from '../clock.ts';
+import {
+  dayTokensField,
+  kindShift,
+  logField,
+  minuteTokensField,
+  requestsField,
+  requestsWideField,
+  rpmField,
+} from './kinds.ts';
+import {
+  changedFlag,
+  dayBuckets,
+  kindWord,
+  logWord,
+  minuteBuckets,
+  newestWord,
+  organizationWord,
+  parentWord,
+  secondMs,
+  tenMinutesMs,
+} from './layout.ts';
+import { changed, kindOf, scopeOf, viewOf, wordOf } from './record.ts';
+import { slabShift } from './slabs.ts';
+import { ChunkWriter } from './snapshot-form.ts';
+import { advance } from './window.ts';
+import type { WindowStore } from './window-store.ts';
+
+/**
+ * The records that have changed since they were last in a snapshot, up to `most` of them, as one chunk; null when there
+ * are none. Call it until it gives null, with a turn of the loop between: a record takes about a microsecond. Requests in
+ * flight are left out, since they do not outlive the process.
+ *
+ * @param wallMs the wall clock, which alone means something after a restart
+ */
+export const snapshot = (store: WindowStore, wallMs: Millis, nowMs: Millis, most = 2_000): Uint8Array | null => {
+  store.setNow(nowMs);
+  const writer = new ChunkWriter(store.name, wallMs);
+  writer.u32(store.now % secondMs);
+  writer.u32(store.now % tenMinutesMs);
+  while (writer.records < most) {
+    const slot = store.changes.take();
+    if (slot < 0) break;
+    const address = store.slots.address(slot);
+    // A slot that was freed meanwhile: what was in it has left its windows.
+    if (address < 0) continue;
+    advance(store, address);
+    const flags = ((wordOf(address) + kindWord) << 1) + 1;
+    const u16 = store.slabs.u16[address >>> slabShift]!;
+    u16[flags] = u16[flags]! & ~changedFlag;
+    writeRecord(store, slot, address, writer);
+  }
+  return writer.records === 0 ? null : writer.finish();
+};
+
+/** Has every record written by the next snapshots: for the start of a new file that needs no older one. */
+export const markAllChanged = (store: WindowStore): void => {
+  for (let slot = 0; slot < store.slots.length; slot++) {
+    const address = store.slots.address(slot);
+    if (address >= 0) changed(store, slot, address);
+  }
+};
+
+const writeRecord = (store: WindowStore, slot: number, address: number, writer: ChunkWriter): void => {
+  const i32 = viewOf(store, address);
+  const word = wordOf(address);
+  const kind = kindOf(store, address);
+  const scope = scopeOf(kind);
+  const fields = kind << kindShift;
+  const words = store.kinds.words;
+  const idOf = (other: number): string => (other < 0 ? '' : (store.slots.idOf(other) ?? ''));
+  writer.begin();
+  writer.u8(scope);
+  writer.text(idOf(slot));
+  writer.text(scope === 0 ? idOf(i32[word + parentWord]!) : '');
+  writer.text(idOf(i32[word + organizationWord]!));
+  writeLog(store, address, writer);
+  const minute = words[fields + minuteTokensField]!;
+  writeRing(writer, i32, minute === 0 ? -1 : word + minute, minuteBuckets, store.second);
+  const wide = words[fields + requestsWideField] === 1;
+  const requests = words[fields + requestsField]!;
+  const cells = wide ? i32 : store.slabs.u16[address >>> slabShift]!;
+  writeRing(writer, cells, requests === 0 ? -1 : requests + (wide ? word : word << 1), dayBuckets, store.tenMinutes);
+  const day = words[fields + dayTokensField]!;
+  writeRing(writer, i32, day === 0 ? -1 : word + day + 2, dayBuckets, store.tenMinutes);
+};
+
+const writeLog = (store: WindowStore, address: number, writer: ChunkWriter): void => {
+  const u16 = store.slabs.u16[address >>> slabShift]!;
+  const word = wordOf(address);
+  const fields = kindOf(store, address) << kindShift;
+  const capacity = store.kinds.words[fields + rpmField]!;
+  const log = (word << 1) + store.kinds.words[fields + logField]!;
+  const half = (word + logWord) << 1;
+  const count = u16[half + 1]!;
+  writer.u16(count);
+  writer.u32((store.ms - viewOf(store, address)[word + newestWord]!) >>> 0);
+  // The gap of the oldest entry leads out of the log.
+  for (let entry = 1; entry < count; entry++) {
+    writer.u16(u16[log + ((u16[half]! - entry + capacity) % capacity)]!);
+  }
+};
+
+const writeRing = (
+  writer: ChunkWriter,
+  cells: Int32Array | Uint16Array,
+  at: number,
+  length: number,
+  now: number,
+): void => {
+  const ages: number[] = [];
+  for (let age = 0; at >= 0 && age < length; age++) if (cells[at + ((now - age) % length)] !== 0) ages.push(age);
+  writer.u8(ages.length);
+  for (const age of ages) {
+    writer.u8(age);
+    writer.u32(cells[at + ((now - age) % length)]!);
+  }
+};

@@ -1,0 +1,132 @@
+import type { Millis } from '../clock.ts';
+import { ChangeList } from './change-list.ts';
+import { Kinds } from './kinds.ts';
+import { tenMinutesMs } from './layout.ts';
+import { type Allocate, Slabs } from './slabs.ts';
+import { noHandle, Slots } from './slots.ts';
+import { Tickets } from './ticket.ts';
+import type { Plan } from './window-limits.ts';
+
+/** Scopes by their names on the wire, from the innermost; the last is the organization. */
+export type ScopeName = 'key' | 'credential' | 'project' | 'organization';
+
+/**
+ * Who is counted. Keep one object per credential, beside its principal: it remembers where the records are, and is
+ * renewed when they have gone. `project` is null where the family has no such scope.
+ */
+export interface Counted {
+  readonly key: string;
+  readonly project: string | null;
+  readonly organization: string;
+  /** Handle of the key's record; while it is sound, so are the slots of the two others. */
+  handle: number;
+  projectSlot: number;
+  organizationSlot: number;
+}
+
+/** A `Counted` of which nothing is known yet. */
+export const counted = (key: string, project: string | null, organization: string): Counted => ({
+  key,
+  project,
+  organization,
+  handle: noHandle,
+  projectSlot: -1,
+  organizationSlot: -1,
+});
+
+/** What should never happen and has; for a log and a metric. */
+export type Trouble =
+  /** A ticket was settled or released again; nothing was changed. */
+  | { readonly kind: 'ticket_ended_twice'; readonly ticket: number }
+  /** Tokens were settled for a request that had reserved none; its slot was released, the tokens were not counted. */
+  | { readonly kind: 'settled_unreserved'; readonly ticket: number; readonly tokens: number }
+  /** A ticket outlived the longest request; the sweep gave its concurrency back and left its reservation to age out. */
+  | {
+      readonly kind: 'ticket_forgotten';
+      readonly ticket: number;
+      readonly key: string;
+      readonly organization: string;
+      readonly ageMs: Millis;
+    };
+
+export interface WindowStoreOptions {
+  /** Names the family of windows in snapshots; one's snapshot is foreign to another. */
+  readonly name: string;
+  /** Whose windows these are, as the id of the event log; a snapshot of another log's is foreign too. */
+  readonly owner?: string;
+  readonly scopes: readonly ScopeName[];
+  /** Limits by tier; a family without tiers has one. */
+  readonly plans: readonly Plan[];
+  /** The tier of an organization now: an index into `plans`. Asked when its record is made, never in the hot path. */
+  readonly tierOf: (organization: string) => number;
+  readonly report?: (trouble: Trouble) => void;
+  readonly allocate?: Allocate;
+}
+
+/** Starts inner time above a day, so that windows from before the start have ticks that are not negative. */
+const base = 10 * 86_400_000;
+
+/**
+ * The sliding windows of one family: memory, slots, tickets and the time. The operations are in files of their own.
+ * Nothing here waits or allocates per request.
+ */
+export class WindowStore {
+  readonly name: string;
+  readonly scopes: readonly ScopeName[];
+  /** Number of the organization's scope. */
+  readonly top: number;
+  readonly tierOf: (organization: string) => number;
+  readonly report: (trouble: Trouble) => void;
+  readonly kinds: Kinds;
+  readonly slabs: Slabs;
+  readonly slots: Slots;
+  readonly tickets = new Tickets();
+  readonly changes = new ChangeList();
+
+  /** Inner monotonic time: whole milliseconds, never going back; and the parts of it that records keep. */
+  now = base;
+  /** `now` modulo 2^32. */
+  ms = base | 0;
+  second = base / 1000;
+  tenMinutes = base / tenMinutesMs;
+
+  /** What `resolve` has found: slots and addresses of the three records; -1 for a project that there is none of. */
+  keySlot = -1;
+  projectSlot = -1;
+  organizationSlot = -1;
+  keyAt = -1;
+  projectAt = -1;
+  organizationAt = -1;
+
+  /** When windows began without knowing the last minute; records made within that minute begin half full. */
+  cautiousSince = Number.NEGATIVE_INFINITY;
+  /** Where the sweep of slots goes on. */
+  sweepCursor = 0;
+
+  constructor(options: WindowStoreOptions) {
+    const allocate = options.allocate ?? ((bytes: number) => new ArrayBuffer(bytes));
+    if (options.scopes.length < 2 || options.scopes.length > 3)
+      throw new RangeError('A family has two or three scopes.');
+    if (options.plans.some((plan) => plan.length !== options.scopes.length)) {
+      throw new RangeError('Every plan has limits for every scope.');
+    }
+    this.name = options.owner === undefined ? options.name : `${options.name}@${options.owner}`;
+    this.scopes = options.scopes;
+    this.top = options.scopes.length - 1;
+    this.tierOf = options.tierOf;
+    this.report = options.report ?? (() => {});
+    this.kinds = new Kinds(options.plans);
+    this.slabs = new Slabs(allocate);
+    this.slots = new Slots(options.scopes.length, allocate);
+  }
+
+  /** Moves inner time on to `nowMs` of the monotonic clock; a time that is not later, or no number, changes nothing. */
+  setNow(nowMs: Millis): void {
+    const now = Math.floor(nowMs) + base;
+    if (!(now > this.now)) return;
+    this.now = now;
+    this.ms = now | 0;
+    this.second = Math.floor(now / 1000);
+    this.tenMinutes = Math.floor(now / tenMinutesMs);
+  }
+}

@@ -1,0 +1,148 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startEmbedded } from '../../src/embedded/index.ts';
+import { tokenKind } from '../../src/ids.ts';
+import { workbench } from './run.ts';
+
+const bench = workbench();
+const { weir, json } = bench;
+let id = '';
+let firstKey = '';
+
+let store: Awaited<ReturnType<typeof startEmbedded>>;
+
+// Beside a running store a command need not start one of its own, which takes a second each time.
+beforeAll(async () => {
+  store = await startEmbedded({ dir: join(bench.env.DATA_DIR, 'eventstore'), inThread: true });
+  const [made] = await json('org', 'create', '--name', ' Acme \u202e ');
+  id = String(made?.organization_id);
+  firstKey = String(made?.admin_api_key);
+});
+afterAll(async () => {
+  await store.close();
+  bench.clean();
+});
+
+const org = async () => (await json('org', 'show', id))[0];
+
+describe('weir org', () => {
+  test('creates an organization with a working form of Admin key', async () => {
+    expect(id).toMatch(/^org_/);
+    expect(tokenKind(firstKey)).toBe('a');
+    expect(await org()).toMatchObject({ name: 'Acme \u202e', status: 'active', tier: 0, credits: '$0.00' });
+  });
+  test('escapes what a terminal would obey', async () => {
+    const { out } = await weir(['org', 'list']);
+    expect(out).toContain('Acme \\u202e');
+    expect(out).not.toContain('\u202e');
+  });
+  test('suspends, reactivates, and says in one sentence what cannot be done', async () => {
+    expect((await json('org', 'suspend', id))[0]).toMatchObject({ status: 'suspended' });
+    const again = await weir(['org', 'suspend', id]);
+    expect(again).toMatchObject({ code: 1, out: '' });
+    expect(again.err).toMatch(/^That cannot be done: [^\n]+\.\n$/);
+    expect((await json('org', 'reactivate', id))[0]).toMatchObject({ status: 'active' });
+  });
+  test('records who it was', async () => {
+    const events = await json('audit', 'history', id);
+    const [created] = events as [{ type: string; metadata: { actor: object } }];
+    expect(created).toMatchObject({
+      type: 'organization.created',
+      metadata: { actor: { type: 'operator', id: 'jo' } },
+    });
+    expect(JSON.stringify(events)).not.toContain(firstKey);
+  });
+  test.each([
+    [['org', 'show', 'org_nobody'], 'There is no organization org_nobody.\n'],
+    [['org', 'create', '--name', ' '], 'An organization’s name has 1 to 120 characters.\n'],
+    [['org', 'create', '--name', 'x'.repeat(121)], 'An organization’s name has 1 to 120 characters.\n'],
+  ])('answers %j with a sentence', async (argv, sentence) => {
+    expect(await weir(argv)).toEqual({ code: 1, out: '', err: sentence });
+  });
+  test('asks before it closes one, and takes nothing but yes for it', async () => {
+    const [made] = await json('org', 'create', '--name', 'Passing');
+    const other = String(made?.organization_id);
+    expect(await weir(['org', 'close', other])).toMatchObject({ code: 1, err: expect.stringContaining('--yes') });
+    expect(await weir(['org', 'close', other], 'no')).toMatchObject({ code: 1, err: 'Nothing was changed.\n' });
+    expect((await json('org', 'show', other))[0]).toMatchObject({ status: 'active' });
+    expect((await weir(['org', 'close', other], 'yes')).code).toBe(0);
+    expect((await json('org', 'show', other))[0]).toMatchObject({ status: 'closed' });
+    expect(await json('org', 'list')).toHaveLength(2);
+  });
+});
+
+describe('weir billing', () => {
+  test('records each reference once, and raises and lowers the tier', async () => {
+    const pay = ['billing', 'top-up', id, '--amount', '20', '--reference', 'invoice-1'];
+    expect((await json(...pay))[0]).toMatchObject({ recorded: 'yes', tier: 1, credits: '$20.00' });
+    expect((await json(...pay))[0]).toMatchObject({ recorded: expect.stringContaining('no'), credits: '$20.00' });
+    const [granted] = await json('billing', 'grant', id, '--amount', '0.000001', '--reference', 'g');
+    expect(granted).toMatchObject({ tier: 1, lifetime_paid: '$20.00' });
+    const subscribe = ['billing', 'subscription', id, '--plan', 'scale', '--reference'];
+    expect((await json(...subscribe, 's1', '--amount', '9.99'))[0]).toMatchObject({ tier: 3, subscription: 'Scale' });
+    expect((await json(...subscribe, 's2', '--amount', '0'))[0]).toMatchObject({ tier: 1, subscription: 'Free' });
+    const [back] = await json('billing', 'refund', id, '--amount', '20', '--reference', 'back');
+    expect(back).toMatchObject({ tier: 0, lifetime_paid: '$9.99' });
+    expect(await org()).toMatchObject({ tier: 0, lifetime_paid: '$9.99' });
+  });
+  test.each(['0', '-5', '1e3', 'twenty', '1.0000001', '', '1234567890'])('refuses the amount “%s”', async (amount) => {
+    const { code, err } = await weir(['billing', 'top-up', id, `--amount=${amount}`, '--reference', 'bad']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^[^\n]+\n$/);
+  });
+  test('knows the plans', async () => {
+    const { code, err } = await weir([
+      'billing',
+      'subscription',
+      id,
+      '--plan',
+      'Gold',
+      '--amount',
+      '1',
+      '--reference',
+      'x',
+    ]);
+    expect(code).toBe(1);
+    expect(err).toContain('Developer, Growth or Scale');
+  });
+});
+
+describe('weir admin-key bootstrap', () => {
+  test('makes a key for who has none, once it is sure', async () => {
+    expect((await weir(['admin-key', 'bootstrap', id])).code).toBe(1);
+    const [made] = await json('admin-key', 'bootstrap', id, '--yes');
+    expect(tokenKind(String(made?.admin_api_key))).toBe('a');
+    const [created] = (await json('audit', 'history', String(made?.admin_api_key_id))) as [{ data: { name: string } }];
+    expect(created.data.name).toBe('Bootstrap key');
+  });
+});
+
+describe('weir model', () => {
+  test('lists the built-in models, and checks a file naming every fault', async () => {
+    expect((await json('model', 'list')).map((model) => model.id)).toEqual(['weir-sim-1', 'weir-sim-thinking-1']);
+    const file = join(bench.dir, 'models.json');
+    writeFileSync(file, JSON.stringify({ models: [{ id: '', context_length: 'x', upstream: { kind: 'none' } }] }));
+    const { code, err } = await weir(['model', 'check', file]);
+    expect(code).toBe(1);
+    for (const place of ['models.0.id', 'models.0.context_length', 'models.0.upstream']) {
+      expect(err.replaceAll('[', '.').replaceAll(']', '')).toContain(place);
+    }
+    expect(await weir(['model', 'check', join(bench.dir, 'nowhere.json')])).toMatchObject({ code: 1 });
+  });
+});
+
+test('the files of a stopped server will do as well', async () => {
+  const idle = workbench();
+  const [made] = await idle.json('org', 'create', '--name', 'Alone');
+  expect(await idle.json('org', 'list')).toMatchObject([{ id: made?.organization_id, name: 'Alone' }]);
+  idle.clean();
+});
+
+test('help shows examples', async () => {
+  for (const command of ['org', 'billing', 'model', 'audit']) {
+    const { code, out } = await weir([command, '--help']);
+    expect([command, code]).toEqual([command, 0]);
+    expect(out).toContain('Examples:');
+  }
+});

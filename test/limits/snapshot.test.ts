@@ -1,0 +1,268 @@
+import { crc32 } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import { countRequest, start } from '../../src/limits/admit.ts';
+import { creditWindows, inferenceWindows } from '../../src/limits/families.ts';
+import { beginCautiously } from '../../src/limits/half.ts';
+import { inspect } from '../../src/limits/inspect.ts';
+import { reserve } from '../../src/limits/reserve.ts';
+import { restore } from '../../src/limits/restore.ts';
+import { release, settle } from '../../src/limits/settle.ts';
+import { markAllChanged, snapshot } from '../../src/limits/snapshot.ts';
+import { isRefused, type Ticket } from '../../src/limits/ticket.ts';
+import {
+  counted,
+  WindowStore as Store,
+  type WindowStore,
+  type WindowStoreOptions,
+} from '../../src/limits/window-store.ts';
+import { histories, live } from './operations.ts';
+import { people, smallPlans, World } from './world.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const wall = 1_790_000_000_000;
+
+const drain = (store: WindowStore, wallMs: number, nowMs: number, most?: number): Uint8Array[] => {
+  const chunks: Uint8Array[] = [];
+  for (;;) {
+    const chunk = snapshot(store, wallMs, nowMs, most);
+    if (chunk === null) return chunks;
+    chunks.push(chunk);
+  }
+};
+
+const inferenceOf = (tier: 0 | 1 | 5 = 0) => inferenceWindows({ tierOf: () => tier });
+const used = (store: WindowStore, now: number, who: readonly string[] = ['k', 'p', 'o']) =>
+  who.map((id, scope) => inspect(store, store.scopes[scope]!, id, now)?.windows.map((window) => window.used));
+
+/** A store with something in every window. */
+const busy = (now = 0) => {
+  const store = inferenceOf();
+  const me = counted('k', 'p', 'o');
+  for (let n = 0; n < 20; n++) release(store, start(store, me, now + n * 100) as Ticket);
+  settle(
+    store,
+    reserve(store, start(store, me, now + 2_000) as Ticket<'admitted'>, 700, now + 2_000) as Ticket<'reserved'>,
+    600,
+  );
+  return { store, me };
+};
+
+describe('a snapshot', () => {
+  test('brings every window back on another monotonic clock', () => {
+    const { store } = busy(5_000_000);
+    const chunks = drain(store, wall, 5_002_000);
+    const other = inferenceOf();
+    expect(restore(other, chunks, wall + 3_000, 250)).toEqual({ records: 3, refused: [], cautious: false });
+    const tokensOfDay = [undefined, undefined, 600];
+    expect(used(other, 250)).toEqual(tokensOfDay.map((day) => [21, 21, 0, 600, ...(day === undefined ? [] : [day])]));
+    // The first attempt was 5 s before; the newest, and the tokens, 3 s. The bucket may last one second longer.
+    expect(used(other, 250 + 55_000)[0]?.[0]).toBe(20);
+    expect(used(other, 250 + 56_999)[0]).toEqual([1, 21, 0, 600]);
+    expect(used(other, 250 + 57_000)[0]?.[0]).toBe(0);
+    expect(used(other, 250 + 59_000)[0]?.[3]).toBe(0);
+    expect(used(other, 86_400_000 - 10_000)[0]?.[1]).toBe(21);
+    expect(used(other, 86_400_000 + 1_200_000)).toEqual(
+      [0, 1, 2].map((s) => (s === 2 ? [0, 0, 0, 0, 0] : [0, 0, 0, 0])),
+    );
+  });
+
+  test('holds what has changed since the last one, and everything when a new file begins', () => {
+    const { store } = busy();
+    expect(drain(store, wall, 3_000)).toHaveLength(1);
+    expect(drain(store, wall, 3_000)).toEqual([]);
+    for (let n = 0; n < 10; n++) countRequest(store, counted(`k${n}`, `p${n}`, `o${n}`), 3_000);
+    const chunks = drain(store, wall, 3_000, 7);
+    expect(chunks).toHaveLength(Math.ceil(30 / 7));
+    const other = inferenceOf();
+    expect(restore(other, [Buffer.concat(chunks)], wall, 0).records).toBe(30);
+    markAllChanged(store);
+    expect(restore(inferenceOf(), drain(store, wall, 3_000), wall, 0).records).toBe(33);
+  });
+
+  test('replaces what an older chunk says of the same record', () => {
+    const { store, me } = busy();
+    const first = drain(store, wall, 3_000);
+    countRequest(store, me, 4_000);
+    const second = drain(store, wall + 1_000, 4_000);
+    const other = inferenceOf();
+    restore(other, [...first, ...second], wall + 1_000, 0);
+    expect(used(other, 0)[0]).toEqual([22, 22, 0, 600]);
+  });
+
+  test('starts with nothing in flight, whatever was', () => {
+    const store = inferenceOf();
+    const me = counted('k', 'p', 'o');
+    for (let n = 0; n < 4; n++) start(store, me, 0);
+    const other = inferenceOf();
+    restore(other, drain(store, wall, 0), wall, 0);
+    expect(used(other, 0)[0]?.[2]).toBe(0);
+    expect(isRefused(start(other, counted('k', 'p', 'o'), 0))).toBe(false);
+  });
+
+  test('of a wall clock that has gone back counts as taken just now', () => {
+    const { store } = busy();
+    const chunks = drain(store, wall, 2_000);
+    const other = inferenceOf();
+    restore(other, chunks, wall - 86_400_000, 0);
+    expect(used(other, 57_999)[0]?.[0]).toBeGreaterThan(0);
+  });
+
+  test('follows a tier that changed while nobody ran', () => {
+    const store = inferenceOf(5);
+    const me = counted('k', 'p', 'o');
+    for (let n = 0; n < 500; n++) countRequest(store, me, n);
+    const lower = inferenceOf(0);
+    restore(lower, drain(store, wall, 500), wall, 0);
+    expect(used(lower, 0)[0]?.slice(0, 2)).toEqual([60, 500]);
+    // The 60 newest, from 440 ms on, at 500 ms.
+    expect(used(lower, 59_939)[0]?.[0]).toBe(60);
+    expect(used(lower, 59_940)[0]?.[0]).toBe(59);
+  });
+
+  test('never opens a window wider than it was, over any history', () => {
+    fc.assert(
+      fc.property(histories(80), fc.nat(200_000), fc.nat(5_000_000), fc.nat(70_000), (history, away, born, after) => {
+        const world = new World();
+        live(world, history);
+        const { store, oracle } = world;
+        const next = new Store({
+          name: 'test',
+          scopes: ['key', 'project', 'organization'],
+          plans: oracle.plans,
+          tierOf: (organization) => oracle.tiers.get(organization) ?? 0,
+        } satisfies WindowStoreOptions);
+        const chunks = drain(store, wall, world.now, 3);
+        if (restore(next, chunks, wall + away, born).cautious) return;
+        for (const who of people) {
+          // Time as the dead process would have had it.
+          const then = oracle.now + away + after;
+          const models = oracle.of(who);
+          const real = who.map((id, scope) => inspect(next, next.scopes[scope]!, id, born + after));
+          for (const [scope, one] of models.entries()) {
+            const seen = (name: string) => real[scope]?.windows.find(({ metric }) => metric === name)?.used ?? 0;
+            expect(seen('requests_per_minute')).toBe(Math.min(one.limits.rpm, oracle.rpmUsed(one, then)));
+            // Not one less than counts, and no more than one bucket longer.
+            expect(seen('requests_per_day')).toBeGreaterThanOrEqual(oracle.rpdUsed(one, then + 600_000));
+            expect(seen('requests_per_day')).toBeLessThanOrEqual(oracle.rpdUsed(one, then - 1_200_000));
+            const inTrue = (window: number) => (sum: number, entry: { at: number; minute: number[] }) =>
+              sum + (then - entry.at < window ? entry.minute[scope]! : 0);
+            expect(seen('tokens_per_minute')).toBeGreaterThanOrEqual(one.entries.reduce(inTrue(60_000), 0));
+            expect(seen('tokens_per_minute')).toBeLessThanOrEqual(one.entries.reduce(inTrue(63_000), 0));
+            if (scope === 2) {
+              const day = one.entries.reduce((sum, entry) => sum + (then - entry.at < 86_400_000 ? entry.day : 0), 0);
+              expect(seen('tokens_per_day')).toBeGreaterThanOrEqual(day);
+            }
+          }
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe('bytes that are no sound snapshot', () => {
+  const sound = () => {
+    const { store } = busy();
+    return Buffer.from(drain(store, wall, 2_000)[0]!);
+  };
+
+  test('are refused for every single bit that is wrong', () => {
+    const bytes = sound();
+    const reasons = new Set<string>();
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const damaged = Buffer.from(bytes);
+      damaged[bit >> 3]! ^= 1 << (bit & 7);
+      const result = restore(inferenceOf(), [damaged], wall, 0);
+      expect(result.records).toBe(0);
+      expect(result.cautious).toBe(true);
+      reasons.add(result.refused[0]!.reason);
+    }
+    expect([...reasons].sort()).toEqual(['checksum', 'not_a_snapshot', 'other_version', 'truncated']);
+  });
+
+  test('are refused at every length they can be cut to', () => {
+    const bytes = sound();
+    for (let length = 1; length < bytes.length; length++) {
+      expect(restore(inferenceOf(), [bytes.subarray(0, length)], wall, 0).refused[0]!.reason).toBe('truncated');
+    }
+  });
+
+  test('do not spoil what came before them, and what comes after is not read', () => {
+    const bytes = sound();
+    const torn = Buffer.concat([bytes, bytes.subarray(0, 60), bytes]);
+    const store = inferenceOf();
+    expect(restore(store, [torn], wall, 0)).toEqual({
+      records: 3,
+      refused: [{ buffer: 0, offset: bytes.length, reason: 'checksum' }],
+      cautious: true,
+    });
+    // What was restored, filled to half.
+    expect(used(store, 0)[0]).toEqual([30, 21, 0, 500_000]);
+  });
+
+  test('are refused when they are of another family or of another log', () => {
+    const bytes = sound();
+    expect(restore(creditWindows(), [bytes], wall, 0).refused[0]!.reason).toBe('other_family');
+    const elsewhere = inferenceWindows({ tierOf: () => 0, owner: 'log_2' });
+    expect(restore(elsewhere, [bytes], wall, 0).refused[0]!.reason).toBe('other_family');
+  });
+
+  test('canary: it is the checksum that refuses a changed amount', () => {
+    const bytes = sound();
+    const tokens = bytes.indexOf(Buffer.from([0x58, 0x02, 0, 0]));
+    bytes.writeUInt32LE(1, tokens);
+    expect(restore(inferenceOf(), [bytes], wall, 0).refused[0]!.reason).toBe('checksum');
+    bytes.writeUInt32LE(crc32(bytes.subarray(0, -4)), bytes.length - 4);
+    expect(restore(inferenceOf(), [bytes], wall, 0).refused).toEqual([]);
+  });
+});
+
+describe('without a snapshot', () => {
+  test('records of the first minute begin with half of their minute, and of no other window', () => {
+    const store = inferenceOf();
+    expect(restore(store, [], wall, 1_000)).toEqual({ records: 0, refused: [], cautious: true });
+    const me = counted('k', 'p', 'o');
+    expect(countRequest(store, me, 1_500)).toBe(0);
+    expect(used(store, 1_500)).toEqual([
+      [31, 1, 0, 500_000],
+      [46, 1, 0, 750_000],
+      [61, 1, 0, 1_000_000, 0],
+    ]);
+    for (let n = 0; n < 29; n++) expect(countRequest(store, me, 2_000)).toBe(0);
+    expect(countRequest(store, me, 2_000)).not.toBe(0);
+    expect(used(store, 62_500)).toEqual([
+      [0, 31, 0, 0],
+      [0, 31, 0, 0],
+      [0, 31, 0, 0, 0],
+    ]);
+  });
+
+  test('and after that minute nothing is held against anybody', () => {
+    const store = inferenceOf();
+    beginCautiously(store, 0);
+    countRequest(store, counted('k', 'p', 'o'), 60_000);
+    expect(used(store, 60_000)[0]).toEqual([1, 1, 0, 0]);
+  });
+
+  test('nothing is held against a deployment that has never run', () => {
+    const store = inferenceOf();
+    countRequest(store, counted('k', 'p', 'o'), 0);
+    expect(used(store, 0)[0]).toEqual([1, 1, 0, 0]);
+  });
+
+  test('plans of a single request a minute can begin half full too', () => {
+    const store = new Store({
+      name: 'test',
+      scopes: ['key', 'project', 'organization'],
+      plans: smallPlans.map((plan) => plan.map((limits) => ({ ...limits, rpm: 1 }))),
+      tierOf: () => 0,
+    });
+    beginCautiously(store, 0);
+    expect(countRequest(store, counted('k', 'p', 'o'), 0)).not.toBe(0);
+    expect(countRequest(store, counted('k', 'p', 'o'), 59_999)).not.toBe(0);
+    expect(countRequest(store, counted('k', 'p', 'o'), 119_998)).not.toBe(0);
+    expect(countRequest(store, counted('k', 'p', 'o'), 179_998)).toBe(0);
+  });
+});

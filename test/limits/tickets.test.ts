@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import { start } from '../../src/limits/admit.ts';
+import { inferenceWindows } from '../../src/limits/families.ts';
+import { inspect } from '../../src/limits/inspect.ts';
+import { reserve } from '../../src/limits/reserve.ts';
+import { grow, release, settle } from '../../src/limits/settle.ts';
+import { sweepTickets } from '../../src/limits/sweep.ts';
+import { isRefused, type Ticket } from '../../src/limits/ticket.ts';
+import { counted, type Trouble, type WindowStore } from '../../src/limits/window-store.ts';
+
+const open = () => {
+  const troubles: Trouble[] = [];
+  const store = inferenceWindows({ tierOf: () => 0, report: (trouble) => troubles.push(trouble) });
+  return { store, troubles, me: counted('k', 'p', 'o') };
+};
+
+const used = (store: WindowStore, metric: string, now = 0) =>
+  (['key', 'project', 'organization'] as const).map(
+    (scope, number) =>
+      inspect(store, scope, ['k', 'p', 'o'][number]!, now)?.windows.find((window) => window.metric === metric)?.used,
+  );
+
+const reserved = (store: WindowStore, me: ReturnType<typeof counted>, tokens: number, now = 0) =>
+  reserve(store, start(store, me, now) as Ticket<'admitted'>, tokens, now) as Ticket<'reserved'>;
+
+describe('a ticket', () => {
+  test('holds one request in flight at every scope until it is settled', () => {
+    const { store, me } = open();
+    const ticket = reserved(store, me, 10);
+    expect(used(store, 'concurrent_requests')).toEqual([1, 1, 1]);
+    settle(store, ticket, 10);
+    expect(used(store, 'concurrent_requests')).toEqual([0, 0, 0]);
+    expect(store.tickets.open).toBe(0);
+  });
+
+  test('replaces its reservation by what was used, in the bucket of the reservation', () => {
+    const { store, me } = open();
+    const ticket = reserved(store, me, 5_000, 500);
+    expect(used(store, 'tokens_per_minute', 500)).toEqual([5_000, 5_000, 5_000]);
+    store.setNow(40_000);
+    settle(store, ticket, 1_234);
+    expect(used(store, 'tokens_per_minute', 40_000)).toEqual([1_234, 1_234, 1_234]);
+    expect(used(store, 'tokens_per_minute', 60_999)).toEqual([1_234, 1_234, 1_234]);
+    expect(used(store, 'tokens_per_minute', 61_000)).toEqual([0, 0, 0]);
+    expect(used(store, 'tokens_per_day', 61_000)).toEqual([undefined, undefined, 1_234]);
+  });
+
+  test('reserves in all scopes or in none, and a refusal frees its slots at once', () => {
+    const { store, me } = open();
+    settle(store, reserved(store, me, 900_000), 900_000);
+    const outcome = reserve(store, start(store, me, 0) as Ticket<'admitted'>, 200_000, 0);
+    expect(isRefused(outcome)).toBe(true);
+    expect(used(store, 'tokens_per_minute')).toEqual([900_000, 900_000, 900_000]);
+    expect(used(store, 'concurrent_requests')).toEqual([0, 0, 0]);
+  });
+
+  test('that is released gives its reservation back, as a 402 has to', () => {
+    const { store, me } = open();
+    release(store, reserved(store, me, 5_000));
+    expect(used(store, 'tokens_per_minute')).toEqual([0, 0, 0]);
+    expect(used(store, 'tokens_per_day')[2]).toBe(0);
+    expect(used(store, 'concurrent_requests')).toEqual([0, 0, 0]);
+  });
+
+  test('that has ended stays ended, even when its place is in use again', () => {
+    const { store, troubles, me } = open();
+    const ticket = reserved(store, me, 100);
+    settle(store, ticket, 50);
+    const next = reserved(store, me, 70);
+    settle(store, ticket, 9_999);
+    release(store, ticket);
+    grow(store, ticket, 9_999);
+    expect(troubles).toEqual([1, 2, 3].map(() => ({ kind: 'ticket_ended_twice', ticket })));
+    expect(used(store, 'tokens_per_minute')).toEqual([120, 120, 120]);
+    expect(used(store, 'concurrent_requests')).toEqual([1, 1, 1]);
+    settle(store, next, 70);
+    expect(() => reserve(store, ticket as unknown as Ticket<'admitted'>, 1, 0)).toThrow(TypeError);
+  });
+
+  test('that never reserved anything settles no tokens, and says so', () => {
+    const { store, troubles, me } = open();
+    const ticket = start(store, me, 0) as Ticket<'admitted'>;
+    settle(store, ticket as unknown as Ticket<'reserved'>, 10);
+    expect(troubles).toEqual([{ kind: 'settled_unreserved', ticket, tokens: 10 }]);
+    expect(used(store, 'tokens_per_minute')).toEqual([0, 0, 0]);
+    expect(used(store, 'concurrent_requests')).toEqual([0, 0, 0]);
+  });
+
+  test.each([
+    [Number.NaN, 100],
+    [-5, 0],
+    [0.2, 1],
+    [1e308, 0x7fff_ffff],
+    [Number.POSITIVE_INFINITY, 0x7fff_ffff],
+  ])('settled with %s tokens counts %s', (tokens, counts) => {
+    const { store, me } = open();
+    settle(store, reserved(store, me, 100), tokens);
+    expect(used(store, 'tokens_per_minute')).toEqual([counts, counts, counts]);
+    // Another request of the same second, if one gets through, leaves no less than what is there.
+    expect(used(store, 'tokens_per_minute', 61_000)).toEqual([0, 0, 0]);
+  });
+
+  test('grows as an answer without a maximum does, past any limit', () => {
+    const { store, me } = open();
+    const ticket = reserved(store, me, 999_000);
+    for (let step = 0; step < 4; step++) grow(store, ticket, 1_024);
+    expect(used(store, 'tokens_per_minute')).toEqual([1_003_096, 1_003_096, 1_003_096]);
+    settle(store, ticket, 1_002_000);
+    expect(used(store, 'tokens_per_minute')).toEqual([1_002_000, 1_002_000, 1_002_000]);
+  });
+
+  test('that outlives the longest request is ended by the sweep, reported, and late to everything after', () => {
+    const { store, troubles, me } = open();
+    const forgotten = reserved(store, me, 300, 0);
+    const young = reserved(store, me, 20, 30_000);
+    expect(sweepTickets(store, 50_000, 50_000)).toBe(0);
+    expect(sweepTickets(store, 50_000, 51_000)).toBe(1);
+    expect(troubles).toEqual([
+      { kind: 'ticket_forgotten', ticket: forgotten, key: 'k', organization: 'o', ageMs: 51_000 },
+    ]);
+    expect(used(store, 'concurrent_requests', 51_000)).toEqual([1, 1, 1]);
+    // The reservation ages out.
+    expect(used(store, 'tokens_per_minute', 51_000)).toEqual([320, 320, 320]);
+    expect(used(store, 'tokens_per_minute', 61_000)).toEqual([20, 20, 20]);
+    settle(store, forgotten, 1);
+    expect(troubles.at(-1)).toEqual({ kind: 'ticket_ended_twice', ticket: forgotten });
+    settle(store, young, 20);
+    expect(used(store, 'concurrent_requests', 61_000)).toEqual([0, 0, 0]);
+  });
+
+  test('is one of thousands as well as of a few', () => {
+    const { store } = open();
+    const tickets = Array.from(
+      { length: 3_000 },
+      (_, n) => start(store, counted(`k${n}`, `p${n}`, `o${n}`), 0) as Ticket,
+    );
+    expect(new Set(tickets).size).toBe(3_000);
+    for (const ticket of tickets) release(store, ticket);
+    expect(store.tickets.open).toBe(0);
+    expect(store.tickets.pages).toHaveLength(3);
+  });
+});

@@ -1,0 +1,38 @@
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import { histories, live } from './operations.ts';
+import { World } from './world.ts';
+
+vi.setConfig({ testTimeout: 600_000 });
+
+/** LIMITS_OPERATIONS=300000 is the long form. */
+const wanted = Number(process.env.LIMITS_OPERATIONS ?? 60_000);
+const perHistory = 250;
+
+const many = (operations: number, allocate?: (bytes: number) => SharedArrayBuffer) => {
+  let done = 0;
+  let refusals = 0;
+  while (done < operations) {
+    fc.assert(
+      fc.property(histories(perHistory), (history) => {
+        const world = new World(undefined, allocate);
+        live(world, history);
+        world.checkMemory();
+        done += world.operations;
+        refusals += world.refusals;
+      }),
+      { numRuns: 40 },
+    );
+  }
+  return { done, refusals };
+};
+
+test('agree with plain lists over any history: admissions, waits, headers, inspections, memory', () => {
+  const { done, refusals } = many(wanted * 0.9);
+  expect(done).toBeGreaterThanOrEqual(wanted * 0.9);
+  expect(refusals).toBeGreaterThan(wanted / 50);
+});
+
+test('agree on shared memory too', () => {
+  many(wanted * 0.1, (bytes) => new SharedArrayBuffer(bytes));
+});

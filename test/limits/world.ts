@@ -1,0 +1,284 @@
+import { expect } from 'vitest';
+import { start } from '../../src/limits/admit.ts';
+import { asHeaders, quotaLines } from '../../src/limits/headers.ts';
+import { inspect } from '../../src/limits/inspect.ts';
+import {
+  dayTokensField,
+  kindShift,
+  minuteTokensField,
+  requestsField,
+  requestsWideField,
+} from '../../src/limits/kinds.ts';
+import {
+  dayBuckets,
+  inFlightHalf,
+  minuteBuckets,
+  requestsWord,
+  spanHalf,
+  tokensWord,
+} from '../../src/limits/layout.ts';
+import { metricNames } from '../../src/limits/reasons.ts';
+import { kindOf, viewOf, wordOf } from '../../src/limits/record.ts';
+import { reserve } from '../../src/limits/reserve.ts';
+import { waitAfter } from '../../src/limits/retry-after.ts';
+import { grow, release, settle } from '../../src/limits/settle.ts';
+import { slabShift } from '../../src/limits/slabs.ts';
+import { sweepSlots } from '../../src/limits/sweep.ts';
+import { isRefused, type Ticket, whyOf } from '../../src/limits/ticket.ts';
+import { applyPlans, retier } from '../../src/limits/tier-change.ts';
+import type { Plan } from '../../src/limits/window-limits.ts';
+import { type Counted, counted, type Trouble, WindowStore } from '../../src/limits/window-store.ts';
+import { Oracle, type OracleTicket } from './oracle.ts';
+
+export type Who = readonly [string, string, string];
+
+/** Two organizations, three projects, six keys: enough to meet at every scope. */
+export const people: readonly Who[] = [
+  ['k0', 'p0', 'o0'],
+  ['k1', 'p0', 'o0'],
+  ['k2', 'p1', 'o0'],
+  ['k3', 'p1', 'o0'],
+  ['k4', 'p2', 'o1'],
+  ['k5', 'p2', 'o1'],
+];
+
+/** Small enough that every limit is met; the second has a wide day ring. */
+const plan = (
+  rpm: number,
+  rpd: number,
+  tpm: number,
+  tpd: number,
+  concurrent: readonly [number, number, number],
+): Plan =>
+  [1, 1.5, 2].map((times, scope) => ({
+    rpm: rpm * times,
+    rpd: rpd * times,
+    tpm: tpm * times,
+    tpd: scope === 2 ? tpd : null,
+    concurrent: concurrent[scope]!,
+  }));
+export const smallPlans: readonly Plan[] = [
+  plan(4, 30, 100, 700, [2, 3, 4]),
+  plan(8, 70_000, 250, 900, [3, 3, 3]),
+  plan(2, 10, 60, 300, [1, 2, 2]),
+];
+const otherPlans: readonly Plan[] = [smallPlans[0]!, plan(6, 20, 80, 500, [2, 2, 3]), smallPlans[2]!];
+
+interface Held {
+  readonly who: Who;
+  real: Ticket;
+  readonly model: OracleTicket;
+  reserved: boolean;
+}
+
+/** A store and the oracle side by side: every operation is done to both, and both must say the same. */
+export class World {
+  readonly store: WindowStore;
+  readonly oracle: Oracle;
+  readonly troubles: Trouble[] = [];
+  readonly held: Held[] = [];
+  readonly ended: Ticket[] = [];
+  readonly #counted = new Map<string, Counted>();
+  #swapped = false;
+  now = 0;
+  /** Operations done, for the count that a run must reach. */
+  operations = 0;
+  refusals = 0;
+
+  constructor(plans = smallPlans, allocate?: (bytes: number) => ArrayBuffer | SharedArrayBuffer) {
+    this.oracle = new Oracle(plans);
+    this.store = new WindowStore({
+      name: 'test',
+      scopes: ['key', 'project', 'organization'],
+      plans,
+      tierOf: (organization) => this.oracle.tiers.get(organization) ?? 0,
+      report: (trouble) => this.troubles.push(trouble),
+      ...(allocate && { allocate }),
+    });
+  }
+
+  counted(who: Who): Counted {
+    let found = this.#counted.get(who[0]);
+    if (!found) {
+      found = counted(...who);
+      this.#counted.set(who[0], found);
+    }
+    return found;
+  }
+
+  /** Time goes on; less than nothing stands for a clock that goes back, which nobody may notice. */
+  pass(ms: number): void {
+    this.now += ms;
+    this.oracle.pass(this.now);
+    this.store.setNow(this.now);
+    this.operations++;
+  }
+
+  start(who: Who, need: number | 'unknown' = 0): void {
+    const real = start(this.store, this.counted(who), this.now);
+    const model = this.oracle.start(who);
+    this.operations++;
+    expect(isRefused(real) ? whyOf(real) : 0).toBe(model.why);
+    if (isRefused(real)) this.checkWait(who, model.why, need);
+    else this.held.push({ who, real, model: model.ticket!, reserved: false });
+  }
+
+  reserve(number: number, tokens: number): void {
+    const held = this.#pick(number, (each) => !each.reserved);
+    if (!held) return;
+    const real = reserve(this.store, held.real as Ticket<'admitted'>, tokens, this.now);
+    const why = this.oracle.reserve(held.model, tokens);
+    this.operations++;
+    expect(isRefused(real) ? whyOf(real) : 0).toBe(why);
+    if (!isRefused(real)) {
+      held.real = real;
+      held.reserved = true;
+      return;
+    }
+    this.#drop(held);
+    this.checkWait(held.who, why, tokens);
+  }
+
+  settle(number: number, tokens: number): void {
+    const held = this.#pick(number, (each) => each.reserved);
+    if (!held) return;
+    settle(this.store, held.real as Ticket<'reserved'>, tokens);
+    this.oracle.settle(held.model, tokens);
+    this.#drop(held);
+    this.operations++;
+  }
+
+  grow(number: number, tokens: number): void {
+    const held = this.#pick(number, (each) => each.reserved);
+    if (!held) return;
+    grow(this.store, held.real as Ticket<'reserved'>, tokens);
+    this.oracle.grow(held.model, tokens);
+    this.operations++;
+  }
+
+  release(number: number): void {
+    const held = this.#pick(number, () => true);
+    if (!held) return;
+    release(this.store, held.real);
+    this.oracle.settle(held.model, 0);
+    this.#drop(held);
+    this.operations++;
+  }
+
+  /** A ticket that has ended is ended again: reported, and nothing else. */
+  endAgain(number: number): void {
+    const ticket = this.ended[number % Math.max(1, this.ended.length)];
+    if (ticket === undefined) return;
+    const before = this.troubles.length;
+    if (number % 2) settle(this.store, ticket as Ticket<'reserved'>, 1_000_000);
+    else release(this.store, ticket);
+    expect(this.troubles.slice(before)).toEqual([{ kind: 'ticket_ended_twice', ticket }]);
+    this.operations++;
+  }
+
+  retier(organization: string, tier: number): void {
+    this.oracle.retier(organization, tier);
+    retier(this.store, organization, this.now);
+    this.operations++;
+  }
+
+  /** Other limits for the second tier, and back. */
+  replan(): void {
+    this.#swapped = !this.#swapped;
+    this.oracle.plans = this.#swapped ? otherPlans : smallPlans;
+    applyPlans(this.store, this.oracle.plans);
+    this.operations++;
+  }
+
+  headers(who: Who): void {
+    expect(asHeaders(quotaLines(this.store, this.counted(who), this.now))).toEqual(this.oracle.headers(who));
+    this.operations++;
+  }
+
+  inspect(who: Who): void {
+    // Looking at a key may be what moves it to another tier; its project and organization are moved with it.
+    const all = who.map((id, scope) => inspect(this.store, this.store.scopes[scope]!, id, this.now));
+    this.operations++;
+    for (const [scope, one] of this.oracle.of(who).entries()) {
+      const seen = all[scope];
+      if (!seen) {
+        // What has no record is empty.
+        const metrics = [0, 1, 2, 3, 4].filter((metric) => this.oracle.limit(one, metric) !== null);
+        expect(metrics.filter((metric) => this.oracle.used(one, metric) !== 0)).toEqual([]);
+        continue;
+      }
+      const windows = [0, 1, 2, 3, 4]
+        .filter((metric) => this.oracle.limit(one, metric) !== null)
+        .map((metric) => {
+          const limit = this.oracle.limit(one, metric)!;
+          const used = this.oracle.used(one, metric);
+          const remaining = Math.max(0, limit - used);
+          const resetMs = metric === 2 ? (used === 0 ? 0 : null) : this.oracle.reset(one, metric);
+          // The log holds no more than its limit.
+          return {
+            metric: metricNames[metric],
+            used: metric === 0 ? Math.min(used, limit) : used,
+            limit,
+            remaining,
+            resetMs,
+          };
+        });
+      expect(seen.windows).toEqual(windows);
+    }
+  }
+
+  sweep(): void {
+    sweepSlots(this.store, this.now, 4);
+    this.operations++;
+  }
+
+  /** Retry-After against the oracle's search over all moments. */
+  checkWait(who: Who, why: number, need: number | 'unknown'): void {
+    this.refusals++;
+    const wait = waitAfter(this.store, this.counted(who), why, need, this.now);
+    const earliest = this.oracle.earliest(who, need);
+    expect(wait.seconds).toBe(Math.max(1, Math.ceil((earliest - this.oracle.now) / 1000)));
+  }
+
+  /** What holds at any moment, read from the memory itself. */
+  checkMemory(): void {
+    const { store } = this;
+    const inFlight = new Map<string, number>();
+    for (const { who } of this.held) {
+      for (const [scope, id] of who.entries())
+        inFlight.set(`${scope}:${id}`, (inFlight.get(`${scope}:${id}`) ?? 0) + 1);
+    }
+    expect(store.tickets.open).toBe(this.held.length);
+    for (let slot = 0; slot < store.slots.length; slot++) {
+      const address = store.slots.address(slot);
+      if (address < 0) continue;
+      const i32 = viewOf(store, address);
+      const u16 = store.slabs.u16[address >>> slabShift]!;
+      const f64 = store.slabs.f64[address >>> slabShift]!;
+      const word = wordOf(address);
+      const kind = kindOf(store, address);
+      const field = (number: number) => store.kinds.words[(kind << kindShift) + number]!;
+      const sum = (cells: Int32Array | Uint16Array, at: number, length: number) =>
+        Array.from(cells.subarray(at, at + length)).reduce((total, each) => total + each, 0);
+      const wide = field(requestsWideField) === 1;
+      expect(i32[word + requestsWord]).toBe(
+        sum(wide ? i32 : u16, field(requestsField) + (wide ? word : word * 2), dayBuckets),
+      );
+      expect(f64[(word + tokensWord) / 2]).toBe(sum(i32, word + field(minuteTokensField), minuteBuckets));
+      const day = field(dayTokensField);
+      if (day > 0) expect(f64[(word + day) / 2]).toBe(sum(i32, word + day + 2, dayBuckets));
+      expect(u16[word * 2 + spanHalf]).toBeLessThan(60_000);
+      expect(u16[word * 2 + inFlightHalf]).toBe(inFlight.get(`${kind & 3}:${store.slots.idOf(slot)}`) ?? 0);
+    }
+  }
+
+  #pick(number: number, fits: (held: Held) => boolean): Held | undefined {
+    const fitting = this.held.filter(fits);
+    return fitting[number % Math.max(1, fitting.length)];
+  }
+
+  #drop(held: Held): void {
+    this.ended.push(held.real);
+    this.held.splice(this.held.indexOf(held), 1);
+  }
+}

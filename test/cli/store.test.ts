@@ -68,7 +68,7 @@ const count = async (client: EventStoreDBClient): Promise<number> => {
 };
 
 function child(args: readonly string[], env: object): ChildProcess & { readonly ended: Promise<unknown> } {
-  const started = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', ...args], {
+  const started = spawn(process.execPath, ['dist/src/main.js', ...args], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_OPTIONS: '', ...env },

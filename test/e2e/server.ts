@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 
-/** The `weir` command as a process of its own: from source by tsx, or the build where WEIR_DIST=1 is set. */
+/** The `weir` command as a process of its own, from the build. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const command = process.env.WEIR_DIST === '1' ? ['dist/src/main.js'] : ['--import', 'tsx', 'src/main.ts'];
 
 /** Longest wait for a process to listen or to end; a machine that is busy with other things takes its time. */
 const patienceMs = 60_000;
@@ -71,7 +70,7 @@ export interface Spawned {
 
 /** Starts `weir` with these arguments and does not wait for anything; a slow reader pauses after each piece of output. */
 const spawnWeir = (args: readonly string[], env: Environment, slowReaderMs = 0): Spawned => {
-  const child = spawn(process.execPath, [...command, ...args], {
+  const child = spawn(process.execPath, ['dist/src/main.js', ...args], {
     cwd: root,
     env: { ...inherited(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

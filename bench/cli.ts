@@ -12,6 +12,7 @@ import { exitStatusOf } from './report/validity.ts';
 import { eventBytes, inFlight, startRig } from './rig.ts';
 import { rampMs, runRounds, warmUpSeconds } from './run.ts';
 import { contendersOf } from './scenarios/names.ts';
+import { benchStore } from './store.ts';
 
 const failed = 1;
 const badOptions = 2;
@@ -48,6 +49,10 @@ const measure = async ({ rounds, seconds, connections, only }: Options): Promise
 };
 
 const main = async (args: readonly string[]): Promise<number> => {
+  if (args[0] === 'store') {
+    process.stdout.write(await benchStore(args.slice(1), say, undo));
+    return 0;
+  }
   const options = readOptions(args);
   if (options.help) {
     process.stdout.write(usage);

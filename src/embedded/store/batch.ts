@@ -4,7 +4,8 @@ import type { StreamMetadata } from './metadata.ts';
 import { encodeRecord, type NewRecord, recordSize } from './record.ts';
 import { encodeStream, type Stream } from './streams.ts';
 
-const SEGMENT_BYTES = 256 * 1024;
+const MIN_SEGMENT_BYTES = 16 * 1024;
+const MAX_SEGMENT_BYTES = 256 * 1024;
 
 /** One event on its way to the disk. `bytes` is its record. */
 export interface Written {
@@ -41,7 +42,9 @@ export class Batch {
   add(stream: Stream, record: NewRecord): Written {
     const size = recordSize(record);
     if (size > this.segment.length - this.used) {
-      this.segment = Buffer.allocUnsafeSlow(Math.max(SEGMENT_BYTES, size));
+      // As much again as there is: a buffer of the largest size for each small commit is work for the collector.
+      const length = Math.min(MAX_SEGMENT_BYTES, Math.max(MIN_SEGMENT_BYTES, this.bytes));
+      this.segment = Buffer.allocUnsafeSlow(Math.max(length, size));
       this.used = 0;
     }
     encodeRecord(this.segment, this.used, record);

@@ -1,6 +1,7 @@
 import type { UuidKey } from '../codec/uuid.ts';
 
 interface Written {
+  readonly id: UuidKey;
   readonly stream: string;
   readonly revision: number;
   readonly position: number;
@@ -15,14 +16,17 @@ const CAPACITY = 65_536;
  */
 export class RecentIds {
   private readonly byId = new Map<UuidKey, Written>();
+  // In the order of writing: the oldest key of a map that loses its oldest all the time takes ever longer to find.
+  private readonly ring: Written[] = [];
+  private next = 0;
 
   add(id: UuidKey, stream: string, revision: number, position: number): void {
-    this.byId.set(id, { stream, revision, position });
-    if (this.byId.size <= CAPACITY) return;
-    for (const oldest of this.byId.keys()) {
-      this.byId.delete(oldest);
-      return;
-    }
+    const written = { id, stream, revision, position };
+    const oldest = this.ring[this.next];
+    if (oldest !== undefined && this.byId.get(oldest.id) === oldest) this.byId.delete(oldest.id);
+    this.ring[this.next] = written;
+    this.next = (this.next + 1) % CAPACITY;
+    this.byId.set(id, written);
   }
 
   find(id: UuidKey, stream: string): Written | undefined {

@@ -17,7 +17,7 @@ afterEach(async () => {
 /** A new directory that goes away with the test. */
 export function freshDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'weir-store-'));
-  undo.push(() => rmSync(dir, { recursive: true, force: true }));
+  undo.push(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }));
   return dir;
 }
 

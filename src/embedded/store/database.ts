@@ -18,7 +18,7 @@ export interface LogFiles {
 }
 
 export const DATA_FILE = 'events.mdb';
-export const FORMAT = '1';
+export const FORMAT = '2';
 const formatKey = Buffer.from('format');
 const instanceKey = Buffer.from('instance');
 const endKey = Buffer.from('end');

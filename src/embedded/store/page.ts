@@ -2,7 +2,7 @@ import { type UuidKind, uuidSize, writeUuid } from '../codec/uuid.ts';
 import { putVarint, varintSize } from '../codec/write.ts';
 import { frame } from '../grpc/framing.ts';
 import type { RecordView } from './reader.ts';
-import { ID, typeEnd } from './record.ts';
+import { ID, RECORDED } from './record.ts';
 
 const FIRST_BYTES = 128 * 1024;
 
@@ -82,7 +82,7 @@ export class Page {
 }
 
 function recordedSize({ bytes, length }: RecordView, uuids: UuidKind): number {
-  return 2 + uuidSize(uuids, bytes, ID) + length - typeEnd(bytes);
+  return 2 + uuidSize(uuids, bytes, ID) + length - RECORDED;
 }
 
 function putRecorded(out: Buffer, at: number, tag: number, size: number, record: RecordView, uuids: UuidKind): number {
@@ -92,7 +92,6 @@ function putRecorded(out: Buffer, at: number, tag: number, size: number, record:
   out[at++] = 0x0a;
   out[at++] = uuidSize(uuids, bytes, ID);
   at = writeUuid(uuids, out, at, bytes, ID);
-  const start = typeEnd(bytes);
-  bytes.copy(out, at, start, length);
-  return at + length - start;
+  bytes.copy(out, at, RECORDED, length);
+  return at + length - RECORDED;
 }

@@ -5,20 +5,24 @@ import { crc32c } from './crc32c.ts';
 import { getUint64, putUint64 } from './keys.ts';
 
 // A value of `ev`:
-//   0 crc u32 | 4 flags u8 | 5 streamNo u32 | 9 nameLen u16 | 11 typeLen u16 | 13 dataLen u32 | 17 revision u64
-//   25 created f64 ms | 33 id 16 B | 49 name | type | RecordedEvent without its id field, the data at its end
+//   0 crc u32 | 4 flags u8 | 5 streamNo u32 | 9 nameStart u16 | 11 nameLen u16 | 13 typeStart u16 | 15 typeLen u16
+//   17 dataLen u32 | 21 revision u64 | 29 created f64 ms | 37 id 16 B | 53 RecordedEvent without its id field
+// The name and the type are looked at where they stand in the RecordedEvent, whose end are the event's data.
 // The checksum covers the position (the key) and everything behind itself, so that a sound record in a wrong place
 // is found as well. Integers are big-endian.
 const CRC = 0;
 const FLAGS = 4;
 const STREAM_NO = 5;
-const NAME_LENGTH = 9;
-const TYPE_LENGTH = 11;
-const DATA_LENGTH = 13;
-const REVISION = 17;
-const CREATED = 25;
-export const ID = 33;
-const NAME = 49;
+const NAME_START = 9;
+const NAME_LENGTH = 11;
+const TYPE_START = 13;
+const TYPE_LENGTH = 15;
+const DATA_LENGTH = 17;
+const REVISION = 21;
+const CREATED = 29;
+export const ID = 37;
+/** Where the stored fields of the RecordedEvent begin; they end with the record. */
+export const RECORDED = 53;
 
 const FLAG_JSON = 1;
 const FLAG_LINK = 2;
@@ -67,7 +71,7 @@ export function recordSize(record: NewRecord): number {
     entrySize(CONTENT_TYPE, record.json ? JSON_TYPE.length : BINARY_TYPE.length),
     entrySize(CREATED_KEY, ticks(record.created).length),
   ];
-  let size = NAME + name.length + type.length;
+  let size = RECORDED;
   size += 1 + varintSize(nameField) + nameField;
   size += 1 + varintSize(wireRevision(record.revision)) + 2 * (1 + varintSize(position));
   for (const entry of map) size += 1 + varintSize(entry) + entry;
@@ -92,13 +96,10 @@ export function encodeRecord(out: Buffer, start: number, record: NewRecord): voi
   putUint64(out, start + REVISION, record.revision);
   out.writeDoubleBE(record.created, start + CREATED);
   out.write(record.id, start + ID, 16, 'latin1');
-  let at = start + NAME;
-  out.set(name, at);
-  at += name.length;
-  out.set(type, at);
-  at += type.length;
+  let at = start + RECORDED;
   at = putBytes(out, at, 0x12, 1 + varintSize(name.length) + name.length);
   at = putBytes(out, at, 0x1a, name.length);
+  out.writeUInt16BE(at - start, start + NAME_START);
   out.set(name, at);
   at += name.length;
   out[at++] = 0x18;
@@ -108,6 +109,7 @@ export function encodeRecord(out: Buffer, start: number, record: NewRecord): voi
   out[at++] = 0x28;
   at = putVarint(out, at, position);
   at = putEntry(out, at, TYPE, type);
+  out.writeUInt16BE(at - type.length - start, start + TYPE_START);
   at = putEntry(out, at, CONTENT_TYPE, record.json ? JSON_TYPE : BINARY_TYPE);
   const created = ticks(record.created);
   at = putBytes(out, at, 0x32, entrySize(CREATED_KEY, created.length));
@@ -151,7 +153,7 @@ function checksum(bytes: Uint8Array, start: number, end: number, position: numbe
 
 /** Throws StoreCorrupt, naming the position, unless this is the record that was written there. */
 export function verifyRecord(record: Buffer, length: number, position: number): void {
-  if (length <= NAME || record.readUInt32BE(CRC) !== checksum(record, 0, length, position)) {
+  if (length <= RECORDED || record.readUInt32BE(CRC) !== checksum(record, 0, length, position)) {
     throw new StoreCorrupt(`The record at position ${position} is damaged.`);
   }
 }
@@ -163,10 +165,10 @@ export const revisionOf = (record: Buffer) => getUint64(record, REVISION);
 export const createdOf = (record: Buffer) => record.readDoubleBE(CREATED);
 export const isLink = (record: Buffer) => (record[FLAGS]! & FLAG_LINK) !== 0;
 export const idOf = (record: Buffer): UuidKey => record.toString('latin1', ID, ID + 16);
-export const nameStart = () => NAME;
-export const nameEnd = (record: Buffer) => NAME + record.readUInt16BE(NAME_LENGTH);
-/** Where the type ends and the stored RecordedEvent fields begin, which end with the record. */
-export const typeEnd = (record: Buffer) => nameEnd(record) + record.readUInt16BE(TYPE_LENGTH);
-export const nameOf = (record: Buffer) => record.toString('utf8', NAME, nameEnd(record));
+export const nameStart = (record: Buffer) => record.readUInt16BE(NAME_START);
+export const nameEnd = (record: Buffer) => nameStart(record) + record.readUInt16BE(NAME_LENGTH);
+export const typeStart = (record: Buffer) => record.readUInt16BE(TYPE_START);
+export const typeEnd = (record: Buffer) => typeStart(record) + record.readUInt16BE(TYPE_LENGTH);
+export const nameOf = (record: Buffer) => record.toString('utf8', nameStart(record), nameEnd(record));
 /** Where the event's data begins; it ends with the record. */
 export const dataStart = (record: Buffer, length: number) => length - record.readUInt32BE(DATA_LENGTH);

@@ -1,13 +1,13 @@
 import type { FilterRequest } from '../codec/read-request.ts';
 import { INVALID_ARGUMENT, RpcError } from '../grpc/status.ts';
-import { nameEnd, nameStart, typeEnd } from '../store/record.ts';
+import { nameEnd, nameStart, typeEnd, typeStart } from '../store/record.ts';
 
-/** Whether a record passes; looks at the stream name or the type in its header only. */
+/** Whether a record passes; looks at the stream name or the type only. */
 export type Filter = (record: Buffer) => boolean;
 
 /** Compiles a filter. Throws RpcError INVALID_ARGUMENT for one that this server cannot evaluate. */
 export function compileFilter(request: FilterRequest, maxRegexChars: number): Filter {
-  const from = request.on === 'stream' ? nameStart : nameEnd;
+  const from = request.on === 'stream' ? nameStart : typeStart;
   const to = request.on === 'stream' ? nameEnd : typeEnd;
   if (request.prefixes.length > 0) {
     const prefixes = request.prefixes.map((prefix) => Buffer.from(prefix));

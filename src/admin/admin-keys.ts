@@ -86,7 +86,7 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
     const told = await execute(() => aggregates.adminKey.tell(id, 'create', input, context));
     // Taken up after a crash it may have been deleted in the meantime.
     if (told.state.status === 'deleted') throw fault('idempotency_result_unavailable');
-    return { body: render({ id, ...told.state }), position: told.position };
+    return { body: render({ id, ...told.state }), head: told.head };
   };
 
   const create = adminRoute('admin_api_keys:write', {
@@ -173,7 +173,7 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
         deleted: 'admin_api_key_not_found',
       });
       admin.directory.refuse(id, told.position, 'invalid_api_key');
-      await shown(admin, told.position);
+      await shown(admin, told.head);
       return { status: 200, body: { id, object: 'organization.admin_api_key.deleted', deleted: true } };
     },
   });

@@ -80,7 +80,10 @@ export const execute = async <T>(
 const conflict = (code: Code, cause: unknown): Fault =>
   fault(code, { ...(catalogue[code].status === 401 && { status: 409 }), cause });
 
-/** Waits until the read models show what a command did; past the bound the answer goes out all the same: the fact is durable. */
-export const shown = async (admin: Administration, position: bigint | null): Promise<void> => {
-  if (position !== null) await admin.models.reached(position, admin.projectionWaitMs);
+/**
+ * Waits until the read models show the stream as the command left it or, where it found nothing left to do, as its twin
+ * did; past the bound the answer goes out all the same: the facts are durable.
+ */
+export const shown = async (admin: Administration, head: bigint | null): Promise<void> => {
+  if (head !== null) await admin.models.reached(head, admin.projectionWaitMs);
 };

@@ -63,7 +63,7 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
     if (told.facts.some((fact) => fact.type === 'project_key.suspended')) {
       admin.directory.refuse(key.id, told.position, 'api_key_suspended');
     }
-    await shown(admin, told.position);
+    await shown(admin, told.head);
     return { status: 200, body: render({ id: key.id, ...told.state }, project, clock.wall()) };
   };
 
@@ -150,7 +150,7 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
         aggregates.projectKey.tell(id, 'revoke', { reason: 'requested' }, contextOf(call)),
       );
       admin.directory.refuse(id, told.position);
-      await shown(admin, told.position);
+      await shown(admin, told.head);
       return { status: 200, body: { id, object: 'organization.project.api_key.deleted', deleted: true } };
     },
   });

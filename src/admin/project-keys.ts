@@ -55,7 +55,7 @@ export const projectKeyRoutes = (admin: Administration): Route[] => {
     const told = await execute(() => aggregates.projectKey.tell(id, 'create', input, context));
     // Taken up after a crash it may have been revoked in the meantime.
     if (told.state.status === 'revoked') throw fault('idempotency_result_unavailable');
-    return { body: render({ id, ...told.state }, call.found, at), position: told.position };
+    return { body: render({ id, ...told.state }, call.found, at), head: told.head };
   };
 
   /** A key that was revoked since, or its project archived, is not shown again. */

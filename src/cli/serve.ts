@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import { type Directory, directory } from '../../projections/directory.ts';
 import type { Administration } from '../admin/command.ts';
+import { expireKeys } from '../admin/expiry.ts';
+import { organizationReactions } from '../admin/organization-reactions.ts';
 import { endAbandonedPolicies, policyReactions } from '../admin/policy-reactions.ts';
 import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReactions } from '../admin/reactions.ts';
 import { systemClock } from '../clock.ts';
@@ -82,7 +84,13 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       dir: join(config.DATA_DIR, 'reactors'),
       store,
       logId,
-      reactors: [keyReactions(admin), adminKeyReactions(admin), replayReactions(admin), policyReactions(admin)],
+      reactors: [
+        organizationReactions(admin),
+        keyReactions(admin),
+        adminKeyReactions(admin),
+        replayReactions(admin),
+        policyReactions(admin),
+      ],
     });
     undo.push(reactors.close);
     undo.push(sweep(admin));
@@ -136,13 +144,24 @@ const answers = async (store: EventStore): Promise<boolean> => {
     .finally(() => clearTimeout(timer));
 };
 
+/** What nobody asks for and only time brings about, once a minute and one after another. */
 const sweep = (admin: Administration): (() => Promise<void>) => {
-  let running = Promise.resolve();
+  const tasks = {
+    'day-keys': async () => admin.dayKeys.destroyOld(clock.wall()),
+    admissions: () => endAbandonedAdmissions(admin),
+    'policy-admissions': () => endAbandonedPolicies(admin),
+    expiry: () => expireKeys(admin),
+  };
+  const run = async (): Promise<void> => {
+    for (const [stream, task] of Object.entries(tasks)) {
+      await task().catch((error: unknown) => publish('reaction.failed', { reactor: 'sweeper', stream, error }));
+    }
+  };
+  let running: Promise<void> | undefined;
   const timer = setInterval(() => {
-    admin.dayKeys.destroyOld(clock.wall());
-    running = endAbandonedAdmissions(admin)
-      .then(() => endAbandonedPolicies(admin))
-      .catch((error) => publish('reaction.failed', { reactor: 'sweeper', stream: 'admissions', error }));
+    running ??= run().finally(() => {
+      running = undefined;
+    });
   }, sweepEveryMs);
   return async () => {
     clearInterval(timer);

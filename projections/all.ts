@@ -1,5 +1,6 @@
 import type { Projection } from '../src/kernel/projection.ts';
 import { adminKeys } from './admin-keys.ts';
+import { credentialUses } from './credential-uses.ts';
 import { credentials } from './credentials.ts';
 import { organizations } from './organizations.ts';
 import { policies } from './policies.ts';
@@ -16,4 +17,5 @@ export const projections: readonly Projection[] = [
   policies,
   policyDecisions,
   credentials,
+  credentialUses,
 ];

@@ -1,5 +1,5 @@
 import type { Directory } from '../../projections/directory.ts';
-import type { AdminPrincipal } from '../../projections/principal.ts';
+import type { AdminPrincipal, Identity } from '../../projections/principal.ts';
 import type { Clock } from '../clock.ts';
 import type { DayKeys } from '../day-keys.ts';
 import type { adminKey } from '../domain/admin-key.ts';
@@ -9,7 +9,7 @@ import type { policy } from '../domain/policy.ts';
 import type { project } from '../domain/project.ts';
 import type { projectKey } from '../domain/project-key.ts';
 import { type Code, catalogue, type Fault, fault } from '../errors.ts';
-import type { Head } from '../http/route.ts';
+import type { Head, Route } from '../http/route.ts';
 import type { Actors, Context } from '../kernel/actor.ts';
 import { type Aggregate, type Decisions, type Fact, IllegalFact } from '../kernel/aggregate.ts';
 import type { ReadModels } from '../kernel/projection.ts';
@@ -40,6 +40,8 @@ export interface Administration {
   readonly directory: Directory;
   readonly store: EventStore;
   readonly dayKeys: DayKeys;
+  /** Notes that a known credential was refused. */
+  readonly accessLog: { refused(who: Identity, aim: Pick<Route, 'method' | 'path'>, code: Code, head: Head): void };
   readonly clock: Clock;
   readonly secrets: Secrets;
   /** Longest wait of an answer for its own projection, in milliseconds. */

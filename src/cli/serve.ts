@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import { type Directory, directory } from '../../projections/directory.ts';
+import { AccessRecords } from '../admin/access-records.ts';
 import type { Administration } from '../admin/command.ts';
 import { expireKeys } from '../admin/expiry.ts';
 import { organizationReactions } from '../admin/organization-reactions.ts';
@@ -10,9 +11,11 @@ import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReaction
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { dayKeys } from '../day-keys.ts';
+import { AccessLog } from '../gateway/access-log.ts';
 import { apiKeyGate } from '../gateway/authenticate.ts';
 import { serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
+import { journal } from '../kernel/journal.ts';
 import { logIdOf } from '../kernel/log-id.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { startReactors } from '../kernel/reactor.ts';
@@ -26,6 +29,7 @@ import { allAggregates } from './aggregates.ts';
 import { ownEventLog } from './event-log.ts';
 import { type FirstRunReport, firstRun } from './first-run.ts';
 import { claimReadModels, readModelsDir } from './operator.ts';
+import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
 
 const sweepEveryMs = 60_000;
@@ -69,11 +73,13 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       committed: known.committed,
     });
     undo.push(models.close);
+    const accessLog = new AccessLog(clock);
     const admin: Administration = {
       aggregates: allAggregates(store),
       models,
       directory: known,
       store,
+      accessLog,
       dayKeys: dayKeys(join(config.SECRETS_DIR, 'day-keys')),
       clock,
       secrets,
@@ -107,9 +113,10 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       evaluator,
       probes: { eventstore: () => answers(store) },
     });
+    undo.push(recordAccess(accessLog, new AccessRecords(accessLog, journal(store), clock), clock).close);
     const server = await serveHttp({
       routes,
-      gate: apiKeyGate({ directory: known, peppers: secrets.peppers, clock }),
+      gate: apiKeyGate({ directory: known, peppers: secrets.peppers, clock, accessLog }),
       host: config.HOST,
       port: config.PORT,
       requestId: () => newId('req', clock),

@@ -1,5 +1,6 @@
 import type { Projection } from '../src/kernel/projection.ts';
 import { adminKeys } from './admin-keys.ts';
+import { auditLog } from './audit-log.ts';
 import { credentialUses } from './credential-uses.ts';
 import { credentials } from './credentials.ts';
 import { organizations } from './organizations.ts';
@@ -10,6 +11,7 @@ import { projects } from './projects.ts';
 
 /** Every read model that Weir runs. */
 export const projections: readonly Projection[] = [
+  auditLog, // first: see there
   organizations,
   projects,
   projectKeys,

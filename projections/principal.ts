@@ -5,7 +5,7 @@ export interface Identity {
   readonly kind: 'project_key' | 'admin_key';
   readonly id: string;
   readonly organizationId: string;
-  /** Of project keys. */
+  /** Of project keys; absent or empty for others. */
   readonly projectId?: string;
 }
 

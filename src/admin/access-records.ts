@@ -128,7 +128,7 @@ const denied = ({ who, route, code, count, firstAt, lastAt, ip, requestId }: Ref
       type: 'access.denied',
       credential_id: who.id,
       credential_type: who.kind,
-      ...(who.projectId !== undefined && { project_id: who.projectId }),
+      ...(who.projectId && { project_id: who.projectId }),
       route,
       code,
       count,

@@ -62,7 +62,7 @@ export const apiKeyGate = (options: {
     for (const pepper of peppers) {
       const found = directory.find(digest(pepper, token));
       if (found === null) continue;
-      if ('inactive' in found) return refuse(found.who, refusals[found.inactive], head, aim);
+      if ('inactive' in found) return refuse(found, refusals[found.inactive], head, aim);
       if ((found.kind === 'project_key') !== (kind === 'p')) return refusals.invalid_api_key;
       if (found.expiresAt !== null && found.expiresAt <= clock.wall()) {
         return refuse(found, refusals.api_key_expired, head, aim);

@@ -126,7 +126,7 @@ describe('a key is refused', () => {
   test('when unknown, inactive or over, and says so in WWW-Authenticate', () => {
     expect(judge(bearer(newToken('p')))).toBe('invalid_api_key');
     for (const inactive of ['api_key_revoked', 'api_key_suspended', 'api_key_expired', 'invalid_api_key'] as const) {
-      const verdict = gate.judge(head(bearer(give('p', { inactive, who: project() }))), models, aim);
+      const verdict = gate.judge(head(bearer(give('p', { ...project(), inactive }))), models, aim);
       expect(verdict).toMatchObject({ code: inactive, status: 401 });
       expect((verdict as { headers: Record<string, string> }).headers['WWW-Authenticate']).toMatch(
         /^Bearer realm="api", error="invalid_token", error_description="[^"]+"$/,
@@ -206,7 +206,7 @@ describe('what a known credential does is noted', () => {
   test('as a refusal, whatever it is refused for', () => {
     const organizationStatus = 'suspended';
     const inactive = ['api_key_revoked', 'api_key_suspended', 'api_key_expired', 'invalid_api_key'] as const;
-    for (const reason of inactive) judge(bearer(give('p', { inactive: reason, who: project() })));
+    for (const reason of inactive) judge(bearer(give('p', { ...project(), inactive: reason })));
     judge(bearer(give('p', project({ id: 'key_over', expiresAt: 1000 }))));
     judge(bearer(give('p', project({ id: 'key_few', permissions: new Set() }))));
     judge(bearer(give('p', project({ id: 'key_spent', organizationStatus }))), messages);

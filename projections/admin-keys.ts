@@ -12,7 +12,7 @@ export interface AdminKeyRow extends State<AdminKey> {
 /** Key: `<organization>:<admin key>`. Deleted ones stay as tombstones: they are valid cursors. */
 export const adminKeyRows = table<AdminKeyRow>('admin-keys');
 /** Key: admin key. */
-const adminKeyOwners = table<{ readonly organizationId: string }>('admin-key-owners');
+export const adminKeyOwners = table<{ readonly organizationId: string }>('admin-key-owners');
 
 const chart = compile(adminKey);
 

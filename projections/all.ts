@@ -1,5 +1,7 @@
 import type { Projection } from '../src/kernel/projection.ts';
 import { adminKeys } from './admin-keys.ts';
+import { auditLog } from './audit-log.ts';
+import { credentialUses } from './credential-uses.ts';
 import { credentials } from './credentials.ts';
 import { organizations } from './organizations.ts';
 import { policies } from './policies.ts';
@@ -9,6 +11,7 @@ import { projects } from './projects.ts';
 
 /** Every read model that Weir runs. */
 export const projections: readonly Projection[] = [
+  auditLog, // first: see there
   organizations,
   projects,
   projectKeys,
@@ -16,4 +19,5 @@ export const projections: readonly Projection[] = [
   policies,
   policyDecisions,
   credentials,
+  credentialUses,
 ];

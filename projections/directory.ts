@@ -3,12 +3,12 @@ import type { ReadModels } from '../src/kernel/projection.ts';
 import type { Recorded } from '../src/kernel/store.ts';
 import { credentialRows } from './credentials.ts';
 import { organizationRows } from './organizations.ts';
-import type { Principal } from './principal.ts';
+import type { Identity, Principal } from './principal.ts';
 import { projectKeyOf, projectRows } from './projects.ts';
 import { idOf } from './recorded.ts';
 
 /** A credential that is known and does not work; the holder proved the secret, so the reason may be told (decisions A.3). */
-export interface Inactive {
+export interface Inactive extends Identity {
   readonly inactive: Extract<Code, 'invalid_api_key' | 'api_key_revoked' | 'api_key_suspended' | 'api_key_expired'>;
 }
 
@@ -89,18 +89,25 @@ export const directory = (models: () => ReadModels, limit = capacity): Directory
 /** Whether a credential works is the conjunction of its own, its project's and its organization's state. */
 const judge = (models: ReadModels, row: typeof credentialRows.row & object, refused: Refused): Principal | Inactive => {
   const { kind, id, name, organizationId, projectId, expiresAt, status } = row;
+  const inactive = (reason: Inactive['inactive']): Inactive => ({
+    inactive: reason,
+    kind,
+    id,
+    organizationId,
+    projectId,
+  });
   const organization = models.get(organizationRows, organizationId);
-  if (!organization || status === 'deleted') return { inactive: 'invalid_api_key' };
-  if (status === 'revoked' || organization.status === 'closed') return { inactive: 'api_key_revoked' };
+  if (!organization || status === 'deleted') return inactive('invalid_api_key');
+  if (status === 'revoked' || organization.status === 'closed') return inactive('api_key_revoked');
   const mark = refused.get(projectId) ?? refused.get(id);
-  if (mark) return { inactive: mark.reason };
+  if (mark) return inactive(mark.reason);
   const project = projectId ? models.get(projectRows, projectKeyOf(organizationId, projectId)) : undefined;
-  if (kind === 'project_key' && project?.status !== 'active') return { inactive: 'api_key_revoked' };
-  if (status === 'suspended') return { inactive: 'api_key_suspended' };
-  if (status === 'expired') return { inactive: 'api_key_expired' };
+  if (kind === 'project_key' && project?.status !== 'active') return inactive('api_key_revoked');
+  if (status === 'suspended') return inactive('api_key_suspended');
+  if (status === 'expired') return inactive('api_key_expired');
   const organizationStatus = organization.status === 'active' ? 'active' : 'suspended';
   const permissions = new Set(row.permissions);
-  const base = { id, name, organizationId, organizationStatus, permissions, expiresAt } as const;
+  const base = { id, name, organizationId, organizationStatus, permissions, expiresAt, usedAt: 0, usedIn: 0 } as const;
   return project
     ? { ...base, kind: 'project_key', projectId, projectName: project.name, tier: organization.tier }
     : { ...base, kind: 'admin_key' };

@@ -1,13 +1,23 @@
 /** Who a credential speaks for, as the gate finds it at the headers of a request. */
 
-interface Base {
+/** Whose credential it is, whether it works or not. */
+export interface Identity {
+  readonly kind: 'project_key' | 'admin_key';
   readonly id: string;
-  readonly name: string;
   readonly organizationId: string;
+  /** Of project keys; absent or empty for others. */
+  readonly projectId?: string;
+}
+
+interface Base extends Identity {
+  readonly name: string;
   readonly organizationStatus: 'active' | 'suspended';
   readonly permissions: ReadonlySet<string>;
   /** Milliseconds; compared on every request. */
   readonly expiresAt: number | null;
+  /** Unix seconds of the last use, and the round of the access log that knows of it. Kept here, where noting costs no look-up. */
+  usedAt?: number;
+  usedIn?: number;
 }
 
 /** A project API key; calls the inference routes. */

@@ -18,13 +18,19 @@ export const projectKeyOwners = table<{ readonly projectId: string }>('project-k
 /** Key: key. Keys that their project has admitted and whose own stream has not come (yet). */
 export const admittedKeys = table<{ readonly projectId: string; readonly at: number }>('project-keys-admitted');
 
+/** Key: `expiryKeyOf`. Keys that will expire, or have and nobody has recorded it; the first to expire comes first. */
+export const expiringKeys = table<{ readonly keyId: string; readonly expiresAt: number }>('project-keys-expiring');
+
+/** Fifteen digits hold every date-time up to the year 9999. */
+const expiryKeyOf = (expiresAt: number, keyId: string): string => `${String(expiresAt).padStart(15, '0')}:${keyId}`;
+
 const chart = compile(projectKey);
 
 export const projectKeys: Projection = {
   name: 'project-keys',
-  version: 1,
+  version: 2,
   categories: ['projectKey', 'project'],
-  tables: [projectKeyRows, projectKeyOwners, admittedKeys],
+  tables: [projectKeyRows, projectKeyOwners, admittedKeys, expiringKeys],
   apply(event, rows) {
     if (event.stream.startsWith('project-')) return admit(event, rows);
     const id = idOf(event);
@@ -32,13 +38,24 @@ export const projectKeys: Projection = {
     const projectId =
       fact.type === 'project_key.created' ? fact.project_id : (rows.get(projectKeyOwners, id)?.projectId ?? '');
     const key = `${projectId}:${id}`;
-    const row = chart.step(rows.get(projectKeyRows, key) ?? chart.initial, fact);
+    const before = rows.get(projectKeyRows, key) ?? chart.initial;
+    const row = chart.step(before, fact);
     rows.put(projectKeyRows, key, { id, ...row });
+    keepExpiry(rows, id, expiryOf(before), expiryOf(row));
     if (fact.type === 'project_key.created') {
       rows.put(projectKeyOwners, id, { projectId });
       rows.remove(admittedKeys, id);
     }
   },
+};
+
+/** When a key will expire by itself; null where it never does, or has ended. */
+const expiryOf = ({ data }: State<ProjectKey>): number | null => (data.ended === null ? data.expiresAt : null);
+
+const keepExpiry = (rows: Rows, keyId: string, before: number | null, now: number | null): void => {
+  if (before === now) return;
+  if (before !== null) rows.remove(expiringKeys, expiryKeyOf(before, keyId));
+  if (now !== null) rows.put(expiringKeys, expiryKeyOf(now, keyId), { keyId, expiresAt: now });
 };
 
 const admit = (event: Recorded, rows: Rows): void => {

@@ -15,6 +15,8 @@ export interface Signals {
   'projection.rebuilt': { readonly reason: string };
   'projection.failed': { readonly error: unknown };
   'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
+  /** Last uses or refused attempts could not be written down; what can be kept is tried again. */
+  'access.unrecorded': { readonly error: unknown };
   'store.unavailable': { readonly error: unknown };
   'server.draining': { readonly inFlight: number };
 }

@@ -10,7 +10,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/kernel': ['src/clock', 'src/telemetry', 'xstate', 'msgpackr', 'lmdb', '@eventstore/db-client', 'canonicalize'],
   'src/embedded': ['lmdb', 'tsx'],
   'src/domain': ['src/kernel', 'src/errors', 'xstate', 'zod'],
-  projections: ['src/domain', 'src/kernel', 'src/errors'],
+  projections: ['src/domain', 'src/kernel', 'src/errors', 'src/ids'],
   'src/upstream': ['src/clock', 'undici', 'zod', 'canonicalize'],
   'src/http': ['src/errors', 'src/telemetry', 'src/clock', 'zod', 'uWebSockets.js', 'uWebSockets.js-node24'],
   'src/gateway': [

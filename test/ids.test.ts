@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { digest, digestText, newId, newToken, redact, tokenKind } from '../src/ids.ts';
+import { digest, digestText, newId, newToken, redact, sequencedId, sequenceOf, tokenKind } from '../src/ids.ts';
 import { fixedClock } from './support/fixed-clock.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -26,6 +26,35 @@ describe('newId', () => {
     expect(Number(value >> 80n)).toBe(at);
     expect(Number((value >> 76n) & 15n)).toBe(7);
     expect(Number((value >> 62n) & 3n)).toBe(2);
+  });
+});
+
+describe('sequencedId', () => {
+  const number = fc.integer({ min: 0, max: 2 ** 44 - 1 });
+  const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
+  test('holds its number, and has the form of every id', () => {
+    fc.assert(
+      fc.property(time, number, fc.nat(), (at, sequence, salt) => {
+        const id = sequencedId('audit', at, sequence, salt);
+        expect(id).toMatch(/^audit_[0-7][0-9a-hjkmnp-tv-z]{9}[ef][0-9a-hjkmnp-tv-z]{15}$/);
+        expect(sequenceOf(id)).toBe(sequence);
+      }),
+    );
+    expect(sequenceOf('audit_')).not.toBeNaN();
+    expect(sequenceOf('nothing of the kind')).not.toBeNaN();
+  });
+  test('sorts by time and then by number', () => {
+    fc.assert(
+      fc.property(time, time, number, number, fc.nat(), (at, later, a, b, salt) => {
+        fc.pre(at < later && a < b);
+        const ids = [
+          sequencedId('audit', at, a, salt),
+          sequencedId('audit', at, b, 0),
+          sequencedId('audit', later, a, 0),
+        ];
+        expect(ids).toEqual(ids.toSorted());
+      }),
+    );
   });
 });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type AdminKeyRow, adminKeyRows } from '../../projections/admin-keys.ts';
+import { lastUseOf } from '../../projections/credential-uses.ts';
 import type { AdminPrincipal } from '../../projections/principal.ts';
 import { seconds } from '../clock.ts';
 import { adminPermissions, inCatalogueOrder } from '../domain/permissions.ts';
@@ -44,12 +45,13 @@ const createBody = z
   .strictObject({ name: keyName, permissions: adminKeyPermissions.optional(), ...expiry })
   .refine(oneExpiry, oneExpiryError);
 
-const render = (row: AdminKeyRow) => ({
+const render = (row: AdminKeyRow, usedAt: number | null = null) => ({
   object: 'organization.admin_api_key',
   id: row.id,
   name: row.data.name,
   redacted_value: row.data.redactedValue,
   created_at: seconds(row.data.createdAt),
+  ...(usedAt !== null && { last_used_at: usedAt }),
   ...(row.data.expiresAt !== null && { expires_at: seconds(row.data.expiresAt) }),
   owner: { type: 'organization', id: row.data.organizationId },
   permissions: row.data.permissions,
@@ -57,16 +59,19 @@ const render = (row: AdminKeyRow) => ({
 
 type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, undefined>;
 
-/** The new key's permissions: by default the caller's own, never more (decisions D). */
-const grantedBy = ({ principal, body }: CreateCall): string[] => {
-  const wanted = body.permissions ?? [...principal.permissions];
-  const excess = wanted.findIndex((permission) => !principal.permissions.has(permission));
-  if (excess >= 0) throw fault('permission_escalation', { param: `permissions.${excess}` });
-  return inCatalogueOrder(adminPermissions, wanted);
-};
-
 export const adminKeyRoutes = (admin: Administration): Route[] => {
   const { aggregates, clock, models, secrets } = admin;
+
+  /** The new key's permissions: by default the caller's own, never more (decisions D). */
+  const grantedBy = ({ principal, body, head }: CreateCall): string[] => {
+    const wanted = body.permissions ?? [...principal.permissions];
+    const excess = wanted.findIndex((permission) => !principal.permissions.has(permission));
+    if (excess >= 0) {
+      admin.accessLog.refused(principal, create, 'permission_escalation', head);
+      throw fault('permission_escalation', { param: `permissions.${excess}` });
+    }
+    return inCatalogueOrder(adminPermissions, wanted);
+  };
 
   /** Admits the key on the organization's stream and only then makes its own (architecture 4). */
   const issue = async (call: CreateCall, id: string, value: string): Promise<Made> => {
@@ -86,10 +91,10 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
     const told = await execute(() => aggregates.adminKey.tell(id, 'create', input, context));
     // Taken up after a crash it may have been deleted in the meantime.
     if (told.state.status === 'deleted') throw fault('idempotency_result_unavailable');
-    return { body: render({ id, ...told.state }), position: told.position };
+    return { body: render({ id, ...told.state }), head: told.head };
   };
 
-  const create = adminRoute('admin_api_keys:write', {
+  const create: Route = adminRoute('admin_api_keys:write', {
     method: 'POST',
     path: '/v1/organization/admin_api_keys',
     operation: 'createAdminApiKey',
@@ -132,7 +137,7 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
         prefix: `${principal.organizationId}:`,
         query,
         wanted: (row) => row.status === 'active',
-        render,
+        render: (row) => render(row, lastUseOf(models, row.id)),
       }),
   });
 
@@ -153,7 +158,7 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
     summary: 'Retrieve an Admin API key',
     replies: { 200: { description: 'The key, without its value', schema: keyObject } },
     errors: ['admin_api_key_not_found'],
-    handle: ({ found }) => ({ status: 200, body: render(found) }),
+    handle: ({ found }) => ({ status: 200, body: render(found, lastUseOf(models, found.id)) }),
   });
 
   const remove = adminRoute('admin_api_keys:write', {
@@ -173,7 +178,7 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
         deleted: 'admin_api_key_not_found',
       });
       admin.directory.refuse(id, told.position, 'invalid_api_key');
-      await shown(admin, told.position);
+      await shown(admin, told.head);
       return { status: 200, body: { id, object: 'organization.admin_api_key.deleted', deleted: true } };
     },
   });

@@ -1,5 +1,5 @@
 import type { Directory } from '../../projections/directory.ts';
-import type { AdminPrincipal } from '../../projections/principal.ts';
+import type { AdminPrincipal, Identity } from '../../projections/principal.ts';
 import type { Clock } from '../clock.ts';
 import type { DayKeys } from '../day-keys.ts';
 import type { adminKey } from '../domain/admin-key.ts';
@@ -9,7 +9,7 @@ import type { policy } from '../domain/policy.ts';
 import type { project } from '../domain/project.ts';
 import type { projectKey } from '../domain/project-key.ts';
 import { type Code, catalogue, type Fault, fault } from '../errors.ts';
-import type { Head } from '../http/route.ts';
+import type { Head, Route } from '../http/route.ts';
 import type { Actors, Context } from '../kernel/actor.ts';
 import { type Aggregate, type Decisions, type Fact, IllegalFact } from '../kernel/aggregate.ts';
 import type { ReadModels } from '../kernel/projection.ts';
@@ -40,6 +40,8 @@ export interface Administration {
   readonly directory: Directory;
   readonly store: EventStore;
   readonly dayKeys: DayKeys;
+  /** Notes that a known credential was refused. */
+  readonly accessLog: { refused(who: Identity, aim: Pick<Route, 'method' | 'path'>, code: Code, head: Head): void };
   readonly clock: Clock;
   readonly secrets: Secrets;
   /** Longest wait of an answer for its own projection, in milliseconds. */
@@ -80,7 +82,10 @@ export const execute = async <T>(
 const conflict = (code: Code, cause: unknown): Fault =>
   fault(code, { ...(catalogue[code].status === 401 && { status: 409 }), cause });
 
-/** Waits until the read models show what a command did; past the bound the answer goes out all the same: the fact is durable. */
-export const shown = async (admin: Administration, position: bigint | null): Promise<void> => {
-  if (position !== null) await admin.models.reached(position, admin.projectionWaitMs);
+/**
+ * Waits until the read models show the stream as the command left it or, where it found nothing left to do, as its twin
+ * did; past the bound the answer goes out all the same: the facts are durable.
+ */
+export const shown = async (admin: Administration, head: bigint | null): Promise<void> => {
+  if (head !== null) await admin.models.reached(head, admin.projectionWaitMs);
 };

@@ -9,7 +9,8 @@ import { type Asking, keepSecret, keptSecret } from './replay.ts';
 /** What a request made: its answer without the secret, and where that can be seen. */
 export interface Made {
   readonly body: Readonly<Record<string, unknown>>;
-  readonly position: bigint | null;
+  /** Position of its stream's last event. */
+  readonly head: bigint | null;
 }
 
 /** How a resource is made once. */
@@ -49,8 +50,8 @@ const created = (body: Made['body'], value: string | undefined, again = false): 
 export const once = async (admin: Administration, call: CreateCall, making: Making): Promise<Reply> => {
   const idempotencyKey = call.head.header('idempotency-key');
   if (idempotencyKey === undefined) {
-    const { body, position } = await making.create(making.newResourceId(), making.mint?.() ?? '');
-    await shown(admin, position);
+    const { body, head } = await making.create(making.newResourceId(), making.mint?.() ?? '');
+    await shown(admin, head);
     return created(body, undefined);
   }
   const { organizationId, id: credentialId } = call.principal;
@@ -71,10 +72,10 @@ export const once = async (admin: Administration, call: CreateCall, making: Maki
     const { mint } = making;
     const value = mint && (await execute(() => keepSecret(admin, asking, resourceId, mint)));
     if (value === null) throw unavailable();
-    const { body, position } = await making.create(resourceId, value ?? '');
+    const { body, head } = await making.create(resourceId, value ?? '');
     const completion = { at: admin.clock.wall(), answer: { status: 201, body } };
     await execute(() => keys.tell(stream, 'complete', completion, context));
-    await shown(admin, position);
+    await shown(admin, head);
     return created(body, value);
   } catch (error) {
     // A refusal by the law comes before the first append of the resource; a store that is silent may have kept something.

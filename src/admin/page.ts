@@ -27,6 +27,31 @@ export const listOf = (item: z.ZodType) =>
 
 const opposite = { asc: 'desc', desc: 'asc' } as const;
 
+/** Read from its end where all that is asked is what lies next to `before`. */
+const isBackwards = ({ after, before }: PageQuery): boolean => before !== undefined && after === undefined;
+
+/** The direction in which a page's rows are to be read. */
+export const directionOf = (query: PageQuery): 'asc' | 'desc' =>
+  isBackwards(query) ? opposite[query.order] : query.order;
+
+/** The answer with the rows of a page, of which one more than its size was asked for. */
+export const pageOf = <Row extends { readonly id: string }>(
+  query: PageQuery,
+  found: readonly Row[],
+  render: (row: Row) => object,
+): Reply => {
+  const shown = found.slice(0, query.limit);
+  if (isBackwards(query)) shown.reverse();
+  const body = {
+    object: 'list',
+    data: shown.map(render),
+    has_more: found.length > shown.length,
+    first_id: shown[0]?.id ?? '',
+    last_id: shown.at(-1)?.id ?? '',
+  };
+  return { status: 200, body };
+};
+
 /**
  * One page of a list. The rows' keys are `<prefix><id>`, so a page is one range read, the last page as cheap as the first.
  * @throws Fault 400 `invalid_cursor` when the cursor is not the id of an object of this very list
@@ -52,20 +77,10 @@ export const page = <Row extends { readonly id: string }>(
   };
   const after = keyOf('after');
   const before = keyOf('before');
-  const isBackwards = before !== undefined && after === undefined;
-  const order = isBackwards ? opposite[query.order] : query.order;
-  const range = { prefix, after: isBackwards ? before : after, order, limit: query.limit + 1 };
-  const isBefore = (key: string): boolean =>
-    isBackwards || before === undefined || (order === 'asc' ? key < before : key > before);
-  const found = models.range(list.rows, range, list.wanted).flatMap(({ key, row }) => (isBefore(key) ? [row] : []));
-  const shown = found.slice(0, query.limit);
-  if (isBackwards) shown.reverse();
-  const body = {
-    object: 'list',
-    data: shown.map(list.render),
-    has_more: found.length > shown.length,
-    first_id: shown[0]?.id ?? '',
-    last_id: shown.at(-1)?.id ?? '',
-  };
-  return { status: 200, body };
+  const order = directionOf(query);
+  const range = { prefix, after: after ?? before, order, limit: query.limit + 1 };
+  const isInFront = (key: string): boolean =>
+    after === undefined || before === undefined || (order === 'asc' ? key < before : key > before);
+  const found = models.range(list.rows, range, list.wanted).flatMap(({ key, row }) => (isInFront(key) ? [row] : []));
+  return pageOf(query, found, list.render);
 };

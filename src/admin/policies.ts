@@ -76,7 +76,7 @@ export const policyRoutes = (admin: Administration, evaluator: Evaluator): Route
         }
         const input = { organizationId, name, description, terms, at: clock.wall() };
         const told = await execute(() => aggregates.policy.tell(id, 'create', input, context));
-        return { body: renderPolicy({ id, ...told.state }), position: told.position };
+        return { body: renderPolicy({ id, ...told.state }), head: told.head };
       };
       const stands = (id: string): boolean =>
         models.get(policyRows, policyKeyOf(organizationId, id))?.status !== 'deleted';

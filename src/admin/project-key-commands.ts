@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lastUseOf } from '../../projections/credential-uses.ts';
 import type { AdminPrincipal } from '../../projections/principal.ts';
 import { type ProjectKeyRow, projectKeyRows } from '../../projections/project-keys.ts';
 import type { ProjectRow } from '../../projections/projects.ts';
@@ -52,6 +53,9 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
     return { project, key };
   };
 
+  const show = (row: ProjectKeyRow, project: ProjectRow) =>
+    render(row, project, clock.wall(), lastUseOf(models, row.id));
+
   /** Tells a key something that an archived project forbids, and answers with the key as it is then. */
   const change = async (
     call: AdminCall<unknown, unknown, unknown, FoundKey>,
@@ -63,8 +67,8 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
     if (told.facts.some((fact) => fact.type === 'project_key.suspended')) {
       admin.directory.refuse(key.id, told.position, 'api_key_suspended');
     }
-    await shown(admin, told.position);
-    return { status: 200, body: render({ id: key.id, ...told.state }, project, clock.wall()) };
+    await shown(admin, told.head);
+    return { status: 200, body: show({ id: key.id, ...told.state }, project) };
   };
 
   const onKey = {
@@ -80,7 +84,7 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
     operation: 'retrieveProjectApiKey',
     summary: 'Retrieve an API key of a project',
     errors: ['project_not_found', 'api_key_not_found'],
-    handle: ({ found }) => ({ status: 200, body: render(found.key, found.project, clock.wall()) }),
+    handle: ({ found }) => ({ status: 200, body: show(found.key, found.project) }),
   });
 
   const conflicting = [
@@ -150,7 +154,7 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
         aggregates.projectKey.tell(id, 'revoke', { reason: 'requested' }, contextOf(call)),
       );
       admin.directory.refuse(id, told.position);
-      await shown(admin, told.position);
+      await shown(admin, told.head);
       return { status: 200, body: { id, object: 'organization.project.api_key.deleted', deleted: true } };
     },
   });

@@ -34,13 +34,14 @@ export const statusOf = (row: ProjectKeyRow, project: ProjectRow, now: Millis): 
   return row.status === 'expired' || (expiresAt !== null && expiresAt <= now) ? 'expired' : row.status;
 };
 
-export const render = (row: ProjectKeyRow, project: ProjectRow, now: Millis) => ({
+/** @param usedAt Unix seconds of the last use that is recorded */
+export const render = (row: ProjectKeyRow, project: ProjectRow, now: Millis, usedAt: number | null) => ({
   object: 'organization.project.api_key',
   id: row.id,
   name: row.data.name,
   redacted_value: row.data.redactedValue,
   created_at: seconds(row.data.createdAt),
-  last_used_at: null,
+  last_used_at: usedAt,
   expires_at: row.data.expiresAt === null ? null : seconds(row.data.expiresAt),
   owner: { type: 'project', id: project.id, name: project.name },
   status: statusOf(row, project, now),

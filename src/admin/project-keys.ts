@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lastUseOf } from '../../projections/credential-uses.ts';
 import { type ProjectKeyRow, projectKeyRows } from '../../projections/project-keys.ts';
 import type { ProjectRow } from '../../projections/projects.ts';
 import { inCatalogueOrder, projectPermissions } from '../domain/permissions.ts';
@@ -55,7 +56,7 @@ export const projectKeyRoutes = (admin: Administration): Route[] => {
     const told = await execute(() => aggregates.projectKey.tell(id, 'create', input, context));
     // Taken up after a crash it may have been revoked in the meantime.
     if (told.state.status === 'revoked') throw fault('idempotency_result_unavailable');
-    return { body: render({ id, ...told.state }, call.found, at), position: told.position };
+    return { body: render({ id, ...told.state }, call.found, at, lastUseOf(models, id)), head: told.head };
   };
 
   /** A key that was revoked since, or its project archived, is not shown again. */
@@ -113,7 +114,7 @@ export const projectKeyRoutes = (admin: Administration): Route[] => {
         prefix: `${found.id}:`,
         query,
         ...(status !== undefined && { wanted: (row: ProjectKeyRow) => statusOf(row, found, now) === status }),
-        render: (row) => render(row, found, now),
+        render: (row) => render(row, found, now, lastUseOf(models, row.id)),
       });
     },
   });

@@ -93,7 +93,7 @@ export const projectRoutes = (admin: Administration): Route[] => {
           createdAt,
           archivedAt,
         } as const;
-        return { body: render(row), position: told.position };
+        return { body: render(row), head: told.head };
       };
       const stands = (id: string): boolean =>
         models.get(projectRows, projectKeyOf(organizationId, id))?.status !== 'archived';
@@ -124,12 +124,12 @@ export const projectRoutes = (admin: Administration): Route[] => {
     errors: ['project_not_found'],
     async handle(call) {
       const { id } = call.found;
-      const { position } = await execute(() =>
+      const told = await execute(() =>
         aggregates.project.tell(id, 'archive', { at: admin.clock.wall() }, contextOf(call)),
       );
       // Before the answer, whatever the read models have seen by then (architecture 4).
-      admin.directory.refuse(id, position);
-      await shown(admin, position);
+      admin.directory.refuse(id, told.position);
+      await shown(admin, told.head);
       const body: z.infer<typeof marker> = { id, object: 'organization.project.deleted', deleted: true };
       return { status: 200, body };
     },
@@ -150,7 +150,7 @@ export const projectRoutes = (admin: Administration): Route[] => {
       const told = await execute(() => aggregates.project.tell(call.found.id, 'rename', { name }, contextOf(call)), {
         archived: 'project_archived',
       });
-      await shown(admin, told.position);
+      await shown(admin, told.head);
       return { status: 200, body: render({ ...call.found, name }) };
     },
   });

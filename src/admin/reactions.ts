@@ -37,7 +37,7 @@ export const keyReactions = (admin: Administration): Reactor => {
     const prefix = `${projectId}:`;
     for (let after: string | undefined; ; ) {
       const keys = models.range(projectKeyRows, { prefix, after, limit: pageSize });
-      for (const { row } of keys) if (row.status !== 'revoked') await revoke(event, row.id);
+      await Promise.all(keys.flatMap(({ row }) => (row.status === 'revoked' ? [] : [revoke(event, row.id)])));
       if (keys.length < pageSize) return;
       after = keys.at(-1)?.key;
     }

@@ -1,5 +1,6 @@
 import { organizationRows } from '../../projections/organizations.ts';
 import { adminKeyRoutes } from '../admin/admin-keys.ts';
+import { auditLogRoutes } from '../admin/audit-logs.ts';
 import type { Administration } from '../admin/command.ts';
 import { organizationRoutes } from '../admin/organization.ts';
 import { policyRoutes } from '../admin/policies.ts';
@@ -38,6 +39,7 @@ export const allRoutes = (dependencies: {
     ...projectKeyRoutes(admin),
     ...adminKeyRoutes(admin),
     ...policyRoutes(admin, evaluator),
+    ...auditLogRoutes(admin),
     ...healthRoutes(probes),
   ];
   return [...routes, openapiRoute(routes)];

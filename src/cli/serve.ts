@@ -2,15 +2,20 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import { type Directory, directory } from '../../projections/directory.ts';
+import { AccessRecords } from '../admin/access-records.ts';
 import type { Administration } from '../admin/command.ts';
+import { expireKeys } from '../admin/expiry.ts';
+import { organizationReactions } from '../admin/organization-reactions.ts';
 import { endAbandonedPolicies, policyReactions } from '../admin/policy-reactions.ts';
 import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReactions } from '../admin/reactions.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { dayKeys } from '../day-keys.ts';
+import { AccessLog } from '../gateway/access-log.ts';
 import { apiKeyGate } from '../gateway/authenticate.ts';
 import { serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
+import { journal } from '../kernel/journal.ts';
 import { logIdOf } from '../kernel/log-id.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { startReactors } from '../kernel/reactor.ts';
@@ -24,6 +29,7 @@ import { allAggregates } from './aggregates.ts';
 import { ownEventLog } from './event-log.ts';
 import { type FirstRunReport, firstRun } from './first-run.ts';
 import { claimReadModels, readModelsDir } from './operator.ts';
+import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
 
 const sweepEveryMs = 60_000;
@@ -67,11 +73,13 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       committed: known.committed,
     });
     undo.push(models.close);
+    const accessLog = new AccessLog(clock);
     const admin: Administration = {
       aggregates: allAggregates(store),
       models,
       directory: known,
       store,
+      accessLog,
       dayKeys: dayKeys(join(config.SECRETS_DIR, 'day-keys')),
       clock,
       secrets,
@@ -82,7 +90,13 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       dir: join(config.DATA_DIR, 'reactors'),
       store,
       logId,
-      reactors: [keyReactions(admin), adminKeyReactions(admin), replayReactions(admin), policyReactions(admin)],
+      reactors: [
+        organizationReactions(admin),
+        keyReactions(admin),
+        adminKeyReactions(admin),
+        replayReactions(admin),
+        policyReactions(admin),
+      ],
     });
     undo.push(reactors.close);
     undo.push(sweep(admin));
@@ -99,9 +113,10 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       evaluator,
       probes: { eventstore: () => answers(store) },
     });
+    undo.push(recordAccess(accessLog, new AccessRecords(accessLog, journal(store), clock), clock).close);
     const server = await serveHttp({
       routes,
-      gate: apiKeyGate({ directory: known, peppers: secrets.peppers, clock }),
+      gate: apiKeyGate({ directory: known, peppers: secrets.peppers, clock, accessLog }),
       host: config.HOST,
       port: config.PORT,
       requestId: () => newId('req', clock),
@@ -136,13 +151,24 @@ const answers = async (store: EventStore): Promise<boolean> => {
     .finally(() => clearTimeout(timer));
 };
 
+/** What nobody asks for and only time brings about, once a minute and one after another. */
 const sweep = (admin: Administration): (() => Promise<void>) => {
-  let running = Promise.resolve();
+  const tasks = {
+    'day-keys': async () => admin.dayKeys.destroyOld(clock.wall()),
+    admissions: () => endAbandonedAdmissions(admin),
+    'policy-admissions': () => endAbandonedPolicies(admin),
+    expiry: () => expireKeys(admin),
+  };
+  const run = async (): Promise<void> => {
+    for (const [stream, task] of Object.entries(tasks)) {
+      await task().catch((error: unknown) => publish('reaction.failed', { reactor: 'sweeper', stream, error }));
+    }
+  };
+  let running: Promise<void> | undefined;
   const timer = setInterval(() => {
-    admin.dayKeys.destroyOld(clock.wall());
-    running = endAbandonedAdmissions(admin)
-      .then(() => endAbandonedPolicies(admin))
-      .catch((error) => publish('reaction.failed', { reactor: 'sweeper', stream: 'admissions', error }));
+    running ??= run().finally(() => {
+      running = undefined;
+    });
   }, sweepEveryMs);
   return async () => {
     clearInterval(timer);

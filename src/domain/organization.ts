@@ -144,6 +144,11 @@ const decide = {
     if (!writer) throw fault('last_admin_key');
     return [{ type: 'organization.admin_key_ended', key_id: input.keyId }];
   },
+  /** Withdraws Admin keys of a closed organization, where nobody has to be left who can make others; `most` at a time. */
+  dropAdminKeys: (data: Organization, input: { most: number }): OrganizationFact[] =>
+    Object.keys(data.adminKeys)
+      .slice(0, input.most)
+      .map((key_id) => ({ type: 'organization.admin_key_ended', key_id })),
   /** Admits a policy; only then is its own stream created. */
   issuePolicy: (data: Organization, input: { policyId: string }): OrganizationFact[] => {
     if (data.policies.has(input.policyId)) return [];

@@ -1,9 +1,10 @@
 import type { Directory } from '../../projections/directory.ts';
-import type { Principal } from '../../projections/principal.ts';
+import type { Identity, Principal } from '../../projections/principal.ts';
 import type { Clock } from '../clock.ts';
 import { type Code, type Refusal, refusal } from '../errors.ts';
 import type { Access, Gate, Head } from '../http/route.ts';
 import { digest, tokenKind } from '../ids.ts';
+import type { AccessLog, Aim } from './access-log.ts';
 
 const challenge = 'Bearer realm="api"';
 const missing = refusal('missing_credentials', { headers: { 'WWW-Authenticate': challenge } });
@@ -39,49 +40,68 @@ const presented = (head: Head, apiKeyHeader: boolean | undefined): string | unde
 
 /**
  * Judges API keys at the headers of a request: form and checksum, then the directory, then expiry, kind, permission and
- * the organization's state. Never waits and never echoes what was sent.
+ * the organization's state. Never waits and never echoes what was sent. What known credentials do is noted.
  */
 export const apiKeyGate = (options: {
   readonly directory: Directory;
   /** Live peppers, the current one first. */
   readonly peppers: readonly string[];
   readonly clock: Clock;
+  readonly accessLog: AccessLog;
 }): Gate<Principal> => {
-  const { directory, peppers, clock } = options;
+  const { directory, peppers, clock, accessLog } = options;
 
-  const identify = (token: string): Principal | Refusal => {
+  const refuse = (who: Identity, refused: Refusal, head: Head, aim: Aim): Refusal => {
+    accessLog.refused(who, aim, refused.code, head);
+    return refused;
+  };
+
+  const identify = (token: string, head: Head, aim: Aim): Principal | Refusal => {
     const kind = tokenKind(token);
     if (kind === null) return refusals.invalid_api_key;
     for (const pepper of peppers) {
       const found = directory.find(digest(pepper, token));
       if (found === null) continue;
-      if ('inactive' in found) return refusals[found.inactive];
+      if ('inactive' in found) return refuse(found, refusals[found.inactive], head, aim);
       if ((found.kind === 'project_key') !== (kind === 'p')) return refusals.invalid_api_key;
-      if (found.expiresAt !== null && found.expiresAt <= clock.wall()) return refusals.api_key_expired;
+      if (found.expiresAt !== null && found.expiresAt <= clock.wall()) {
+        return refuse(found, refusals.api_key_expired, head, aim);
+      }
+      accessLog.used(found);
       return found;
     }
     return refusals.invalid_api_key;
   };
 
   return {
-    judge(head: Head, access: Access) {
+    judge(head: Head, access: Access, aim: Aim) {
       if (access.credential === 'none') throw new Error('a route without a credential has no gate');
       const token = presented(head, access.apiKeyHeader);
       if (token === undefined) return missing;
-      const found = identify(token);
+      const found = identify(token, head, aim);
       if ('code' in found) return found;
-      if (found.kind !== `${access.credential}_key`) {
-        return refusal('credential_type_not_allowed', {
-          message: `This route takes ${access.credential === 'admin' ? 'an Admin API key' : 'a project API key'}.`,
-        });
-      }
-      if (access.refuseBrowsers && head.header('origin') !== undefined) return refusal('browser_not_allowed');
-      if (!found.permissions.has(access.permission)) return lacks(access.permission);
-      // A suspended organization may still look, and neither spend nor change (decisions B.1, F.2).
-      if (found.organizationStatus === 'suspended' && !access.permission.endsWith(':read')) {
-        return refusal('organization_suspended');
-      }
-      return found;
+      const refused = whyNot(found, head, access);
+      return refused === undefined ? found : refuse(found, refused, head, aim);
     },
   };
+};
+
+/** What a good credential is refused for all the same. */
+const whyNot = (
+  found: Principal,
+  head: Head,
+  access: Exclude<Access, { readonly credential: 'none' }>,
+): Refusal | undefined => {
+  if (found.kind !== `${access.credential}_key`) {
+    return refusal('credential_type_not_allowed', {
+      message: `This route takes ${access.credential === 'admin' ? 'an Admin API key' : 'a project API key'}.`,
+    });
+  }
+  if (access.refuseBrowsers && head.header('origin') !== undefined) return refusal('browser_not_allowed');
+  if (!found.permissions.has(access.permission)) return lacks(access.permission);
+  // A suspended organization may still look, and neither spend nor change (decisions B.1, F.2).
+  if (found.organizationStatus === 'suspended' && !access.permission.endsWith(':read')) {
+    return refusal('organization_suspended');
+  }
+  return undefined;
 };

@@ -57,7 +57,7 @@ export const admit = <P>(
   // A route without a credential declares no principal type, so none is made up for it.
   let principal = undefined as P;
   if (access.credential !== 'none') {
-    const verdict = gate.judge(head, access);
+    const verdict = gate.judge(head, access, target.route);
     if (typeof verdict === 'object' && verdict !== null && isRefusal(verdict)) return verdict;
     principal = verdict as P;
   }

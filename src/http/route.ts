@@ -34,9 +34,9 @@ export interface Head {
   header(name: string): string | undefined;
 }
 
-/** Judges credentials at the headers. Pure but for memory-mapped reads; never waits. */
+/** Judges credentials at the headers, for a route by its method and documented path. Never waits. */
 export interface Gate<P> {
-  judge(head: Head, access: Access): P | Refusal;
+  judge(head: Head, access: Access, aim: { readonly method: string; readonly path: string }): P | Refusal;
 }
 
 /** One request on its way to the handler: authenticated, permitted, complete and valid. */

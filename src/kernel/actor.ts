@@ -30,6 +30,8 @@ export interface Told<D, F extends Fact> {
   readonly revision: number | null;
   /** Position of the last event appended; null when the command changed nothing. */
   readonly position: bigint | null;
+  /** Position of the stream's last event: who has seen it sees this state. Null while there is none. */
+  readonly head: bigint | null;
 }
 
 export type CommandInput<C, K extends keyof C> = C[K] extends (data: never, input: infer I) => unknown ? I : never;

@@ -102,4 +102,5 @@ const told = <D, F extends Fact>(replay: Replay, facts: readonly F[], position: 
   facts,
   revision: replay.revision,
   position,
+  head: replay.position,
 });

@@ -27,6 +27,8 @@ export interface Replay {
   readonly snapshot: Snapshot;
   /** Revision of the last event folded; null while there is none. */
   readonly revision: number | null;
+  /** Position of that event. */
+  readonly position: bigint | null;
   /** By event id. */
   readonly places: ReadonlyMap<string, Place>;
 }
@@ -37,6 +39,7 @@ const placesKept = 64;
 export const blank = (machine: AnyStateMachine): Replay => ({
   snapshot: genesis(machine),
   revision: null,
+  position: null,
   places: new Map(),
 });
 
@@ -52,7 +55,8 @@ export const advance = (
     if (places.size <= placesKept) break;
     places.delete(oldest);
   }
-  return { snapshot, revision: events.at(-1)?.revision ?? from.revision, places };
+  const { revision, position } = events.at(-1) ?? from;
+  return { snapshot, revision, position, places };
 };
 
 /** The place of the last of these events if all of them are on the stream, one after another. */

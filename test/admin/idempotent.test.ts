@@ -45,7 +45,7 @@ const call = ({
 };
 const make = async (id: string, secret: string): Promise<Made> => {
   made.push([id, secret]);
-  return { body: { id, name: 'a' }, position: null };
+  return { body: { id, name: 'a' }, head: null };
 };
 const attempt = (asked?: Asked, over: Partial<Making> = {}): Promise<Reply> =>
   once(at.admin, call(asked), {

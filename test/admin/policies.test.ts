@@ -389,6 +389,33 @@ describe('pause and resume', () => {
     }
     expect(at.factsOf(id)).toEqual(['policy.created', 'policy.published', 'policy.paused']);
   });
+  test('the answer to a pause that its twin has made waits for the read models all the same', async () => {
+    let isHeld = false;
+    let release = (): void => {};
+    const delay = async (label: string): Promise<void> => {
+      if (label !== 'delivery' || !isHeld) return;
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+    };
+    const held = await policiesStage({ delay });
+    const id = await held.live();
+    isHeld = true;
+    const states: unknown[] = [];
+    const pause = async () => {
+      await held.act(id, 'pause', 2);
+      states.push((await held.retrieve(id)).body.state);
+    };
+    const twins = Promise.all([pause(), pause()]);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(held.factsOf(id).at(-1)).toBe('policy.paused');
+    expect(states).toEqual([]);
+    isHeld = false;
+    release();
+    await twins;
+    expect(states).toEqual(['paused', 'paused']);
+    await held.close();
+  });
   test('of two different commands with one revision exactly one wins', async () => {
     const id = await at.live();
     const names = Array.from({ length: 20 }, (_, i) => gist(at.update(id, { revision: 2, name: `n${i}` })));

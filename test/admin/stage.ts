@@ -11,6 +11,7 @@ import { organization } from '../../src/domain/organization.ts';
 import { policy } from '../../src/domain/policy.ts';
 import { project } from '../../src/domain/project.ts';
 import { projectKey } from '../../src/domain/project-key.ts';
+import { AccessLog } from '../../src/gateway/access-log.ts';
 import { actors } from '../../src/kernel/actor.ts';
 import { openReadModels } from '../../src/kernel/projection.ts';
 import { loadSecrets } from '../../src/secrets.ts';
@@ -32,6 +33,7 @@ export const stage = async (options: MemoryOptions = {}, projected = projections
     committed: known.committed,
   });
   const parts = { store, clock };
+  const accessLog = new AccessLog(clock);
   const admin: Administration = {
     aggregates: {
       organization: actors(organization, parts),
@@ -44,6 +46,7 @@ export const stage = async (options: MemoryOptions = {}, projected = projections
     models,
     directory: known,
     store,
+    accessLog,
     dayKeys: dayKeys(join(dir, 'day-keys')),
     clock,
     secrets: loadSecrets(join(dir, 'secrets')),
@@ -51,6 +54,7 @@ export const stage = async (options: MemoryOptions = {}, projected = projections
   };
   return {
     admin,
+    accessLog,
     store,
     clock,
     dir,

@@ -105,3 +105,18 @@ describe('issuePolicy and endPolicy', () => {
     }
   });
 });
+
+describe('dropAdminKeys', () => {
+  const closed: OrganizationFact = { type: 'organization.closed' };
+  test('withdraws so many, the last that can make others among them', () => {
+    const keys = [created, issued('a'), issued('b'), issued('c', false)];
+    given(organization, [...keys, closed])
+      .when('dropAdminKeys', { most: 2 })
+      .then([ended('a'), ended('b')]);
+    given(organization, [...keys, closed, ended('a'), ended('b')])
+      .when('dropAdminKeys', { most: 2 })
+      .then([ended('c')])
+      .leaves({ status: 'closed', data: { adminKeys: {} } });
+    given(organization, [created, closed]).when('dropAdminKeys', { most: 2 }).then([]);
+  });
+});

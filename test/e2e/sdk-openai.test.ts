@@ -103,6 +103,35 @@ describe.each(Object.entries(majors))('openai %s', (_, Client) => {
     expect(await ids(mine.list({ limit: 100, include_archived: true }))).toContain(created.id);
   });
 
+  test('reads the audit log, newest first, page by page and through every filter', async () => {
+    const { auditLogs } = administrator();
+    const all = await ids(auditLogs.list({ limit: 50 }));
+    expect(all).toEqual(all.toSorted().reverse());
+    expect(new Set(all).size).toBe(all.length);
+    expect(all.length).toBeGreaterThan(24 + 25 + 6);
+    const event_types = ['api_key.created' as const];
+    const project_ids = [crowded.id];
+    const made: string[] = [];
+    for await (const entry of auditLogs.list({ limit: 10, event_types, project_ids })) {
+      expect(entry).toMatchObject({ type: 'api_key.created', project: { id: crowded.id, name: 'project 0' } });
+      expect(entry.actor).toEqual({ type: 'api_key', api_key: { id: server.first.admin_api_key_id } });
+      made.push(entry['api_key.created']?.id ?? '');
+    }
+    expect(made).toEqual(crowded.keys.toReversed());
+    const [resource_ids, actor_ids] = [[crowded.keys[0]!], [server.first.admin_api_key_id]];
+    const { data, has_more } = await auditLogs.list({ resource_ids, actor_ids });
+    expect(has_more).toBe(false);
+    expect(data.map(({ type }) => type)).toEqual(['api_key.created']);
+    const [entry] = data;
+    const at = entry!.effective_at;
+    expect(await ids(auditLogs.list({ resource_ids, effective_at: { gte: at, lt: at + 1 } }))).toEqual([entry!.id]);
+    for (const effective_at of [{ gt: at }, { lt: at }, { lte: at - 1 }]) {
+      expect(await ids(auditLogs.list({ resource_ids, effective_at }))).toEqual([]);
+    }
+    const before = await auditLogs.list({ before: all[5]!, limit: 3 });
+    expect(before.data.map(({ id }) => id)).toEqual(all.slice(2, 5));
+  });
+
   test('turns refusals into the classes of their statuses, with code, type, param and request id', async () => {
     const id = expect.stringMatching(/^req_[0-9a-z]{26}$/);
     const stranger = administrator('gwa_nobody').projects.list();

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Directory, Inactive } from '../../projections/directory.ts';
 import type { AdminPrincipal, Principal, ProjectPrincipal } from '../../projections/principal.ts';
 import { isRefusal } from '../../src/errors.ts';
+import { AccessLog } from '../../src/gateway/access-log.ts';
 import { apiKeyGate } from '../../src/gateway/authenticate.ts';
 import type { Access, Head } from '../../src/http/route.ts';
 import { digest, newToken } from '../../src/ids.ts';
@@ -20,7 +21,9 @@ const directory: Directory = {
   committed() {},
   refuse() {},
 };
-const gate = apiKeyGate({ directory, peppers: [pepper, oldPepper], clock });
+let accessLog = new AccessLog(clock);
+const gateOf = () => apiKeyGate({ directory, peppers: [pepper, oldPepper], clock, accessLog });
+let gate = gateOf();
 
 const head = (headers: Record<string, string>): Head => ({
   requestId: 'req_1',
@@ -61,8 +64,9 @@ const models: Access = { credential: 'project', permission: 'models:read', apiKe
 const messages: Access = { credential: 'project', permission: 'inference:create' };
 const listProjects: Access = { credential: 'admin', permission: 'projects:read' };
 const makeProject: Access = { credential: 'admin', permission: 'projects:write' };
+const aim = { method: 'GET', path: '/v1/models/{id}' };
 const judge = (headers: Record<string, string>, access: Access = models) => {
-  const verdict = gate.judge(head(headers), access);
+  const verdict = gate.judge(head(headers), access, aim);
   return isRefusal(verdict) ? verdict.code : verdict.id;
 };
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -70,6 +74,9 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 beforeEach(() => {
   known.clear();
   looked = 0;
+  clock.at = 1000;
+  accessLog = new AccessLog(clock);
+  gate = gateOf();
 });
 
 describe('a key is found', () => {
@@ -92,7 +99,7 @@ describe('a key is found', () => {
 describe('a key is refused', () => {
   test('when nothing usable was sent, with a challenge', () => {
     for (const headers of [{}, { authorization: 'Basic abc' }, { authorization: 'Bearer' }, { authorization: '' }]) {
-      const verdict = gate.judge(head(headers as Record<string, string>), models);
+      const verdict = gate.judge(head(headers as Record<string, string>), models, aim);
       expect(verdict).toMatchObject({
         code: 'missing_credentials',
         headers: { 'WWW-Authenticate': 'Bearer realm="api"' },
@@ -119,7 +126,7 @@ describe('a key is refused', () => {
   test('when unknown, inactive or over, and says so in WWW-Authenticate', () => {
     expect(judge(bearer(newToken('p')))).toBe('invalid_api_key');
     for (const inactive of ['api_key_revoked', 'api_key_suspended', 'api_key_expired', 'invalid_api_key'] as const) {
-      const verdict = gate.judge(head(bearer(give('p', { inactive }))), models);
+      const verdict = gate.judge(head(bearer(give('p', { ...project(), inactive }))), models, aim);
       expect(verdict).toMatchObject({ code: inactive, status: 401 });
       expect((verdict as { headers: Record<string, string> }).headers['WWW-Authenticate']).toMatch(
         /^Bearer realm="api", error="invalid_token", error_description="[^"]+"$/,
@@ -142,7 +149,7 @@ describe('a key is refused', () => {
     expect(judge(bearer(give('p', project())), listProjects)).toBe('credential_type_not_allowed');
   });
   test('without the permission with 403 and the scope it would need', () => {
-    const verdict = gate.judge(head(bearer(give('p', project({ permissions: new Set() })))), models);
+    const verdict = gate.judge(head(bearer(give('p', project({ permissions: new Set() })))), models, aim);
     expect(verdict).toMatchObject({
       code: 'insufficient_permissions',
       headers: { 'WWW-Authenticate': 'Bearer realm="api", error="insufficient_scope", scope="models:read"' },
@@ -182,5 +189,46 @@ test('a suspended organization may look and neither spend nor change', () => {
 
 test('no refusal repeats what was sent', () => {
   const token = newToken('p');
-  expect(JSON.stringify(gate.judge(head(bearer(token)), models))).not.toContain(token);
+  expect(JSON.stringify(gate.judge(head(bearer(token)), models, aim))).not.toContain(token);
+});
+
+describe('what a known credential does is noted', () => {
+  const uses = () =>
+    Object.fromEntries([...accessLog.takeUsed()].map(([org, used]) => [org, Object.fromEntries(used)]));
+  const refusals = () => accessLog.takeDenied(true).map(({ who, route, code, count }) => [who.id, route, code, count]);
+
+  test('as a use, whenever it is good, though it may not do what it asks for', () => {
+    judge(bearer(give('p', project())));
+    judge(bearer(give('p', project({ id: 'key_2', permissions: new Set() }))));
+    judge(bearer(give('a', admin())));
+    expect(uses()).toEqual({ org_1: { key_1: 1, key_2: 1, akey_1: 1 } });
+  });
+  test('as a refusal, whatever it is refused for', () => {
+    const organizationStatus = 'suspended';
+    const inactive = ['api_key_revoked', 'api_key_suspended', 'api_key_expired', 'invalid_api_key'] as const;
+    for (const reason of inactive) judge(bearer(give('p', { ...project(), inactive: reason })));
+    judge(bearer(give('p', project({ id: 'key_over', expiresAt: 1000 }))));
+    judge(bearer(give('p', project({ id: 'key_few', permissions: new Set() }))));
+    judge(bearer(give('p', project({ id: 'key_spent', organizationStatus }))), messages);
+    judge(bearer(give('a', admin())));
+    const browser: Access = { credential: 'admin', permission: 'projects:read', refuseBrowsers: true };
+    judge({ ...bearer(give('a', admin({ id: 'akey_2' }))), origin: 'null' }, browser);
+    const route = 'GET /v1/models/{id}';
+    expect(refusals()).toEqual([
+      ...inactive.map((code) => ['key_1', route, code, 1]),
+      ['key_over', route, 'api_key_expired', 1],
+      ['key_few', route, 'insufficient_permissions', 1],
+      ['key_spent', route, 'organization_suspended', 1],
+      ['akey_1', route, 'credential_type_not_allowed', 1],
+      ['akey_2', route, 'browser_not_allowed', 1],
+    ]);
+    expect(uses()).toEqual({ org_1: { key_few: 1, key_spent: 1, akey_1: 1, akey_2: 1 } });
+  });
+  test('and nothing of what is unknown', () => {
+    judge({});
+    judge(bearer('gwp_nobody'));
+    judge(bearer(newToken('p')));
+    expect(uses()).toEqual({});
+    expect(refusals()).toEqual([]);
+  });
 });

@@ -1,0 +1,98 @@
+import { sequencedId, sequenceOf } from '../src/ids.ts';
+import type { Projection, Rows } from '../src/kernel/projection.ts';
+import { type RowReader, table } from '../src/kernel/rows.ts';
+import type { Actor } from '../src/kernel/store.ts';
+import { type AuditType, describe, type Entry } from './audit-entry.ts';
+import { addTo, emptyDigest, type ValueDigest } from './value-digest.ts';
+
+/** One entry of an organization's audit log. */
+export interface AuditRow {
+  readonly id: string;
+  readonly type: AuditType;
+  /** Milliseconds. */
+  readonly at: number;
+  readonly actor: Actor;
+  readonly ip: string | null;
+  readonly requestId: string | null;
+  readonly projectId: string | null;
+  readonly resourceId: string;
+  readonly data?: Entry['data'];
+  readonly changesRequested?: Entry['changesRequested'];
+}
+
+/** What a filter can ask of a block of entries without reading them. */
+export interface AuditBlock {
+  readonly oldest: number;
+  readonly newest: number;
+  /** Types, actors, projects and resources of the entries. */
+  readonly values: ValueDigest;
+}
+
+/** Entries of one block. */
+export const blockSize = 256;
+
+/** Key: `auditKeyOf`. An organization's entries in the order in which they came. */
+export const auditRows = table<AuditRow>('audit-log');
+/** Key: `auditKeyOf(organization, block)`. */
+export const auditBlocks = table<AuditBlock>('audit-log-blocks');
+/** Key: organization. How many entries there are, and the highest time that any id has, which never goes back. */
+export const auditEnds = table<{ readonly count: number; readonly time: number }>('audit-log-ends');
+
+/** Twelve digits outlast a thousand entries a second for thirty years. */
+export const auditKeyOf = (organizationId: string, number: number): string =>
+  `${organizationId}:${String(number).padStart(12, '0')}`;
+
+/** The number of the entry with this id, or undefined where the organization has no such entry. */
+export const auditNumberOf = (models: RowReader, organizationId: string, id: string): number | undefined => {
+  const number = sequenceOf(id);
+  return models.get(auditRows, auditKeyOf(organizationId, number))?.id === id ? number : undefined;
+};
+
+/** Bits of an event's id: two organizations' entries of one millisecond and number have different ids. */
+const saltOf = (eventId: string): number => Number.parseInt(eventId.slice(-7), 16) || 0;
+
+/**
+ * What happened to an organization and all that it has, kept for as long as the events are. It has to see each event before
+ * the other projections do: what an update changed is told by the rows as they were.
+ */
+export const auditLog: Projection = {
+  name: 'audit-log',
+  version: 1,
+  categories: Object.keys(describe),
+  tables: [auditRows, auditBlocks, auditEnds],
+  apply(event, rows) {
+    const entry = describe[event.stream.slice(0, event.stream.indexOf('-'))]?.(event, rows);
+    if (!entry) return;
+    const { type, organizationId, projectId = null, resourceId, data, changesRequested } = entry;
+    const { at, actor, ip = null, request_id: requestId = null } = event.metadata;
+    const { count, time } = rows.get(auditEnds, organizationId) ?? { count: 0, time: 0 };
+    const latest = Math.max(time, at);
+    const row: AuditRow = {
+      id: sequencedId('audit', latest, count, saltOf(event.id)),
+      type,
+      at,
+      actor,
+      ip,
+      requestId,
+      projectId,
+      resourceId,
+      ...(data && { data }),
+      ...(changesRequested && { changesRequested }),
+    };
+    rows.put(auditRows, auditKeyOf(organizationId, count), row);
+    rows.put(auditEnds, organizationId, { count: count + 1, time: latest });
+    enter(rows, auditKeyOf(organizationId, Math.floor(count / blockSize)), row);
+  },
+};
+
+const enter = (rows: Rows, key: string, { at, type, actor, projectId, resourceId }: AuditRow): void => {
+  const block = rows.get(auditBlocks, key) ?? { oldest: at, newest: at, values: emptyDigest };
+  rows.put(auditBlocks, key, {
+    oldest: Math.min(block.oldest, at),
+    newest: Math.max(block.newest, at),
+    values: addTo(
+      block.values,
+      projectId === null ? [type, actor.id, resourceId] : [type, actor.id, resourceId, projectId],
+    ),
+  });
+};

@@ -1,0 +1,25 @@
+import type { CredentialsUsed } from '../src/domain/access-facts.ts';
+import type { Projection } from '../src/kernel/projection.ts';
+import { type RowReader, table } from '../src/kernel/rows.ts';
+import { factOf } from './recorded.ts';
+
+/** Key: credential. When it was last used. */
+const credentialUseRows = table<{ readonly seconds: number }>('credential-uses');
+
+/** When a credential was last used, as far as it is recorded: up to a minute behind (decisions A.1). Unix seconds or null. */
+export const lastUseOf = (models: Pick<RowReader, 'get'>, id: string): number | null =>
+  models.get(credentialUseRows, id)?.seconds ?? null;
+
+export const credentialUses: Projection = {
+  name: 'credential-uses',
+  version: 1,
+  categories: ['credentialUse'],
+  tables: [credentialUseRows],
+  apply(event, rows) {
+    const { used } = factOf<CredentialsUsed>(event);
+    for (const [id, seconds] of Object.entries(used)) {
+      // Several gateways record their own batches, in any order.
+      if (seconds > (rows.get(credentialUseRows, id)?.seconds ?? 0)) rows.put(credentialUseRows, id, { seconds });
+    }
+  },
+};

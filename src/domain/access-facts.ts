@@ -1,0 +1,30 @@
+/** What credentials did, as it is recorded in batches: no command leads to it and no chart admits it (architecture 4). */
+
+/** On `credentialUse-<organization>_<day>`: the last use of each credential since the batch before. */
+export interface CredentialsUsed {
+  readonly type: 'credential.used';
+  /** Unix seconds by credential. */
+  readonly used: Readonly<Record<string, number>>;
+}
+
+/** On `denial-<organization>_<day>`: how often one credential was refused one route for one reason within one minute. */
+export interface AccessDenied {
+  readonly type: 'access.denied';
+  readonly credential_id: string;
+  readonly credential_type: 'project_key' | 'admin_key';
+  /** Of project keys. */
+  readonly project_id?: string;
+  /** Method and path as the route is documented, never as sent. */
+  readonly route: string;
+  readonly code: string;
+  readonly count: number;
+  /** Milliseconds. */
+  readonly first_at: number;
+  readonly last_at: number;
+}
+
+/** `20261120`, in UTC: what the names of daily streams end with. */
+const day = (at: number): string => new Date(at).toISOString().slice(0, 10).replaceAll('-', '');
+
+export const useStream = (organizationId: string, at: number): string => `credentialUse-${organizationId}_${day(at)}`;
+export const denialStream = (organizationId: string, at: number): string => `denial-${organizationId}_${day(at)}`;

@@ -1,0 +1,26 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { addTo, emptyDigest, mayHold } from '../../projections/value-digest.ts';
+
+test('never denies what was added, one by one or together', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string(), { maxLength: 300 }), (texts) => {
+      const together = addTo(emptyDigest, texts);
+      const oneByOne = texts.reduce((digest, text) => addTo(digest, [text]), emptyDigest);
+      expect(oneByOne).toEqual(together);
+      for (const text of texts) expect(mayHold(together, text)).toBe(true);
+    }),
+  );
+  expect(emptyDigest.every((byte) => byte === 0)).toBe(true);
+});
+
+test('takes few of what was not for present, full as it gets', () => {
+  const id = (n: number): string => `key_${n.toString(36).padStart(26, '0')}`;
+  const full = addTo(
+    emptyDigest,
+    Array.from({ length: 700 }, (_, i) => id(i)),
+  );
+  let mistaken = 0;
+  for (let i = 700; i < 20_700; i++) if (mayHold(full, id(i))) mistaken += 1;
+  expect(mistaken / 20_000).toBeLessThan(0.03);
+});

@@ -137,11 +137,11 @@ test('a directory that cannot be used is refused with one clear sentence', async
 });
 
 describe('damaged files', () => {
-  async function used(): Promise<string> {
+  async function used(commits = 20): Promise<string> {
     const dir = freshDir();
     const store = await startEmbedded({ dir, inThread: true });
     const client = connect(store.endpoint);
-    for (let i = 0; i < 20; i++) await client.appendToStream(`file-${i}`, numbered(i));
+    for (let i = 0; i < commits; i++) await client.appendToStream(`file-${i}`, numbered(i));
     await store.close();
     return dir;
   }
@@ -159,20 +159,26 @@ describe('damaged files', () => {
     }
   });
 
-  // Known gap: some flips open a neighbouring commit unnoticed since the store commits on opening; see the open issue on the store.
-  test.fails('with any flipped bit in a transaction id are refused', async () => {
-    const dir = await used();
-    const sound = readFileSync(join(dir, 'events.mdb'));
-    for (const page of [0, 4096]) {
-      for (let bit = 0; bit < 16; bit++) {
-        const bytes: Buffer = Buffer.from(sound);
-        bytes[page + 152 + (bit >> 3)]! ^= 1 << (bit & 7);
-        change(dir, () => bytes);
-        expect((await rejection(startEmbedded({ dir, inThread: true }))).name).toBe('StoreCorrupt');
+  test('with any flipped bit in a transaction id are refused, whichever commit is the last', async () => {
+    // Which bits make the two pages change places depends on the last two bits of the transaction.
+    for (const commits of [20, 21, 22, 23]) {
+      const dir = await used(commits);
+      const sound = readFileSync(join(dir, 'events.mdb'));
+      for (const page of [0, 4096]) {
+        for (let bit = 0; bit < 64; bit++) {
+          const bytes: Buffer = Buffer.from(sound);
+          bytes[page + 152 + (bit >> 3)]! ^= 1 << (bit & 7);
+          change(dir, () => bytes);
+          expect((await rejection(startEmbedded({ dir, inThread: true }))).name, `page ${page}, bit ${bit}`).toBe(
+            'StoreCorrupt',
+          );
+        }
       }
+      change(dir, () => sound);
+      const again = await startEmbedded({ dir, inThread: true });
+      expect(await collect(connect(again.endpoint).readAll())).toHaveLength(commits);
+      await again.close();
     }
-    change(dir, () => sound);
-    await (await startEmbedded({ dir, inThread: true })).close();
   });
 
   test('that end too early are found out in another process', async () => {

@@ -12,8 +12,9 @@ const TRANSACTION = 152;
 const PAGE_END = 160;
 const LMDB_MAGIC = 0xbeefc0de;
 // Every page begins with its own number and the transaction that wrote it. A commit rewrites the root of the main
-// table, so the newest meta page and its root bear the same transaction; a flipped bit that makes the older meta page
-// look newer by one is found by this alone.
+// table, and that root is not used again before the commit after the next: so each of the two meta pages bears the
+// same transaction as its root. Where a flipped bit makes the two change places (n with n - 1 becomes n - 2 with n - 1,
+// or n with n + 1), the difference is still one, and this alone finds it, on whichever of the two was hit.
 const WRITTEN_BY = 8;
 const PAGE_HEADER = 16;
 const NO_PAGE = 2n ** 64n - 1n;
@@ -48,8 +49,8 @@ export function checkMetaPages(file: string): { readonly short: boolean } {
       (fresh ||
         ((difference === 1n || difference === -1n) && first.transaction % 2n === 0n && second.transaction % 2n === 1n));
     if (!sound) throw damaged(file);
+    if (!hasOwnRoot(descriptor, first) || !hasOwnRoot(descriptor, second)) throw damaged(file);
     const newest = difference > 0n ? first : second;
-    if (!fresh && !hasOwnRoot(descriptor, newest)) throw damaged(file);
     return { short: BigInt(size) < (newest.lastPage + 1n) * BigInt(newest.pageSize) };
   } finally {
     closeSync(descriptor);

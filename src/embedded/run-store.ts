@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Faults } from './faults.ts';
 import type { Call } from './grpc/call.ts';
-import { type Handler, type Listen, type ServerOptions, serveGrpc, type Tls } from './grpc/server.ts';
+import { type GrpcServer, type Handler, type Listen, type ServerOptions, serveGrpc, type Tls } from './grpc/server.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import { appendMethod } from './services/append.ts';
 import { batchAppendMethod, deniedBatchAppendMethod } from './services/batch-append.ts';
@@ -50,6 +50,12 @@ export interface RunningStore {
   close(): Promise<void>;
 }
 
+/** A store on the caller's own thread, who can look inside. */
+export interface LocalStore extends RunningStore {
+  /** Calls that are not over: appends, reads and subscriptions alike. */
+  readonly calls: GrpcServer['calls'];
+}
+
 /** Bytes waiting for the disk above which a call that appends is not read any further. */
 const MAX_PENDING_BYTES = 32 * 1024 * 1024;
 const CLOSE_MS = 2000;
@@ -62,7 +68,7 @@ const GOSSIP = '/event_store.client.gossip.Gossip/Read';
 const OPEN_TO_ALL = new Set([FEATURES, GOSSIP]);
 
 /** Opens the log in `dir` and serves it on this thread. The caller holds the lock and has checked the files. */
-export async function runStore(options: StoreOptions): Promise<RunningStore> {
+export async function runStore(options: StoreOptions): Promise<LocalStore> {
   if (!options.faults?.skipChecksums) checkPageTrees(join(options.dir, DATA_FILE));
   const files = openFiles(options.dir, options.faults?.noSync ?? false);
   try {
@@ -73,7 +79,7 @@ export async function runStore(options: StoreOptions): Promise<RunningStore> {
   }
 }
 
-async function serve(options: StoreOptions, files: LogFiles): Promise<RunningStore> {
+async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore> {
   const { dir, listen, faults = {}, now = Date.now } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const instance = await instanceOf(files, randomUUID);
@@ -202,6 +208,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<RunningSto
   }
   return {
     endpoint: server.endpoint,
+    calls: server.calls,
     failed,
     close: async () => {
       server.refuse();

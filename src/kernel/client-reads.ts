@@ -3,33 +3,59 @@ import type { Patience } from './patience.ts';
 import { type Recorded, StoreUnavailable } from './store.ts';
 
 /** What is used of the client's read: a readable stream of its own events in object mode. */
-export interface ReadSource extends AsyncIterable<unknown> {
+export interface ReadSource {
+  iterator(options: { readonly destroyOnReturn: false }): AsyncIterator<unknown>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   destroy(error?: Error): unknown;
+  resume(): unknown;
   cancel(): Promise<void>;
 }
 
 /**
- * The items of one read. The client waits for ever for a silent store, so a silence of `silenceMs`, while somebody waits,
- * ends the read. Whoever stops early cancels the call, and errors that come later are dropped.
+ * A read of so few events is let run out by whoever leaves it early. It takes no longer than a cancellation, and servers
+ * close connections whose calls are reset often (nghttp2: 1,000 at once, then 33 a second), which a probe that only
+ * wants the newest event would bring about.
  */
-async function* items(source: ReadSource, silenceMs: Millis): AsyncGenerator<unknown> {
+const fewEvents = 64;
+
+/**
+ * The items of one read of `asked` at most. The client waits for ever for a silent store, so a silence of `silenceMs`,
+ * while somebody waits, ends the read. Errors that come after its reader has left are dropped.
+ */
+async function* items(source: ReadSource, asked: number, silenceMs: Millis): AsyncGenerator<unknown> {
   let isWaited = true;
   source.on('error', () => {});
   const silence = setTimeout(() => {
     if (isWaited) source.destroy(new Error(`the event store was silent for ${silenceMs} ms`));
     else silence.refresh();
   }, silenceMs);
-  try {
-    for await (const item of source) {
+  const coming = source.iterator({ destroyOnReturn: false });
+  const state: { is: 'open' | 'over' | 'failed' } = { is: 'open' };
+  const next = async (): Promise<unknown> => {
+    isWaited = true;
+    silence.refresh();
+    try {
+      const { done, value } = await coming.next();
+      if (done) state.is = 'over';
+      return value;
+    } catch (error) {
+      state.is = 'failed';
+      throw error;
+    } finally {
       isWaited = false;
-      yield item;
-      isWaited = true;
-      silence.refresh();
     }
+  };
+  try {
+    for (let item = await next(); state.is === 'open'; item = await next()) yield item;
   } finally {
+    if (asked <= fewEvents) while (state.is === 'open') await next().catch(() => {});
     clearTimeout(silence);
-    source.cancel().catch(() => {});
+    if (state.is !== 'over') {
+      // It has to flow to its end. The client counts a call as open until somebody has taken all that came, also where
+      // the store has answered in full and nothing is left to cancel; a destroyed stream would take nothing more.
+      source.resume();
+      source.cancel().catch(() => {});
+    }
   }
 }
 
@@ -66,7 +92,7 @@ export async function* resumingRead<C, E extends { readonly position: bigint } =
     const asked = limit - given + read.spare;
     let came = 0;
     try {
-      for await (const item of items(read.open(cursor, asked), read.silenceMs)) {
+      for await (const item of items(read.open(cursor, asked), asked, read.silenceMs)) {
         const event = read.recorded(item);
         came++;
         patience.progress();

@@ -47,7 +47,7 @@ export type Client = Pick<
   'appendToStream' | 'readStream' | 'readAll' | 'subscribeToAll' | 'setStreamMetadata' | 'deleteStream' | 'dispose'
 >;
 
-/** Longest wait for the client to end its streams. */
+/** Longest wait for the client to end its streams: one whose reader stands still in the middle never does. */
 const disposeMs = 500;
 
 const placed = (position: bigint) => ({ commit: position, prepare: position });
@@ -241,7 +241,6 @@ export const storeOver = (client: Client, options: ConnectOptions): EventStore =
       await Promise.all([...subscriptions].map((each) => each.close()));
       // A client disposed of with appends pending rejects them all.
       await Promise.all(pending);
-      // It waits for each of its streams to say that it is closed, and now and then one never does.
       await within(disposeMs, client.dispose(), () => new Error('the client was not disposed of in time')).catch(
         () => {},
       );

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { afterEach } from 'vitest';
-import { type RunningStore, runStore, type StoreOptions } from '../../src/embedded/run-store.ts';
+import { type LocalStore, runStore, type StoreOptions } from '../../src/embedded/run-store.ts';
 
 const undo: (() => unknown)[] = [];
 
@@ -24,7 +24,7 @@ export function freshDir(): string {
 /** A store on this thread, without lock; `faults` and `limits` as wanted. */
 export async function openStore(
   options: Partial<StoreOptions> = {},
-): Promise<RunningStore & { dir: string; client: EventStoreDBClient }> {
+): Promise<LocalStore & { dir: string; client: EventStoreDBClient }> {
   const dir = options.dir ?? freshDir();
   mkdirSync(dir, { recursive: true });
   const store = await runStore({ dir, listen: { socket: join(dir, 's.sock') }, ...options });

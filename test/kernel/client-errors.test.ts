@@ -37,6 +37,26 @@ describe('repeated', () => {
   });
 });
 
+describe('a read of the global order', () => {
+  const read: Call = { tries: 1, wasAnswered: true };
+  const insideARecord = clientError('2 UNKNOWN: Exception was thrown by handler.', { type: 'unknown', code: 2 });
+
+  test('from inside a record is given up: it never becomes the beginning of one', () => {
+    const final = finalError(insideARecord, read);
+    expect(final?.message).toMatch(/cannot read from there/);
+    expect(final).not.toBeInstanceOf(StoreUnavailable);
+    expect(final?.cause).toBe(insideARecord);
+  });
+
+  test('is repeated where the store says the same for another reason, and so is the same said of a stream', () => {
+    const election = clientError('2 UNKNOWN: Server Is Not Ready', { type: 'unknown', code: 2 });
+    expect(finalError(election, read)).toBeUndefined();
+    expect(finalError(clientError('13 INTERNAL', { type: 'unknown', code: 13 }), read)).toBeUndefined();
+    expect(finalError(insideARecord, { ...read, stream: 's-1' })).toBeUndefined();
+    expect(finalError(insideARecord, call)).toBeUndefined();
+  });
+});
+
 describe('given up with', () => {
   test('a wrong revision, with where the stream is', () => {
     const error = (actualVersion: unknown) => clientError('wrong', { type: 'wrong-expected-version', actualVersion });

@@ -47,23 +47,30 @@ export const fakeClient = () => {
   const reads: { readonly from: unknown; readonly max: unknown }[] = [];
   /** What each read brings; an error among it ends it, and after a silence nothing comes. */
   const readAnswers: (readonly (object | 'silence')[])[] = [];
+  const coming: object[][] = [];
   let disposed = 0;
+  let cancelled = 0;
   let check = (): void => {};
   const read = (from: unknown, max: unknown) => {
     reads.push({ from, max });
     const answer = readAnswers.shift() ?? [];
-    const coming = [...answer];
+    const left = [...answer] as object[];
+    coming.push(left);
     const stream = new Readable({
       objectMode: true,
       // One at a time, so that nothing which came before an error is lost with it.
       highWaterMark: 1,
       read() {
-        const item = coming.shift();
+        const item: unknown = left.shift();
         if (item instanceof Error) this.destroy(item);
         else if (item !== 'silence') this.push(item ?? null);
       },
     });
-    return Object.assign(stream, { cancel: async (): Promise<void> => {} });
+    return Object.assign(stream, {
+      async cancel(): Promise<void> {
+        cancelled++;
+      },
+    });
   };
   const client = {
     async appendToStream(stream: string, events: { id: string }[], options: { expectedRevision: unknown }) {
@@ -98,6 +105,11 @@ export const fakeClient = () => {
     subscriptions,
     reads,
     readAnswers,
+    /** Of each read, how many items it has not brought yet. */
+    unread: (): number[] => coming.map(({ length }) => length),
+    get cancelled() {
+      return cancelled;
+    },
     get disposed() {
       return disposed;
     },

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 
@@ -7,6 +8,24 @@ const wholeNumber = (least: number, most: number) =>
     .regex(/^\d+$/, { error: 'must be a whole number' })
     .transform(Number)
     .pipe(z.number().min(least).max(most));
+
+/** What of a comma-separated list is neither an address nor a network such as 10.0.0.0/8. */
+const noNetwork = (list: string): string | undefined =>
+  list
+    .split(',')
+    .map((entry) => entry.trim())
+    .find((entry) => {
+      const [address = '', bits, ...more] = entry.split('/');
+      const family = isIP(address);
+      const most = family === 4 ? 32 : 128;
+      return (
+        family === 0 || more.length > 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most))
+      );
+    });
+
+/** The largest limits that the windows hold (src/limits/window-limits.ts). */
+const rpm = (byDefault: number) => wholeNumber(1, 60_000).default(byDefault);
+const concurrent = (byDefault: number) => wholeNumber(1, 65_535).default(byDefault);
 
 /** Every variable that Weir reads; the descriptions are what `weir --help` prints. */
 const variables = {
@@ -28,6 +47,24 @@ const variables = {
     .min(1)
     .optional()
     .describe('JSON file that declares the models (default: two simulated ones)'),
+  TIERS_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('JSON file with the limits of the tiers; read again when it changes (default: the documented ones)'),
+  ADMIN_CREDENTIAL_RPM: rpm(300).describe('Administration requests per minute of one credential'),
+  ADMIN_CREDENTIAL_CONCURRENT: concurrent(10).describe('Administration requests in flight of one credential'),
+  ADMIN_ORGANIZATION_RPM: rpm(600).describe('Administration requests per minute of one organization'),
+  ADMIN_ORGANIZATION_CONCURRENT: concurrent(20).describe('Administration requests in flight of one organization'),
+  TRUSTED_PROXIES: z
+    .string()
+    .superRefine((list, context) => {
+      const wrong = noNetwork(list);
+      if (wrong !== undefined)
+        context.addIssue(`has ${JSON.stringify(wrong)}, which is neither an address nor a network`);
+    })
+    .optional()
+    .describe('Addresses and networks whose X-Forwarded-For tells the client, separated by commas (default: none)'),
   OWNED_BY: z.string().min(1).default('weir').describe('The operator, as the model list names it'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])

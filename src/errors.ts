@@ -67,6 +67,7 @@ const entries = {
   unsupported_content_block: { status: 422, message: 'The content block type is not supported.' },
   context_length_exceeded: { status: 422, message: 'The request does not fit into the context of the model.' },
   invalid_media: { status: 422, message: 'The media is not valid.' },
+  rate_limit_exceeded: { status: 429, message: 'A rate limit is exceeded.' },
   internal_error: { status: 500, message: 'An unexpected failure. It has been recorded under the request id.' },
   provider_error: { status: 502, message: 'The model provider failed.', kind: 'provider_error' },
   provider_overloaded: { status: 503, message: 'The model provider is overloaded.', kind: 'provider_error' },

@@ -18,6 +18,21 @@ export interface Signals {
   /** Last uses or refused attempts could not be written down; what can be kept is tried again. */
   'access.unrecorded': { readonly error: unknown };
   'store.unavailable': { readonly error: unknown };
+  /** What was known of the windows of a family at the start; refused is what of its files could not be used. */
+  'limits.restored': {
+    readonly family: string;
+    readonly records: number;
+    readonly refused: readonly string[];
+    /** The minute windows begin half used. */
+    readonly cautious: boolean;
+  };
+  /** The windows could not be saved: until they are, a restart would forget what has changed. */
+  'limits.unsaved': { readonly error: unknown };
+  /** What should never happen to a request's limits, and has. */
+  'limits.trouble': { readonly kind: string; readonly ticket: number; readonly key?: string; readonly ageMs?: number };
+  'tiers.reloaded': { readonly file: string };
+  /** The tiers file has changed and cannot be used; the limits stay as they are. */
+  'tiers.refused': { readonly file: string; readonly fault: string };
   'server.draining': { readonly inFlight: number };
 }
 

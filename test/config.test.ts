@@ -8,6 +8,10 @@ describe('readConfig', () => {
     expect(readConfig({})).toEqual({
       HOST: '127.0.0.1',
       PORT: 8080,
+      ADMIN_CREDENTIAL_RPM: 300,
+      ADMIN_CREDENTIAL_CONCURRENT: 10,
+      ADMIN_ORGANIZATION_RPM: 600,
+      ADMIN_ORGANIZATION_CONCURRENT: 20,
       DATA_DIR: resolve('./data'),
       SECRETS_DIR: resolve('./data.secrets'),
       OWNED_BY: 'weir',

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { organizationRows } from '../../projections/organizations.ts';
 import { seconds } from '../clock.ts';
 import { plans } from '../domain/billing.ts';
-import { type Limits, limitsFor, type Scope, type Tier, tierOfSpend } from '../domain/tiers.ts';
+import { type Limits, limitsFor, type Scope, type Tier, type TierTable, tierOfSpend } from '../domain/tiers.ts';
 import type { Route } from '../http/route.ts';
+import type { TiersInForce } from '../limits/tiers-in-force.ts';
 import { adminRoute } from './admin-route.ts';
 import type { Administration } from './command.ts';
 
@@ -38,12 +39,12 @@ const render = ({ rpm, rpd, tpm, tpd, concurrent }: Limits): z.infer<typeof limi
   concurrent_requests: concurrent,
 });
 
-const limitsAt = (tier: Tier) => {
-  const at = (scope: Scope) => render(limitsFor(tier, scope));
+const limitsAt = (tier: Tier, table: TierTable) => {
+  const at = (scope: Scope) => render(limitsFor(tier, scope, table));
   return { api_key: at('key'), project: at('project'), organization: at('organization') };
 };
 
-export const organizationRoutes = (admin: Administration): Route[] => [
+export const organizationRoutes = (admin: Administration, tiers: TiersInForce): Route[] => [
   adminRoute('organization:read', {
     method: 'GET',
     path: '/v1/organization',
@@ -59,11 +60,11 @@ export const organizationRoutes = (admin: Administration): Route[] => [
         name: row.name,
         status: row.status,
         tier: row.tier,
-        spend_tier: tierOfSpend(row.lifetimePaid),
+        spend_tier: tierOfSpend(row.lifetimePaid, tiers.table),
         subscription: row.subscription,
         lifetime_paid: dollars(row.lifetimePaid),
         created_at: seconds(row.createdAt),
-        limits: limitsAt(row.tier),
+        limits: limitsAt(row.tier, tiers.table),
       };
       return { status: 200, body };
     },

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { lastUseOf } from '../../projections/credential-uses.ts';
-import type { AdminPrincipal } from '../../projections/principal.ts';
-import { type ProjectKeyRow, projectKeyRows } from '../../projections/project-keys.ts';
+import type { ProjectKeyRow } from '../../projections/project-keys.ts';
 import type { ProjectRow } from '../../projections/projects.ts';
 import { inCatalogueOrder, projectPermissions } from '../domain/permissions.ts';
 import type { ProjectKey, ProjectKeyFact } from '../domain/project-key.ts';
@@ -10,19 +9,12 @@ import type { Route } from '../http/route.ts';
 import type { Context, Told } from '../kernel/actor.ts';
 import { type AdminCall, adminRoute } from './admin-route.ts';
 import { type Administration, contextOf, execute, shown } from './command.ts';
-import { expiresAt, expiry, keyName, oneExpiry, oneExpiryError, pathId, projectKeyPermissions } from './fields.ts';
+import { expiresAt, expiry, keyName, oneExpiry, oneExpiryError, projectKeyPermissions } from './fields.ts';
+import { type FoundKey, oneProjectKey } from './one-project-key.ts';
 import { keyMarker, keyObject, render } from './project-key-object.ts';
-import { findProject, projectParams } from './projects.ts';
-
-const keyParams = projectParams.extend({ api_key_id: pathId });
 
 /** What the key's and its project's state make of a command that cannot be carried out (decisions B.2, B.3). */
 const conflicts = { revoked: 'api_key_revoked', expired: 'api_key_expired' } as const;
-
-interface FoundKey {
-  readonly project: ProjectRow;
-  readonly key: ProjectKeyRow;
-}
 
 const updateBody = z
   .strictObject({
@@ -44,14 +36,6 @@ const updateBody = z
 /** What can be asked and told of one key: retrieve, update, suspend, reactivate, revoke. */
 export const projectKeyCommands = (admin: Administration): Route[] => {
   const { aggregates, clock, models } = admin;
-  const find = findProject(admin);
-
-  const findKey = (call: { principal: AdminPrincipal; params: z.infer<typeof keyParams> }): FoundKey => {
-    const project = find(call);
-    const key = models.get(projectKeyRows, `${project.id}:${call.params.api_key_id}`);
-    if (!key) throw fault('api_key_not_found');
-    return { project, key };
-  };
 
   const show = (row: ProjectKeyRow, project: ProjectRow) =>
     render(row, project, clock.wall(), lastUseOf(models, row.id));
@@ -72,8 +56,7 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
   };
 
   const onKey = {
-    params: keyParams,
-    find: findKey,
+    ...oneProjectKey(admin),
     replies: { 200: { description: 'The key, without its value', schema: keyObject } },
   };
 

@@ -2,6 +2,7 @@ import { organizationRows } from '../../projections/organizations.ts';
 import { adminKeyRoutes } from '../admin/admin-keys.ts';
 import { auditLogRoutes } from '../admin/audit-logs.ts';
 import type { Administration } from '../admin/command.ts';
+import { keyLimitsRoute } from '../admin/key-limits.ts';
 import { organizationRoutes } from '../admin/organization.ts';
 import { policyRoutes } from '../admin/policies.ts';
 import { projectKeyRoutes } from '../admin/project-keys.ts';
@@ -14,6 +15,8 @@ import { modelsRoutes } from '../gateway/models.ts';
 import { openapiRoute } from '../http/openapi.ts';
 import type { Route } from '../http/route.ts';
 import { newId } from '../ids.ts';
+import type { TiersInForce } from '../limits/tiers-in-force.ts';
+import type { Windows } from '../limits/windows.ts';
 import type { Evaluator } from '../rules/evaluate.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 
@@ -24,9 +27,11 @@ export const allRoutes = (dependencies: {
   readonly ownedBy: string;
   readonly clock: Clock;
   readonly evaluator: Evaluator;
+  readonly windows: Windows;
+  readonly tiers: TiersInForce;
   readonly probes: Probes;
 }): Route[] => {
-  const { admin, models, ownedBy, clock, evaluator, probes } = dependencies;
+  const { admin, models, ownedBy, clock, evaluator, windows, tiers, probes } = dependencies;
   const routes = [
     messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
@@ -34,9 +39,10 @@ export const allRoutes = (dependencies: {
       credits: admin.models.get(organizationRows, organizationId)?.credits ?? 0,
       usage: 0,
     })),
-    ...organizationRoutes(admin),
+    ...organizationRoutes(admin, tiers),
     ...projectRoutes(admin),
     ...projectKeyRoutes(admin),
+    keyLimitsRoute(admin, windows),
     ...adminKeyRoutes(admin),
     ...policyRoutes(admin, evaluator),
     ...auditLogRoutes(admin),

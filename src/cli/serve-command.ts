@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { destination, pino } from 'pino';
 import { readConfig } from '../config.ts';
-import { onSignal } from '../telemetry.ts';
+import { onSignal, type SignalName, type Signals } from '../telemetry.ts';
 import type { FirstRunReport } from './first-run.ts';
 import { serve } from './serve.ts';
 import { Failure, type Terminal } from './terminal.ts';
@@ -15,7 +15,7 @@ export const serveCommand = (terminal: Terminal): Command =>
     const log = pino({ level: config.LOG_LEVEL }, destination({ dest: standardError, sync: true }));
     const ended = onSignal((name, signal) => {
       const { error, ...rest } = { error: undefined, ...signal };
-      const level = error !== undefined ? 'error' : name === 'projection.rebuilt' ? 'warn' : 'info';
+      const level = error !== undefined ? 'error' : isWarning(name, rest) ? 'warn' : 'info';
       log[level](error === undefined ? rest : { ...rest, err: error }, name);
     });
     try {
@@ -32,6 +32,13 @@ export const serveCommand = (terminal: Terminal): Command =>
       ended();
     }
   });
+
+/** What an operator should look into, although the gateway goes on. */
+const isWarning = (name: SignalName, signal: object): boolean =>
+  name === 'projection.rebuilt' ||
+  name === 'limits.trouble' ||
+  name === 'tiers.refused' ||
+  (name === 'limits.restored' && (signal as Signals['limits.restored']).refused.length > 0);
 
 const welcome = (made: FirstRunReport): string => `
 Weir made an organization, an Admin key, a project and a project key. They are shown once:

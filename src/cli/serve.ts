@@ -28,6 +28,7 @@ import { loadModels } from '../upstream/models.ts';
 import { allAggregates } from './aggregates.ts';
 import { ownEventLog } from './event-log.ts';
 import { type FirstRunReport, firstRun } from './first-run.ts';
+import { type Limits, openLimits, tiersOf } from './limits.ts';
 import { claimReadModels, readModelsDir } from './operator.ts';
 import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
@@ -51,6 +52,7 @@ export interface Running {
 export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Running> => {
   const modelsText = config.MODELS_FILE === undefined ? null : await readFile(config.MODELS_FILE, 'utf8');
   const declared = loadModels(modelsText, env);
+  const tiers = await tiersOf(config);
   const undo: (() => Promise<unknown>)[] = [];
   const stop = async () => {
     for (const close of undo.splice(0).reverse()) await close();
@@ -64,16 +66,23 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
     const { store } = log;
     const logId = await logIdOf(store, clock);
     let models: ReadModels | undefined;
+    let limits: Limits | undefined;
     const known: Directory = directory(() => models as ReadModels);
     models = await openReadModels({
       dir: readModelsDir(config),
       store,
       logId,
       projections,
-      committed: known.committed,
+      committed(batch) {
+        known.committed(batch);
+        limits?.committed(batch);
+      },
     });
     undo.push(models.close);
     const accessLog = new AccessLog(clock);
+    // Before the first run makes what it will be told apart by: an organization.
+    limits = await openLimits({ config, models, logId, clock, tiers });
+    undo.push(limits.close);
     const admin: Administration = {
       aggregates: allAggregates(store),
       models,
@@ -111,12 +120,21 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       ownedBy: config.OWNED_BY,
       clock,
       evaluator,
+      windows: limits.windows,
+      tiers: limits.tiers,
       probes: { eventstore: () => answers(store) },
     });
     undo.push(recordAccess(accessLog, new AccessRecords(accessLog, journal(store), clock), clock).close);
     const server = await serveHttp({
       routes,
-      gate: apiKeyGate({ directory: known, peppers: secrets.peppers, clock, accessLog }),
+      gate: apiKeyGate({
+        directory: known,
+        peppers: secrets.peppers,
+        clock,
+        accessLog,
+        windows: limits.windows,
+      }),
+      trustedProxies: config.TRUSTED_PROXIES,
       host: config.HOST,
       port: config.PORT,
       requestId: () => newId('req', clock),

@@ -1,5 +1,5 @@
 import { fault } from '../errors.ts';
-import { type Tier, tierOfPlan, tierOfSpend } from './tiers.ts';
+import { type Tier, type TierTable, tierOfPlan, tierOfSpend } from './tiers.ts';
 
 /** The ledger of an organization (decisions B.1, A.6). Money is in whole micro-dollars; it lives on the organization's stream. */
 export interface Ledger {
@@ -58,10 +58,14 @@ export const post = (ledger: Ledger, fact: BillingFact): Ledger => {
 };
 
 /** An entry, and the change of tier that comes with it in the same append. A repeated reference is a no-op. */
-const enter = (ledger: Ledger, fact: Exclude<BillingFact, { type: 'organization.tier_changed' }>): BillingFact[] => {
+const enter = (
+  ledger: Ledger,
+  fact: Exclude<BillingFact, { type: 'organization.tier_changed' }>,
+  tiers: TierTable | undefined,
+): BillingFact[] => {
   if (ledger.references.has(fact.reference)) return [];
   const after = post(ledger, fact);
-  const to = Math.max(tierOfSpend(after.lifetimePaid), tierOfPlan(after.subscription)) as Tier;
+  const to = Math.max(tierOfSpend(after.lifetimePaid, tiers), tierOfPlan(after.subscription, tiers)) as Tier;
   return to === ledger.tier ? [fact] : [fact, { type: 'organization.tier_changed', from: ledger.tier, to }];
 };
 
@@ -79,20 +83,23 @@ const amountOf = (amount: number, least: number): number => {
 interface Entry {
   readonly amount: number;
   readonly reference: string;
+  /** The table whose thresholds hold; the spec's where there is none. */
+  readonly tiers?: TierTable;
 }
 
 export const billing = {
-  topUp: (ledger: Ledger, { amount, reference }: Entry): BillingFact[] =>
-    enter(ledger, { type: 'billing.credited', kind: 'payment', amount: amountOf(amount, 1), reference }),
+  topUp: (ledger: Ledger, { amount, reference, tiers }: Entry): BillingFact[] =>
+    enter(ledger, { type: 'billing.credited', kind: 'payment', amount: amountOf(amount, 1), reference }, tiers),
   /** Credit that nobody paid for: it counts to no tier. */
-  grant: (ledger: Ledger, { amount, reference }: Entry): BillingFact[] =>
-    enter(ledger, { type: 'billing.credited', kind: 'grant', amount: amountOf(amount, 1), reference }),
-  refund: (ledger: Ledger, { amount, reference }: Entry): BillingFact[] =>
-    enter(ledger, { type: 'billing.refunded', amount: amountOf(amount, 1), reference }),
+  grant: (ledger: Ledger, { amount, reference, tiers }: Entry): BillingFact[] =>
+    enter(ledger, { type: 'billing.credited', kind: 'grant', amount: amountOf(amount, 1), reference }, tiers),
+  refund: (ledger: Ledger, { amount, reference, tiers }: Entry): BillingFact[] =>
+    enter(ledger, { type: 'billing.refunded', amount: amountOf(amount, 1), reference }, tiers),
   /** A fee counts to what was paid and adds no credit; a fee of zero ends the subscription (decisions B.1). */
   setSubscription: (ledger: Ledger, input: Entry & { readonly plan: Plan }): BillingFact[] => {
     const amount = amountOf(input.amount, 0);
     const plan = amount === 0 ? 'Free' : input.plan;
-    return enter(ledger, { type: 'billing.subscription_updated', plan, amount, reference: input.reference });
+    const { reference, tiers } = input;
+    return enter(ledger, { type: 'billing.subscription_updated', plan, amount, reference }, tiers);
   },
 };

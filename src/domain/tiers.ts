@@ -29,7 +29,10 @@ const M = 1_000_000;
 const B = 1_000_000_000;
 const slots = (key: number, project: number, organization: number) => ({ key, project, organization });
 
-export const tiers: readonly [TierRow, TierRow, TierRow, TierRow, TierRow, TierRow] = [
+/** A row for each tier, from 0 (Free) to 5. An operator may have a table of their own (src/limits/tiers-file.ts). */
+export type TierTable = readonly [TierRow, TierRow, TierRow, TierRow, TierRow, TierRow];
+
+export const tiers: TierTable = [
   { paid: 0, subscription: 'Free', rpm: 60, tpm: 1 * M, rpd: 10_000, tpd: 1 * B, concurrent: slots(4, 6, 8) },
   { paid: 20, subscription: 'Developer', rpm: 120, tpm: 2 * M, rpd: 15_000, tpd: 2 * B, concurrent: slots(8, 10, 12) },
   { paid: 50, subscription: 'Growth', rpm: 300, tpm: 4 * M, rpd: 25_000, tpd: 5 * B, concurrent: slots(12, 14, 16) },
@@ -41,8 +44,8 @@ export const tiers: readonly [TierRow, TierRow, TierRow, TierRow, TierRow, TierR
 /** Project limits are 1.5 times, organization limits twice the key's (spec, Scope multipliers). */
 const multiplier: Readonly<Record<Scope, number>> = { key: 1, project: 1.5, organization: 2 };
 
-export const limitsFor = (tier: Tier, scope: Scope): Limits => {
-  const row = tiers[tier];
+export const limitsFor = (tier: Tier, scope: Scope, table = tiers): Limits => {
+  const row = table[tier];
   const times = multiplier[scope];
   return {
     rpm: row.rpm * times,
@@ -54,12 +57,12 @@ export const limitsFor = (tier: Tier, scope: Scope): Limits => {
 };
 
 /** The tier that lifetime payments, in micro-dollars, have reached; thresholds are inclusive (decisions A.6). */
-export const tierOfSpend = (paidMicros: number): Tier =>
-  tiers.findLastIndex(({ paid }) => paidMicros >= paid * M || paid === 0) as Tier;
+export const tierOfSpend = (paidMicros: number, table = tiers): Tier =>
+  table.findLastIndex(({ paid }) => paidMicros >= paid * M || paid === 0) as Tier;
 
 /** The tier that a subscription sets. */
-export const tierOfPlan = (plan: string): Tier =>
+export const tierOfPlan = (plan: string, table = tiers): Tier =>
   Math.max(
     0,
-    tiers.findIndex(({ subscription }) => subscription === plan),
+    table.findIndex(({ subscription }) => subscription === plan),
   ) as Tier;

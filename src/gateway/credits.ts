@@ -19,7 +19,7 @@ export const creditsRoute = (balanceOf: (organizationId: string) => Balance): Ro
     summary: 'Read the credit balance of the organization, in US dollars',
     tag: 'Inference',
     family: 'models',
-    access: { credential: 'project', permission: 'credits:read' },
+    access: { credential: 'project', permission: 'credits:read', limits: 'credits' },
     replies: {
       200: {
         description: 'The balance',

@@ -1,11 +1,12 @@
 import type { Clock } from '../clock.ts';
-import type { Reply } from '../http/route.ts';
+import type { Allowance, Reply } from '../http/route.ts';
 import { failure } from '../http/wire.ts';
 import type { GenerateRequest, Upstream } from '../upstream/port.ts';
 import type { After } from './event-output.ts';
 import { type Envelope, messageResource } from './messages-answer.ts';
 import { messageEvents } from './messages-events.ts';
 import { firstChunk, streamMessage } from './messages-stream.ts';
+import { Spending, tokensTaken } from './spending.ts';
 import { upstreamRefusal } from './upstream-refusal.ts';
 
 /** A request that has passed every check. */
@@ -15,6 +16,8 @@ export interface Generation {
   readonly envelope: Envelope;
   /** Of the input, by decisions F.4. */
   readonly estimatedTokens: number;
+  /** Its tokens are reserved. */
+  readonly allowance: Allowance;
   readonly requestId: string;
   /** Fires when the client leaves. */
   readonly signal: AbortSignal;
@@ -36,9 +39,13 @@ const abandoned: Reply = { status: 499, body: '{}' };
 
 /** The answer in one piece (decisions G.3). */
 export const wholeReply = async (generation: Generation): Promise<Reply> => {
-  const { upstream, request, envelope, requestId, signal } = generation;
+  const { upstream, request, envelope, estimatedTokens, allowance, requestId, signal } = generation;
+  // Once the upstream has been asked, the input is spent, whatever comes of it (decisions F.4).
+  allowance.spent = estimatedTokens;
   try {
     const answer = await upstream.answer(request, { signal, requestId });
+    allowance.spent = tokensTaken(answer.usage, estimatedTokens);
+    allowance.settle();
     return { status: 200, body: messageResource(envelope, answer) };
   } catch (error) {
     return failedReply(error, generation);
@@ -47,15 +54,17 @@ export const wholeReply = async (generation: Generation): Promise<Reply> => {
 
 /** The answer as server-sent events; what fails before the first of them is an ordinary error (decisions G.5). */
 export const streamedReply = async (generation: Generation, timing: Timing): Promise<Reply> => {
-  const { upstream, request, envelope, estimatedTokens, requestId, signal } = generation;
+  const { upstream, request, envelope, estimatedTokens, allowance, requestId, signal } = generation;
+  allowance.spent = estimatedTokens;
   try {
     const chunks = upstream.stream(request, { signal, requestId })[Symbol.asyncIterator]();
     const first = await firstChunk(chunks);
     const toEvents = messageEvents(envelope, estimatedTokens);
+    const spending = new Spending(allowance, estimatedTokens);
     return {
       status: 200,
       headers: streamHeaders,
-      stream: (sink) => streamMessage(sink, { requestId, first, chunks, toEvents, signal, ...timing }),
+      stream: (sink) => streamMessage(sink, { requestId, first, chunks, toEvents, spending, signal, ...timing }),
     };
   } catch (error) {
     return failedReply(error, generation);

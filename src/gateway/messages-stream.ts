@@ -5,6 +5,7 @@ import { publish } from '../telemetry.ts';
 import { type Chunk, UpstreamError } from '../upstream/port.ts';
 import { type After, EventOutput } from './event-output.ts';
 import { errorEvent, pingEvent } from './messages-events.ts';
+import type { Spending } from './spending.ts';
 import { upstreamRefusal } from './upstream-refusal.ts';
 
 export interface MessageStream {
@@ -13,6 +14,8 @@ export interface MessageStream {
   readonly first: Chunk;
   readonly chunks: AsyncIterator<Chunk>;
   readonly toEvents: (chunk: Chunk) => string;
+  /** Is shown every chunk. */
+  readonly spending: Pick<Spending, 'add'>;
   /** Fires when the client leaves; the upstream has it too. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -39,9 +42,10 @@ export const firstChunk = async (chunks: AsyncIterator<Chunk>): Promise<Chunk> =
  * middle is told as an `error` event, after which nothing follows; a client that leaves ends it silently.
  */
 export const streamMessage = async (sink: Sink, stream: MessageStream): Promise<void> => {
-  const { chunks, toEvents, clock, after, signal } = stream;
+  const { chunks, toEvents, spending, clock, after, signal } = stream;
   const output = new EventOutput({ sink, clock, after, ping: pingEvent, keepAliveMs: pingEveryMs });
   try {
+    spending.add(stream.first);
     output.add(toEvents(stream.first));
     output.flush();
     for (;;) {
@@ -49,6 +53,7 @@ export const streamMessage = async (sink: Sink, stream: MessageStream): Promise<
       if (sink.gone) return;
       const step = await chunks.next();
       if (step.done === true) throw new UpstreamError('provider_error', 'The provider ended its answer too early.');
+      spending.add(step.value);
       output.add(toEvents(step.value));
       if (step.value.type === 'end') return;
     }

@@ -67,6 +67,10 @@ export const messagesRoute = (options: MessagesOptions): Route => {
       'model_not_ready',
       'provider_timeout',
     ],
+    tokens: (call) => {
+      const task = resolve(call, options);
+      return isRefusal(task) ? 0 : tokensOf(task);
+    },
     handle: (call): Reply | Promise<Reply> => {
       const generation = admit(call, options);
       if (isRefusal(generation)) return failure(generation, 'messages', call.head.requestId);
@@ -75,9 +79,36 @@ export const messagesRoute = (options: MessagesOptions): Route => {
   });
 };
 
-/** Resolves the model, then the policies, then judges the body by the model (decisions F.2). */
+/** A valid request and who answers it. */
+type Task = Pick<Generation, 'upstream' | 'request' | 'estimatedTokens'>;
+
+/** What is reserved for it: its input, estimated, and the longest answer that it allows (decisions F.4). */
+const tokensOf = ({ request, estimatedTokens }: Task): number => estimatedTokens + request.max_tokens;
+
+/** Resolves the request and reserves its tokens (decisions F.2). */
 const admit = (call: MessagesCall, options: MessagesOptions): Generation | Refusal => {
-  const { body, head, principal } = call;
+  const { allowance, body, head } = call;
+  const task = resolve(call, options);
+  if (isRefusal(task)) return task;
+  return (
+    allowance.reserve(tokensOf(task)) ?? {
+      ...task,
+      allowance,
+      envelope: {
+        id: options.messageId(),
+        model: body.model,
+        versioned: head.header('anthropic-version') !== undefined,
+        inferenceGeo: body.inference_geo ?? null,
+        contextManaged: body.context_management != null,
+      },
+      requestId: head.requestId,
+      signal: call.signal,
+    }
+  );
+};
+
+/** Resolves the model, then the policies, then judges the body by the model (decisions F.2). */
+const resolve = ({ body, principal }: Pick<MessagesCall, 'body' | 'principal'>, options: MessagesOptions) => {
   const hosted = options.models.get(body.model);
   if (hosted === undefined) return refusal('model_not_found', { param: 'model' });
   const { model, upstream } = hosted;
@@ -90,22 +121,8 @@ const admit = (call: MessagesCall, options: MessagesOptions): Generation | Refus
   if (refused !== null) return refused;
   const request = generateRequest(body, hosted);
   const estimatedTokens = estimateInputTokens(request);
-  return (
-    contextRefusal(estimatedTokens, model) ?? {
-      upstream,
-      request,
-      envelope: {
-        id: options.messageId(),
-        model: body.model,
-        versioned: head.header('anthropic-version') !== undefined,
-        inferenceGeo: body.inference_geo ?? null,
-        contextManaged: body.context_management != null,
-      },
-      estimatedTokens,
-      requestId: head.requestId,
-      signal: call.signal,
-    }
-  );
+  const task: Task = { upstream, request, estimatedTokens };
+  return contextRefusal(estimatedTokens, model) ?? task;
 };
 
 const regionRefusal = ({ inference_geo: region }: MessagesBody, { regions }: MessagesOptions): Refusal | null => {

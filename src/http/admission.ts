@@ -1,9 +1,8 @@
-import { isRefusal, type Refusal } from '../errors.ts';
+import type { Refusal } from '../errors.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { RequestHead } from './head.ts';
 import { parseQuery } from './query.ts';
 import { Refused, refused } from './refused.ts';
-import type { Gate } from './route.ts';
 import { type Match, readParameters } from './router.ts';
 
 /** What the headers of a request have earned it: everything of a call but its body. */
@@ -43,24 +42,17 @@ const headersOf = (target: Endpoint, head: RequestHead): Refused | undefined => 
 };
 
 /**
- * The part of the check order that needs no body (decisions B): credential 401, its limits 429, permission 403, path ids,
- * query and headers 400/422, find 404.
+ * The part of the check order that follows the credential and its limits and needs no body (decisions B): path ids, query
+ * and headers 400/422, find 404.
  * @throws whatever the route's `find` throws, which is a `Fault` when the resource is not there
  */
 export const admit = <P>(
   target: Endpoint,
   match: Match<Endpoint>,
   head: RequestHead,
-  gate: Gate<P>,
+  principal: P,
 ): Admission<P> | Refusal => {
-  const { access, find } = target.route;
-  // A route without a credential declares no principal type, so none is made up for it.
-  let principal = undefined as P;
-  if (access.credential !== 'none') {
-    const verdict = gate.judge(head, access, target.route);
-    if (typeof verdict === 'object' && verdict !== null && isRefusal(verdict)) return verdict;
-    principal = verdict as P;
-  }
+  const { find } = target.route;
   const params = paramsOf(target, match);
   if (params instanceof Refused) return params.refusal;
   const query = queryOf(target, head);

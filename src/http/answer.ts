@@ -3,7 +3,7 @@ import { publish } from '../telemetry.ts';
 import type { RequestHead } from './head.ts';
 import { sendInPieces } from './pieces.ts';
 import { headerBlock, statusLine } from './response-head.ts';
-import type { Family, Headers, Reply, Sink } from './route.ts';
+import type { Family, Headers, Pass, Reply, Sink } from './route.ts';
 import type { Expiring, Traffic } from './traffic.ts';
 import type { HttpResponse } from './uws.ts';
 import { failureText } from './wire.ts';
@@ -23,6 +23,8 @@ export abstract class Answer<P> implements Expiring {
   gone = false;
   protected readonly traffic: Traffic<P>;
   protected family: Family = 'admin';
+  /** What the request holds of its limits; absent while nobody is identified. */
+  protected pass: Pass<P> | undefined;
   /** The connection ends with this answer. */
   protected closing = false;
   /** Inside a native callback, where the core has corked the socket. */
@@ -74,7 +76,11 @@ export abstract class Answer<P> implements Expiring {
     try {
       const { body } = reply;
       const data = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-      this.send(reply.status, headerBlock(reply.headers, json, this.family, this.head.requestId), data);
+      this.send(
+        reply.status,
+        headerBlock(reply.headers, json, this.family, this.head.requestId, this.limitLines()),
+        data,
+      );
     } catch (error) {
       this.refuse(this.refusalOf(error));
     }
@@ -86,13 +92,18 @@ export abstract class Answer<P> implements Expiring {
     const { status, hints, body } = failureText(reason, this.family, requestId);
     let block: string;
     try {
-      block = headerBlock(reason.headers, json, this.family, requestId, hints);
+      block = headerBlock(reason.headers, json, this.family, requestId, this.limitLines(), hints);
     } catch (error) {
       // An unsound header in a refusal is a fault of ours; the refusal itself still stands.
       this.report(error);
-      block = headerBlock(undefined, json, this.family, requestId, hints);
+      block = headerBlock(undefined, json, this.family, requestId, '', hints);
     }
     this.send(status, block, body);
+  }
+
+  /** Its limits as they stand at the moment at which the headers are made (decisions F.5). */
+  protected limitLines(): string {
+    return this.pass === undefined ? '' : this.pass.lines();
   }
 
   private send(status: number, block: string, data: string | Uint8Array): void {
@@ -201,6 +212,7 @@ export abstract class Answer<P> implements Expiring {
   protected finish(): void {
     if (this.stage === 'done') return;
     this.stage = 'done';
+    this.pass?.end();
     this.head.forget();
     this.release();
     if (this.counted) this.traffic.leave(this);

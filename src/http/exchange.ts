@@ -5,49 +5,29 @@ import { type Endpoint, judgeBodyHeaders, readBody } from './endpoint.ts';
 import { type Framing, frame, unframed } from './framing.ts';
 import type { RequestHead } from './head.ts';
 import { Refused } from './refused.ts';
-import type { Call, Reply } from './route.ts';
+import type { Need, Pass, Reply } from './route.ts';
 import type { Match } from './router.ts';
+import { ServedCall } from './served-call.ts';
 import { StreamedAnswer } from './streamed-answer.ts';
 import type { Traffic } from './traffic.ts';
 import type { HttpResponse } from './uws.ts';
 import { familyOf } from './wire.ts';
 
-/** Bytes of a refused body that are read and thrown away so that the client gets to see the answer. */
+/**
+ * Bytes of a refused body that are read so that the client gets to see the answer: thrown away, or, where a limit has
+ * refused, read for the tokens that the request would need (decisions F.2).
+ */
 const maxDropped = 1024 * 1024;
 /** Slowest upload, in bytes per millisecond, after the first `bodyTimeoutMs`. */
 const slowestUpload = 64;
 const noBytes: Buffer = Buffer.alloc(0);
-
-/** The call as the handler sees it. A class, because an object literal with a getter costs a third of a microsecond. */
-class ServedCall<P> implements Call<P, unknown, unknown, unknown, unknown> {
-  readonly head: RequestHead;
-  readonly principal: P;
-  readonly params: unknown;
-  readonly query: unknown;
-  readonly body: unknown;
-  readonly found: unknown;
-  private readonly exchange: Exchange<P>;
-
-  constructor(exchange: Exchange<P>, admission: Admission<P>, body: unknown) {
-    this.head = exchange.head;
-    this.principal = admission.principal;
-    this.params = admission.params;
-    this.query = admission.query;
-    this.body = body;
-    this.found = admission.found;
-    this.exchange = exchange;
-  }
-
-  get signal(): AbortSignal {
-    return this.exchange.signal();
-  }
-}
 
 /** One request: judged at its headers, acted upon after its last byte (reliability.md 4.2, 4.13). */
 export class Exchange<P> extends StreamedAnswer<P> {
   private readonly match: Match<Endpoint> | undefined;
   private readonly target: Endpoint | undefined;
   private framing: Framing = unframed;
+  /** Undefined where a limit has refused, and the body will tell for how long. */
   private verdict: Admission<P> | Refusal | undefined;
   private body: Body | undefined;
   private received = 0;
@@ -66,8 +46,15 @@ export class Exchange<P> extends StreamedAnswer<P> {
       this.open();
     } catch (error) {
       this.refuse(this.refusalOf(error));
+    } finally {
+      this.corked = false;
     }
-    this.corked = false;
+  }
+
+  /** Nothing can be answered any more. */
+  abandon(): void {
+    this.finish();
+    this.response.close();
   }
 
   private open(): void {
@@ -90,23 +77,34 @@ export class Exchange<P> extends StreamedAnswer<P> {
       this.complete(noBytes);
     } else if (!(verdict instanceof Admission) && framing.length > maxDropped) {
       this.closing = true;
-      this.refuse(verdict);
+      this.refuse(verdict ?? this.limitRefusal('unknown'));
     } else {
       this.read();
     }
   }
 
-  private judge(): Admission<P> | Refusal {
+  private judge(): Admission<P> | Refusal | undefined {
     if (this.traffic.draining) {
       this.closing = true;
       return refusal('server_shutting_down');
     }
-    const { match, target } = this;
+    const { match, target, head } = this;
     if (!match || !target) return unrouted(match);
     try {
-      const verdict = admit(target, match, this.head, this.traffic.gate);
+      const { access, tokens } = target.route;
+      // A route without a credential declares no principal type, so none is made up for it.
+      let principal = undefined as P;
+      if (access.credential !== 'none') {
+        const met = this.traffic.gate.judge(head, access, target.route);
+        if (isRefusal(met)) return met;
+        this.pass = met;
+        if (met.limited) return tokens && this.framing.framed ? undefined : met.refusal(0);
+        if (met.denied) return met.denied;
+        principal = met.principal;
+      }
+      const verdict = admit(target, match, head, principal);
       if (!(verdict instanceof Admission) || (!this.framing.framed && !target.body)) return verdict;
-      return judgeBodyHeaders(target, (name) => this.head.header(name), this.framing) ?? verdict;
+      return judgeBodyHeaders(target, (name) => head.header(name), this.framing) ?? verdict;
     } catch (error) {
       return this.refusalOf(error);
     }
@@ -130,22 +128,30 @@ export class Exchange<P> extends StreamedAnswer<P> {
 
   private receive(chunk: ArrayBuffer, isLast: boolean): void {
     this.received += chunk.byteLength;
-    const { target } = this;
-    if (!(this.verdict instanceof Admission) || !target || target.method === 'GET') {
+    const most = this.wanted();
+    if (most === 0) {
       this.drop(chunk.byteLength);
-    } else if (isLast && this.body === undefined && chunk.byteLength <= target.bodyLimit) {
+    } else if (isLast && this.body === undefined && chunk.byteLength <= most) {
       // The whole body in one piece is parsed where it lies.
       this.complete(Buffer.from(chunk));
     } else {
-      this.body ??= new Body(this.traffic.budget, target.bodyLimit, this.framing.length);
+      this.body ??= new Body(this.traffic.budget, most, this.framing.length);
       const code = this.body.add(new Uint8Array(chunk));
       if (code !== undefined) {
-        this.verdict = refusal(code);
+        this.verdict = this.verdict === undefined ? this.limitRefusal('unknown') : refusal(code);
         this.release();
         this.drop(this.received);
       }
     }
     if (isLast && this.stage === 'reading') this.complete(this.body?.bytes ?? noBytes);
+  }
+
+  /** Bytes of the body that somebody wants to see; 0 where it is thrown away. */
+  private wanted(): number {
+    const { target, verdict } = this;
+    if (!target || target.method === 'GET') return 0;
+    if (verdict === undefined) return maxDropped;
+    return verdict instanceof Admission ? target.bodyLimit : 0;
   }
 
   private drop(bytes: number): void {
@@ -156,9 +162,27 @@ export class Exchange<P> extends StreamedAnswer<P> {
     this.refuse(verdict === undefined || verdict instanceof Admission ? refusal('request_too_large') : verdict);
   }
 
+  private limitRefusal(need: Need): Refusal {
+    return this.pass === undefined ? refusal('internal_error') : this.pass.refusal(need);
+  }
+
+  /** The tokens of a request that a limit has refused: none where it would be refused without a look at its tokens. */
+  private needOf(pass: Pass<P>, target: Endpoint, bytes: Buffer): Need {
+    const { head } = this;
+    if (judgeBodyHeaders(target, (name) => head.header(name), this.framing)) return 0;
+    const body = readBody(target, bytes);
+    return body instanceof Refused ? 0 : target.route.tokens!({ head, principal: pass.principal, body });
+  }
+
   /** The last byte has arrived. */
   private complete(bytes: Buffer): void {
-    const { verdict, target } = this;
+    const { verdict, target, pass } = this;
+    if (verdict === undefined && pass && target) {
+      const need = this.needOf(pass, target, bytes);
+      this.release();
+      this.refuse(pass.refusal(need));
+      return;
+    }
     if (!(verdict instanceof Admission) || !target) {
       this.refuse(verdict instanceof Admission || verdict === undefined ? refusal('internal_error') : verdict);
       return;
@@ -173,14 +197,15 @@ export class Exchange<P> extends StreamedAnswer<P> {
       }
     }
     this.stage = 'handling';
-    const reply: Reply | Promise<Reply> = target.route.handle(new ServedCall(this, verdict, body));
+    const reply: Reply | Promise<Reply> = target.route.handle(new ServedCall(this, verdict, body, pass));
     if (!('then' in reply)) {
       this.answer(reply);
       return;
     }
     this.listen();
     this.count();
-    this.head.keep();
+    // Who changes something is written down with the change, which may come after the client has left.
+    if (this.family === 'admin') this.head.keep();
     this.since = this.now();
     reply
       .then(
@@ -196,7 +221,8 @@ export class Exchange<P> extends StreamedAnswer<P> {
     } else if (now - this.since >= this.traffic.bodyTimeoutMs + this.received / slowestUpload) {
       const { verdict } = this;
       this.closing = true;
-      this.refuse(verdict === undefined || verdict instanceof Admission ? refusal('request_timeout') : verdict);
+      if (verdict === undefined) this.refuse(this.limitRefusal('unknown'));
+      else this.refuse(verdict instanceof Admission ? refusal('request_timeout') : verdict);
     }
   }
 

@@ -1,3 +1,4 @@
+import type { AddressOf } from './client-address.ts';
 import type { Head } from './route.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
@@ -11,7 +12,8 @@ const peer = (response: HttpResponse): string => Buffer.from(response.getRemoteA
 
 /**
  * Copies a request out of the core's memory. The core's request object is dead once the native callback returns, its
- * response object once the answer is complete, so the address, which costs 3 µs, is read on first use or by `keep`.
+ * response object once the answer is complete, so the address, which costs 3 µs, is read on first use, or by `keep` where
+ * it may be wanted after the answer.
  */
 export class RequestHead implements Head {
   readonly requestId: string;
@@ -23,6 +25,7 @@ export class RequestHead implements Head {
   readonly fields: readonly string[];
   private address: string | undefined;
   private response: HttpResponse | undefined;
+  private readonly addressOf: AddressOf;
 
   /** Reads the header lines; the rest of the request line is read by the caller, who may know it already. */
   constructor(
@@ -32,6 +35,7 @@ export class RequestHead implements Head {
     query: string,
     request: HttpRequest,
     response: HttpResponse,
+    addressOf: AddressOf,
   ) {
     this.requestId = requestId;
     this.method = method;
@@ -42,6 +46,7 @@ export class RequestHead implements Head {
     request.forEach(collect);
     this.fields = fields;
     this.response = response;
+    this.addressOf = addressOf;
   }
 
   get ip(): string {
@@ -52,7 +57,7 @@ export class RequestHead implements Head {
   /** Reads what is left to read; from here on the head stands on its own. */
   keep(): void {
     if (this.response === undefined) return;
-    this.address ??= peer(this.response);
+    this.address ??= this.addressOf(peer(this.response), this.fields);
     this.response = undefined;
   }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { type Code, catalogue } from '../errors.ts';
+import { headersOf, responseHeaders } from './openapi-headers.ts';
 import { Components, errorSchemas, type Json } from './openapi-schemas.ts';
 import { type Access, type Family, type Route, route } from './route.ts';
 import { statusOf } from './wire.ts';
@@ -14,6 +15,7 @@ const withCredential: readonly Code[] = [
   'api_key_expired',
   'insufficient_permissions',
   'credential_type_not_allowed',
+  'rate_limit_exceeded',
 ];
 const withBody: readonly Code[] = [
   'invalid_json',
@@ -47,8 +49,6 @@ const errorSchemaOf = (family: Family, status: number): string => {
   return status === 422 ? 'MessagesValidationError' : 'MessagesError';
 };
 
-const headers = { 'request-id': { $ref: '#/components/headers/RequestId' } };
-
 const errorResponses = (target: Route): Record<string, Json> => {
   const byStatus = new Map<number, Code[]>();
   for (const [code, status] of statusesOf(target)) {
@@ -58,7 +58,11 @@ const errorResponses = (target: Route): Record<string, Json> => {
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
     const description = codes.map((code) => `\`${code}\`: ${catalogue[code].message}`).join('\n\n');
     const schema = { $ref: `#/components/schemas/${errorSchemaOf(target.family, status)}` };
-    responses[status] = { description, headers, content: { 'application/json': { schema } } };
+    responses[status] = {
+      description,
+      headers: headersOf(target, status),
+      content: { 'application/json': { schema } },
+    };
   }
   return responses;
 };
@@ -74,6 +78,7 @@ const successResponses = (target: Route, components: Components): Record<string,
         at === 0 && schema ? components.embed(schema, 'output', `${target.operation}_${status}`) : undefined;
       if (described || reply.media) content[type.trim()] = { schema: described ?? { type: 'string' } };
     }
+    const headers = headersOf(target, Number(status));
     responses[status] = { description, headers, ...(Object.keys(content).length > 0 ? { content } : {}) };
   }
   return responses;
@@ -148,9 +153,7 @@ export const openapi = (routes: readonly Route[]): Json => {
     paths,
     components: {
       schemas: { ...errorSchemas, ...components.schemas },
-      headers: {
-        RequestId: { description: 'Made by the server; also sent as x-request-id.', schema: { type: 'string' } },
-      },
+      headers: responseHeaders,
       securitySchemes: {
         adminKey: { type: 'http', scheme: 'bearer', description: 'An Admin API key or an OAuth access token.' },
         projectKey: { type: 'http', scheme: 'bearer', description: 'A project API key.' },

@@ -20,6 +20,8 @@ export type Access =
       readonly apiKeyHeader?: boolean;
       /** Whether a request with an `Origin` is refused: what only browsers send (decisions A.3). */
       readonly refuseBrowsers?: boolean;
+      /** Limits of the route's own; by default those of the credential's kind: inference or administration. */
+      readonly limits?: 'credits';
     };
 
 /** What is known of a request once its headers are read. Copied from the server's own memory; valid for ever. */
@@ -28,15 +30,47 @@ export interface Head {
   readonly method: string;
   /** Path as sent, without the query. */
   readonly path: string;
-  /** The socket's peer. */
+  /** The client's address: the socket's peer, or whom the trusted proxies name. */
   readonly ip: string;
   /** Value of a header by its lower-case name. */
   header(name: string): string | undefined;
 }
 
+/** Tokens that a request needs of its limits; `unknown` where its body was too large to be read for that. */
+export type Need = number | 'unknown';
+
+/** What a request holds of the limits of its credential until its answer is complete. */
+export interface Allowance {
+  /**
+   * Reserves tokens for the request, once.
+   * @returns the 429, where they do not fit
+   */
+  reserve(tokens: number): Refusal | undefined;
+  /** Tokens that the request has taken so far. What was reserved becomes this when the request ends. */
+  spent: number;
+  /** Gives back now what was reserved beyond `spent`, which is final: before an answer that is made is sent. */
+  settle(): void;
+}
+
+/** A request whose credential is identified. The limits have counted it already, whatever follows. */
+export interface Pass<P> extends Allowance {
+  readonly principal: P;
+  /** Whether a limit has refused it. */
+  readonly limited: boolean;
+  /** The 429 of a limited request that would need so many tokens. */
+  refusal(need: Need): Refusal;
+  /** Why the credential may not do this, a 403; asked for what is not limited. */
+  readonly denied: Refusal | undefined;
+  /** What is left of the limits now, as header lines that begin with CR LF: names and numbers of our own. */
+  lines(): string;
+  /** Its answer is complete, or the client has gone. A second call does nothing. */
+  end(): void;
+}
+
 /** Judges credentials at the headers, for a route by its method and documented path. Never waits. */
 export interface Gate<P> {
-  judge(head: Head, access: Access, aim: { readonly method: string; readonly path: string }): P | Refusal;
+  /** @returns a refusal where nobody is identified who has a right to be told of limits */
+  judge(head: Head, access: Access, aim: { readonly method: string; readonly path: string }): Pass<P> | Refusal;
 }
 
 /** One request on its way to the handler: authenticated, permitted, complete and valid. */
@@ -46,6 +80,8 @@ export interface Call<P, Params, Query, Body, Found> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
+  /** On a route without a credential it takes everything and counts nothing. */
+  readonly allowance: Allowance;
   /** What the route's `find` returned. */
   readonly found: Found;
   /** Aborted when the client leaves before the answer is complete. Made on first use. */
@@ -87,6 +123,8 @@ export interface RouteDefinition<P, Params, Query, Body, Found> {
   readonly body?: z.ZodType<Body>;
   /** Bytes; one more is 413. Default 64 KiB. */
   readonly bodyLimit?: number;
+  /** Tokens that a request needs: asked of one that a limit has refused, for its Retry-After (decisions F.2). */
+  readonly tokens?: (call: { readonly head: Head; readonly principal: P; readonly body: Body }) => number;
   /** The resource that the path names, or a `Fault` (404). Runs after the path and query are valid and before the body is. */
   readonly find?: (call: { readonly principal: P; readonly params: Params }) => Found;
   /** Documented successes by status. */

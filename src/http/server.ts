@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { publish } from '../telemetry.ts';
+import { clientAddress } from './client-address.ts';
 import { endpoint } from './endpoint.ts';
 import { Exchange } from './exchange.ts';
 import { RequestHead } from './head.ts';
@@ -18,6 +19,8 @@ export interface ServerOptions<P> {
   /** Makes the `req_…` of a request. */
   readonly requestId: () => string;
   readonly clock: Clock;
+  /** Addresses and networks whose `X-Forwarded-For` is believed, separated by commas. Default: none. */
+  readonly trustedProxies?: string | undefined;
   /** Bytes of request bodies held at once, over all requests. Default 256 MiB. */
   readonly maxBufferedBytes?: number;
   /** Time for a body to arrive, beyond what it earns at 64 KiB/s. Default 7.5 s, before the core cuts (8 to 12 s). */
@@ -72,6 +75,7 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
     handlerTimeoutMs: options.handlerTimeoutMs ?? 620_000,
     readerTimeoutMs: options.readerTimeoutMs ?? 30_000,
   };
+  const addressOf = clientAddress(options.trustedProxies ?? '');
   const endpoints = options.routes.map(endpoint);
   const match = router(endpoints);
   const traffic = new Traffic<P>(gate, clock, options.maxBufferedBytes ?? 256 * mebibyte, timeouts);
@@ -80,13 +84,16 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
     (accept: (id: string, request: HttpRequest, response: HttpResponse) => Exchange<P>) =>
     (response: HttpResponse, request: HttpRequest): void => {
       let id = 'req_unnamed';
+      let exchange: Exchange<P> | undefined;
       try {
         id = requestId();
-        accept(id, request, response).start();
+        exchange = accept(id, request, response);
+        exchange.start();
       } catch (error) {
         // An error that leaves a native callback ends the process.
         publish('request.failed', { requestId: id, error });
-        response.close();
+        if (exchange) exchange.abandon();
+        else response.close();
       }
     };
 
@@ -97,7 +104,7 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
       // In this order: the core's other reader of the method changes its case in place.
       const method = request.getCaseSensitiveMethod();
       const path = request.getUrl();
-      const head = new RequestHead(id, method, path, request.getQuery() ?? '', request, response);
+      const head = new RequestHead(id, method, path, request.getQuery() ?? '', request, response, addressOf);
       return new Exchange(traffic, response, head, match(path));
     }),
   );
@@ -107,7 +114,12 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
     if (method !== 'GET' || place === undefined || path.includes('{')) continue;
     const accept = guarded((id, request, response) => {
       const text = query ? (request.getQuery() ?? '') : '';
-      return new Exchange(traffic, response, new RequestHead(id, 'GET', path, text, request, response), place);
+      return new Exchange(
+        traffic,
+        response,
+        new RequestHead(id, 'GET', path, text, request, response, addressOf),
+        place,
+      );
     });
     app.get(path, accept);
   }

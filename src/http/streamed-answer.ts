@@ -25,7 +25,7 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
 
   private openStream(status: number, headers: Headers | undefined): void {
     try {
-      const block = headerBlock(headers, 'text/event-stream', this.family, this.head.requestId);
+      const block = headerBlock(headers, 'text/event-stream', this.family, this.head.requestId, this.limitLines());
       this.streamed = { status, block };
     } catch (error) {
       this.refuse(this.refusalOf(error));
@@ -35,7 +35,6 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
     this.stage = 'answering';
     this.listen();
     this.count();
-    this.head.keep();
   }
 
   begin(): void {

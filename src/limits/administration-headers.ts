@@ -11,26 +11,27 @@ const metrics = [
 ] as const;
 
 /**
- * The headers of an administration answer (decisions F.5): of its four limits the one with the smallest part left, and on
- * a 429 of those that refused the one that lasts longest. `X-RateLimit-Reset` is the Unix second, rounded up, at which
- * more remains; for requests in flight, which nobody can foretell, one second on. A 429 has `Retry-After` besides.
+ * The headers of an administration answer as lines that begin with CR LF (decisions F.5): of its four limits the one with
+ * the smallest part left, and on a 429 of those that refused the one that lasts longest. `X-RateLimit-Reset` is the Unix
+ * second, rounded up, at which more remains; for requests in flight, which nobody can foretell, one second on. A 429 has
+ * `Retry-After` besides.
  *
  * Unspecified: ties. The credential comes before the organization and requests before requests in flight.
  *
  * @param why the limits that refused, 0 for none
  * @param wallMs the wall clock, for `X-RateLimit-Reset` alone
  */
-export const administrationHeaders = (
+export const administrationLines = (
   store: WindowStore,
   who: Counted,
   why: number,
   nowMs: Millis,
   wallMs: Millis,
-): Record<string, string> => {
+): string => {
   store.setNow(nowMs);
   resolve(store, who);
   let best = Number.POSITIVE_INFINITY;
-  let headers: Record<string, string> = {};
+  let lines = '';
   for (const [number, scope] of store.scopes.entries()) {
     const address = number === 0 ? store.keyAt : store.organizationAt;
     advance(store, address);
@@ -42,14 +43,11 @@ export const administrationHeaders = (
       const rank = why === 0 ? left / limit : metric === concurrentRequests ? 0 : -inMs;
       if (rank >= best) continue;
       best = rank;
-      headers = {
-        'X-RateLimit-Limit': String(limit),
-        'X-RateLimit-Remaining': String(left),
-        'X-RateLimit-Reset': String(Math.ceil((wallMs + inMs) / 1000)),
-        'X-RateLimit-Scope': scope,
-        'X-RateLimit-Metric': name,
-      };
+      const reset = Math.ceil((wallMs + inMs) / 1000);
+      lines =
+        `\r\nX-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${left}\r\nX-RateLimit-Reset: ${reset}` +
+        `\r\nX-RateLimit-Scope: ${scope}\r\nX-RateLimit-Metric: ${name}`;
     }
   }
-  return headers;
+  return lines;
 };

@@ -1,29 +1,15 @@
-import { limitsFor, type Scope, type Tier, tiers } from '../domain/tiers.ts';
+import { limitsFor, type Scope, type Tier, type TierTable, tiers } from '../domain/tiers.ts';
 import type { Plan } from './window-limits.ts';
 import { WindowStore, type WindowStoreOptions } from './window-store.ts';
-
-/** A table of tiers, as src/domain/tiers.ts has one and a tiers file gives another. */
-export type TierTable = typeof tiers;
 
 /** What every family may be given. */
 export type FamilyOptions = Pick<WindowStoreOptions, 'owner' | 'report' | 'allocate'>;
 
 const scopes = ['key', 'project', 'organization'] as const satisfies readonly Scope[];
 
-/** Scope multipliers as the law has them, read off it: the project's and the organization's numbers over the key's. */
-const times = (scope: Scope): number => limitsFor(0, scope).rpm / limitsFor(0, 'key').rpm;
-
 /** The limits of a table, tier by tier and scope by scope (spec, Limits). */
 export const plansOf = (table: TierTable): Plan[] =>
-  table.map((row) =>
-    scopes.map((scope) => ({
-      rpm: row.rpm * times(scope),
-      rpd: row.rpd * times(scope),
-      tpm: row.tpm * times(scope),
-      tpd: scope === 'organization' ? row.tpd : null,
-      concurrent: row.concurrent[scope],
-    })),
-  );
+  table.map((_, tier) => scopes.map((scope) => limitsFor(tier as Tier, scope, table)));
 
 /** Inference: every call but `GET /v1/credits` (decisions A.6). `tierOf` is asked when an organization is first seen. */
 export const inferenceWindows = (
@@ -51,7 +37,7 @@ export const creditWindows = (options: FamilyOptions = {}): WindowStore =>
     tierOf: () => 0,
   });
 
-/** The administration's limits; the defaults are those of decisions A.6. */
+/** The administration's limits (decisions A.6). */
 export interface AdministrationLimits {
   readonly credentialRpm: number;
   readonly credentialConcurrent: number;
@@ -59,21 +45,13 @@ export interface AdministrationLimits {
   readonly organizationConcurrent: number;
 }
 
-const administrationDefaults: AdministrationLimits = {
-  credentialRpm: 300,
-  credentialConcurrent: 10,
-  organizationRpm: 600,
-  organizationConcurrent: 20,
-};
-
-/** The plan of these limits, for `applyPlans`. */
 const administrationPlan = (limits: AdministrationLimits): Plan => [
   requestsOnly(limits.credentialRpm, limits.credentialConcurrent),
   requestsOnly(limits.organizationRpm, limits.organizationConcurrent),
 ];
 
 /** Administration: every call with an Admin API key or an access token. A credential of the wrong kind counts here too. */
-export const administrationWindows = (limits = administrationDefaults, options: FamilyOptions = {}): WindowStore =>
+export const administrationWindows = (limits: AdministrationLimits, options: FamilyOptions = {}): WindowStore =>
   new WindowStore({
     ...options,
     name: 'administration',

@@ -1,7 +1,7 @@
 import type { Millis } from '../clock.ts';
-import { requestsPerDay, requestsPerMinute, tokensPerDay, tokensPerMinute } from './reasons.ts';
+import { inDigits, inSeconds } from './digits.ts';
 import { resolve } from './resolve.ts';
-import { inSeconds } from './seconds.ts';
+import { chooseTightest, tightest } from './tightest.ts';
 import { limitOf, resetOf, usedOf } from './wait.ts';
 import { advance } from './window.ts';
 import type { Counted, WindowStore } from './window-store.ts';
@@ -11,50 +11,14 @@ import type { Counted, WindowStore } from './window-store.ts';
  * joined to others: numbers, and names of this file. All of them describe the state at `nowMs`.
  */
 
-const requestMetrics = [requestsPerMinute, requestsPerDay] as const;
-const tokenMetrics = [tokensPerMinute, tokensPerDay] as const;
-
-/** The window that was chosen last: its record and metric. One thread, so one of each will do. */
-let chosenAt = -1;
-let chosenMetric = 0;
-let chosenScope = 0;
-let chosenLimit = 0;
-let leastLeft = 0;
-
-/** Takes this window when less of it is left, as a part of its limit, than of the one chosen. */
-const consider = (store: WindowStore, scope: number, address: number, metric: number): void => {
-  const limit = limitOf(store, address, metric);
-  if (limit === 0) return;
-  // A true quotient, not a product with the inverse: equal parts of different limits have to be equal, or ties break wrong.
-  const left = Math.max(0, limit - usedOf(store, address, metric)) / limit;
-  if (left >= leastLeft) return;
-  leastLeft = left;
-  chosenAt = address;
-  chosenMetric = metric;
-  chosenScope = scope;
-  chosenLimit = limit;
-};
-
-/** Chooses the tightest window: key before project before organization, minute before day where they are equal. */
-const choose = (store: WindowStore, metrics: readonly [number, number]): void => {
-  leastLeft = Number.POSITIVE_INFINITY;
-  consider(store, 0, store.keyAt, metrics[0]);
-  consider(store, 0, store.keyAt, metrics[1]);
-  if (store.projectAt >= 0) {
-    consider(store, 1, store.projectAt, metrics[0]);
-    consider(store, 1, store.projectAt, metrics[1]);
-  }
-  consider(store, store.top, store.organizationAt, metrics[0]);
-  consider(store, store.top, store.organizationAt, metrics[1]);
-};
-
-/** Finds the records and moves their windows to `nowMs`. */
+/** Finds the records, moves their windows to `nowMs`, and chooses the tightest. */
 const look = (store: WindowStore, who: Counted, nowMs: Millis): void => {
   store.setNow(nowMs);
   resolve(store, who);
   advance(store, store.keyAt);
   if (store.projectAt >= 0) advance(store, store.projectAt);
   advance(store, store.organizationAt);
+  chooseTightest(store);
 };
 
 /** The lines up to the number that remains, by subject and limit: a handful of limits, so they are built once. */
@@ -76,20 +40,25 @@ const opening = (subject: keyof typeof openings, limit: number): string => {
   return text;
 };
 
+/** What remains of a window and when that grows, behind the lines that open it. */
+const rest = (store: WindowStore, address: number, metric: number, limit: number, subject: keyof typeof openings) => {
+  const left = limit - usedOf(store, address, metric);
+  const reset = inSeconds(resetOf(store, address, metric));
+  return `${opening(subject, limit)}${inDigits(Math.max(left, 0))}\r\nx-ratelimit-reset-${subject}: ${reset}`;
+};
+
+/** The lines of requests; `chooseTightest` has chosen. */
 const requestLines = (store: WindowStore): string => {
-  choose(store, requestMetrics);
-  const left = Math.max(0, chosenLimit - usedOf(store, chosenAt, chosenMetric));
-  const reset = inSeconds(resetOf(store, chosenAt, chosenMetric));
-  return `${opening('requests', chosenLimit)}${left}\r\nx-ratelimit-reset-requests: ${reset}`;
+  const { requestsAt, requestsMetric } = tightest;
+  return rest(store, requestsAt, requestsMetric, limitOf(store, requestsAt, requestsMetric), 'requests');
 };
 
 const tokenLines = (store: WindowStore): string => {
-  choose(store, tokenMetrics);
-  const left = Math.max(0, chosenLimit - usedOf(store, chosenAt, chosenMetric));
-  const reset = inSeconds(resetOf(store, chosenAt, chosenMetric));
-  const lines = `${opening('tokens', chosenLimit)}${left}\r\nx-ratelimit-reset-tokens: ${reset}`;
-  if (store.scopes[chosenScope] !== 'project') return lines;
-  return `${lines}${opening('project-tokens', chosenLimit)}${left}\r\nx-ratelimit-reset-project-tokens: ${reset}`;
+  const { tokensAt, tokensMetric, tokensScope } = tightest;
+  const limit = limitOf(store, tokensAt, tokensMetric);
+  const lines = rest(store, tokensAt, tokensMetric, limit, 'tokens');
+  if (store.scopes[tokensScope] !== 'project') return lines;
+  return lines + rest(store, tokensAt, tokensMetric, limit, 'project-tokens');
 };
 
 /** Request and token headers of an inference answer, errors and streams included. */

@@ -1,8 +1,8 @@
 import type { Millis } from '../clock.ts';
-import { planShift } from './kinds.ts';
+import { kindShift, planShift } from './kinds.ts';
 import { organizationWord, refusedAtWord, refusedWord } from './layout.ts';
 import { moveTo } from './move.ts';
-import { concurrentRequests, type MetricName, metricNames, reason } from './reasons.ts';
+import { concurrentRequests, type MetricName, metricNames, reason, tokensPerDay } from './reasons.ts';
 import { kindOf, viewOf, wordOf } from './record.ts';
 import { slabShift } from './slabs.ts';
 import { limitOf, resetOf, usedOf } from './wait.ts';
@@ -39,6 +39,17 @@ export const inspect = (store: WindowStore, scope: ScopeName, id: string, nowMs:
   const number = store.scopes.indexOf(scope);
   const slot = number < 0 ? undefined : store.slots.find(number, id);
   return slot === undefined ? null : inspectSlot(store, slot);
+};
+
+/** What `inspect` would say where nothing is counted: the limits of the tier, all of them unused. */
+export const idle = (store: WindowStore, scope: ScopeName, id: string, tier: number): Inspection => {
+  const kind = (store.kinds.planOf(tier) << planShift) + store.scopes.indexOf(scope);
+  const windows: WindowView[] = [];
+  for (const [metric, name] of metricNames.entries()) {
+    const limit = metric === tokensPerDay ? store.kinds.tpd[kind]! : store.kinds.words[(kind << kindShift) + metric]!;
+    if (limit > 0) windows.push({ metric: name, used: 0, limit, remaining: limit, resetMs: 0 });
+  }
+  return { scope, id, tier, windows, lastRefusal: null };
 };
 
 const inspectSlot = (store: WindowStore, slot: number): Inspection => {

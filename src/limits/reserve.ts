@@ -2,7 +2,7 @@ import type { Millis } from '../clock.ts';
 import { noteRefusal } from './admit.ts';
 import { addDayTokens, addMinuteTokens, wholeTokens } from './amounts.ts';
 import { dayTokensField, kindShift, tpmField } from './kinds.ts';
-import { tokensWord } from './layout.ts';
+import { mostTokens, tokensWord } from './layout.ts';
 import { dayTokensBit, minuteTokensBit } from './reasons.ts';
 import { changed, kindOf, wordOf } from './record.ts';
 import { followPlan } from './resolve.ts';
@@ -30,7 +30,8 @@ export const reserve = (
   store.setNow(nowMs);
   if (!locate(store, ticket)) throw new TypeError('Tokens were reserved with a ticket that has ended.');
   followPlan(store);
-  const need = wholeTokens(tokens);
+  // A ticket's amounts are of 31 bits. No request needs more; one that said so would reserve what it could not give back.
+  const need = Math.min(wholeTokens(tokens), mostTokens);
   const { keyAt, projectAt, organizationAt } = store;
   const key = wanted(store, keyAt, need);
   const project = projectAt < 0 ? 0 : wanted(store, projectAt, need);

@@ -27,7 +27,7 @@ export interface Restored {
   readonly records: number;
   /** What was not taken, by place: of a buffer everything from a fault on. */
   readonly refused: readonly { readonly buffer: number; readonly offset: number; readonly reason: ChunkFault }[];
-  /** Whether the minute windows begin half used, because something was refused or there was nothing. */
+  /** Whether the minute windows begin half used, because something was refused or there was no chunk at all. */
   readonly cautious: boolean;
 }
 
@@ -42,6 +42,7 @@ export interface Restored {
 export const restore = (store: WindowStore, buffers: Iterable<Uint8Array>, wallMs: Millis, nowMs: Millis): Restored => {
   store.setNow(nowMs);
   let records = 0;
+  let chunks = 0;
   let number = 0;
   const refused: { buffer: number; offset: number; reason: ChunkFault }[] = [];
   for (const bytes of buffers) {
@@ -53,11 +54,12 @@ export const restore = (store: WindowStore, buffers: Iterable<Uint8Array>, wallM
         break;
       }
       records += fault;
+      chunks++;
       offset += (chunk as ChunkReader).length;
     }
     number++;
   }
-  const cautious = records === 0 || refused.length > 0;
+  const cautious = chunks === 0 || refused.length > 0;
   if (cautious) beginCautiously(store, nowMs);
   return { records, refused, cautious };
 };

@@ -25,6 +25,15 @@ export const settle = (store: WindowStore, ticket: Ticket<'reserved'>, actualTok
 };
 
 /**
+ * Makes a reservation what the request has really taken, as `settle` does, and leaves it in flight: for an answer that is
+ * made and not yet sent.
+ */
+export const charge = (store: WindowStore, ticket: Ticket<'reserved'>, actualTokens: number): void => {
+  if (!locate(store, ticket)) reportTwice(store, ticket);
+  else if (!Number.isNaN(actualTokens)) rebook(store, ticket, Math.max(0, Math.ceil(actualTokens)), true);
+};
+
+/**
  * Ends a request that took no tokens: refused after its start, or stopped before the upstream was called (402 undoes its
  * reservation, decisions F.2), or one that never reserves any.
  */

@@ -34,10 +34,7 @@ import type { WindowStore } from './window-store.ts';
  * @param wallMs the wall clock, which alone means something after a restart
  */
 export const snapshot = (store: WindowStore, wallMs: Millis, nowMs: Millis, most = 2_000): Uint8Array | null => {
-  store.setNow(nowMs);
-  const writer = new ChunkWriter(store.name, wallMs);
-  writer.u32(store.now % secondMs);
-  writer.u32(store.now % tenMinutesMs);
+  const writer = begin(store, wallMs, nowMs);
   while (writer.records < most) {
     const slot = store.changes.take();
     if (slot < 0) break;
@@ -53,12 +50,30 @@ export const snapshot = (store: WindowStore, wallMs: Millis, nowMs: Millis, most
   return writer.records === 0 ? null : writer.finish();
 };
 
-/** Has every record written by the next snapshots: for the start of a new file that needs no older one. */
-export const markAllChanged = (store: WindowStore): void => {
-  for (let slot = 0; slot < store.slots.length; slot++) {
+const begin = (store: WindowStore, wallMs: Millis, nowMs: Millis): ChunkWriter => {
+  store.setNow(nowMs);
+  const writer = new ChunkWriter(store.name, wallMs);
+  writer.u32(store.now % secondMs);
+  writer.u32(store.now % tenMinutesMs);
+  return writer;
+};
+
+/** A chunk without records, for the beginning of a file: it says that there is a snapshot, if only of nothing. */
+export const opening = (store: WindowStore, wallMs: Millis, nowMs: Millis): Uint8Array =>
+  begin(store, wallMs, nowMs).finish();
+
+/**
+ * Has every record of `most` slots from `from` on written by the next snapshots: for a new file that is to need no older
+ * one. In pieces, since each costs a cache miss or two.
+ * @returns where to go on; -1 at the end
+ */
+export const markChanged = (store: WindowStore, from: number, most: number): number => {
+  const to = Math.min(store.slots.length, from + most);
+  for (let slot = from; slot < to; slot++) {
     const address = store.slots.address(slot);
     if (address >= 0) changed(store, slot, address);
   }
+  return to < store.slots.length ? to : -1;
 };
 
 const writeRecord = (store: WindowStore, slot: number, address: number, writer: ChunkWriter): void => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { limitsFor } from '../domain/tiers.ts';
-import type { TierTable } from './families.ts';
+import { plans } from '../domain/billing.ts';
+import { limitsFor, type TierTable } from '../domain/tiers.ts';
 import { mostPossible } from './window-limits.ts';
 
 /** What the organization's limits are of the key's: the law's own multiplier. */
@@ -21,7 +21,7 @@ const count = (most: number) =>
 
 const row = z.strictObject({
   paid: z.number({ error: 'must be a number of US dollars' }).min(0, { error: 'must not be negative' }),
-  subscription: z.string().min(1).max(120).nullable(),
+  subscription: z.enum(plans, { error: `must be null or one of ${plans.join(', ')}` }).nullable(),
   rpm: perKey(mostPossible.rpm),
   tpm: perKey(mostPossible.tpm),
   rpd: perKey(mostPossible.rpd),

@@ -11,6 +11,9 @@ const base64PerPage = 65_536;
 /** What an estimate reads; a body of `count_tokens`, which has no `max_tokens`, will do. */
 export type Estimable = Pick<GenerateRequest, 'messages' | 'system' | 'tools' | 'output_config'>;
 
+/** The tokens of so many bytes of text, estimated (decisions F.4). */
+export const estimateTokensOf = (bytes: number): number => Math.ceil(bytes / bytesPerToken);
+
 /**
  * The input tokens of a request, estimated: ⌈UTF-8 bytes of all text / 3⌉ + 8 per message + 1600 per image
  * (decisions F.4). Text is what a model reads: texts, tool calls and results, tool declarations, an output schema.
@@ -24,7 +27,7 @@ export const estimateInputTokens = (request: Estimable): number => {
   }
   const schema = request.output_config?.format?.schema;
   if (schema !== undefined) sum.bytes += jsonBytes(schema);
-  return Math.ceil(sum.bytes / bytesPerToken) + sum.flat;
+  return estimateTokensOf(sum.bytes) + sum.flat;
 };
 
 interface Sum {

@@ -8,6 +8,7 @@ import type { RequestHead } from '../../src/http/head.ts';
 import { Refused } from '../../src/http/refused.ts';
 import type { Route } from '../../src/http/route.ts';
 import { router } from '../../src/http/router.ts';
+import { allowance } from '../support/unlimited.ts';
 
 /** A JSON object of which nothing is known yet. */
 export interface Json {
@@ -61,12 +62,12 @@ export const asker = (routes: readonly Route[]): Ask => {
     if (!found || !target) throw new Error(`there is no ${method} ${path}`);
     const head = { requestId: 'req_1', method, path, query, ip: '127.0.0.1', header: (name: string) => headers[name] };
     try {
-      const who = { judge: () => ({ ...administrator, ...principal }) };
+      const who = { ...administrator, ...principal };
       const admission = admit(target, found, head as unknown as RequestHead, who);
       if (!(admission instanceof Admission)) return refusedAs(admission);
       const sent = readBody(target, Buffer.from(body === undefined ? '' : JSON.stringify(body)));
       if (sent instanceof Refused) return refusedAs(sent.refusal);
-      const call = { head, ...admission, body: sent, signal: new AbortController().signal };
+      const call = { head, ...admission, body: sent, allowance: allowance(), signal: new AbortController().signal };
       const reply = await target.route.handle(call);
       if (!('body' in reply)) throw new Error('a streamed answer');
       // A string is JSON already.

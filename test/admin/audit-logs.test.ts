@@ -4,10 +4,12 @@ import { projections } from '../../projections/all.ts';
 import { auditRows } from '../../projections/audit-log.ts';
 import { AccessRecords } from '../../src/admin/access-records.ts';
 import { allRoutes } from '../../src/cli/routes.ts';
+import { tiers } from '../../src/domain/tiers.ts';
 import type { Context } from '../../src/kernel/actor.ts';
 import { journal } from '../../src/kernel/journal.ts';
 import { openReadModels } from '../../src/kernel/projection.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
+import { testWindows } from '../support/test-windows.ts';
 import { type Ask, asker, type Json } from './ask.ts';
 import { stage } from './stage.ts';
 
@@ -21,7 +23,15 @@ let asked = 0;
 beforeEach(async () => {
   at = await stage();
   evaluator = openEvaluator();
-  const dependencies = { models: new Map(), ownedBy: 'weir', clock: at.clock, evaluator, probes: {} };
+  const dependencies = {
+    models: new Map(),
+    ownedBy: 'weir',
+    clock: at.clock,
+    evaluator,
+    windows: testWindows(),
+    tiers: { table: tiers },
+    probes: {},
+  };
   ask = asker(allRoutes({ admin: at.admin, ...dependencies }));
   for (const id of ['org_1', 'org_2']) {
     await at.admin.aggregates.organization.tell(id, 'create', { name: `Acme ${id}`, at: 1 }, operator);

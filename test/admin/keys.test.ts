@@ -4,6 +4,7 @@ import { organizationRoutes } from '../../src/admin/organization.ts';
 import { projectKeyRoutes } from '../../src/admin/project-keys.ts';
 import { projectRoutes } from '../../src/admin/projects.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
+import { tiers } from '../../src/domain/tiers.ts';
 import type { Context } from '../../src/kernel/actor.ts';
 import { type Ask, asker, gist } from './ask.ts';
 import { stage } from './stage.ts';
@@ -19,7 +20,7 @@ beforeEach(async () => {
   at = await stage();
   const { admin } = at;
   ask = asker([
-    ...organizationRoutes(admin),
+    ...organizationRoutes(admin, { table: tiers }),
     ...projectRoutes(admin),
     ...projectKeyRoutes(admin),
     ...adminKeyRoutes(admin),

@@ -33,7 +33,7 @@ describe('tiers', () => {
     expect(tierOfSpend(-1)).toBe(0);
   });
   test('follow the subscription', () => {
-    expect(['Free', 'Developer', 'Growth', 'Scale'].map(tierOfPlan)).toEqual([0, 1, 2, 3]);
+    expect(['Free', 'Developer', 'Growth', 'Scale'].map((plan) => tierOfPlan(plan))).toEqual([0, 1, 2, 3]);
   });
 });
 

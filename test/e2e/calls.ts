@@ -63,6 +63,16 @@ export const freshKey = (): string => {
   return `e2e-${process.pid}-${keys}-${Date.now()}`;
 };
 
+let addresses = 0;
+/**
+ * A header that makes a request come from an address of its own, since the test servers trust their peer as a proxy: for
+ * tests that send more unknown credentials than one address may (decisions F.3).
+ */
+export const fromElsewhere = (): Readonly<Record<string, string>> => {
+  addresses += 1;
+  return { 'x-forwarded-for': `198.51.${100 + (addresses >> 8)}.${addresses & 255}` };
+};
+
 export const paths = {
   projects: '/v1/organization/projects',
   project: (id: string) => `/v1/organization/projects/${id}`,

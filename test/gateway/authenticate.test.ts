@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Directory, Inactive } from '../../projections/directory.ts';
 import type { AdminPrincipal, Principal, ProjectPrincipal } from '../../projections/principal.ts';
-import { isRefusal } from '../../src/errors.ts';
+import { isRefusal, type Refusal } from '../../src/errors.ts';
 import { AccessLog } from '../../src/gateway/access-log.ts';
 import { apiKeyGate } from '../../src/gateway/authenticate.ts';
 import type { Access, Head } from '../../src/http/route.ts';
 import { digest, newToken } from '../../src/ids.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
+import { testWindows } from '../support/test-windows.ts';
 
 const pepper = 'a'.repeat(64);
 const oldPepper = 'b'.repeat(64);
@@ -22,8 +23,16 @@ const directory: Directory = {
   refuse() {},
 };
 let accessLog = new AccessLog(clock);
-const gateOf = () => apiKeyGate({ directory, peppers: [pepper, oldPepper], clock, accessLog });
+const windows = testWindows(5);
+const gateOf = () => apiKeyGate({ directory, peppers: [pepper, oldPepper], clock, accessLog, windows });
 let gate = gateOf();
+/** What the gate says of a request that ends at once: why not, or who it is. */
+const meet = (headers: Record<string, string>, access: Access): Refusal | Principal => {
+  const verdict = gate.judge(head(headers), access, aim);
+  if (isRefusal(verdict)) return verdict;
+  verdict.end();
+  return verdict.denied ?? verdict.principal;
+};
 
 const head = (headers: Record<string, string>): Head => ({
   requestId: 'req_1',
@@ -66,9 +75,17 @@ const listProjects: Access = { credential: 'admin', permission: 'projects:read' 
 const makeProject: Access = { credential: 'admin', permission: 'projects:write' };
 const aim = { method: 'GET', path: '/v1/models/{id}' };
 const judge = (headers: Record<string, string>, access: Access = models) => {
-  const verdict = gate.judge(head(headers), access, aim);
+  const verdict = meet(headers, access);
   return isRefusal(verdict) ? verdict.code : verdict.id;
 };
+/** An inactive key of its own. */
+const ended = (inactive: Inactive['inactive']): Inactive => ({
+  inactive,
+  kind: 'project_key',
+  id: 'key_ended',
+  organizationId: 'org_1',
+  projectId: 'proj_1',
+});
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
 beforeEach(() => {
@@ -99,7 +116,7 @@ describe('a key is found', () => {
 describe('a key is refused', () => {
   test('when nothing usable was sent, with a challenge', () => {
     for (const headers of [{}, { authorization: 'Basic abc' }, { authorization: 'Bearer' }, { authorization: '' }]) {
-      const verdict = gate.judge(head(headers as Record<string, string>), models, aim);
+      const verdict = meet(headers as Record<string, string>, models);
       expect(verdict).toMatchObject({
         code: 'missing_credentials',
         headers: { 'WWW-Authenticate': 'Bearer realm="api"' },
@@ -126,7 +143,7 @@ describe('a key is refused', () => {
   test('when unknown, inactive or over, and says so in WWW-Authenticate', () => {
     expect(judge(bearer(newToken('p')))).toBe('invalid_api_key');
     for (const inactive of ['api_key_revoked', 'api_key_suspended', 'api_key_expired', 'invalid_api_key'] as const) {
-      const verdict = gate.judge(head(bearer(give('p', { ...project(), inactive }))), models, aim);
+      const verdict = meet(bearer(give('p', ended(inactive))), models);
       expect(verdict).toMatchObject({ code: inactive, status: 401 });
       expect((verdict as { headers: Record<string, string> }).headers['WWW-Authenticate']).toMatch(
         /^Bearer realm="api", error="invalid_token", error_description="[^"]+"$/,
@@ -149,7 +166,7 @@ describe('a key is refused', () => {
     expect(judge(bearer(give('p', project())), listProjects)).toBe('credential_type_not_allowed');
   });
   test('without the permission with 403 and the scope it would need', () => {
-    const verdict = gate.judge(head(bearer(give('p', project({ permissions: new Set() })))), models, aim);
+    const verdict = meet(bearer(give('p', project({ permissions: new Set() }))), models);
     expect(verdict).toMatchObject({
       code: 'insufficient_permissions',
       headers: { 'WWW-Authenticate': 'Bearer realm="api", error="insufficient_scope", scope="models:read"' },
@@ -189,7 +206,7 @@ test('a suspended organization may look and neither spend nor change', () => {
 
 test('no refusal repeats what was sent', () => {
   const token = newToken('p');
-  expect(JSON.stringify(gate.judge(head(bearer(token)), models, aim))).not.toContain(token);
+  expect(JSON.stringify(meet(bearer(token), models))).not.toContain(token);
 });
 
 describe('what a known credential does is noted', () => {

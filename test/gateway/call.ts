@@ -1,7 +1,8 @@
 import type { ProjectPrincipal } from '../../projections/principal.ts';
-import type { Call, Reply, Route, Sink } from '../../src/http/route.ts';
+import type { Allowance, Call, Reply, Route, Sink } from '../../src/http/route.ts';
 import { invalid } from '../../src/http/validate.ts';
 import { failure } from '../../src/http/wire.ts';
+import { allowance } from '../support/unlimited.ts';
 
 export const principal = (tier = 0): ProjectPrincipal => ({
   kind: 'project_key',
@@ -20,6 +21,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly tier?: number;
   readonly signal?: AbortSignal;
+  readonly allowance?: Allowance;
 }
 
 /** What a client would see of a reply, with the stream not yet run. */
@@ -51,6 +53,7 @@ export const send = async (route: Route, body: unknown, options: CallOptions = {
     query: {},
     body: parsed?.data,
     found: undefined,
+    allowance: options.allowance ?? allowance(),
     signal: options.signal ?? new AbortController().signal,
   };
   return answered(await route.handle(call));

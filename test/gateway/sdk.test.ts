@@ -6,23 +6,21 @@ import { systemClock } from '../../src/clock.ts';
 import { refusal } from '../../src/errors.ts';
 import { messagesRoute } from '../../src/gateway/messages.ts';
 import { modelsRoutes } from '../../src/gateway/models.ts';
-import type { Gate } from '../../src/http/route.ts';
 import { type HttpServer, serve } from '../../src/http/server.ts';
 import { newId } from '../../src/ids.ts';
 import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models.ts';
+import { unlimitedGate } from '../support/unlimited.ts';
 import { principal } from './call.ts';
 
 // Room for a machine that is busy with other things.
 vi.setConfig({ testTimeout: 30_000 });
 
 const key = 'gwp_test';
-const gate: Gate<ProjectPrincipal> = {
-  judge: (head) => {
-    const sent = head.header('authorization')?.slice('Bearer '.length) ?? head.header('x-api-key');
-    return sent === key ? principal() : refusal('invalid_api_key');
-  },
-};
+const gate = unlimitedGate<ProjectPrincipal>((head) => {
+  const sent = head.header('authorization')?.slice('Bearer '.length) ?? head.header('x-api-key');
+  return sent === key ? principal() : refusal('invalid_api_key');
+});
 
 const slow = {
   id: 'slow',

@@ -18,7 +18,7 @@ interface Operation {
   security: Json[];
   parameters?: { name: string; in: string; required: boolean; schema: Json }[];
   requestBody?: { content: Record<string, { schema: Json }> };
-  responses: Record<string, { description: string; content?: Record<string, { schema: Json }> }>;
+  responses: Record<string, { description: string; headers?: Json; content?: Record<string, { schema: Json }> }>;
 }
 interface Document {
   openapi: string;
@@ -100,6 +100,19 @@ describe('the OpenAPI document', () => {
       expect(inPath.map(({ name }) => `{${name}}`)).toEqual(path.match(/\{\w+\}/g) ?? []);
       for (const { required } of inPath) expect(required).toBe(true);
       expect(path).not.toContain('*');
+    }
+  });
+
+  test('has a 429 with its headers wherever a credential is needed, and tells only those of limits who are identified', () => {
+    for (const { operation } of operations) {
+      const isOpen = operation.security.length === 0;
+      expect(operation.responses[429] === undefined, operation.operationId).toBe(isOpen);
+      const limits = (status: number) =>
+        Object.keys(operation.responses[status]?.headers ?? {}).filter((name) => /ratelimit/i.test(name)).length;
+      if (isOpen) continue;
+      expect(operation.responses[429]!.headers).toHaveProperty('Retry-After');
+      const count = operation.security.some((each) => 'adminKey' in each) ? 5 : 9;
+      expect([limits(200) || limits(201), limits(429), limits(403), limits(401)]).toEqual([count, count, count, 0]);
     }
   });
 

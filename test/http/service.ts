@@ -3,6 +3,7 @@ import { systemClock } from '../../src/clock.ts';
 import { fault, type Refusal, refusal } from '../../src/errors.ts';
 import { type Access, type Gate, type Head, type Route, route } from '../../src/http/route.ts';
 import { type HttpServer, type ServerOptions, serve } from '../../src/http/server.ts';
+import { unlimitedGate } from '../support/unlimited.ts';
 
 export interface Principal {
   readonly id: string;
@@ -19,16 +20,14 @@ export interface Effects {
 export const credential = 'Authorization: Bearer good';
 
 /** Accepts `Bearer good`, and `x-api-key: good` where the route says so. */
-export const gate: Gate<Principal> = {
-  judge(head: Head, access: Access): Principal | Refusal {
-    const fallback = access.credential !== 'none' && access.apiKeyHeader ? head.header('x-api-key') : undefined;
-    const sent = head.header('authorization') ?? (fallback && `Bearer ${fallback}`);
-    const headers = { 'WWW-Authenticate': 'Bearer realm="api"' };
-    if (sent === undefined) return refusal('missing_credentials', { headers });
-    if (sent === 'Bearer weak') return refusal('insufficient_permissions');
-    return sent === 'Bearer good' ? { id: 'key_1' } : refusal('invalid_api_key', { headers });
-  },
-};
+export const gate: Gate<Principal> = unlimitedGate((head: Head, access: Access): Principal | Refusal => {
+  const fallback = access.credential !== 'none' && access.apiKeyHeader ? head.header('x-api-key') : undefined;
+  const sent = head.header('authorization') ?? (fallback && `Bearer ${fallback}`);
+  const headers = { 'WWW-Authenticate': 'Bearer realm="api"' };
+  if (sent === undefined) return refusal('missing_credentials', { headers });
+  if (sent === 'Bearer weak') return refusal('insufficient_permissions');
+  return sent === 'Bearer good' ? { id: 'key_1' } : refusal('invalid_api_key', { headers });
+});
 
 const done = { 200: { description: 'Done.' } };
 const admin: Access = { credential: 'admin', permission: 'things:write' };

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { rpmField, tpmField } from '../../src/limits/kinds.ts';
+import { checkMemory } from './memory.ts';
 import { histories, live } from './operations.ts';
 import { World } from './world.ts';
 
@@ -13,7 +14,7 @@ const noticed = (damage: (world: World) => void): boolean =>
       const world = new World();
       damage(world);
       live(world, history);
-      world.checkMemory();
+      checkMemory(world);
     }),
     { numRuns: 60, seed: 11, endOnFailure: true },
   ).failed;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { administrationHeaders } from '../../src/limits/administration-headers.ts';
+import { administrationLines } from '../../src/limits/administration-headers.ts';
 import { countRequest, start } from '../../src/limits/admit.ts';
+import { inDigits, inSeconds } from '../../src/limits/digits.ts';
 import { administrationWindows, creditWindows, inferenceWindows } from '../../src/limits/families.ts';
 import { asHeaders, creditLines, quotaLines } from '../../src/limits/headers.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { waitAfter } from '../../src/limits/retry-after.ts';
-import { inSeconds } from '../../src/limits/seconds.ts';
 import { release } from '../../src/limits/settle.ts';
 import { isRefused, type Ticket, whyOf } from '../../src/limits/ticket.ts';
 import { counted } from '../../src/limits/window-store.ts';
@@ -62,6 +62,11 @@ describe('the quota headers', () => {
     [86_999_999, '86999.999s'],
   ])('write %i ms as %s', (ms, text) => expect(inSeconds(ms)).toBe(text));
 
+  test('write whole numbers as String does', () => {
+    for (const n of [0, 1, 9, 10, 999, 1_000, 1_001, 10_099, 999_999, 1_000_000, 2_000_000_007, 50_000_000_000, 1e15])
+      expect(inDigits(n)).toBe(String(n));
+  });
+
   test('of /v1/credits are its own limits on requests and those of inference on tokens', () => {
     const [credits, inference] = [creditWindows(), inferenceWindows({ tierOf: () => 0 })];
     const [payer, me] = [counted('k', null, 'o'), counted('k', 'p', 'o')];
@@ -102,7 +107,7 @@ describe('administration', () => {
     const open = [0, 1, 2].map(() => start(store, counted('a', null, 'o'), 0) as Ticket);
     const fourth = start(store, counted('a', null, 'o'), 0);
     if (!isRefused(fourth)) throw new Error('admitted');
-    expect(administrationHeaders(store, counted('a', null, 'o'), whyOf(fourth), 0, wall)).toEqual({
+    expect(asHeaders(administrationLines(store, counted('a', null, 'o'), whyOf(fourth), 0, wall))).toEqual({
       'X-RateLimit-Limit': '3',
       'X-RateLimit-Remaining': '0',
       'X-RateLimit-Reset': '1700000002',
@@ -114,7 +119,7 @@ describe('administration', () => {
     start(store, counted('a', null, 'o'), 10);
     const sixth = start(store, counted('a', null, 'o'), 20_000);
     if (!isRefused(sixth)) throw new Error('admitted');
-    expect(administrationHeaders(store, counted('a', null, 'o'), whyOf(sixth), 20_000, wall)).toEqual({
+    expect(asHeaders(administrationLines(store, counted('a', null, 'o'), whyOf(sixth), 20_000, wall))).toEqual({
       'X-RateLimit-Limit': '5',
       'X-RateLimit-Remaining': '0',
       // The five newest are left; the oldest of them, at 0 ms, leaves in 40 s.
@@ -130,7 +135,7 @@ describe('administration', () => {
     for (const id of ['a', 'b', 'c', 'd']) release(store, start(store, counted(id, null, 'o'), 0) as Ticket);
     start(store, counted('e', null, 'o'), 0);
     // Organization: 3 of 8 requests and 3 of 4 in flight left; credential: 4 of 5 and 2 of 3.
-    expect(administrationHeaders(store, counted('e', null, 'o'), 0, 0, wall)).toEqual({
+    expect(asHeaders(administrationLines(store, counted('e', null, 'o'), 0, 0, wall))).toEqual({
       'X-RateLimit-Limit': '8',
       'X-RateLimit-Remaining': '3',
       'X-RateLimit-Reset': '1700000061',

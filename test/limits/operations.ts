@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { checkMemory } from './memory.ts';
 import { people, type World } from './world.ts';
 
 /** One thing that happens to a world, with a name that a failing example shows. */
@@ -12,7 +13,7 @@ class Operation implements fc.Command<object, World> {
   check = () => true;
   run(_: object, world: World): void {
     this.#act(world);
-    if (world.operations % 16 === 0) world.checkMemory();
+    if (world.operations % 16 === 0) checkMemory(world);
     if (world.operations % 64 === 0) world.oracle.prune();
   }
   toString = () => this.#name;

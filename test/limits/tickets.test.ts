@@ -54,6 +54,17 @@ describe('a ticket', () => {
     expect(used(store, 'concurrent_requests')).toEqual([0, 0, 0]);
   });
 
+  test('takes no more than it can give back, whatever it is asked for', () => {
+    const store = inferenceWindows({ tierOf: () => 5 });
+    const me = counted('k', 'p', 'o');
+    for (const tokens of [2 ** 31, 5e12, Number.POSITIVE_INFINITY, Number.NaN]) {
+      const ticket = reserve(store, start(store, me, 0) as Ticket<'admitted'>, tokens, 0) as Ticket<'reserved'>;
+      expect(used(store, 'tokens_per_day')[2]).toBe(2 ** 31 - 1);
+      settle(store, ticket, 0);
+      expect(used(store, 'tokens_per_day')[2]).toBe(0);
+    }
+  });
+
   test('that is released gives its reservation back, as a 402 has to', () => {
     const { store, me } = open();
     release(store, reserved(store, me, 5_000));

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
+import { checkMemory } from './memory.ts';
 import { histories, live } from './operations.ts';
 import { World } from './world.ts';
 
@@ -17,7 +18,7 @@ const many = (operations: number, allocate?: (bytes: number) => SharedArrayBuffe
       fc.property(histories(perHistory), (history) => {
         const world = new World(undefined, allocate);
         live(world, history);
-        world.checkMemory();
+        checkMemory(world);
         done += world.operations;
         refusals += world.refusals;
       }),

@@ -2,27 +2,10 @@ import { expect } from 'vitest';
 import { start } from '../../src/limits/admit.ts';
 import { asHeaders, quotaLines } from '../../src/limits/headers.ts';
 import { inspect } from '../../src/limits/inspect.ts';
-import {
-  dayTokensField,
-  kindShift,
-  minuteTokensField,
-  requestsField,
-  requestsWideField,
-} from '../../src/limits/kinds.ts';
-import {
-  dayBuckets,
-  inFlightHalf,
-  minuteBuckets,
-  requestsWord,
-  spanHalf,
-  tokensWord,
-} from '../../src/limits/layout.ts';
 import { metricNames } from '../../src/limits/reasons.ts';
-import { kindOf, viewOf, wordOf } from '../../src/limits/record.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { waitAfter } from '../../src/limits/retry-after.ts';
 import { grow, release, settle } from '../../src/limits/settle.ts';
-import { slabShift } from '../../src/limits/slabs.ts';
 import { sweepSlots } from '../../src/limits/sweep.ts';
 import { isRefused, type Ticket, whyOf } from '../../src/limits/ticket.ts';
 import { applyPlans, retier } from '../../src/limits/tier-change.ts';
@@ -238,38 +221,6 @@ export class World {
     const wait = waitAfter(this.store, this.counted(who), why, need, this.now);
     const earliest = this.oracle.earliest(who, need);
     expect(wait.seconds).toBe(Math.max(1, Math.ceil((earliest - this.oracle.now) / 1000)));
-  }
-
-  /** What holds at any moment, read from the memory itself. */
-  checkMemory(): void {
-    const { store } = this;
-    const inFlight = new Map<string, number>();
-    for (const { who } of this.held) {
-      for (const [scope, id] of who.entries())
-        inFlight.set(`${scope}:${id}`, (inFlight.get(`${scope}:${id}`) ?? 0) + 1);
-    }
-    expect(store.tickets.open).toBe(this.held.length);
-    for (let slot = 0; slot < store.slots.length; slot++) {
-      const address = store.slots.address(slot);
-      if (address < 0) continue;
-      const i32 = viewOf(store, address);
-      const u16 = store.slabs.u16[address >>> slabShift]!;
-      const f64 = store.slabs.f64[address >>> slabShift]!;
-      const word = wordOf(address);
-      const kind = kindOf(store, address);
-      const field = (number: number) => store.kinds.words[(kind << kindShift) + number]!;
-      const sum = (cells: Int32Array | Uint16Array, at: number, length: number) =>
-        Array.from(cells.subarray(at, at + length)).reduce((total, each) => total + each, 0);
-      const wide = field(requestsWideField) === 1;
-      expect(i32[word + requestsWord]).toBe(
-        sum(wide ? i32 : u16, field(requestsField) + (wide ? word : word * 2), dayBuckets),
-      );
-      expect(f64[(word + tokensWord) / 2]).toBe(sum(i32, word + field(minuteTokensField), minuteBuckets));
-      const day = field(dayTokensField);
-      if (day > 0) expect(f64[(word + day) / 2]).toBe(sum(i32, word + day + 2, dayBuckets));
-      expect(u16[word * 2 + spanHalf]).toBeLessThan(60_000);
-      expect(u16[word * 2 + inFlightHalf]).toBe(inFlight.get(`${kind & 3}:${store.slots.idOf(slot)}`) ?? 0);
-    }
   }
 
   #pick(number: number, fits: (held: Held) => boolean): Held | undefined {

@@ -1,5 +1,7 @@
 import type { Administration } from '../../src/admin/command.ts';
 import { allRoutes } from '../../src/cli/routes.ts';
+import { tiers } from '../../src/domain/tiers.ts';
+import type { Windows } from '../../src/limits/windows.ts';
 import type { Evaluator } from '../../src/rules/evaluate.ts';
 import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models.ts';
@@ -15,6 +17,8 @@ export const routesToLookAt = () => {
     ownedBy: 'weir',
     clock,
     evaluator: {} as Evaluator,
+    windows: {} as Windows,
+    tiers: { table: tiers },
     probes: {},
   });
 };

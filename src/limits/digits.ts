@@ -8,3 +8,12 @@ export const inSeconds = (ms: number): string => {
   const seconds = Math.floor(ms / 1000);
   return `${seconds}${fractions[ms - seconds * 1000]}s`;
 };
+
+/** `000` to `999`. */
+const thousands = Array.from({ length: 1000 }, (_, part) => String(part).padStart(3, '0'));
+
+/** A whole number as text; from two parts that are at hand, as V8 remembers few numbers above some thousands. */
+export const inDigits = (value: number): string => {
+  const high = Math.floor(value / 1000);
+  return high === 0 ? String(value) : `${high}${thousands[value - high * 1000]}`;
+};

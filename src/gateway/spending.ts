@@ -1,0 +1,56 @@
+import type { Allowance } from '../http/route.ts';
+import { estimateTokensOf } from '../upstream/estimate.ts';
+import type { Chunk, Delta, Usage } from '../upstream/port.ts';
+
+/** Tokens of an answer: input, cached input and output (decisions A.6). Input that nobody reports is what was estimated. */
+export const tokensTaken = (usage: Usage, estimatedInput: number): number => {
+  const input = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
+  return (input || estimatedInput) + usage.output_tokens;
+};
+
+/**
+ * Keeps the tokens of a streamed answer up to date while it is produced, so that one that is cut off is charged with what
+ * was there: the reported or estimated input, and of the output what has been sent, estimated until the upstream tells
+ * (decisions F.4).
+ */
+export class Spending {
+  readonly #allowance: Allowance;
+  readonly #estimatedInput: number;
+  #input: number;
+  #bytes = 0;
+
+  constructor(allowance: Allowance, estimatedInput: number) {
+    this.#allowance = allowance;
+    this.#estimatedInput = estimatedInput;
+    this.#input = estimatedInput;
+  }
+
+  add(chunk: Chunk): void {
+    switch (chunk.type) {
+      case 'start':
+        this.#input = tokensTaken({ ...chunk.usage, output_tokens: 0 }, this.#estimatedInput);
+        this.#allowance.spent = this.#input;
+        break;
+      case 'block_delta':
+        this.#bytes += Buffer.byteLength(textOf(chunk.delta));
+        this.#allowance.spent = this.#input + estimateTokensOf(this.#bytes);
+        break;
+      case 'end':
+        this.#allowance.spent = tokensTaken(chunk.usage, this.#input);
+        break;
+    }
+  }
+}
+
+const textOf = (delta: Delta): string => {
+  switch (delta.type) {
+    case 'text_delta':
+      return delta.text;
+    case 'input_json_delta':
+      return delta.partial_json;
+    case 'thinking_delta':
+      return delta.thinking;
+    case 'signature_delta':
+      return '';
+  }
+};

@@ -1,0 +1,38 @@
+import type { Admission } from './admission.ts';
+import type { RequestHead } from './head.ts';
+import type { Allowance, Call } from './route.ts';
+
+/** Of a route without a credential. */
+const unlimited: Allowance = { reserve: () => undefined, spent: 0, settle: () => {} };
+
+/** The call as the handler sees it. A class, because an object literal with a getter costs a third of a microsecond. */
+export class ServedCall<P> implements Call<P, unknown, unknown, unknown, unknown> {
+  readonly head: RequestHead;
+  readonly principal: P;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly found: unknown;
+  readonly allowance: Allowance;
+  private readonly exchange: { readonly head: RequestHead; signal(): AbortSignal };
+
+  constructor(
+    exchange: { readonly head: RequestHead; signal(): AbortSignal },
+    admission: Admission<P>,
+    body: unknown,
+    allowance: Allowance | undefined,
+  ) {
+    this.head = exchange.head;
+    this.principal = admission.principal;
+    this.params = admission.params;
+    this.query = admission.query;
+    this.body = body;
+    this.found = admission.found;
+    this.allowance = allowance ?? unlimited;
+    this.exchange = exchange;
+  }
+
+  get signal(): AbortSignal {
+    return this.exchange.signal();
+  }
+}

@@ -1,0 +1,42 @@
+import type { Clock, Millis } from '../clock.ts';
+import type { SnapshotFiles } from './snapshot-files.ts';
+import { sweepSlots, sweepTickets } from './sweep.ts';
+import type { WindowStore } from './window-store.ts';
+
+export interface UpkeepOptions {
+  /** Each store of windows with the files that it is kept in. */
+  readonly kept: readonly { readonly store: WindowStore; readonly files: SnapshotFiles }[];
+  readonly clock: Clock;
+  /** Longest that a request can take, from its headers to the last byte of its answer. */
+  readonly longestRequestMs: Millis;
+  /** The files cannot be written, and the windows would not outlive the process; called each time. */
+  readonly unsaved: (error: unknown) => void;
+}
+
+const everyMs = 1000;
+
+/**
+ * Once a second: saves what has changed, frees records that nobody uses any more and ends tickets that were forgotten.
+ * @returns ends it, with everything saved
+ */
+export const upkeep = ({ kept, clock, longestRequestMs, unsaved }: UpkeepOptions): (() => Promise<void>) => {
+  let running: Promise<void> | null = null;
+  const save = async (): Promise<void> => {
+    for (const { files } of kept) await files.save().catch(unsaved);
+  };
+  const timer = setInterval(() => {
+    for (const { store } of kept) {
+      sweepTickets(store, longestRequestMs, clock.monotonic());
+      sweepSlots(store, clock.monotonic());
+    }
+    running ??= save().finally(() => {
+      running = null;
+    });
+  }, everyMs);
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    await running;
+    for (const { files } of kept) await files.close().catch(unsaved);
+  };
+};

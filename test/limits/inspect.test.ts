@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { start } from '../../src/limits/admit.ts';
+import { inferenceWindows } from '../../src/limits/families.ts';
+import { inspect } from '../../src/limits/inspect.ts';
+import { reserve } from '../../src/limits/reserve.ts';
+import { settle } from '../../src/limits/settle.ts';
+import { isRefused, type Ticket } from '../../src/limits/ticket.ts';
+import { retier } from '../../src/limits/tier-change.ts';
+import { counted } from '../../src/limits/window-store.ts';
+
+describe('why was I limited', () => {
+  test('tells each window of a scope, and what refused last and when', () => {
+    const store = inferenceWindows({ tierOf: () => 0 });
+    const me = counted('k', 'p', 'o');
+    for (let n = 0; n < 4; n++) reserve(store, start(store, me, 1_000) as Ticket<'admitted'>, 100_000, 1_000);
+    expect(inspect(store, 'key', 'k', 1_000)?.lastRefusal).toBeNull();
+    expect(isRefused(start(store, me, 2_000))).toBe(true);
+    expect(inspect(store, 'key', 'k', 9_000)).toEqual({
+      scope: 'key',
+      id: 'k',
+      tier: 0,
+      windows: [
+        { metric: 'requests_per_minute', used: 5, limit: 60, remaining: 55, resetMs: 52_000 },
+        { metric: 'requests_per_day', used: 5, limit: 10_000, remaining: 9_995, resetMs: 145 * 600_000 - 9_000 },
+        { metric: 'concurrent_requests', used: 4, limit: 4, remaining: 0, resetMs: null },
+        { metric: 'tokens_per_minute', used: 400_000, limit: 1_000_000, remaining: 600_000, resetMs: 53_000 },
+      ],
+      lastRefusal: { metrics: ['concurrent_requests'], agoMs: 7_000 },
+    });
+    expect(inspect(store, 'organization', 'o', 9_000)?.lastRefusal).toBeNull();
+  });
+
+  test('tells of tokens that did not fit', () => {
+    const store = inferenceWindows({ tierOf: () => 0 });
+    const me = counted('k', 'p', 'o');
+    const first = reserve(store, start(store, me, 0) as Ticket<'admitted'>, 600_000, 0) as Ticket<'reserved'>;
+    expect(isRefused(reserve(store, start(store, me, 0) as Ticket<'admitted'>, 600_000, 3_000))).toBe(true);
+    settle(store, first, 600_000);
+    expect(inspect(store, 'key', 'k', 4_000)?.lastRefusal).toEqual({ metrics: ['tokens_per_minute'], agoMs: 1_000 });
+    expect(inspect(store, 'project', 'p', 4_000)?.lastRefusal).toBeNull();
+  });
+
+  test('is null of what has not been seen, and counts nothing by being asked', () => {
+    const store = inferenceWindows({ tierOf: () => 0 });
+    expect(inspect(store, 'key', 'k', 0)).toBeNull();
+    expect(inspect(store, 'credential', 'k', 0)).toBeNull();
+    expect(store.slots.live).toBe(0);
+  });
+
+  test('shows the limits of the tier that the organization has now', () => {
+    let tier: 0 | 4 = 0;
+    const store = inferenceWindows({ tierOf: () => tier });
+    start(store, counted('k', 'p', 'o'), 0);
+    tier = 4;
+    retier(store, 'o', 0);
+    expect(inspect(store, 'key', 'k', 0)).toMatchObject({ tier: 4, windows: [{ limit: 700 }, {}, { limit: 32 }, {}] });
+  });
+});

@@ -1,0 +1,16 @@
+import { type Tier, tiers } from '../../src/domain/tiers.ts';
+import { openWindows, type WindowsOptions } from '../../src/limits/windows.ts';
+
+/** Windows of the spec's tiers, with an administration that nothing limits. */
+export const testWindows = (tier: Tier = 0, options: Partial<WindowsOptions> = {}) =>
+  openWindows({
+    tierOf: () => tier,
+    tiers,
+    administration: {
+      credentialRpm: 60_000,
+      credentialConcurrent: 1_000,
+      organizationRpm: 60_000,
+      organizationConcurrent: 1_000,
+    },
+    ...options,
+  });

@@ -1,0 +1,25 @@
+import { isRefusal, type Refusal } from '../../src/errors.ts';
+import type { Access, Allowance, Gate, Head, Pass } from '../../src/http/route.ts';
+
+/** An allowance that nothing exhausts. */
+export const allowance = (): Allowance => ({ reserve: () => undefined, spent: 0, settle: () => {} });
+
+const pass = <P>(principal: P): Pass<P> => ({
+  ...allowance(),
+  principal,
+  limited: false,
+  denied: undefined,
+  refusal: () => {
+    throw new Error('nothing is limited');
+  },
+  lines: () => '',
+  end: () => {},
+});
+
+/** A gate that judges and limits nobody. */
+export const unlimitedGate = <P extends object>(judge: (head: Head, access: Access) => P | Refusal): Gate<P> => ({
+  judge(head, access) {
+    const verdict = judge(head, access);
+    return isRefusal(verdict) ? verdict : pass(verdict);
+  },
+});

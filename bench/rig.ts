@@ -51,13 +51,18 @@ export const startRig = async (options: RigOptions, undo: (() => Promise<void>)[
 
   const addHttp = async (): Promise<void> => {
     const generator = await start('The generator', new URL('./gen/main.ts', import.meta.url), pinning.generator);
-    const add = (name: ContenderName, { request, expected }: HttpScenario, pid: number, port: number, key: string) => {
-      const load = { pid, port, request: request(key), expected, connections };
+    const add = (
+      name: ContenderName,
+      { request, expected }: HttpScenario,
+      { pid, port }: { readonly pid: number; readonly port: number },
+      keys: readonly string[],
+    ) => {
+      const load = { pid, port, requests: keys.map(request), expected, connections };
       ways.set(name, (span) => generator.ask<Sample>({ ...load, ...span } satisfies Order, within(span)));
     };
     const bare = await start('The bare server', new URL('./peers/uws-hello.ts', import.meta.url), pinning.server);
     const { port } = await bare.ask<{ port: number }>({});
-    add('hello', hello, bare.pid, port, '');
+    add('hello', hello, { pid: bare.pid, port }, ['']);
     if (!contenders.includes('models') && !contenders.includes('messages')) return;
     const weir = await startWeir(join(dir, 'weir'), pinning.server);
     undo.push(weir.end);
@@ -65,7 +70,7 @@ export const startRig = async (options: RigOptions, undo: (() => Promise<void>)[
       ['models', models],
       ['messages', messages],
     ] as const) {
-      add(name, scenario, weir.pid, weir.port, weir.projectKey);
+      add(name, scenario, weir, weir.projectKeys);
       const measure = ways.get(name)!;
       ways.set(name, (span) =>
         measure(span).catch((error: Error) => {

@@ -4,8 +4,8 @@ import type { Load } from './sample.ts';
 
 export interface LoopOptions {
   readonly port: number;
-  /** One request, ready to send. */
-  readonly request: Uint8Array;
+  /** Requests, ready to send; they take turns over all connections. */
+  readonly requests: readonly Uint8Array[];
   readonly connections: number;
   /** The only status that counts; any other ends the run. */
   readonly expected: number;
@@ -27,6 +27,7 @@ export class ClosedLoop implements Load {
   failure: Error | undefined;
   readonly #options: LoopOptions;
   readonly #ends: (() => void)[] = [];
+  #turn = 0;
   #open = 0;
   #stopping = false;
   #stopped: () => void = () => {};
@@ -51,7 +52,7 @@ export class ClosedLoop implements Load {
   }
 
   #connect(buffer: Buffer): void {
-    const { port, request, expected } = this.#options;
+    const { port, requests, expected } = this.#options;
     let waiting = false;
     const reader = new ResponseReader((status) => {
       if (!waiting) throw new Error('The server sent a response that nobody asked for.');
@@ -65,7 +66,8 @@ export class ClosedLoop implements Load {
         return;
       }
       waiting = true;
-      socket.write(request);
+      socket.write(requests[this.#turn]!);
+      this.#turn = (this.#turn + 1) % requests.length;
     };
     const onread = {
       buffer,

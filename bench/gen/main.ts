@@ -3,10 +3,11 @@ import { serveParent } from '../machine/parent.ts';
 import { ClosedLoop, type LoopOptions } from './closed-loop.ts';
 import { sampleWindow, type WindowOptions } from './sample.ts';
 
-/** The request goes over as text, one byte a character. */
-export type Order = WindowOptions & Omit<LoopOptions, 'request'> & { readonly request: string };
+/** The requests go over as text, one byte a character. */
+export type Order = WindowOptions & Omit<LoopOptions, 'requests'> & { readonly requests: readonly string[] };
 
 serveParent((question) => {
   const order = question as Order;
-  return sampleWindow(order, new ClosedLoop({ ...order, request: Buffer.from(order.request, 'latin1') }));
+  const requests = order.requests.map((request) => Buffer.from(request, 'latin1'));
+  return sampleWindow(order, new ClosedLoop({ ...order, requests }));
 });

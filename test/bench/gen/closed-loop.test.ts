@@ -9,10 +9,14 @@ afterEach(() => {
   server?.close();
 });
 
+/** Requests by path. */
+const paths = new Map<string, number>();
+
 /** Answers each request, numbered from 1, with the status it is given; 0 ends the connection instead. */
 const listen = (statusOf: (request: number) => number): Promise<number> => {
   let requests = 0;
-  server = createServer((_, response) => {
+  server = createServer(({ url = '' }, response) => {
+    paths.set(url, (paths.get(url) ?? 0) + 1);
     const status = statusOf(++requests);
     if (status === 0) response.socket?.destroy();
     else response.writeHead(status, { 'content-length': 2 }).end('ok');
@@ -25,7 +29,7 @@ const listen = (statusOf: (request: number) => number): Promise<number> => {
 const start = (port: number): ClosedLoop =>
   new ClosedLoop({
     port,
-    request: Buffer.from('GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'),
+    requests: ['/a', '/b', '/c'].map((path) => Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`)),
     connections: 4,
     expected: 200,
   });
@@ -47,6 +51,15 @@ describe('the closed loop', () => {
     await loop.stop();
     expect(loop.failure).toBeUndefined();
     expect(loop.done).toBe(served);
+  });
+
+  test('lets the requests take turns', async () => {
+    paths.clear();
+    const loop = start(await listen(() => 200));
+    await until(() => loop.done >= 60);
+    await loop.stop();
+    const counts = ['/a', '/b', '/c'].map((path) => paths.get(path) ?? 0);
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
   });
 
   test('fails on the first response with another status', async () => {

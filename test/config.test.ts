@@ -28,6 +28,25 @@ describe('readConfig', () => {
     expect(readConfig({ PORT: '65535' }).PORT).toBe(65_535);
     for (const PORT of ['-1', '65536', '80a', '1e3', ' 80']) expect(() => readConfig({ PORT })).toThrow(/PORT/);
   });
+  test('takes limits of the administration that the windows can hold, at least 1', () => {
+    for (const [name, most] of [
+      ['ADMIN_CREDENTIAL_RPM', 60_000],
+      ['ADMIN_CREDENTIAL_CONCURRENT', 65_535],
+      ['ADMIN_ORGANIZATION_RPM', 60_000],
+      ['ADMIN_ORGANIZATION_CONCURRENT', 65_535],
+    ] as const) {
+      for (const value of [1, most]) expect(readConfig({ [name]: String(value) })[name]).toBe(value);
+      for (const value of [0, most + 1]) expect(() => readConfig({ [name]: String(value) })).toThrow(name);
+    }
+  });
+  test('takes addresses and networks for trusted proxies, and says which of them is none', () => {
+    for (const list of ['127.0.0.1', ' 10.0.0.0/8 , ::1,2001:db8::/128', '0.0.0.0/0'])
+      expect(readConfig({ TRUSTED_PROXIES: list }).TRUSTED_PROXIES).toBe(list);
+    for (const wrong of ['localhost', '10.0.0.0/33', '10.0.0.0/8/1', '::/129', '1.2.3', '10.0.0.1/-1', '10.0.0.1/'])
+      expect(() => readConfig({ TRUSTED_PROXIES: `127.0.0.1,${wrong}` })).toThrow(
+        `TRUSTED_PROXIES: has ${JSON.stringify(wrong)}, which is neither an address nor a network`,
+      );
+  });
   test('names every fault at once', () => {
     const wrong = { PORT: 'x', LOG_LEVEL: 'loud', EVENTSTORE_URL: 'http://db', DRAIN_MS: '-5' };
     const message = (() => {

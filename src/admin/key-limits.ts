@@ -33,7 +33,7 @@ const scopeObject = z.object({
  * Unspecified: the shape, as no API that is imitated has such an endpoint. Scopes are named as the fields of
  * `GET /v1/organization` are; times are seconds.
  */
-const keyLimitsObject = z.object({
+export const keyLimitsObject = z.object({
   object: z.literal('organization.project.api_key.limits'),
   api_key_id: z.string(),
   tier: z.int(),

@@ -1,7 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { readConfig } from '../config.ts';
 import { type Plan, plans } from '../domain/billing.ts';
 import type { organization } from '../domain/organization.ts';
 import type { CommandInput } from '../kernel/actor.ts';
+import { tiersOf } from './limits.ts';
 import { asOperator, operatorContext } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { dollars, microsOf, show } from './output.ts';
@@ -22,7 +24,8 @@ Examples:
   weir billing subscription org_01jd… --plan Growth --amount 49 --reference sub-2026-11
   weir billing subscription org_01jd… --plan Growth --amount 0 --reference sub-ends
 
-The same reference counts once, however often it is sent.`;
+The same reference counts once, however often it is sent. The thresholds of the tiers are those of TIERS_FILE: give it here
+as the server has it.`;
 
 const planOf = (text: string): Plan => {
   const plan = plans.find((known) => known.toLowerCase() === text.toLowerCase());
@@ -51,10 +54,11 @@ export const billingCommand = (terminal: Terminal): Command => {
     more: object = {},
   ): Promise<void> =>
     asOperator(terminal, async (operator) => {
+      const { table: tiers } = await tiersOf(readConfig(terminal.env));
       findOrganization(operator, id);
       const { reference } = options;
       if (reference.length < 1 || reference.length > 200) throw new Failure('A reference has 1 to 200 characters.');
-      const input = { amount: microsOf(options.amount), reference, ...more } as Entry & { plan: Plan };
+      const input = { amount: microsOf(options.amount), reference, tiers, ...more } as Entry & { plan: Plan };
       const told = await operator.aggregates.organization.tell(id, command, input, operatorContext(terminal));
       const { tier, subscription, credits, lifetimePaid } = told.state.data;
       const recorded = told.facts.length > 0 ? 'yes' : 'no, this reference was there before';

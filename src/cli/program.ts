@@ -4,6 +4,7 @@ import { adminKeyCommand } from './admin-key.ts';
 import { auditCommand } from './audit.ts';
 import { billingCommand } from './billing.ts';
 import { eventstoreCommand } from './eventstore-command.ts';
+import { limitsCommand } from './limits-command.ts';
 import { modelCommand } from './model.ts';
 import { orgCommand } from './org.ts';
 import { serveCommand } from './serve-command.ts';
@@ -25,6 +26,7 @@ export const program = async (terminal: Terminal): Promise<number> => {
   weir.addCommand(billingCommand(terminal));
   weir.addCommand(adminKeyCommand(terminal));
   weir.addCommand(modelCommand(terminal));
+  weir.addCommand(limitsCommand(terminal));
   inheritEverywhere(weir);
   try {
     await weir.parseAsync([...terminal.argv], { from: 'user' });

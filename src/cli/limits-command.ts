@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import type { z } from 'zod';
+import { firstRunFile } from '../admin/first-run.ts';
+import { keyLimitsObject } from '../admin/key-limits.ts';
+import { type Config, readConfig } from '../config.ts';
+import { iso, show } from './output.ts';
+import { ServerCalls } from './server-calls.ts';
+import { Failure, printable, type Terminal } from './terminal.ts';
+
+interface Options {
+  readonly url?: string;
+  readonly key?: string;
+  readonly project?: string;
+  readonly json?: true;
+}
+type KeyLimits = z.infer<typeof keyLimitsObject>;
+
+const help = `
+The windows are in the memory of the running server, so it is asked over HTTP, with an Admin key that has the permission
+project_api_keys:read (and projects:read, unless --project says where the key is):
+  where      --url, else what DATA_DIR/first-run.json says, else http://HOST:PORT
+  Admin key  --key, else ADMIN_API_KEY, else that of DATA_DIR/first-run.json (only without --url)
+
+Examples:
+  weir limits key_01jd…
+  ADMIN_API_KEY=gwa_… weir limits key_01jd… --url https://gateway.example --project proj_01jd…`;
+
+/** `weir limits`: why a key was refused, window by window (decisions F). */
+export const limitsCommand = (terminal: Terminal): Command =>
+  new Command('limits')
+    .description('Show what every rate limit of a project key says now, and which refused last')
+    .argument('<key>', 'key_…')
+    .option('--url <url>', 'base URL of the server')
+    .option('--key <key>', 'an Admin key; ADMIN_API_KEY keeps it out of the process list')
+    .option('--project <project>', 'proj_… of the key, where it is known; else all projects are looked through')
+    .option('--json', 'the answer of the server')
+    .addHelpText('after', help)
+    .action(async (key: string, options: Options) => {
+      const server = await serverOf(terminal, options);
+      const found = await find(server, key, options.project);
+      if (options.json) terminal.out(`${JSON.stringify(found)}\n`);
+      else print(terminal, found);
+    });
+
+const serverOf = async (
+  terminal: Terminal,
+  { url, key = terminal.env.ADMIN_API_KEY }: Options,
+): Promise<ServerCalls> => {
+  const config = readConfig(terminal.env);
+  // The local key is for the local server alone: it must not be sent to wherever a URL leads.
+  const first = url === undefined ? await firstRun(config) : null;
+  const secret = key || first?.admin_api_key;
+  if (secret === undefined) throw new Failure('Give an Admin key by --key or ADMIN_API_KEY.');
+  const { HOST, PORT } = config;
+  const host = HOST.includes(':') ? `[${HOST}]` : HOST;
+  return new ServerCalls(url ?? (first?.base_url || `http://${host}:${PORT}`), secret);
+};
+
+const firstRun = async ({ DATA_DIR }: Config) => {
+  const text = await readFile(join(DATA_DIR, 'first-run.json'), 'utf8').catch(() => null);
+  if (text === null) return null;
+  try {
+    return firstRunFile.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Failure(`${join(DATA_DIR, 'first-run.json')} is damaged.`, 1, cause);
+  }
+};
+
+const find = async (server: ServerCalls, key: string, project: string | undefined): Promise<KeyLimits> => {
+  const limitsIn = async (id: string): Promise<KeyLimits | null> => {
+    const path = `/v1/organization/projects/${encodeURIComponent(id)}/api_keys/${encodeURIComponent(key)}/limits`;
+    const body = await server.get(path);
+    return body === null ? null : keyLimitsObject.parse(body);
+  };
+  for await (const id of project === undefined ? server.projects() : [project]) {
+    const found = await limitsIn(id);
+    if (found !== null) return found;
+  }
+  const where = project === undefined ? 'in this organization' : `in the project ${printable(project)}`;
+  throw new Failure(`There is no project key ${printable(key)} ${where}.`);
+};
+
+const words = (metric: string): string => metric.replaceAll('_', ' ');
+
+const print = (terminal: Terminal, limits: KeyLimits): void => {
+  const rows = [...limits.scopes, ...limits.credits.map((each) => ({ ...each, ofCredits: true }))].flatMap((scope) =>
+    scope.windows.map((window) => ({
+      scope: words(scope.scope),
+      id: scope.id,
+      window: 'ofCredits' in scope ? 'balance reads per minute' : words(window.metric),
+      limit: window.limit,
+      used: window.used,
+      remaining: window.remaining,
+      more_in: window.resets_in_seconds === null ? 'when one ends' : `${window.resets_in_seconds} s`,
+    })),
+  );
+  show(terminal, rows, {});
+  terminal.out(`Tier ${limits.tier}. ${lastRefusal(limits)}\n`);
+};
+
+const lastRefusal = ({ last_refusal: refusal }: KeyLimits): string => {
+  if (refusal === null) return 'No limit has refused a request lately.';
+  const limits = refusal.limits.map(({ scope, metric }) => `${words(metric)} of the ${words(scope)}`);
+  return `Refused last at ${iso(refusal.at * 1000)} by: ${limits.join(', ')}.`;
+};

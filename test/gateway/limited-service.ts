@@ -20,7 +20,7 @@ import { answer, usage } from './scripted-upstream.ts';
 const pepper = 'a'.repeat(64);
 
 /** An upstream whose answers wait until they are let go, and end when they are aborted. */
-export class HeldUpstream implements Upstream {
+class HeldUpstream implements Upstream {
   readonly asked: GenerateRequest[] = [];
   /** Whether answers come at once. */
   free = true;

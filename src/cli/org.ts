@@ -5,6 +5,7 @@ import { systemClock } from '../clock.ts';
 import { adminPermissions } from '../domain/permissions.ts';
 import { newId, newToken } from '../ids.ts';
 import { asOperator, type Operator, operatorContext } from './operator.ts';
+import { seedCommand } from './org-seed.ts';
 import { confirm, dollars, iso, type Shown, show } from './output.ts';
 import { Failure, printable, type Terminal } from './terminal.ts';
 
@@ -50,7 +51,8 @@ Examples:
   weir org create --name "Acme"        prints the id and the first Admin key, once
   weir org list --json
   weir org suspend org_01jd…
-  weir org close org_01jd… --yes       for good: its keys never work again`;
+  weir org close org_01jd… --yes       for good: its keys never work again
+  weir org seed --projects 10 --keys 1000 --out keys.ndjson    an organization to test a load with`;
 
 /** `weir org`: the life of organizations, which no HTTP route can touch (decisions B.1). */
 export const orgCommand = (terminal: Terminal): Command => {
@@ -119,6 +121,7 @@ export const orgCommand = (terminal: Terminal): Command => {
   };
   change('suspend', 'Refuse inference and changes; reading goes on');
   change('reactivate', 'Lift a suspension');
+  org.addCommand(seedCommand(terminal));
   change('close', 'Close for good', 'Closing “%” ends every project and key of it for good.');
   return org;
 };

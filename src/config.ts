@@ -12,6 +12,13 @@ const wholeNumber = (least: number, most: number) =>
 const variables = {
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
   PORT: wholeNumber(0, 65_535).default(8080).describe('Port to listen on; 0 takes a free one'),
+  PUBLIC_URL: z
+    .string()
+    .regex(/^https?:\/\/[^\s/?#]+(\/[^\s?#]*[^\s/?#])?$/, {
+      error: 'must be an http:// or https:// URL without a slash at its end',
+    })
+    .optional()
+    .describe('What clients reach Weir by, as the OAuth metadata says (default: http://<HOST>:<PORT>)'),
   DATA_DIR: z.string().min(1).default('./data').describe('Folder of the events and the read models'),
   SECRETS_DIR: z
     .string()

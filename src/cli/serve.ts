@@ -5,6 +5,7 @@ import { type Directory, directory } from '../../projections/directory.ts';
 import { AccessRecords } from '../admin/access-records.ts';
 import type { Administration } from '../admin/command.ts';
 import { expireKeys } from '../admin/expiry.ts';
+import { oauthClientReactions } from '../admin/oauth-reactions.ts';
 import { organizationReactions } from '../admin/organization-reactions.ts';
 import { endAbandonedPolicies, policyReactions } from '../admin/policy-reactions.ts';
 import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReactions } from '../admin/reactions.ts';
@@ -94,6 +95,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
         organizationReactions(admin),
         keyReactions(admin),
         adminKeyReactions(admin),
+        oauthClientReactions(admin),
         replayReactions(admin),
         policyReactions(admin),
       ],
@@ -105,6 +107,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
     undo.push(connected.close);
     const evaluator = openEvaluator();
     undo.push(evaluator.close);
+    let baseUrl = '';
     const routes = allRoutes({
       admin,
       models: connected,
@@ -112,6 +115,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       clock,
       evaluator,
       probes: { eventstore: () => answers(store) },
+      publicUrl: () => config.PUBLIC_URL ?? baseUrl,
     });
     undo.push(recordAccess(accessLog, new AccessRecords(accessLog, journal(store), clock), clock).close);
     const server = await serveHttp({
@@ -123,7 +127,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       clock,
     });
     undo.push(() => server.drain(config.DRAIN_MS));
-    const baseUrl = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${server.port}`;
+    baseUrl = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${server.port}`;
     return {
       baseUrl,
       firstRun: await begun.listening(baseUrl),

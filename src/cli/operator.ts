@@ -13,8 +13,9 @@ import { logIdOf } from '../kernel/log-id.ts';
 import { openReadModels } from '../kernel/projection.ts';
 import { openRows, type RowReader, type RowStore } from '../kernel/rows.ts';
 import type { EventStore } from '../kernel/store.ts';
-import { loadSecrets, type Secrets } from '../secrets.ts';
+import type { Secrets } from '../secrets.ts';
 import { allAggregates } from './aggregates.ts';
+import { secretsOf } from './config-secrets.ts';
 import { anyEventLog } from './event-log.ts';
 import { Failure, type Terminal } from './terminal.ts';
 
@@ -59,12 +60,14 @@ export const asOperator = async <T>(terminal: Terminal, work: (operator: Operato
   const config = readConfig(terminal.env);
   const log = await anyEventLog(config);
   try {
+    // Before anything else: on an empty store the next step writes its first event.
+    const secrets = await secretsOf(config, log.store);
     const current = await currentRows(config, log.store);
     try {
       return await work({
         aggregates: allAggregates(log.store),
         rows: current.rows,
-        secrets: loadSecrets(config.SECRETS_DIR),
+        secrets,
         async shown(position) {
           if (position === null || (await current.reached(position, longestWaitMs))) return;
           terminal.err('It is recorded, but the running server has not applied it yet.\n');

@@ -7,6 +7,7 @@ import { eventstoreCommand } from './eventstore-command.ts';
 import { modelCommand } from './model.ts';
 import { oauthClientCommand } from './oauth-client.ts';
 import { orgCommand } from './org.ts';
+import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve-command.ts';
 import { storeCommand } from './store-command.ts';
 import { Failure, type Terminal } from './terminal.ts';
@@ -26,6 +27,7 @@ export const program = async (terminal: Terminal): Promise<number> => {
   weir.addCommand(billingCommand(terminal));
   weir.addCommand(adminKeyCommand(terminal));
   weir.addCommand(oauthClientCommand(terminal));
+  weir.addCommand(secretsCommand(terminal));
   weir.addCommand(modelCommand(terminal));
   inheritEverywhere(weir);
   try {

@@ -22,12 +22,13 @@ import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { startReactors } from '../kernel/reactor.ts';
 import type { EventStore } from '../kernel/store.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
-import { loadSecrets } from '../secrets.ts';
 import { publish } from '../telemetry.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
 import { loadModels } from '../upstream/models.ts';
 import { allAggregates } from './aggregates.ts';
+import { secretsOf } from './config-secrets.ts';
 import { ownEventLog } from './event-log.ts';
+import { atPathOf } from './file-fault.ts';
 import { type FirstRunReport, firstRun } from './first-run.ts';
 import { claimReadModels, readModelsDir } from './operator.ts';
 import { recordAccess } from './record-access.ts';
@@ -50,7 +51,8 @@ export interface Running {
 
 /** Starts a gateway; resolves once it listens. */
 export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Running> => {
-  const modelsText = config.MODELS_FILE === undefined ? null : await readFile(config.MODELS_FILE, 'utf8');
+  const { MODELS_FILE: file } = config;
+  const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
   const declared = loadModels(modelsText, env);
   const undo: (() => Promise<unknown>)[] = [];
   const stop = async () => {
@@ -61,7 +63,8 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
     undo.push(log.close);
     const release = await claimReadModels(config);
     undo.push(async () => release());
-    const secrets = loadSecrets(config.SECRETS_DIR);
+    const secrets = await secretsOf(config, log.store);
+    const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
     const { store } = log;
     const logId = await logIdOf(store, clock);
     let models: ReadModels | undefined;
@@ -71,6 +74,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       store,
       logId,
       projections,
+      committing: known.committing,
       committed: known.committed,
     });
     undo.push(models.close);
@@ -81,7 +85,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       directory: known,
       store,
       accessLog,
-      dayKeys: dayKeys(join(config.SECRETS_DIR, 'day-keys')),
+      dayKeys: await atPathOf('SECRETS_DIR', dayKeysDir, () => dayKeys(dayKeysDir)),
       clock,
       secrets,
       projectionWaitMs: config.PROJECTION_WAIT_MS,

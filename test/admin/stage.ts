@@ -24,6 +24,7 @@ export const stage = async (options: MemoryOptions = {}, projected = projections
     store,
     logId: 'log',
     projections: projected,
+    committing: known.committing,
     committed: known.committed,
   });
   const accessLog = new AccessLog(clock);

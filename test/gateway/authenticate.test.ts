@@ -18,6 +18,7 @@ const directory: Directory = {
     looked += 1;
     return known.get(hashed) ?? null;
   },
+  committing() {},
   committed() {},
   refuse() {},
 };

@@ -369,6 +369,20 @@ test('what is left of a token whose first event is gone is no reason to stop', a
   expect((await ask()).status).toBe(200);
 });
 
+test('the audit log shows clients, and what their tokens did', async () => {
+  const token = await tokenOf();
+  await at.call('POST', projects, { headers: bearer(token), body: { name: 'by a machine' } });
+  await at.settled(await at.admin.aggregates.oauthClient.tell(mine.oauthClient.id, 'delete', undefined, context));
+  const { body } = await at.call('GET', '/v1/organization/audit_logs?limit=3', {
+    headers: bearer(mine.adminKey.value),
+  });
+  expect(body.data).toMatchObject([
+    { type: 'oauth_client.deleted', 'oauth_client.deleted': { id: mine.oauthClient.id } },
+    { type: 'project.created', actor: { type: 'oauth_client', oauth_client: { id: mine.oauthClient.id } } },
+    { type: 'oauth_client.created', 'oauth_client.created': { id: mine.oauthClient.id, data: { name: 'c' } } },
+  ]);
+});
+
 describe('what an OAuth caller makes', () => {
   const create = (token: string, key: string, name = 'k') =>
     at.call('POST', `${projects}/${mine.projectId}/api_keys`, {

@@ -1,6 +1,8 @@
 import type { Aggregates } from '../admin/command.ts';
 import { adminKey } from '../domain/admin-key.ts';
 import { idempotency } from '../domain/idempotency.ts';
+import { oauthClient } from '../domain/oauth-client.ts';
+import { oauthToken } from '../domain/oauth-token.ts';
 import { organization } from '../domain/organization.ts';
 import { policy } from '../domain/policy.ts';
 import { project } from '../domain/project.ts';
@@ -16,4 +18,6 @@ export const allAggregates = (store: EventStore, options: Omit<ActorOptions, 'st
   adminKey: actors(adminKey, { store, ...options }),
   policy: actors(policy, { store, ...options }),
   idempotency: actors(idempotency, { store, ...options }),
+  oauthClient: actors(oauthClient, { store, ...options }),
+  oauthToken: actors(oauthToken, { store, ...options }),
 });

@@ -2,6 +2,7 @@ import { organizationRows } from '../../projections/organizations.ts';
 import { adminKeyRoutes } from '../admin/admin-keys.ts';
 import { auditLogRoutes } from '../admin/audit-logs.ts';
 import type { Administration } from '../admin/command.ts';
+import { oauthRoutes } from '../admin/oauth.ts';
 import { organizationRoutes } from '../admin/organization.ts';
 import { policyRoutes } from '../admin/policies.ts';
 import { projectKeyRoutes } from '../admin/project-keys.ts';
@@ -25,8 +26,10 @@ export const allRoutes = (dependencies: {
   readonly clock: Clock;
   readonly evaluator: Evaluator;
   readonly probes: Probes;
+  /** What clients reach the server by. */
+  readonly publicUrl: () => string;
 }): Route[] => {
-  const { admin, models, ownedBy, clock, evaluator, probes } = dependencies;
+  const { admin, models, ownedBy, clock, evaluator, probes, publicUrl } = dependencies;
   const routes = [
     messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
@@ -40,6 +43,7 @@ export const allRoutes = (dependencies: {
     ...adminKeyRoutes(admin),
     ...policyRoutes(admin, evaluator),
     ...auditLogRoutes(admin),
+    ...oauthRoutes(admin, publicUrl),
     ...healthRoutes(probes),
   ];
   return [...routes, openapiRoute(routes)];

@@ -54,9 +54,9 @@ export const admit = <P>(
   gate: Gate<P>,
 ): Admission<P> | Refusal => {
   const { access, find } = target.route;
-  // A route without a credential declares no principal type, so none is made up for it.
+  // A route without a credential that the headers show declares no principal type, so none is made up for it.
   let principal = undefined as P;
-  if (access.credential !== 'none') {
+  if ('permission' in access) {
     const verdict = gate.judge(head, access, target.route);
     if (typeof verdict === 'object' && verdict !== null && isRefusal(verdict)) return verdict;
     principal = verdict as P;

@@ -57,7 +57,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     super(traffic, response, head);
     this.match = match;
     this.target = match?.place.methods.get(head.method);
-    this.family = this.target ? this.target.family : familyOf(head.path);
+    this.family = (this.target ?? match?.place.methods.values().next().value)?.family ?? familyOf(head.path);
   }
 
   /** In the core's request callback: judges the headers, and answers at once where no body can follow. */

@@ -21,7 +21,14 @@ let asked = 0;
 beforeEach(async () => {
   at = await stage();
   evaluator = openEvaluator();
-  const dependencies = { models: new Map(), ownedBy: 'weir', clock: at.clock, evaluator, probes: {} };
+  const dependencies = {
+    models: new Map(),
+    ownedBy: 'weir',
+    clock: at.clock,
+    evaluator,
+    probes: {},
+    publicUrl: () => '',
+  };
   ask = asker(allRoutes({ admin: at.admin, ...dependencies }));
   for (const id of ['org_1', 'org_2']) {
     await at.admin.aggregates.organization.tell(id, 'create', { name: `Acme ${id}`, at: 1 }, operator);

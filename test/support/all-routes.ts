@@ -16,5 +16,6 @@ export const routesToLookAt = () => {
     clock,
     evaluator: {} as Evaluator,
     probes: {},
+    publicUrl: () => 'http://127.0.0.1:8080',
   });
 };

@@ -10,8 +10,12 @@ import { routesToLookAt } from './all-routes.ts';
 
 export const readmeFile = fileURLToPath(new URL('../../README.md', import.meta.url));
 
-const accessOf = ({ access }: Route): string =>
-  access.credential === 'none' ? 'none' : `${access.credential} key, \`${access.permission}\``;
+const accessOf = ({ access }: Route): string => {
+  if (access.credential === 'none') return 'none';
+  if (access.credential === 'client') return 'OAuth client';
+  if (access.credential === 'project') return `project key, \`${access.permission}\``;
+  return `admin key${access.adminKeyOnly ? '' : ' or access token'}, \`${access.permission}\``;
+};
 
 const routes = (): string =>
   [

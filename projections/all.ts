@@ -3,6 +3,7 @@ import { adminKeys } from './admin-keys.ts';
 import { auditLog } from './audit-log.ts';
 import { credentialUses } from './credential-uses.ts';
 import { credentials } from './credentials.ts';
+import { oauthClients } from './oauth-clients.ts';
 import { organizations } from './organizations.ts';
 import { policies } from './policies.ts';
 import { policyDecisions } from './policy-decisions.ts';
@@ -18,6 +19,7 @@ export const projections: readonly Projection[] = [
   adminKeys,
   policies,
   policyDecisions,
+  oauthClients,
   credentials,
   credentialUses,
 ];

@@ -1,5 +1,6 @@
 import type { AccessDenied } from '../src/domain/access-facts.ts';
 import type { AdminKeyFact } from '../src/domain/admin-key.ts';
+import type { OAuthClientFact } from '../src/domain/oauth-client.ts';
 import type { OrganizationFact } from '../src/domain/organization.ts';
 import type { PolicyFact } from '../src/domain/policy-facts.ts';
 import { fieldsOf, type TermsFields } from '../src/domain/policy-terms.ts';
@@ -8,6 +9,7 @@ import type { ProjectKeyFact } from '../src/domain/project-key.ts';
 import type { Rows } from '../src/kernel/projection.ts';
 import type { Recorded } from '../src/kernel/store.ts';
 import { adminKeyOwners } from './admin-keys.ts';
+import { oauthClientRows } from './oauth-clients.ts';
 import { policyKeyOf, policyOwners, policyRows } from './policies.ts';
 import { projectKeyOwners, projectKeyRows } from './project-keys.ts';
 import { projectOwners } from './projects.ts';
@@ -173,6 +175,17 @@ const ofAdminKey: Describe = (event, rows) => {
   }
 };
 
+const ofOAuthClient: Describe = (event, rows) => {
+  const fact = factOf<OAuthClientFact>(event);
+  const id = idOf(event);
+  if (fact.type === 'oauth_client.created') {
+    const { name, permissions, organization_id: organizationId } = fact;
+    return { type: fact.type, organizationId, resourceId: id, data: { name, scopes: permissions } };
+  }
+  const organizationId = rows.get(oauthClientRows, id)?.data.organizationId ?? '';
+  return { type: fact.type, organizationId, resourceId: id };
+};
+
 /** What a policy says but for its rule, of which only a published version's id is told (decisions C.1). */
 const policyFields = (policy: { readonly name: string; readonly description: string } & TermsFields): Fields => {
   const { name, description, direction, mode, scope, project_ids, match_threshold_basis_points } = policy;
@@ -229,6 +242,7 @@ export const describe: Readonly<Record<string, Describe>> = {
   project: ofProject,
   projectKey: ofProjectKey,
   adminKey: ofAdminKey,
+  oauthClient: ofOAuthClient,
   policy: ofPolicy,
   denial: ofDenial,
 };

@@ -1,18 +1,21 @@
 import { type AdminKeyFact, adminKey } from '../src/domain/admin-key.ts';
+import { type OAuthClientFact, oauthClient } from '../src/domain/oauth-client.ts';
+import { type OAuthTokenFact, oauthToken } from '../src/domain/oauth-token.ts';
 import { type ProjectKeyFact, projectKey } from '../src/domain/project-key.ts';
 import { compile } from '../src/kernel/chart.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
 import { table } from '../src/kernel/rows.ts';
+import { endOfQueue, enqueue, queuedTokens } from './oauth-token-queue.ts';
 import { admit, factOf, idOf } from './recorded.ts';
 
-/** A credential as the events of its own stream leave it; whether it works depends on its project and organization too. */
+/** A credential as the events of its own stream leave it; whether it works depends on what it belongs to as well. */
 export interface CredentialRow {
-  readonly kind: 'project_key' | 'admin_key';
+  readonly kind: 'project_key' | 'admin_key' | 'oauth_client' | 'oauth_token';
   readonly id: string;
   readonly name: string;
   readonly organizationId: string;
-  /** Empty for Admin keys. */
-  readonly projectId: string;
+  /** What of the organization it belongs to: the project of a project key, the OAuth client of a token, else empty. */
+  readonly ownerId: string;
   readonly permissions: readonly string[];
   readonly expiresAt: number | null;
   /** The chart's state: `active`, `suspended`, `expired`, `revoked` or `deleted`. */
@@ -21,43 +24,75 @@ export interface CredentialRow {
 
 /** Key: the digest of the token as it stands in the event. */
 export const credentialRows = table<CredentialRow>('credentials');
-/** Key: the key's id. */
-const credentialDigests = table<{ readonly digest: string }>('credential-digests');
+/** Key: the credential's id. */
+export const credentialDigests = table<{ readonly digest: string }>('credential-digests');
 
-const charts = { project_key: compile(projectKey), admin_key: compile(adminKey) } as const;
+type CredentialFact = ProjectKeyFact | AdminKeyFact | OAuthClientFact | OAuthTokenFact;
+type Creation = Extract<CredentialFact, { readonly digest: string }>;
+
+const kinds = {
+  projectKey: 'project_key',
+  adminKey: 'admin_key',
+  oauthClient: 'oauth_client',
+  oauthToken: 'oauth_token',
+} as const;
+const charts = {
+  project_key: compile(projectKey),
+  admin_key: compile(adminKey),
+  oauth_client: compile(oauthClient),
+  oauth_token: compile(oauthToken),
+} as const;
 
 export const credentials: Projection = {
   name: 'credentials',
-  version: 1,
-  categories: ['projectKey', 'adminKey'],
-  tables: [credentialRows, credentialDigests],
+  version: 2,
+  categories: Object.keys(kinds),
+  tables: [credentialRows, credentialDigests, queuedTokens, endOfQueue],
   apply(event, rows) {
     const id = idOf(event);
-    const fact = factOf<ProjectKeyFact | AdminKeyFact>(event);
-    const digest = 'digest' in fact ? fact.digest : (rows.get(credentialDigests, id)?.digest ?? '');
-    const row = next(rows, id, digest, fact);
-    rows.put(credentialRows, digest, row);
-    if ('digest' in fact) rows.put(credentialDigests, id, { digest });
+    const kind = kinds[event.stream.slice(0, event.stream.indexOf('-')) as keyof typeof kinds];
+    const fact = factOf<CredentialFact>(event);
+    const isCreation = 'digest' in fact;
+    const digest = isCreation ? fact.digest : rows.get(credentialDigests, id)?.digest;
+    // The stream of a token has an end: what came first on it may be gone while what came last is still delivered.
+    if (digest === undefined && kind === 'oauth_token') return;
+    rows.put(credentialRows, digest ?? '', next(rows, kind, id, digest ?? '', fact));
+    if (isCreation) rows.put(credentialDigests, id, { digest: fact.digest });
+    if (fact.type !== 'oauth_token.issued') return;
+    for (const over of enqueue(rows, { id, digest: fact.digest, issuedAt: fact.issued_at })) {
+      rows.remove(credentialRows, over.digest);
+      rows.remove(credentialDigests, over.id);
+    }
   },
 };
 
-const next = (rows: Rows, id: string, digest: string, fact: ProjectKeyFact | AdminKeyFact): CredentialRow => {
-  const kind = fact.type.startsWith('project_key.') ? 'project_key' : 'admin_key';
+const next = (
+  rows: Rows,
+  kind: CredentialRow['kind'],
+  id: string,
+  digest: string,
+  fact: CredentialFact,
+): CredentialRow => {
   const before = rows.get(credentialRows, digest);
   const status = admit(charts[kind], id, before?.status ?? 'absent', fact);
-  if (fact.type === 'project_key.created' || fact.type === 'admin_key.created') {
-    return {
-      kind,
-      id,
-      name: fact.name,
-      organizationId: fact.organization_id,
-      projectId: fact.type === 'project_key.created' ? fact.project_id : '',
-      permissions: fact.permissions,
-      expiresAt: fact.expires_at,
-      status,
-    };
+  if ('digest' in fact) {
+    return { kind, id, organizationId: fact.organization_id, status, ...own(fact) };
   }
-  if (!before) throw new Error(`${fact.type} of a key that has no row: ${id}`);
+  if (!before) throw new Error(`${fact.type} of a credential that has no row: ${id}`);
   if (fact.type !== 'project_key.updated') return { ...before, status };
   return { ...before, name: fact.name, permissions: fact.permissions, expiresAt: fact.expires_at };
+};
+
+/** What the kinds of credentials do not have in common. */
+const own = (fact: Creation): Pick<CredentialRow, 'name' | 'ownerId' | 'permissions' | 'expiresAt'> => {
+  switch (fact.type) {
+    case 'project_key.created':
+      return { name: fact.name, ownerId: fact.project_id, permissions: fact.permissions, expiresAt: fact.expires_at };
+    case 'admin_key.created':
+      return { name: fact.name, ownerId: '', permissions: fact.permissions, expiresAt: fact.expires_at };
+    case 'oauth_client.created':
+      return { name: fact.name, ownerId: '', permissions: fact.permissions, expiresAt: null };
+    case 'oauth_token.issued':
+      return { name: '', ownerId: fact.client_id, permissions: fact.scope, expiresAt: fact.expires_at };
+  }
 };

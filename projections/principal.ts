@@ -2,7 +2,7 @@
 
 /** Whose credential it is, whether it works or not. */
 export interface Identity {
-  readonly kind: 'project_key' | 'admin_key';
+  readonly kind: 'project_key' | 'admin_key' | 'oauth_client';
   readonly id: string;
   readonly organizationId: string;
   /** Of project keys; absent or empty for others. */
@@ -29,9 +29,17 @@ export interface ProjectPrincipal extends Base {
   readonly tier: number;
 }
 
-/** An organization Admin API key; calls the administration routes. */
+/** Who calls the administration routes: an organization's Admin API key, or an OAuth client by one of its tokens. */
 export interface AdminPrincipal extends Base {
-  readonly kind: 'admin_key';
+  readonly kind: 'admin_key' | 'oauth_client';
 }
 
-export type Principal = ProjectPrincipal | AdminPrincipal;
+/** Who may call routes, by what it sends as `Authorization: Bearer`. */
+export type BearerPrincipal = ProjectPrincipal | AdminPrincipal;
+
+/** An OAuth client by its own secret; gets tokens and calls nothing. `permissions` is the most that a token of it may have. */
+export interface ClientPrincipal extends Omit<Base, 'kind'> {
+  readonly kind: 'client_secret';
+}
+
+export type Principal = BearerPrincipal | ClientPrincipal;

@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { Secret } from './secret.ts';
+import { secretForm } from './secrets.ts';
 
 const wholeNumber = (least: number, most: number) =>
   z
@@ -26,17 +28,33 @@ const noNetwork = (list: string): string | undefined =>
 /** The largest limits that the windows hold (src/limits/window-limits.ts). */
 const rpm = (byDefault: number) => wholeNumber(1, 60_000).default(byDefault);
 const concurrent = (byDefault: number) => wholeNumber(1, 65_535).default(byDefault);
+const secret = () =>
+  z
+    .string()
+    .regex(secretForm, { error: 'must be 64 hexadecimal characters' })
+    .transform((value) => new Secret(value))
+    .optional();
 
 /** Every variable that Weir reads; the descriptions are what `weir --help` prints. */
 const variables = {
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
   PORT: wholeNumber(0, 65_535).default(8080).describe('Port to listen on; 0 takes a free one'),
+  PUBLIC_URL: z
+    .string()
+    .regex(/^https?:\/\/[^\s/?#]+(\/[^\s?#]*[^\s/?#])?$/, {
+      error: 'must be an http:// or https:// URL without a slash at its end',
+    })
+    .optional()
+    .describe('What clients reach Weir by, as the OAuth metadata says (default: http://<HOST>:<PORT>)'),
   DATA_DIR: z.string().min(1).default('./data').describe('Folder of the events and the read models'),
   SECRETS_DIR: z
     .string()
     .min(1)
     .optional()
     .describe('Folder of the pepper and the master key (default: <DATA_DIR>.secrets)'),
+  PEPPER: secret().describe('Goes into the digest of every key: 64 hexadecimal characters (default: in SECRETS_DIR)'),
+  PREVIOUS_PEPPER: secret().describe('The pepper of before, under which older keys were made; accepted beside PEPPER'),
+  MASTER_KEY: secret().describe('Seals what may be repeated: 64 hexadecimal characters (default: in SECRETS_DIR)'),
   EVENTSTORE_URL: z
     .string()
     .regex(/^esdb(\+discover)?:\/\/.+/, { error: 'must be an esdb:// or esdb+discover:// connection string' })
@@ -83,16 +101,33 @@ export type Config = Readonly<Omit<z.infer<typeof schema>, 'SECRETS_DIR'> & { SE
 /** The environment is not what it should be; the message lists every fault. */
 export class BadConfig extends Error {
   override readonly name = 'BadConfig';
+  /** @param faults each begins with the name of its variable */
+  constructor(faults: readonly string[], cause?: unknown) {
+    super(`The configuration is not valid:\n${faults.map((fault) => `  ${fault}`).join('\n')}`, { cause });
+  }
 }
+
+/** The secrets come all from the environment or all from their folder: half of each would be the wrong half one day. */
+const secretFaults = (given: Readonly<Record<string, string | undefined>>): string[] => {
+  const { PEPPER, PREVIOUS_PEPPER, MASTER_KEY } = given;
+  const faults: string[] = [];
+  if (PEPPER !== undefined && MASTER_KEY === undefined) faults.push('MASTER_KEY: must be given where PEPPER is');
+  if (PEPPER === undefined && MASTER_KEY !== undefined) faults.push('PEPPER: must be given where MASTER_KEY is');
+  if (PEPPER === undefined && PREVIOUS_PEPPER !== undefined)
+    faults.push('PREVIOUS_PEPPER: is for beside PEPPER, which is not given');
+  if (PEPPER !== undefined && PEPPER === PREVIOUS_PEPPER) faults.push('PREVIOUS_PEPPER: is the same as PEPPER');
+  return faults;
+};
 
 /** Reads the configuration; an empty variable counts as absent. @throws BadConfig with every fault at once */
 export const readConfig = (env: Readonly<Record<string, string | undefined>>): Config => {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = schema.safeParse(given);
-  if (!parsed.success) {
-    const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
-    throw new BadConfig(`The configuration is not valid:\n${faults.join('\n')}`);
-  }
+  const faults = [
+    ...(parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? []),
+    ...secretFaults(given),
+  ];
+  if (!parsed.success || faults.length > 0) throw new BadConfig(faults);
   const DATA_DIR = resolve(parsed.data.DATA_DIR);
   return Object.freeze({
     ...parsed.data,

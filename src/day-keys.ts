@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import type { Millis } from './clock.ts';
 import { makeFolder } from './folder.ts';
+import { createSecretFile } from './secret-file.ts';
 
 /**
  * Random keys, one a day, in small files beside the secrets: never in the store and never in a backup. What they sealed
@@ -34,8 +35,10 @@ export const dayKeys = (dir: string): DayKeys => {
       const day = new Date(now).toISOString().slice(0, 10);
       const known = read(day);
       if (known) return { day, key: known };
-      const key = randomBytes(32);
-      writeFileSync(fileOf(day), key, { mode: 0o600, flush: true });
+      createSecretFile(fileOf(day), randomBytes(32));
+      // Where several gateways share the folder, another may have been first.
+      const key = read(day);
+      if (!key) throw new Error(`${fileOf(day)} is damaged: it is no key of 32 bytes`);
       return { day, key };
     },
     of: (day) => (name.test(`${day}.key`) ? read(day) : null),

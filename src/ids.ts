@@ -2,10 +2,10 @@ import { hash, randomFillSync } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 /** Prefixes of public ids (decisions A.1). */
-export type IdPrefix = 'org' | 'proj' | 'key' | 'akey' | 'pol' | 'polv' | 'req' | 'msg' | 'audit';
+export type IdPrefix = 'org' | 'proj' | 'key' | 'akey' | 'pol' | 'polv' | 'oac' | 'oat' | 'req' | 'msg' | 'audit';
 
-/** `p` project key, `a` Admin key (decisions J). */
-export type TokenKind = 'p' | 'a';
+/** `p` project key, `a` Admin key, `t` OAuth access token, `s` OAuth client secret (decisions J). */
+export type TokenKind = 'p' | 'a' | 't' | 's';
 
 /** Two configurable letters that start every token. */
 const tag = 'gw';
@@ -122,7 +122,7 @@ export const newToken = (kind: TokenKind): string => {
   return head + check;
 };
 
-const shape = new RegExp(`^${tag}([pa])_[0-9A-Za-z]{49}$`);
+const shape = new RegExp(`^${tag}([pats])_[0-9A-Za-z]{49}$`);
 
 /** The kind that a token claims to be, or null where its form or checksum is wrong. Costs no look-up (decisions J). */
 export const tokenKind = (token: string): TokenKind | null => {

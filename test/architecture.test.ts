@@ -11,7 +11,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/embedded': ['lmdb', 'tsx'],
   'src/domain': ['src/kernel', 'src/errors', 'xstate', 'zod'],
   projections: ['src/domain', 'src/kernel', 'src/errors', 'src/ids'],
-  'src/upstream': ['src/clock', 'undici', 'zod', 'canonicalize'],
+  'src/upstream': ['src/clock', 'src/secret', 'undici', 'zod', 'canonicalize'],
   'src/http': ['src/errors', 'src/telemetry', 'src/clock', 'zod', 'uWebSockets.js', 'uWebSockets.js-node24'],
   'src/gateway': [
     'src/http',
@@ -49,9 +49,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/telemetry': [],
   'src/node-version': [],
   'src/ids': ['src/clock'],
-  'src/config': ['zod'],
-  'src/secrets': ['zod', 'src/folder'],
-  'src/day-keys': ['src/clock', 'src/folder'],
+  'src/config': ['zod', 'src/secret', 'src/secrets'],
+  'src/secret': [],
+  'src/secret-file': [],
+  'src/secrets': ['zod', 'src/folder', 'src/secret-file'],
+  'src/day-keys': ['src/clock', 'src/folder', 'src/secret-file'],
   'src/folder': [],
 };
 

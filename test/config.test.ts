@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { BadConfig, describeConfig, readConfig } from '../src/config.ts';
 import { runsOn } from '../src/node-version.ts';
@@ -59,6 +60,30 @@ describe('readConfig', () => {
       return '';
     })();
     for (const name of Object.keys(wrong)) expect(message).toContain(`  ${name}: `);
+  });
+  test('takes the secrets from the environment whole or not at all, and shows them to nobody', () => {
+    const [PEPPER, PREVIOUS_PEPPER, MASTER_KEY] = ['a', 'b', 'c'].map((digit) => digit.repeat(64)) as [
+      string,
+      string,
+      string,
+    ];
+    const given = readConfig({ PEPPER, PREVIOUS_PEPPER, MASTER_KEY });
+    expect(given.PEPPER?.reveal()).toBe(PEPPER);
+    for (const text of [JSON.stringify(given), inspect(given), `${given.PEPPER}`, describeConfig()]) {
+      for (const value of [PEPPER, PREVIOUS_PEPPER, MASTER_KEY]) expect(text).not.toContain(value);
+    }
+    const faulty: [Record<string, string>, string][] = [
+      [{ PEPPER }, 'MASTER_KEY: must be given where PEPPER is'],
+      [{ MASTER_KEY }, 'PEPPER: must be given where MASTER_KEY is'],
+      [{ PREVIOUS_PEPPER }, 'PREVIOUS_PEPPER: is for beside PEPPER'],
+      [{ PEPPER, MASTER_KEY, PREVIOUS_PEPPER: PEPPER }, 'PREVIOUS_PEPPER: is the same as PEPPER'],
+      [{ PEPPER: PEPPER.slice(1), MASTER_KEY }, 'PEPPER: must be 64 hexadecimal characters'],
+      [{ PEPPER: PEPPER.toUpperCase(), MASTER_KEY }, 'PEPPER: must be 64 hexadecimal characters'],
+    ];
+    for (const [env, fault] of faulty) {
+      expect(() => readConfig(env)).toThrow(`The configuration is not valid:\n  ${fault}`);
+      expect(() => readConfig(env)).not.toThrow(/a{60}|A{60}/);
+    }
   });
   test('describes every variable', () => {
     for (const name of ['HOST', 'PORT', 'DATA_DIR', 'SECRETS_DIR', 'EVENTSTORE_URL', 'MODELS_FILE', 'LOG_LEVEL']) {

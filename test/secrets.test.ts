@@ -1,8 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { loadSecrets } from '../src/secrets.ts';
+import { dayKeys } from '../src/day-keys.ts';
+import { dropPreviousPepper, loadSecrets, pepperIdOf, rotatePepper } from '../src/secrets.ts';
 
 let dir = '';
 const fresh = (): string => {
@@ -24,18 +25,45 @@ test('are made on the first start, for the owner alone, and stay the same', () =
   expect(made.mac('a')).not.toBe(made.mac('b'));
 });
 
-test('accept two peppers while one takes over from the other, the current one first', () => {
+test('leave no other file behind, and no file that is not the owner’s alone', () => {
   const folder = fresh();
   loadSecrets(folder);
-  const file = join(folder, 'secrets.json');
-  const kept = JSON.parse(readFileSync(file, 'utf8'));
-  writeFileSync(
-    file,
-    JSON.stringify({ ...kept, current_pepper: 'p2', peppers: { ...kept.peppers, p2: 'a'.repeat(64) } }),
-  );
-  const secrets = loadSecrets(folder);
-  expect(secrets.peppers).toEqual(['a'.repeat(64), kept.peppers.p1]);
-  expect(secrets.pepperId).toBe('p2');
+  rotatePepper(folder);
+  dropPreviousPepper(folder);
+  const keys = join(folder, 'day-keys');
+  dayKeys(keys).current(Date.parse('2026-11-20T12:00:00Z'));
+  expect(readdirSync(folder).toSorted()).toEqual(['day-keys', 'secrets.json']);
+  expect(readdirSync(keys)).toEqual(['2026-11-20.key']);
+  for (const file of [join(folder, 'secrets.json'), join(keys, '2026-11-20.key')])
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test('a pepper is replaced by another, the one of before still counts, and goes when it is told to', () => {
+  const folder = fresh();
+  const first = loadSecrets(folder);
+  const second = rotatePepper(folder);
+  expect(second.peppers).toEqual([second.pepper, first.pepper]);
+  expect(second.pepper).not.toBe(first.pepper);
+  expect([first.pepperId, second.pepperId]).toEqual([first.pepper, second.pepper].map(pepperIdOf));
+  expect(second.masterKey).toEqual(first.masterKey);
+  expect(loadSecrets(folder).peppers).toEqual(second.peppers);
+  expect(() => rotatePepper(folder)).toThrow(`The pepper of before, ${first.pepperId}, is still accepted.`);
+  expect(dropPreviousPepper(folder).peppers).toEqual([second.pepper]);
+  expect(loadSecrets(folder).peppers).toEqual([second.pepper]);
+});
+
+test('a start that finds another’s secrets while it makes its own uses those', () => {
+  const folder = fresh();
+  const [one, other] = [loadSecrets(folder), loadSecrets(folder)];
+  expect(other.pepper).toBe(one.pepper);
+  const keys = join(folder, 'day-keys');
+  const at = Date.parse('2026-11-20T12:00:00Z');
+  mkdirSync(keys);
+  writeFileSync(join(keys, '2026-11-20.key'), 'short');
+  // Somebody else's, and never overwritten: what it sealed could not be opened any more.
+  expect(() => dayKeys(keys).current(at)).toThrow(/2026-11-20\.key is damaged/);
+  writeFileSync(join(keys, '2026-11-20.key'), Buffer.alloc(32, 7));
+  expect(dayKeys(keys).current(at).key).toEqual(Buffer.alloc(32, 7));
 });
 
 test('are refused when damaged, with the file’s name and without its contents', () => {
@@ -46,7 +74,8 @@ test('are refused when damaged, with the file’s name and without its contents'
   for (const text of [
     '{',
     JSON.stringify({ ...kept, master_key: 'short' }),
-    JSON.stringify({ ...kept, current_pepper: 'p9' }),
+    JSON.stringify({ ...kept, previous_pepper: 7 }),
+    JSON.stringify({ ...kept, surplus: kept.pepper }),
   ]) {
     writeFileSync(file, text);
     let message = '';
@@ -56,6 +85,6 @@ test('are refused when damaged, with the file’s name and without its contents'
       message = (error as Error).message;
     }
     expect(message).toContain('secrets.json is damaged');
-    expect(message).not.toContain(kept.peppers.p1);
+    expect(message).not.toContain(kept.pepper);
   }
 });

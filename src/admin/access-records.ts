@@ -135,5 +135,10 @@ const denied = ({ who, route, code, count, firstAt, lastAt, ip, requestId }: Ref
       first_at: firstAt,
       last_at: lastAt,
     },
-    { at: lastAt, actor: { type: 'api_key', id: who.id }, ip, request_id: requestId },
+    {
+      at: lastAt,
+      actor: { type: who.kind === 'oauth_client' ? 'oauth_client' : 'api_key', id: who.id },
+      ip,
+      request_id: requestId,
+    },
   );

@@ -1,9 +1,11 @@
 import type { Directory } from '../../projections/directory.ts';
-import type { AdminPrincipal, Identity } from '../../projections/principal.ts';
+import type { AdminPrincipal, ClientPrincipal, Identity } from '../../projections/principal.ts';
 import type { Clock } from '../clock.ts';
 import type { DayKeys } from '../day-keys.ts';
 import type { adminKey } from '../domain/admin-key.ts';
 import type { idempotency } from '../domain/idempotency.ts';
+import type { oauthClient } from '../domain/oauth-client.ts';
+import type { oauthToken } from '../domain/oauth-token.ts';
 import type { organization } from '../domain/organization.ts';
 import type { policy } from '../domain/policy.ts';
 import type { project } from '../domain/project.ts';
@@ -31,6 +33,8 @@ export interface Aggregates {
   readonly adminKey: ActorsOf<typeof adminKey>;
   readonly policy: ActorsOf<typeof policy>;
   readonly idempotency: ActorsOf<typeof idempotency>;
+  readonly oauthClient: ActorsOf<typeof oauthClient>;
+  readonly oauthToken: ActorsOf<typeof oauthToken>;
 }
 
 /** What the administration works with. */
@@ -49,8 +53,11 @@ export interface Administration {
 }
 
 /** Who asks, as it goes into the metadata of the events. */
-export const contextOf = (call: { readonly head: Head; readonly principal: AdminPrincipal }): Context => ({
-  actor: { type: 'api_key', id: call.principal.id },
+export const contextOf = (call: {
+  readonly head: Head;
+  readonly principal: AdminPrincipal | ClientPrincipal;
+}): Context => ({
+  actor: { type: call.principal.kind === 'admin_key' ? 'api_key' : 'oauth_client', id: call.principal.id },
   requestId: call.head.requestId,
   ip: call.head.ip,
   userAgent: call.head.header('user-agent'),

@@ -1,21 +1,11 @@
 import { z } from 'zod';
 import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
+import { text } from '../http/query.ts';
 
 /** Schemas of the fields that several administration bodies share. */
 
-const points = (text: string): number => [...text].length;
-
-/** A string whose length is counted in code points, `least` to `most`. */
-export const text = (least: number, most: number) =>
-  z
-    .string()
-    .refine((value) => points(value) >= least, {
-      error: `Must have at least ${least} character${least > 1 ? 's' : ''}.`,
-    })
-    .refine((value) => points(value) <= most, { error: `Must have at most ${most} characters.` });
-
 /** Path ids: 1 to 200 characters (spec); anything well-formed that does not exist is 404. */
-export const pathId = z.string().min(1).max(200);
+export const pathId = text(1, 200);
 
 /** Key names are taken as sent (decisions A.1). */
 export const keyName = text(1, 120);

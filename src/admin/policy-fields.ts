@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { directions, modes, type Scope, scopeFits, scopeMisfit, scopes } from '../domain/policy-terms.ts';
-import { wholeNumber } from '../http/query.ts';
-import { pathId, text } from './fields.ts';
+import { text, wholeNumber } from '../http/query.ts';
+import { pathId } from './fields.ts';
 
 /** What callers send about policies (decisions A.1, C.1). */
 

@@ -13,7 +13,7 @@ export const policyRoute: typeof adminRoute = (permission, definition): Route =>
     ...definition,
     errors: ['browser_not_allowed', ...(definition.errors ?? [])],
   });
-  return { ...route, access: { credential: 'admin', permission, refuseBrowsers: true } };
+  return { ...route, access: { credential: 'admin', permission, adminKeyOnly: true } };
 };
 
 const policyParams = z.object({ policy_id: pathId });

@@ -21,10 +21,17 @@ const keptSeconds = 86_400;
 /** The one stream that a sealed secret is on, alone. */
 export const replayStream = (resourceId: string): string => `replay-${resourceId}`;
 
+/**
+ * What the caller alone knows goes into the seal. An access token lives for an hour and a replay for a day, so for OAuth
+ * callers the client's id stands in, which is no secret (decisions I).
+ */
+const callerSecretOf = ({ head, principal }: Asking): string =>
+  principal.kind === 'oauth_client' ? principal.id : (head.header('authorization')?.replace(/^bearer /i, '') ?? '');
+
 const sealOf = (admin: Administration, asking: Asking, resourceId: string, dayKey: Buffer): Seal => ({
   masterKey: admin.secrets.masterKey,
   dayKey,
-  callerSecret: asking.head.header('authorization')?.replace(/^bearer /i, '') ?? '',
+  callerSecret: callerSecretOf(asking),
   idempotencyKey: asking.idempotencyKey,
   scope: asking.scope,
   resourceId,

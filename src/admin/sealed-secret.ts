@@ -9,7 +9,7 @@ import type { Recorded } from '../kernel/store.ts';
 export interface Seal {
   readonly masterKey: Buffer;
   readonly dayKey: Buffer;
-  /** The calling credential's own secret. */
+  /** The calling credential's own secret, or the id of an OAuth client. */
   readonly callerSecret: string;
   readonly idempotencyKey: string;
   /** The scope of the Idempotency-Key, as text. */

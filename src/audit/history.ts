@@ -1,4 +1,6 @@
 import { adminKey } from '../domain/admin-key.ts';
+import { oauthClient } from '../domain/oauth-client.ts';
+import { oauthToken } from '../domain/oauth-token.ts';
 import { organization } from '../domain/organization.ts';
 import { policy } from '../domain/policy.ts';
 import { project } from '../domain/project.ts';
@@ -16,6 +18,8 @@ const kinds: Readonly<Record<string, AnyAggregate>> = {
   key: projectKey,
   akey: adminKey,
   pol: policy,
+  oac: oauthClient,
+  oat: oauthToken,
 };
 
 /** The id names nothing, or nothing that has a history. */
@@ -28,7 +32,9 @@ const kindOf = (id: string): AnyAggregate => {
   const kind = Object.hasOwn(kinds, prefix) ? kinds[prefix] : undefined;
   if (!kind)
     throw new NoHistory(
-      `${id} is not the id of an organization, project, key or policy (org_, proj_, key_, akey_, pol_).`,
+      `${id} is not the id of anything that has a history (${Object.keys(kinds)
+        .map((known) => `${known}_`)
+        .join(', ')}).`,
     );
   return kind;
 };

@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError } from 'commander';
+import { z } from 'zod';
 import { history, type Moment, NoHistory, type StateAt, stateAt } from '../audit/history.ts';
 import { readConfig } from '../config.ts';
 import type { EventStore, Recorded } from '../kernel/store.ts';
@@ -51,11 +52,15 @@ const reading = async <T>(terminal: Terminal, read: (store: EventStore) => Promi
   }
 };
 
+/** With the zone: without it a time would be read as of wherever the command runs. */
+const rfc3339 = z.iso.datetime({ offset: true });
+
 const parseMoment = (text: string): Moment => {
   if (/^\d{1,15}$/.test(text)) return { revision: Number(text) };
-  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(time)) throw new InvalidArgumentError('Give a time such as 2026-11-20T12:00:00Z, or a revision.');
-  return { time };
+  if (!rfc3339.safeParse(text).success) {
+    throw new InvalidArgumentError('Give a time with its zone, such as 2026-11-20T12:00:00Z, or a revision.');
+  }
+  return { time: Date.parse(text) };
 };
 
 const iso = (at: number): string => new Date(at).toISOString();

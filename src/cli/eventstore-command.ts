@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { readConfig } from '../config.ts';
 import { type EmbeddedOptions, startEmbedded } from '../embedded/index.ts';
 import { storeDir } from './event-log.ts';
+import { fileFault } from './file-fault.ts';
 import { Failure, type Terminal } from './terminal.ts';
 
 interface Options {
@@ -90,6 +91,6 @@ const textOf = (file: string): string => {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new Failure(`${file} cannot be read: ${(cause as NodeJS.ErrnoException).code}.`, 1, cause);
+    throw new Failure(`${file} cannot be read: ${fileFault(cause)}.`, 1, cause);
   }
 };

@@ -26,7 +26,7 @@ export interface Limits {
 /** The tiers file's table. @throws BadConfig */
 export const tiersOf = (config: Config) =>
   readTiers(config.TIERS_FILE).catch((error: Error) => {
-    throw error instanceof UnusableTiers ? new BadConfig(error.message) : error;
+    throw error instanceof UnusableTiers ? new BadConfig([`TIERS_FILE: ${error.message}`], error) : error;
   });
 
 /** Opens the limits with what the last run has left in DATA_DIR, and keeps them there from now on. */

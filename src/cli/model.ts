@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { type DeclaredModel, loadModels } from '../upstream/models.ts';
+import { fileFault } from './file-fault.ts';
 import { show } from './output.ts';
 import { Failure, type Terminal } from './terminal.ts';
 
@@ -10,7 +11,7 @@ const read = async (file: string | undefined, env: NodeJS.ProcessEnv): Promise<r
     file === undefined
       ? null
       : await readFile(file, 'utf8').catch((cause: Error) => {
-          throw new Failure(`Cannot read the models file ${file}: ${cause.message}`, 1, cause);
+          throw new Failure(`The models file ${file} cannot be read: ${fileFault(cause) ?? cause.message}.`, 1, cause);
         });
   return loadModels(text, env);
 };

@@ -8,11 +8,14 @@ import { Fault } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 import type { Context } from '../kernel/actor.ts';
 import { IllegalFact } from '../kernel/aggregate.ts';
+import type { Checkpoint } from '../kernel/checkpoint.ts';
 import { logIdOf } from '../kernel/log-id.ts';
 import { openReadModels } from '../kernel/projection.ts';
-import { openRows, type RowReader } from '../kernel/rows.ts';
-import { loadSecrets, type Secrets } from '../secrets.ts';
+import { openRows, type RowReader, type RowStore } from '../kernel/rows.ts';
+import type { EventStore } from '../kernel/store.ts';
+import type { Secrets } from '../secrets.ts';
 import { allAggregates } from './aggregates.ts';
+import { secretsOf } from './config-secrets.ts';
 import { anyEventLog } from './event-log.ts';
 import { Failure, type Terminal } from './terminal.ts';
 
@@ -21,9 +24,18 @@ export interface Operator {
   readonly aggregates: Aggregates;
   readonly rows: RowReader;
   readonly secrets: Secrets;
+  /**
+   * Waits until the read models show what a command did, those of the running server where one runs: what it took away
+   * is then useless there. Says so on standard error when that takes too long.
+   */
+  shown(position: bigint | null): Promise<void>;
 }
 
 export const readModelsDir = (config: Config): string => join(config.DATA_DIR, 'read-models');
+
+/** Longest wait for the server to apply what a command recorded, and the time between two looks. */
+const longestWaitMs = 5000;
+const lookAgainMs = 10;
 
 /** Claims the read models for this process; a second writer would apply every event a second time. */
 export const claimReadModels = async (config: Config): Promise<() => void> => {
@@ -48,11 +60,21 @@ export const asOperator = async <T>(terminal: Terminal, work: (operator: Operato
   const config = readConfig(terminal.env);
   const log = await anyEventLog(config);
   try {
-    const { rows, close } = await currentRows(config, log.store);
+    // Before anything else: on an empty store the next step writes its first event.
+    const secrets = await secretsOf(config, log.store);
+    const current = await currentRows(config, log.store);
     try {
-      return await work({ aggregates: allAggregates(log.store), rows, secrets: loadSecrets(config.SECRETS_DIR) });
+      return await work({
+        aggregates: allAggregates(log.store),
+        rows: current.rows,
+        secrets,
+        async shown(position) {
+          if (position === null || (await current.reached(position, longestWaitMs))) return;
+          terminal.err('It is recorded, but the running server has not applied it yet.\n');
+        },
+      });
     } finally {
-      await close();
+      await current.close();
     }
   } catch (error) {
     if (error instanceof Fault) throw new Failure(error.message, 1, error);
@@ -63,11 +85,14 @@ export const asOperator = async <T>(terminal: Terminal, work: (operator: Operato
   }
 };
 
+interface CurrentRows {
+  readonly rows: RowReader;
+  reached(position: bigint, withinMs: number): Promise<boolean>;
+  close(): Promise<void>;
+}
+
 /** The read models, brought up to date where nobody does it, as the server keeps them where one runs. */
-const currentRows = async (
-  config: Config,
-  store: Parameters<typeof logIdOf>[0],
-): Promise<{ rows: RowReader; close(): Promise<void> }> => {
+const currentRows = async (config: Config, store: EventStore): Promise<CurrentRows> => {
   const dir = readModelsDir(config);
   let release: () => void;
   try {
@@ -75,15 +100,27 @@ const currentRows = async (
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const tables = projections.flatMap((projection) => projection.tables);
-    const rows = openRows(dir, tables, { readOnly: true });
-    return { rows, close: () => rows.close() };
+    const rows = openRows<Checkpoint>(dir, tables, { readOnly: true });
+    return { rows, reached: (position, withinMs) => followed(rows, position, withinMs), close: () => rows.close() };
   }
   const models = await openReadModels({ dir, store, logId: await logIdOf(store, systemClock), projections });
   return {
     rows: models,
+    reached: models.reached,
     async close() {
       await models.close();
       release();
     },
   };
+};
+
+/** Watches another process bring its read models up to a position. */
+const followed = async (rows: RowStore<Checkpoint>, position: bigint, withinMs: number): Promise<boolean> => {
+  const end = performance.now() + withinMs;
+  for (;;) {
+    const mark = rows.mark();
+    if (mark && BigInt(mark.position) >= position) return true;
+    if (performance.now() > end) return false;
+    await new Promise((resolve) => setTimeout(resolve, lookAgainMs));
+  }
 };

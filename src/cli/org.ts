@@ -4,7 +4,9 @@ import { credentialOf } from '../admin/credential.ts';
 import { systemClock } from '../clock.ts';
 import { adminPermissions } from '../domain/permissions.ts';
 import { newId, newToken } from '../ids.ts';
+import { allRows } from './all-rows.ts';
 import { asOperator, type Operator, operatorContext } from './operator.ts';
+import { seedCommand } from './org-seed.ts';
 import { confirm, dollars, iso, type Shown, show } from './output.ts';
 import { Failure, printable, type Terminal } from './terminal.ts';
 
@@ -13,7 +15,6 @@ interface Json {
 }
 
 const clock = systemClock;
-const pageSize = 500;
 
 const shown = (row: OrganizationRow): Shown => ({
   id: row.id,
@@ -41,7 +42,8 @@ export const makeAdminKey = async (operator: Operator, terminal: Terminal, organ
   const key = { organizationId, name, permissions: adminPermissions, expiresAt: null, at: clock.wall() };
   const admission = { keyId: id, permissions: adminPermissions, expiresAt: null };
   await aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context);
-  await aggregates.adminKey.tell(id, 'create', { ...key, ...credentialOf(secrets, value) }, context);
+  const told = await aggregates.adminKey.tell(id, 'create', { ...key, ...credentialOf(secrets, value) }, context);
+  await operator.shown(told.position);
   return { id, value };
 };
 
@@ -50,7 +52,8 @@ Examples:
   weir org create --name "Acme"        prints the id and the first Admin key, once
   weir org list --json
   weir org suspend org_01jd…
-  weir org close org_01jd… --yes       for good: its keys never work again`;
+  weir org close org_01jd… --yes       for good: its keys never work again
+  weir org seed --projects 10 --keys 1000 --out keys.ndjson    an organization to test a load with`;
 
 /** `weir org`: the life of organizations, which no HTTP route can touch (decisions B.1). */
 export const orgCommand = (terminal: Terminal): Command => {
@@ -81,14 +84,7 @@ export const orgCommand = (terminal: Terminal): Command => {
     .option('--json', 'one JSON object a line')
     .action((options: Json) =>
       asOperator(terminal, async ({ rows }) => {
-        const all: Shown[] = [];
-        for (let after: string | undefined; ; ) {
-          const found = rows.range(organizationRows, { prefix: 'org_', after, limit: pageSize });
-          all.push(...found.map(({ row }) => shown(row)));
-          if (found.length < pageSize) break;
-          after = found.at(-1)?.key;
-        }
-        show(terminal, all, options);
+        show(terminal, Array.from(allRows(rows, organizationRows, 'org_'), shown), options);
       }),
     );
 
@@ -113,12 +109,14 @@ export const orgCommand = (terminal: Terminal): Command => {
           const { name: called } = findOrganization(operator, id);
           if (question) await confirm(terminal, question.replace('%', printable(called)), options.yes);
           const told = await operator.aggregates.organization.tell(id, name, undefined, operatorContext(terminal));
+          await operator.shown(told.position);
           show(terminal, [{ id, name: called, status: told.state.status }], options);
         }),
       );
   };
   change('suspend', 'Refuse inference and changes; reading goes on');
   change('reactivate', 'Lift a suspension');
+  org.addCommand(seedCommand(terminal));
   change('close', 'Close for good', 'Closing “%” ends every project and key of it for good.');
   return org;
 };

@@ -6,7 +6,9 @@ import { billingCommand } from './billing.ts';
 import { eventstoreCommand } from './eventstore-command.ts';
 import { limitsCommand } from './limits-command.ts';
 import { modelCommand } from './model.ts';
+import { oauthClientCommand } from './oauth-client.ts';
 import { orgCommand } from './org.ts';
+import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve-command.ts';
 import { storeCommand } from './store-command.ts';
 import { Failure, type Terminal } from './terminal.ts';
@@ -25,6 +27,8 @@ export const program = async (terminal: Terminal): Promise<number> => {
   weir.addCommand(orgCommand(terminal));
   weir.addCommand(billingCommand(terminal));
   weir.addCommand(adminKeyCommand(terminal));
+  weir.addCommand(oauthClientCommand(terminal));
+  weir.addCommand(secretsCommand(terminal));
   weir.addCommand(modelCommand(terminal));
   weir.addCommand(limitsCommand(terminal));
   inheritEverywhere(weir);

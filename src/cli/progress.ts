@@ -11,7 +11,7 @@ const STEPS = 1000;
 const silent: Progress = { at: () => {}, done: () => {} };
 
 /** A bar on a terminal that somebody watches, and nothing elsewhere. */
-export const progressBar = ({ screen }: Terminal, what: string): Progress => {
+export const progressBar = ({ screen }: Pick<Terminal, 'screen'>, what: string): Progress => {
   if (screen === undefined) return silent;
   const bar = new SingleBar({
     stream: screen as NodeJS.WriteStream,

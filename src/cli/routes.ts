@@ -3,6 +3,7 @@ import { adminKeyRoutes } from '../admin/admin-keys.ts';
 import { auditLogRoutes } from '../admin/audit-logs.ts';
 import type { Administration } from '../admin/command.ts';
 import { keyLimitsRoute } from '../admin/key-limits.ts';
+import { oauthRoutes } from '../admin/oauth.ts';
 import { organizationRoutes } from '../admin/organization.ts';
 import { policyRoutes } from '../admin/policies.ts';
 import { projectKeyRoutes } from '../admin/project-keys.ts';
@@ -30,8 +31,10 @@ export const allRoutes = (dependencies: {
   readonly windows: Windows;
   readonly tiers: TiersInForce;
   readonly probes: Probes;
+  /** What clients reach the server by. */
+  readonly publicUrl: () => string;
 }): Route[] => {
-  const { admin, models, ownedBy, clock, evaluator, windows, tiers, probes } = dependencies;
+  const { admin, models, ownedBy, clock, evaluator, windows, tiers, probes, publicUrl } = dependencies;
   const routes = [
     messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
@@ -46,6 +49,7 @@ export const allRoutes = (dependencies: {
     ...adminKeyRoutes(admin),
     ...policyRoutes(admin, evaluator),
     ...auditLogRoutes(admin),
+    ...oauthRoutes(admin, publicUrl),
     ...healthRoutes(probes),
   ];
   return [...routes, openapiRoute(routes)];

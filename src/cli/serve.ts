@@ -5,6 +5,7 @@ import { type Directory, directory } from '../../projections/directory.ts';
 import { AccessRecords } from '../admin/access-records.ts';
 import type { Administration } from '../admin/command.ts';
 import { expireKeys } from '../admin/expiry.ts';
+import { oauthClientReactions } from '../admin/oauth-reactions.ts';
 import { organizationReactions } from '../admin/organization-reactions.ts';
 import { endAbandonedPolicies, policyReactions } from '../admin/policy-reactions.ts';
 import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReactions } from '../admin/reactions.ts';
@@ -21,12 +22,13 @@ import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { startReactors } from '../kernel/reactor.ts';
 import type { EventStore } from '../kernel/store.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
-import { loadSecrets } from '../secrets.ts';
 import { publish } from '../telemetry.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
 import { loadModels } from '../upstream/models.ts';
 import { allAggregates } from './aggregates.ts';
+import { secretsOf } from './config-secrets.ts';
 import { ownEventLog } from './event-log.ts';
+import { atPathOf } from './file-fault.ts';
 import { type FirstRunReport, firstRun } from './first-run.ts';
 import { type Limits, openLimits, tiersOf } from './limits.ts';
 import { claimReadModels, readModelsDir } from './operator.ts';
@@ -50,7 +52,8 @@ export interface Running {
 
 /** Starts a gateway; resolves once it listens. */
 export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Running> => {
-  const modelsText = config.MODELS_FILE === undefined ? null : await readFile(config.MODELS_FILE, 'utf8');
+  const { MODELS_FILE: file } = config;
+  const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
   const declared = loadModels(modelsText, env);
   const tiers = await tiersOf(config);
   const undo: (() => Promise<unknown>)[] = [];
@@ -62,7 +65,8 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
     undo.push(log.close);
     const release = await claimReadModels(config);
     undo.push(async () => release());
-    const secrets = loadSecrets(config.SECRETS_DIR);
+    const secrets = await secretsOf(config, log.store);
+    const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
     const { store } = log;
     const logId = await logIdOf(store, clock);
     let models: ReadModels | undefined;
@@ -73,6 +77,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       store,
       logId,
       projections,
+      committing: known.committing,
       committed(batch) {
         known.committed(batch);
         limits?.committed(batch);
@@ -89,7 +94,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       directory: known,
       store,
       accessLog,
-      dayKeys: dayKeys(join(config.SECRETS_DIR, 'day-keys')),
+      dayKeys: await atPathOf('SECRETS_DIR', dayKeysDir, () => dayKeys(dayKeysDir)),
       clock,
       secrets,
       projectionWaitMs: config.PROJECTION_WAIT_MS,
@@ -103,6 +108,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
         organizationReactions(admin),
         keyReactions(admin),
         adminKeyReactions(admin),
+        oauthClientReactions(admin),
         replayReactions(admin),
         policyReactions(admin),
       ],
@@ -114,6 +120,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
     undo.push(connected.close);
     const evaluator = openEvaluator();
     undo.push(evaluator.close);
+    let baseUrl = '';
     const routes = allRoutes({
       admin,
       models: connected,
@@ -123,6 +130,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       windows: limits.windows,
       tiers: limits.tiers,
       probes: { eventstore: () => answers(store) },
+      publicUrl: () => config.PUBLIC_URL ?? baseUrl,
     });
     undo.push(recordAccess(accessLog, new AccessRecords(accessLog, journal(store), clock), clock).close);
     const server = await serveHttp({
@@ -141,7 +149,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       clock,
     });
     undo.push(() => server.drain(config.DRAIN_MS));
-    const baseUrl = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${server.port}`;
+    baseUrl = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${server.port}`;
     return {
       baseUrl,
       firstRun: await begun.listening(baseUrl),

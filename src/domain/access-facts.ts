@@ -11,7 +11,7 @@ export interface CredentialsUsed {
 export interface AccessDenied {
   readonly type: 'access.denied';
   readonly credential_id: string;
-  readonly credential_type: 'project_key' | 'admin_key';
+  readonly credential_type: 'project_key' | 'admin_key' | 'oauth_client';
   /** Of project keys. */
   readonly project_id?: string;
   /** Method and path as the route is documented, never as sent. */

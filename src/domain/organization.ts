@@ -16,6 +16,8 @@ export interface Organization extends Ledger {
   >;
   /** Ids of the policies admitted and not yet deleted. */
   readonly policies: ReadonlySet<string>;
+  /** Ids of the OAuth clients admitted and not yet deleted: those that a close has to end. */
+  readonly oauthClients: ReadonlySet<string>;
 }
 
 export type OrganizationFact =
@@ -32,12 +34,24 @@ export type OrganizationFact =
     }
   | { readonly type: 'organization.admin_key_ended'; readonly key_id: string }
   | { readonly type: 'organization.policy_issued'; readonly policy_id: string }
-  | { readonly type: 'organization.policy_ended'; readonly policy_id: string };
+  | { readonly type: 'organization.policy_ended'; readonly policy_id: string }
+  | { readonly type: 'organization.oauth_client_issued'; readonly client_id: string }
+  | { readonly type: 'organization.oauth_client_ended'; readonly client_id: string };
 
 /** Policies that an organization may have (decisions B.5, 409 `policy_limit_reached`). */
 export const maxPolicies = 100;
 
-const blank: Organization = { name: '', createdAt: 0, adminKeys: {}, policies: new Set(), ...unpaid };
+const blank: Organization = {
+  name: '',
+  createdAt: 0,
+  adminKeys: {},
+  policies: new Set(),
+  oauthClients: new Set(),
+  ...unpaid,
+};
+
+const without = (ids: ReadonlySet<string>, id: string): ReadonlySet<string> =>
+  new Set([...ids].filter((each) => each !== id));
 
 const apply = (data: Organization, fact: OrganizationFact): Organization => {
   switch (fact.type) {
@@ -59,7 +73,11 @@ const apply = (data: Organization, fact: OrganizationFact): Organization => {
     case 'organization.policy_issued':
       return { ...data, policies: new Set(data.policies).add(fact.policy_id) };
     case 'organization.policy_ended':
-      return { ...data, policies: new Set([...data.policies].filter((id) => id !== fact.policy_id)) };
+      return { ...data, policies: without(data.policies, fact.policy_id) };
+    case 'organization.oauth_client_issued':
+      return { ...data, oauthClients: new Set(data.oauthClients).add(fact.client_id) };
+    case 'organization.oauth_client_ended':
+      return { ...data, oauthClients: without(data.oauthClients, fact.client_id) };
     default:
       return data;
   }
@@ -86,6 +104,8 @@ const machine = setup({
         'organization.admin_key_ended': { actions: 'apply' },
         'organization.policy_issued': { actions: 'apply' },
         'organization.policy_ended': { actions: 'apply' },
+        'organization.oauth_client_issued': { actions: 'apply' },
+        'organization.oauth_client_ended': { actions: 'apply' },
       },
     },
     suspended: {
@@ -98,6 +118,7 @@ const machine = setup({
         'organization.closed': { target: 'closed', actions: 'apply' },
         'organization.admin_key_ended': { actions: 'apply' },
         'organization.policy_ended': { actions: 'apply' },
+        'organization.oauth_client_ended': { actions: 'apply' },
       },
     },
     closed: {
@@ -106,10 +127,13 @@ const machine = setup({
         'organization.tier_changed': { actions: 'apply' },
         'organization.admin_key_ended': { actions: 'apply' },
         'organization.policy_ended': { actions: 'apply' },
+        'organization.oauth_client_ended': { actions: 'apply' },
       },
     },
   },
 });
+
+const clientEnded = (id: string): OrganizationFact => ({ type: 'organization.oauth_client_ended', client_id: id });
 
 const decide = {
   create: (_: Organization, input: { name: string; at: number }): OrganizationFact[] => [
@@ -118,7 +142,11 @@ const decide = {
   suspend: (): OrganizationFact[] => [{ type: 'organization.suspended' }],
   reactivate: (): OrganizationFact[] => [{ type: 'organization.reactivated' }],
   ...billing,
-  close: (): OrganizationFact[] => [{ type: 'organization.closed' }],
+  /** Ends its OAuth clients in the same append: they are all known here. */
+  close: (data: Organization): OrganizationFact[] => [
+    { type: 'organization.closed' },
+    ...[...data.oauthClients].map(clientEnded),
+  ],
   /** Admits a key; only then is its own stream created. */
   issueAdminKey: (
     data: Organization,
@@ -161,6 +189,12 @@ const decide = {
   },
   endPolicy: (data: Organization, input: { policyId: string }): OrganizationFact[] =>
     data.policies.has(input.policyId) ? [{ type: 'organization.policy_ended', policy_id: input.policyId }] : [],
+  /** Admits an OAuth client; only then is its own stream created. */
+  issueOAuthClient: (_: Organization, input: { clientId: string }): OrganizationFact[] => [
+    { type: 'organization.oauth_client_issued', client_id: input.clientId },
+  ],
+  endOAuthClient: (data: Organization, input: { clientId: string }): OrganizationFact[] =>
+    data.oauthClients.has(input.clientId) ? [clientEnded(input.clientId)] : [],
 };
 
 export const organization: Aggregate<Organization, OrganizationFact, typeof decide> = {

@@ -9,6 +9,10 @@ export interface Faults {
   readonly answerBeforeCommit?: boolean;
   /** Do not compare the checksums of records. */
   readonly skipChecksums?: boolean;
+  /** Take the time of an event from the clock as it is, even where it goes back. */
+  readonly trustClock?: boolean;
+  /** Recognise no repeated append, neither by the ids lately written nor by those on the stream. */
+  readonly forgetIds?: boolean;
   /** Go on after a failed commit as if nothing had happened. */
   readonly ignoreCommitErrors?: boolean;
   /** Make the n-th commit (from 1) fail. */

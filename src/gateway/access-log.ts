@@ -1,4 +1,4 @@
-import type { Identity, Principal } from '../../projections/principal.ts';
+import type { BearerPrincipal, Identity } from '../../projections/principal.ts';
 import { type Clock, type Millis, seconds } from '../clock.ts';
 import type { Code } from '../errors.ts';
 import type { Head } from '../http/route.ts';
@@ -34,7 +34,7 @@ export class AccessLog {
   /** Unix seconds, brought up to date by `tick`: reading the clock would cost each request 30 ns. */
   now: number;
   #round = 1;
-  #used: Principal[] = [];
+  #used: BearerPrincipal[] = [];
   #denied = new Map<string, Denied>();
   /** Refusals that had no room. */
   missed = 0;
@@ -51,7 +51,7 @@ export class AccessLog {
   }
 
   /** A credential was judged good, whatever becomes of its request. */
-  used(principal: Principal): void {
+  used(principal: BearerPrincipal): void {
     if (principal.usedAt === this.now) return;
     if (principal.usedIn !== this.#round) {
       principal.usedIn = this.#round;

@@ -1,5 +1,5 @@
 import type { Directory, Inactive } from '../../projections/directory.ts';
-import type { Identity, Principal } from '../../projections/principal.ts';
+import type { BearerPrincipal, Identity } from '../../projections/principal.ts';
 import type { Clock } from '../clock.ts';
 import { type Code, type Refusal, refusal } from '../errors.ts';
 import type { Access, Gate, Head } from '../http/route.ts';
@@ -29,22 +29,33 @@ const refusals = {
   api_key_revoked: badToken('api_key_revoked'),
   api_key_suspended: badToken('api_key_suspended'),
   api_key_expired: badToken('api_key_expired'),
+  access_token_expired: badToken('access_token_expired'),
+  invalid_access_token: badToken('invalid_access_token'),
 };
+
+/** The kind of principal that each form of token speaks for. An OAuth client's own secret opens no route. */
+const principalOf = { p: 'project_key', a: 'admin_key', t: 'oauth_client' } as const;
 
 const organizationSuspended = refusal('organization_suspended');
 const browserNotAllowed = refusal('browser_not_allowed');
-const wrongKind = {
-  admin: refusal('credential_type_not_allowed', { message: 'This route takes an Admin API key.' }),
-  project: refusal('credential_type_not_allowed', { message: 'This route takes a project API key.' }),
-};
-
-type Protected = Exclude<Access, { readonly credential: 'none' }>;
 
 const lacks = (permission: string): Refusal =>
   refusal('insufficient_permissions', {
     message: `The credential lacks the permission ${permission}.`,
     headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${permission}"` },
   });
+
+type BearerAccess = Extract<Access, { readonly permission: string }>;
+
+const isFor = (access: BearerAccess, { kind }: BearerPrincipal): boolean =>
+  access.credential === 'project'
+    ? kind === 'project_key'
+    : kind === 'admin_key' || (kind === 'oauth_client' && !access.adminKeyOnly);
+
+const wantedBy = (access: BearerAccess): string => {
+  if (access.credential === 'project') return 'a project API key';
+  return access.adminKeyOnly ? 'an Admin API key' : 'an Admin API key or an OAuth access token';
+};
 
 /** `Authorization` alone where it is present; `x-api-key` where the route reads it (decisions A.3). */
 const presented = (head: Head, apiKeyHeader: boolean | undefined): string | undefined => {
@@ -55,9 +66,10 @@ const presented = (head: Head, apiKeyHeader: boolean | undefined): string | unde
 };
 
 /**
- * Judges API keys at the headers of a request (decisions F.2, F.3): form and checksum, then the directory, then expiry;
- * then the limits count the attempt, whatever follows; then kind, permission and the organization's state. Never waits and
- * never echoes what was sent. What known credentials do is noted; that a limit refused them the windows themselves tell.
+ * Judges API keys and access tokens at the headers of a request (decisions F.2, F.3): form and checksum, then the directory,
+ * then expiry; then the limits count the attempt, whatever follows; then kind, permission and the organization's state.
+ * Never waits and never echoes what was sent. What known credentials do is noted; that a limit refused them the windows
+ * themselves tell.
  */
 export const apiKeyGate = (options: {
   readonly directory: Directory;
@@ -66,18 +78,18 @@ export const apiKeyGate = (options: {
   readonly clock: Clock;
   readonly accessLog: AccessLog;
   readonly windows: Windows;
-}): Gate<Principal> => {
+}): Gate<BearerPrincipal> => {
   const { directory, peppers, clock, accessLog, windows } = options;
   const tokens = new KnownTokens();
 
   const recognize = (token: string): KnownToken | undefined => {
     const kind = tokenKind(token);
-    if (kind === null) return undefined;
+    if (kind === null || kind === 's') return undefined;
     for (const pepper of peppers) {
       const hashed = digest(pepper, token);
       const found = directory.find(hashed);
       if (found === null) continue;
-      return (found.kind === 'project_key') === (kind === 'p') ? tokens.add(token, hashed) : undefined;
+      return found.kind === principalOf[kind] ? tokens.add(token, hashed) : undefined;
     }
     return undefined;
   };
@@ -86,9 +98,9 @@ export const apiKeyGate = (options: {
    * Who sends what nobody knows is told so sixty times a minute and address (decisions F.3). Who sends nothing is not
    * guessing.
    */
-  const stranger = (head: Head): Refusal => {
+  const stranger = (head: Head, refused: Refusal): Refusal => {
     const seconds = windows.failed.count(head.ip, clock.monotonic());
-    return seconds === 0 ? refusals.invalid_api_key : addressRefusal(seconds);
+    return seconds === 0 ? refused : addressRefusal(seconds);
   };
 
   const seatOf = (known: KnownToken, family: Family, { id, projectId, organizationId }: Identity): Counted => {
@@ -96,8 +108,16 @@ export const apiKeyGate = (options: {
     return known[family];
   };
 
-  /** A key that does not work any more is counted in its own windows and nobody else's (decisions F.3). */
-  const inactive = (known: KnownToken, access: Protected, who: Identity, refused: Refusal): Refusal => {
+  /**
+   * A key that does not work any more is counted in its own windows and nobody else's (decisions F.3).
+   *
+   * Unspecified: keys that have been deleted, and access tokens. A deleted key is as good as unknown. A token has no window
+   * of its own but its client's, which a token that has leaked and does not work must not use up; so both count for the
+   * address that sends them.
+   */
+  const inactive = (known: KnownToken, head: Head, access: BearerAccess, who: Identity, code: Reason): Refusal => {
+    const refused = refusals[code];
+    if (code === 'invalid_api_key' || who.kind === 'oauth_client') return stranger(head, refused);
     const family = familyOf(access, who);
     const seat = seatOf(known, family, who);
     const now = clock.monotonic();
@@ -105,8 +125,8 @@ export const apiKeyGate = (options: {
     return why === 0 ? refused : limitRefusal(waitOfInactive(windows[family], seat, why, now));
   };
 
-  const passOf = (known: KnownToken, access: Protected, found: Principal): CountedPass => {
-    if (found.kind === 'admin_key') {
+  const passOf = (known: KnownToken, access: BearerAccess, found: BearerPrincipal): CountedPass => {
+    if (found.kind !== 'project_key') {
       const seat = known.administration ?? seatOf(known, 'administration', found);
       return new AdministrationPass(found, clock, windows.administration, seat);
     }
@@ -118,23 +138,25 @@ export const apiKeyGate = (options: {
 
   return {
     judge(head: Head, access: Access, aim: Aim) {
-      if (access.credential === 'none') throw new Error('a route without a credential has no gate');
+      if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
       const token = presented(head, access.apiKeyHeader);
       if (token === undefined) return missing;
       const known = tokens.get(token) ?? recognize(token);
       const found = known === undefined ? null : directory.find(known.digest);
-      if (known === undefined || found === null) return stranger(head);
+      if (known === undefined || found === null || found.kind === 'client_secret') {
+        const isAccessToken = tokenKind(token) === 't';
+        return stranger(head, isAccessToken ? refusals.invalid_access_token : refusals.invalid_api_key);
+      }
       const reason = whyInactive(found, clock);
       if (reason !== undefined) {
-        const refused =
-          reason === 'invalid_api_key' ? stranger(head) : inactive(known, access, found, refusals[reason]);
+        const refused = inactive(known, head, access, found, reason);
         if (refused.code !== 'rate_limit_exceeded') accessLog.refused(found, aim, refused.code, head);
         return refused;
       }
-      const active = found as Principal;
+      const active = found as BearerPrincipal;
       accessLog.used(active);
       const pass = passOf(known, access, active);
-      pass.silent = active.kind !== `${access.credential}_key`;
+      pass.silent = (access.credential === 'project') !== (active.kind === 'project_key');
       if (!pass.limited) {
         pass.denied = denial(head, access, active);
         if (pass.denied !== undefined) accessLog.refused(active, aim, pass.denied.code, head);
@@ -144,22 +166,27 @@ export const apiKeyGate = (options: {
   };
 };
 
+type Reason = keyof typeof refusals;
+
 /** Why a known credential does not work now; undefined where it does. */
-const whyInactive = (found: Principal | Inactive, clock: Clock): Inactive['inactive'] | undefined => {
+const whyInactive = (found: BearerPrincipal | Inactive, clock: Clock): Reason | undefined => {
   if ('inactive' in found) return found.inactive;
-  return found.expiresAt !== null && found.expiresAt <= clock.wall() ? 'api_key_expired' : undefined;
+  if (found.expiresAt === null || found.expiresAt > clock.wall()) return undefined;
+  return found.kind === 'oauth_client' ? 'access_token_expired' : 'api_key_expired';
 };
 
 type Family = 'inference' | 'credits' | 'administration';
 
 /** Which windows count: the route's own, or those of the credential's kind, also on a route of another (decisions F.2). */
-const familyOf = (access: Protected, { kind }: Pick<Identity, 'kind'>): Family =>
-  kind === 'admin_key' ? 'administration' : (access.limits ?? 'inference');
+const familyOf = (access: BearerAccess, { kind }: Identity): Family =>
+  kind === 'project_key' ? (access.limits ?? 'inference') : 'administration';
 
-/** Why an active credential may not do this; undefined where it may. */
-const denial = (head: Head, access: Protected, found: Principal): Refusal | undefined => {
-  if (found.kind !== `${access.credential}_key`) return wrongKind[access.credential];
-  if (access.refuseBrowsers && head.header('origin') !== undefined) return browserNotAllowed;
+/** What a good credential is refused for all the same. */
+const denial = (head: Head, access: BearerAccess, found: BearerPrincipal): Refusal | undefined => {
+  if (!isFor(access, found)) {
+    return refusal('credential_type_not_allowed', { message: `This route takes ${wantedBy(access)}.` });
+  }
+  if (access.adminKeyOnly && head.header('origin') !== undefined) return browserNotAllowed;
   if (!found.permissions.has(access.permission)) return lacks(access.permission);
   // A suspended organization may still look, and neither spend nor change (decisions B.1, F.2).
   if (found.organizationStatus === 'suspended' && !access.permission.endsWith(':read')) return organizationSuspended;

@@ -49,7 +49,11 @@ export const messagesRoute = (options: MessagesOptions): Route => {
     body: messagesBody,
     bodyLimit,
     replies: {
-      200: { description: 'The answer; with "stream": true, as server-sent events', schema: messageResponse },
+      200: {
+        description: 'The answer; with "stream": true, as server-sent events',
+        schema: messageResponse,
+        media: 'application/json, text/event-stream',
+      },
     },
     errors: [
       'organization_suspended',

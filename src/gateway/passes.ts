@@ -1,4 +1,4 @@
-import type { Principal } from '../../projections/principal.ts';
+import type { BearerPrincipal } from '../../projections/principal.ts';
 import type { Clock } from '../clock.ts';
 import type { Refusal } from '../errors.ts';
 import type { Need, Pass } from '../http/route.ts';
@@ -13,8 +13,8 @@ import type { Counted, WindowStore } from '../limits/window-store.ts';
 import { limitRefusal } from './limit-refusal.ts';
 
 /** What every pass does: it is counted when it is made, and tells of the windows that refused it. */
-export abstract class CountedPass implements Pass<Principal> {
-  readonly principal: Principal;
+export abstract class CountedPass implements Pass<BearerPrincipal> {
+  readonly principal: BearerPrincipal;
   denied: Refusal | undefined = undefined;
   spent = 0;
   /**
@@ -30,7 +30,7 @@ export abstract class CountedPass implements Pass<Principal> {
   /** The limits that refused; 0 while none has. */
   protected why = 0;
 
-  constructor(principal: Principal, clock: Clock, store: WindowStore, who: Counted) {
+  constructor(principal: BearerPrincipal, clock: Clock, store: WindowStore, who: Counted) {
     this.principal = principal;
     this.clock = clock;
     this.store = store;
@@ -61,7 +61,7 @@ abstract class TicketPass extends CountedPass {
   /** The open ticket; null where there is none or it has ended. */
   protected ticket: Ticket | null;
 
-  constructor(principal: Principal, clock: Clock, store: WindowStore, who: Counted) {
+  constructor(principal: BearerPrincipal, clock: Clock, store: WindowStore, who: Counted) {
     super(principal, clock, store, who);
     const outcome = start(store, who, clock.monotonic());
     this.ticket = this.held(outcome);
@@ -119,7 +119,7 @@ export class CreditsPass extends CountedPass {
   private readonly payer: Counted;
 
   constructor(
-    principal: Principal,
+    principal: BearerPrincipal,
     clock: Clock,
     own: readonly [WindowStore, Counted],
     inference: readonly [WindowStore, Counted],

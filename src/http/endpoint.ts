@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Refusal } from '../errors.ts';
+import { parseForm } from './form.ts';
 import { parseJson } from './json.ts';
-import { isJsonMedia } from './media.ts';
+import { formMedia, isFormMedia, isJsonMedia } from './media.ts';
 import { Refused, refused } from './refused.ts';
-import type { Family, Method, Route } from './route.ts';
+import { type Family, isInference, type Method, type Route } from './route.ts';
 import { invalid, type Part } from './validate.ts';
 
 /** Bytes of a body where the route says nothing else (decisions A.3). */
@@ -23,6 +24,7 @@ export interface Endpoint {
   readonly headers: readonly { readonly name: string; readonly check: Check }[];
   readonly body: Check | undefined;
   readonly bodyLimit: number;
+  readonly takesForm: boolean;
 }
 
 const checker = (schema: z.ZodType, family: Family, part: Part, wrap?: string): Check => {
@@ -53,7 +55,13 @@ export const endpoint = (route: Route): Endpoint => {
     })),
     body: schemaOf(route.body, 'body'),
     bodyLimit: route.bodyLimit ?? defaultBodyLimit,
+    takesForm: route.bodyForm === 'urlencoded',
   };
+};
+
+const badMedia = (target: Endpoint): Refusal => {
+  const message = `The request body must be ${formMedia} without Content-Encoding.`;
+  return refused('unsupported_media_type', target.takesForm ? { message } : {}).refusal;
 };
 
 /** Whether the body's form is acceptable, as far as the headers tell: 411, 415 or 413, in this order. */
@@ -63,11 +71,12 @@ export const judgeBodyHeaders = (
   framing: { readonly length: number; readonly chunked: boolean },
 ): Refusal | undefined => {
   const takesBody = target.method !== 'GET';
-  if (framing.chunked && takesBody && target.family === 'admin') return refused('length_required').refusal;
+  if (framing.chunked && takesBody && !isInference(target.family)) return refused('length_required').refusal;
   const encoding = header('content-encoding');
   const isEncoded = encoding !== undefined && encoding.toLowerCase() !== 'identity';
-  if (isEncoded && takesBody) return refused('unsupported_media_type').refusal;
-  if (target.body && !isJsonMedia(header('content-type'))) return refused('unsupported_media_type').refusal;
+  if (isEncoded && takesBody) return badMedia(target);
+  const isMedia = target.takesForm ? isFormMedia : isJsonMedia;
+  if (target.body && !isMedia(header('content-type'))) return badMedia(target);
   if (framing.length > target.bodyLimit && takesBody) return refused('request_too_large').refusal;
   return undefined;
 };
@@ -76,7 +85,7 @@ export const judgeBodyHeaders = (
 export const readBody = (target: Endpoint, bytes: Buffer): unknown | Refused => {
   if (target.method === 'GET') return undefined;
   if (!target.body && bytes.length === 0) return undefined;
-  const value = parseJson(bytes);
+  const value = target.takesForm ? parseForm(bytes) : parseJson(bytes);
   if (value instanceof Refused) return value;
   if (target.body) return target.body(value);
   const surplus = Object.keys(value)[0];

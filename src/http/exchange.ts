@@ -37,7 +37,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     super(traffic, response, head);
     this.match = match;
     this.target = match?.place.methods.get(head.method);
-    this.family = this.target ? this.target.family : familyOf(head.path);
+    this.family = (this.target ?? match?.place.methods.values().next().value)?.family ?? familyOf(head.path);
   }
 
   /** In the core's request callback: judges the headers, and answers at once where no body can follow. */
@@ -92,9 +92,9 @@ export class Exchange<P> extends StreamedAnswer<P> {
     if (!match || !target) return unrouted(match);
     try {
       const { access, tokens } = target.route;
-      // A route without a credential declares no principal type, so none is made up for it.
+      // A route without a credential that the headers show declares no principal type, so none is made up for it.
       let principal = undefined as P;
-      if (access.credential !== 'none') {
+      if ('permission' in access) {
         const met = this.traffic.gate.judge(head, access, target.route);
         if (isRefusal(met)) return met;
         this.pass = met;

@@ -108,5 +108,6 @@ export const errorSchemas: Json = {
     error: object({ type: { const: 'rate_limit_error' }, message: text }),
     request_id: text,
   }),
+  OAuthError: object({ error: text, error_description: text }),
   ChatError: object({ error: object({ message: text, type: text, param: textOrNull, code: text }) }),
 };

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { type Code, catalogue } from '../errors.ts';
 import { headersOf, responseHeaders } from './openapi-headers.ts';
+import { formMedia } from './media.ts';
 import { Components, errorSchemas, type Json } from './openapi-schemas.ts';
-import { type Access, type Family, type Route, route } from './route.ts';
+import { type Access, type Family, isInference, type Route, route } from './route.ts';
 import { statusOf } from './wire.ts';
 
 const always: readonly Code[] = ['invalid_request', 'internal_error', 'server_shutting_down', 'dependency_unavailable'];
@@ -17,8 +18,8 @@ const withCredential: readonly Code[] = [
   'credential_type_not_allowed',
   'rate_limit_exceeded',
 ];
+const withAccessToken: readonly Code[] = ['access_token_expired', 'invalid_access_token'];
 const withBody: readonly Code[] = [
-  'invalid_json',
   'request_timeout',
   'request_too_large',
   'unsupported_media_type',
@@ -26,17 +27,25 @@ const withBody: readonly Code[] = [
   'server_busy',
 ];
 
+const takesTokens = (access: Access): boolean => access.credential === 'admin' && !access.adminKeyOnly;
+
 /** The codes that a route answers with, and their statuses; 401s of its own are a command's target's and thus 409. */
 const statusesOf = (target: Route): ReadonlyMap<Code, number> => {
   const codes = new Set<Code>(always);
-  if (target.access.credential !== 'none') for (const code of withCredential) codes.add(code);
-  if (target.method !== 'GET') for (const code of withBody) codes.add(code);
-  if (target.family === 'admin' && target.method !== 'GET') codes.add('length_required').add('unknown_field');
+  const { access } = target;
+  if ('permission' in access) for (const code of withCredential) codes.add(code);
+  if (takesTokens(access)) for (const code of withAccessToken) codes.add(code);
+  if (target.method !== 'GET') {
+    for (const code of withBody) codes.add(code);
+    if (target.bodyForm !== 'urlencoded') codes.add('invalid_json');
+    if (!isInference(target.family)) codes.add('length_required');
+    if (target.family === 'admin') codes.add('unknown_field');
+  }
   if (target.params || target.query || target.headers || target.path.includes('{')) codes.add('validation_failed');
   const statuses = new Map([...codes].map((code) => [code, statusOf(code, target.family)]));
   for (const code of target.errors ?? []) {
     const status = statusOf(code, target.family);
-    statuses.set(code, status === 401 ? 409 : status);
+    statuses.set(code, status === 401 && target.family === 'admin' ? 409 : status);
   }
   return statuses;
 };
@@ -44,10 +53,14 @@ const statusesOf = (target: Route): ReadonlyMap<Code, number> => {
 const errorSchemaOf = (family: Family, status: number): string => {
   if (family === 'chat') return 'ChatError';
   if (family === 'admin') return 'AdminError';
+  if (family === 'oauth') return 'OAuthError';
   if (family === 'models') return status === 422 ? 'ModelsValidationError' : 'AdminError';
   if (status === 429) return 'MessagesRateLimitError';
   return status === 422 ? 'MessagesValidationError' : 'MessagesError';
 };
+
+/** Where access tokens are to be had (decisions C.3). */
+const tokenPath = '/v1/oauth/token';
 
 const errorResponses = (target: Route): Record<string, Json> => {
   const byStatus = new Map<number, Code[]>();
@@ -115,26 +128,47 @@ const parametersOf = (target: Route, components: Components): Json[] => {
 
 const securityOf = (access: Access): Json[] => {
   if (access.credential === 'none') return [];
-  if (access.credential === 'admin') return [{ adminKey: [] }];
+  if (access.credential === 'client') return [{ clientSecret: [] }, {}];
+  if (access.credential === 'admin') {
+    return takesTokens(access) ? [{ adminKey: [] }, { accessToken: [access.permission] }] : [{ adminKey: [] }];
+  }
   return access.apiKeyHeader ? [{ projectKey: [] }, { projectKeyHeader: [] }] : [{ projectKey: [] }];
 };
 
+const needsOf = (access: Access): string => {
+  if (access.credential === 'none') return 'Needs no credential.';
+  if (access.credential === 'client') return 'Needs an OAuth client, by HTTP Basic or by fields of the body.';
+  const what = access.credential === 'admin' && access.adminKeyOnly ? ' of an Admin API key' : '';
+  return `Needs the permission \`${access.permission}\`${what}.`;
+};
+
+const mediaOf = ({ bodyForm }: Route): string => (bodyForm === 'urlencoded' ? formMedia : 'application/json');
+
 const operationOf = (target: Route, components: Components): Json => {
   const { access, body } = target;
-  const needs =
-    access.credential === 'none' ? 'Needs no credential.' : `Needs the permission \`${access.permission}\`.`;
   const parameters = parametersOf(target, components);
   const bodySchema = body && components.embed(body, 'input', `${target.operation}_body`);
   return {
     operationId: target.operation,
     summary: target.summary,
-    description: needs,
+    description: needsOf(access),
     tags: [target.tag],
     security: securityOf(access),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(bodySchema ? { requestBody: { required: true, content: { 'application/json': { schema: bodySchema } } } } : {}),
+    ...(bodySchema ? { requestBody: { required: true, content: { [mediaOf(target)]: { schema: bodySchema } } } } : {}),
     responses: { ...errorResponses(target), ...successResponses(target, components) },
   };
+};
+
+/** Every permission that some route takes from an access token, with what it opens. */
+const scopesOf = (routes: readonly Route[]): Json => {
+  const scopes: Record<string, string> = {};
+  for (const { access, operation } of routes) {
+    if (!('permission' in access) || !takesTokens(access)) continue;
+    const others = scopes[access.permission];
+    scopes[access.permission] = others === undefined ? operation : `${others}, ${operation}`;
+  }
+  return scopes;
 };
 
 /** The OpenAPI 3.1 description of the routes (decisions A.6). */
@@ -149,13 +183,23 @@ export const openapi = (routes: readonly Route[]): Json => {
   return {
     openapi: '3.1.0',
     info: { title: 'Weir', version: '0.1.0' },
-    tags: [{ name: 'Organization' }, { name: 'Inference' }, { name: 'Operations' }],
+    tags: [{ name: 'Organization' }, { name: 'Inference' }, { name: 'OAuth' }, { name: 'Operations' }],
     paths,
     components: {
       schemas: { ...errorSchemas, ...components.schemas },
       headers: responseHeaders,
       securitySchemes: {
-        adminKey: { type: 'http', scheme: 'bearer', description: 'An Admin API key or an OAuth access token.' },
+        adminKey: { type: 'http', scheme: 'bearer', description: 'An Admin API key.' },
+        accessToken: {
+          type: 'oauth2',
+          description: 'An access token of an OAuth client.',
+          flows: { clientCredentials: { tokenUrl: tokenPath, scopes: scopesOf(routes) } },
+        },
+        clientSecret: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'The id and the secret of an OAuth client; they may be fields of the body instead.',
+        },
         projectKey: { type: 'http', scheme: 'bearer', description: 'A project API key.' },
         projectKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'A project API key.' },
       },

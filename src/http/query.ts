@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { decodePercent } from './percent.ts';
+import { codePoints, decodePercent } from './percent.ts';
 import { type Refused, refused } from './refused.ts';
 
 type Leaf = string | string[];
@@ -44,17 +44,20 @@ const malformed = (message: string): Refused => refused('invalid_request', { mes
  * `+` as a space. What the names mean, and which are ignored, is the route's schema's business.
  * @returns 400 invalid_request for unsound percent-encoding or more than 100 parameters
  */
-export const parseQuery = (text: string): RawQuery | Refused => {
+export const parseQuery = (text: string): RawQuery | Refused => parsePairs(text, 'query');
+
+/** `parseQuery` for whatever is written like a query; `part` is what the messages call it. */
+export const parsePairs = (text: string, part: 'query' | 'body'): RawQuery | Refused => {
   if (text === '') return empty;
   const store: Store = Object.create(null);
   const pairs = text.split('&', maxPairs + 1);
-  if (pairs.length > maxPairs) return malformed(`The query has more than ${maxPairs} parameters.`);
+  if (pairs.length > maxPairs) return malformed(`The ${part} has more than ${maxPairs} parameters.`);
   for (const pair of pairs) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
     const name = decodePercent(equals === -1 ? pair : pair.slice(0, equals), true);
     const value = equals === -1 ? '' : decodePercent(pair.slice(equals + 1), true);
-    if (name === undefined || value === undefined) return malformed('The query is not soundly percent-encoded.');
+    if (name === undefined || value === undefined) return malformed(`The ${part} is not soundly percent-encoded.`);
     assign(store, name, value);
   }
   return store;
@@ -87,7 +90,17 @@ export const wholeNumber = (least: number, most: number) =>
 
 /** Page size, 1..100. */
 export const limit = wholeNumber(1, 100).default(20);
+/** A string whose length is counted in code points, as every length of the spec is; the OpenAPI document says the same. */
+export const text = (least: number, most: number) =>
+  z
+    .string()
+    .refine((value) => codePoints(value) >= least, {
+      error: `Must have at least ${least} character${least > 1 ? 's' : ''}.`,
+    })
+    .refine((value) => codePoints(value) <= most, { error: `Must have at most ${most} characters.` })
+    .meta({ minLength: least, maxLength: most });
+
 /** Id of the last object of the page before. */
-export const after = z.string().min(1).max(200);
+export const after = text(1, 200);
 /** Sort order by id. */
 export const order = (byDefault: 'asc' | 'desc' = 'asc') => z.enum(['asc', 'desc']).default(byDefault);

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { Family, Headers } from './route.ts';
+import { type Family, type Headers, isInference } from './route.ts';
 
 const lines = new Map<number, string>();
 
@@ -49,7 +49,7 @@ export const headerBlock = (
 ): string => {
   let type = media;
   let block = `\r\nrequest-id: ${requestId}\r\nx-request-id: ${requestId}${lines}`;
-  let stored = family !== 'admin';
+  let stored = isInference(family);
   for (const name in headers) {
     const value = headers[name]!;
     checkName(name);
@@ -62,6 +62,6 @@ export const headerBlock = (
     block += `\r\n${name}: ${value}`;
   }
   for (const name in more) block += `\r\n${name}: ${more[name]}`;
-  // Administration answers can carry keys (decisions C.3).
+  // Administration answers can carry keys, and those of OAuth tokens (decisions C.3).
   return stored ? type + block : `${type + block}\r\ncache-control: no-store`;
 };

@@ -8,18 +8,23 @@ import type { Code, Refusal } from '../errors.ts';
 export type Method = 'GET' | 'POST' | 'DELETE';
 
 /** Whose error envelope the callers of a route read (decisions E.1). */
-export type Family = 'admin' | 'models' | 'messages' | 'chat';
+export type Family = 'admin' | 'models' | 'messages' | 'chat' | 'oauth';
+
+/** Whether the routes of a family answer the SDKs of models; the others administer, and their answers can hold secrets. */
+export const isInference = (family: Family): boolean => family !== 'admin' && family !== 'oauth';
 
 /** What a caller must bring. Every route states it. */
 export type Access =
   | { readonly credential: 'none' }
+  /** An OAuth client by HTTP Basic or by fields of the body, which is why the handler judges it and not the gate. */
+  | { readonly credential: 'client' }
   | {
       readonly credential: 'admin' | 'project';
       readonly permission: string;
       /** Whether `x-api-key` is read where there is no `Authorization` (decisions A.3). */
       readonly apiKeyHeader?: boolean;
-      /** Whether a request with an `Origin` is refused: what only browsers send (decisions A.3). */
-      readonly refuseBrowsers?: boolean;
+      /** Whether an Admin key alone will do: no access token, and no request with an `Origin`, which only browsers send (spec, decisions A.3). */
+      readonly adminKeyOnly?: boolean;
       /** Limits of the route's own; by default those of the credential's kind: inference or administration. */
       readonly limits?: 'credits';
     };
@@ -112,7 +117,7 @@ export interface RouteDefinition<P, Params, Query, Body, Found> {
   /** The OpenAPI operationId. */
   readonly operation: string;
   readonly summary: string;
-  readonly tag: 'Organization' | 'Inference' | 'Operations';
+  readonly tag: 'Organization' | 'Inference' | 'OAuth' | 'Operations';
   readonly family: Family;
   readonly access: Access;
   readonly params?: z.ZodType<Params>;
@@ -121,6 +126,8 @@ export interface RouteDefinition<P, Params, Query, Body, Found> {
   readonly headers?: Readonly<Record<string, z.ZodType<string | undefined>>>;
   /** Absent: the route takes no body, and `{}` or nothing is accepted. */
   readonly body?: z.ZodType<Body>;
+  /** How the body is written; default JSON. The fields of a form are strings, those without a value are as if not there. */
+  readonly bodyForm?: 'json' | 'urlencoded';
   /** Bytes; one more is 413. Default 64 KiB. */
   readonly bodyLimit?: number;
   /** Tokens that a request needs: asked of one that a limit has refused, for its Retry-After (decisions F.2). */

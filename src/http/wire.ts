@@ -72,9 +72,9 @@ const comeBackSoon: ReadonlySet<Code> = new Set<Code>([
 /** Longest wait that the SDKs are left to sit out by themselves (decisions F5, F6). */
 const longestOwnWaitSeconds = 60;
 
-/** The status of a code as the callers of a family get it: CHAT has no 422, and 529 is for messages (decisions E.1). */
+/** The status of a code as the callers of a family get it: CHAT and OAUTH have no 422, and 529 is for messages (decisions E.1). */
 export const statusOf = (code: Code, family: Family, status: number = catalogue[code].status): number => {
-  if (family === 'chat' && status === 422) return 400;
+  if ((family === 'chat' || family === 'oauth') && status === 422) return 400;
   if (family === 'messages' && code === 'provider_overloaded') return 529;
   return status;
 };
@@ -134,12 +134,33 @@ const chatText = (refused: Refusal, status: number): string => {
   );
 };
 
+/** Codes that OAuth itself knows (RFC 6749, 5.2). */
+const oauthCodes: ReadonlySet<Code> = new Set<Code>(['invalid_client', 'unsupported_grant_type', 'invalid_scope']);
+
+/**
+ * Unspecified: what RFC 6749, 5.2 has no word for. The words for a server that fails or is busy are those of its 4.1.2.1;
+ * the status says the rest.
+ */
+const oauthError = ({ code }: Refusal, status: number): string => {
+  if (oauthCodes.has(code)) return code;
+  if (status === 429 || status === 503) return 'temporarily_unavailable';
+  return status >= 500 ? 'server_error' : 'invalid_request';
+};
+
+/** Only what RFC 6749, 5.2 lets a description hold: ASCII without the double quote and the backslash. */
+const oauthText = (refused: Refusal, status: number): string => {
+  const description = refused.message.replaceAll('"', "'").replace(/[^\x20-\x7e]|\\/g, '?');
+  return `{"error":"${oauthError(refused, status)}","error_description":"${description}"}`;
+};
+
 const textOf = (refused: Refusal, family: Family, status: number, requestId: string): string => {
   switch (family) {
     case 'messages':
       return messagesText(refused, status, requestId);
     case 'chat':
       return chatText(refused, status);
+    case 'oauth':
+      return oauthText(refused, status);
     case 'models':
       return `{${status === 422 ? detailText(refused) : ''}${adminText(refused, status, requestId)}}`;
     case 'admin':
@@ -155,8 +176,8 @@ export interface FailureText {
 }
 
 /**
- * Turns a refusal into the status, headers and body that callers of a family read: ADMIN, MSG, MSG-429, CHAT and DETAIL
- * of decisions E.1, the retry hints of E.2.
+ * Turns a refusal into the status, headers and body that callers of a family read: ADMIN, MSG, MSG-429, CHAT, OAUTH
+ * and DETAIL of decisions E.1, the retry hints of E.2.
  */
 export const failureText = (refused: Refusal, family: Family, requestId: string): FailureText => {
   const status = statusOf(refused.code, family, refused.status);

@@ -7,7 +7,7 @@ const stream = 'log-id';
 
 /** The identity of the log: written into it once, at the very first start, and found there ever after. */
 export const logIdOf = async (store: EventStore, clock: Clock): Promise<string> => {
-  const known = await read(store);
+  const known = await knownLogId(store);
   if (known !== undefined) return known;
   const id = randomUUID();
   const metadata = {
@@ -21,13 +21,14 @@ export const logIdOf = async (store: EventStore, clock: Clock): Promise<string> 
     await store.append(stream, [{ id, type: 'log.started', data: { log_id: id }, metadata }], 'no_stream');
     return id;
   } catch (error) {
-    const first = error instanceof WrongRevision ? await read(store) : undefined;
+    const first = error instanceof WrongRevision ? await knownLogId(store) : undefined;
     if (first === undefined) throw error;
     return first;
   }
 };
 
-const read = async (store: EventStore): Promise<string | undefined> => {
+/** The identity of a log that was started before; undefined for an empty one. */
+export const knownLogId = async (store: EventStore): Promise<string | undefined> => {
   for await (const event of store.read(stream, { limit: 1 })) return String(event.data.log_id);
   return undefined;
 };

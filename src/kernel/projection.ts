@@ -24,6 +24,8 @@ export interface Projection {
 export interface ReadModels extends RowReader {
   /** Resolves true once everything up to `position` is applied, false when `withinMs` pass before. */
   reached(position: bigint, withinMs: number): Promise<boolean>;
+  /** Makes the next reads see what is committed by now, also where rows were read earlier in this turn of the loop. */
+  refresh(): void;
   /** Position of the last event applied, null before the first. */
   readonly position: bigint | null;
   /** Rejects when the read models cannot go on: an event that cannot be applied is never skipped. */
@@ -38,7 +40,8 @@ export interface ReadModelOptions {
   /** Identity of the log behind `store`: rows built from another are of no use. */
   readonly logId: string;
   readonly projections: readonly Projection[];
-  /** Called in the same step in which a batch becomes visible. */
+  /** Called before a batch may become visible, and in the step in which we know that it is. In between, others may see it. */
+  readonly committing?: (batch: readonly Recorded[]) => void;
   readonly committed?: (batch: readonly Recorded[]) => void;
 }
 
@@ -72,6 +75,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     const last = fresh.at(-1);
     if (!last) return;
     const changes = applied(fresh, projections, rows);
+    options.committing?.(fresh);
     await rows.write(changes, { logId, position: String(last.position), eventId: last.id, versions });
     position = last.position;
     options.committed?.(fresh);
@@ -98,6 +102,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   return {
     get: rows.get,
     range: rows.range,
+    refresh: rows.refresh,
     reached(wanted, withinMs) {
       if (position !== null && position >= wanted) return Promise.resolve(true);
       return new Promise((resolve) => {

@@ -32,6 +32,8 @@ export type Changes = ReadonlyMap<string, ReadonlyMap<string, object | null>>;
 /** The LMDB environment behind the read models: a database per table, and a mark that moves with the rows. */
 export interface RowStore<Mark> extends RowReader {
   mark(): Mark | undefined;
+  /** Ends the snapshot that the reads of this turn of the loop share. */
+  refresh(): void;
   /** Rows and mark in one transaction; resolves once both can be read. */
   write(changes: Changes, mark: Mark): Promise<void>;
   clear(): void;
@@ -75,6 +77,7 @@ export const openRows = <Mark extends object>(
     get: (from, key) => unpacked(dbOf(from.name).getBinary(key)),
     range: (from, range, wanted) => readRange(dbOf(from.name), range, wanted),
     mark: () => unpacked(marks.getBinary(markKey)),
+    refresh: () => root.resetReadTxn(),
     async write(changes, mark) {
       // All puts of one batch are one transaction. (lmdb's own asynchronous transaction() never answers here.)
       const writing = root.batch(() => {

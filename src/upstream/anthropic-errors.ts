@@ -1,6 +1,6 @@
 import type { Millis } from '../clock.ts';
+import type { Secret } from '../secret.ts';
 import { type UpstreamCode, UpstreamError } from './port.ts';
-import type { Secret } from './secret.ts';
 import { SseError } from './sse.ts';
 
 /**

@@ -1,7 +1,7 @@
+import type { Secret } from '../secret.ts';
 import { type Fields, fieldsOf, noUsage, readBlock, readStop, readUsage, stringOf } from './anthropic-blocks.ts';
 import { errorOf, eventError, malformed, upstreamError } from './anthropic-errors.ts';
 import type { AnswerBlock, Chunk, Delta, Usage } from './port.ts';
-import type { Secret } from './secret.ts';
 
 interface OpenBlock {
   /** The index at the upstream, which counts the blocks that are skipped here. */

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { Secret } from '../secret.ts';
 import { malformed, transportError } from './anthropic-errors.ts';
 import { EventReader } from './anthropic-events.ts';
 import { readMessage } from './anthropic-message.ts';
@@ -7,7 +8,6 @@ import type { Exchange } from './exchange.ts';
 import { maxAnswerBytes, maxEventBytes, maxStreamBytes } from './limits.ts';
 import type { DeclaredAnthropic } from './model-schema.ts';
 import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream } from './port.ts';
-import type { Secret } from './secret.ts';
 import { SseParser } from './sse.ts';
 
 export interface AnthropicDependencies extends EndpointDependencies {

@@ -1,5 +1,6 @@
 import { type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../clock.ts';
+import type { Secret } from '../secret.ts';
 import {
   errorBodyOf,
   isConnectionFailure,
@@ -15,7 +16,6 @@ import { type Deadlines, maxErrorBytes, maxErrorMs } from './limits.ts';
 import type { DeclaredAnthropic } from './model-schema.ts';
 import type { GenerateOptions } from './port.ts';
 import { RetryBudget } from './retry-budget.ts';
-import type { Secret } from './secret.ts';
 import type { Random } from './seed.ts';
 import { sleep as realSleep, type Sleep } from './sleep.ts';
 

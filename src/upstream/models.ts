@@ -1,10 +1,10 @@
 import type { z } from 'zod';
+import { Secret } from '../secret.ts';
 import { publicUrlFault } from './base-url.ts';
 import { defaultModels } from './default-models.ts';
 import { faultyAt } from './json-place.ts';
 import { type DeclaredAnthropic, type DeclaredSimulated, type modelSchema, modelsFileSchema } from './model-schema.ts';
 import { type SamplingLimits, samplingLimitsRevision } from './sampling-limits.ts';
-import { Secret } from './secret.ts';
 
 type Declared = z.output<typeof modelSchema>;
 

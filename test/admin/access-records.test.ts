@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { lastUseOf } from '../../projections/credential-uses.ts';
-import type { Identity, Principal } from '../../projections/principal.ts';
+import type { BearerPrincipal, Identity } from '../../projections/principal.ts';
 import { AccessRecords } from '../../src/admin/access-records.ts';
 import type { Head } from '../../src/http/route.ts';
 import { journal } from '../../src/kernel/journal.ts';
@@ -17,7 +17,8 @@ beforeEach(async () => {
 });
 afterEach(() => at.close());
 
-const use = (id: string, organizationId = 'org_1'): void => at.accessLog.used({ id, organizationId } as Principal);
+const use = (id: string, organizationId = 'org_1'): void =>
+  at.accessLog.used({ id, organizationId } as BearerPrincipal);
 const who: Identity = { kind: 'project_key', id: 'key_1', organizationId: 'org_1', projectId: 'proj_1' };
 const head: Head = { requestId: 'req_1', method: 'POST', path: '/x', ip: '10.0.0.1', header: () => undefined };
 const refuse = (over: Partial<Identity> = {}): void =>

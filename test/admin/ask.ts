@@ -1,14 +1,8 @@
-import { expect } from 'vitest';
 import type { AdminPrincipal } from '../../projections/principal.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
-import { Fault, isRefusal, type Refusal } from '../../src/errors.ts';
-import { Admission, admit } from '../../src/http/admission.ts';
-import { endpoint, readBody } from '../../src/http/endpoint.ts';
-import type { RequestHead } from '../../src/http/head.ts';
-import { Refused } from '../../src/http/refused.ts';
 import type { Route } from '../../src/http/route.ts';
-import { router } from '../../src/http/router.ts';
-import { allowance } from '../support/unlimited.ts';
+import { type Call, inProcess } from '../support/in-process.ts';
+import { unlimitedGate } from '../support/unlimited.ts';
 
 /** A JSON object of which nothing is known yet. */
 export interface Json {
@@ -21,6 +15,7 @@ export interface Answer {
   readonly code: string;
   readonly param: string | null;
   readonly message: string;
+  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Json;
 }
@@ -43,43 +38,21 @@ const administrator: AdminPrincipal = {
   expiresAt: null,
 };
 
-const refusedAs = ({ status, code, param, message, headers }: Refusal): Answer => ({
-  status,
-  code,
-  param,
-  message,
-  headers,
-  body: {},
-});
+const noError = { code: '', param: null, message: '' };
 
 /** Calls routes as the server would, from the match of the path on, but for credentials: whoever asks is let in. */
 export const asker = (routes: readonly Route[]): Ask => {
-  const match = router(routes.map(endpoint));
-  return async (method, url, { body, headers = {}, principal = {} } = {}) => {
-    const [path = '', query = ''] = url.split('?');
-    const found = match(path);
-    const target = found?.place.methods.get(method);
-    if (!found || !target) throw new Error(`there is no ${method} ${path}`);
-    const head = { requestId: 'req_1', method, path, query, ip: '127.0.0.1', header: (name: string) => headers[name] };
-    try {
-      const who = { ...administrator, ...principal };
-      const admission = admit(target, found, head as unknown as RequestHead, who);
-      if (!(admission instanceof Admission)) return refusedAs(admission);
-      const sent = readBody(target, Buffer.from(body === undefined ? '' : JSON.stringify(body)));
-      if (sent instanceof Refused) return refusedAs(sent.refusal);
-      const call = { head, ...admission, body: sent, allowance: allowance(), signal: new AbortController().signal };
-      const reply = await target.route.handle(call);
-      if (!('body' in reply)) throw new Error('a streamed answer');
-      // A string is JSON already.
-      const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body);
-      const answered = JSON.parse(text) as Json;
-      // The documented schema strips what it does not know: nothing may be missing, and nothing more be there.
-      expect(target.route.replies[reply.status]?.schema?.parse(answered)).toEqual(answered);
-      return { status: reply.status, code: '', param: null, message: '', headers: reply.headers ?? {}, body: answered };
-    } catch (error) {
-      if (error instanceof Fault && isRefusal(error.refusal)) return refusedAs(error.refusal);
-      throw error;
-    }
+  let principal = administrator;
+  const call: Call = inProcess(
+    routes,
+    unlimitedGate(() => principal),
+  );
+  return async (method, url, options = {}) => {
+    principal = { ...administrator, ...options.principal };
+    const { status, headers, body, thrown } = await call(method, url, options);
+    if (thrown !== undefined) throw thrown;
+    const { code, param, message } = status >= 400 ? body.error : noError;
+    return { status, code, param, message, headers, body };
   };
 };
 

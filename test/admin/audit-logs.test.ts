@@ -31,6 +31,7 @@ beforeEach(async () => {
     windows: testWindows(),
     tiers: { table: tiers },
     probes: {},
+    publicUrl: () => '',
   };
   ask = asker(allRoutes({ admin: at.admin, ...dependencies }));
   for (const id of ['org_1', 'org_2']) {

@@ -4,15 +4,9 @@ import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import { directory } from '../../projections/directory.ts';
 import type { Administration } from '../../src/admin/command.ts';
+import { allAggregates } from '../../src/cli/aggregates.ts';
 import { dayKeys } from '../../src/day-keys.ts';
-import { adminKey } from '../../src/domain/admin-key.ts';
-import { idempotency } from '../../src/domain/idempotency.ts';
-import { organization } from '../../src/domain/organization.ts';
-import { policy } from '../../src/domain/policy.ts';
-import { project } from '../../src/domain/project.ts';
-import { projectKey } from '../../src/domain/project-key.ts';
 import { AccessLog } from '../../src/gateway/access-log.ts';
-import { actors } from '../../src/kernel/actor.ts';
 import { openReadModels } from '../../src/kernel/projection.ts';
 import { loadSecrets } from '../../src/secrets.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
@@ -30,19 +24,12 @@ export const stage = async (options: MemoryOptions = {}, projected = projections
     store,
     logId: 'log',
     projections: projected,
+    committing: known.committing,
     committed: known.committed,
   });
-  const parts = { store, clock };
   const accessLog = new AccessLog(clock);
   const admin: Administration = {
-    aggregates: {
-      organization: actors(organization, parts),
-      project: actors(project, parts),
-      projectKey: actors(projectKey, parts),
-      adminKey: actors(adminKey, parts),
-      policy: actors(policy, parts),
-      idempotency: actors(idempotency, parts),
-    },
+    aggregates: allAggregates(store, { clock }),
     models,
     directory: known,
     store,

@@ -7,13 +7,13 @@ import { program } from '../../src/cli/program.ts';
 export const workbench = () => {
   const dir = mkdtempSync(join(tmpdir(), 'weir-cli-'));
   const env = { DATA_DIR: join(dir, 'data'), USER: 'jo' };
-  const weir = async (argv: readonly string[], answer?: string) => {
+  const weir = async (argv: readonly string[], answer?: string, interrupted = new Promise<void>(() => {})) => {
     let out = '';
     let err = '';
     const code = await program({
       argv,
       env,
-      interrupted: () => new Promise(() => {}),
+      interrupted: () => interrupted,
       out: (text) => {
         out += text;
       },

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
+import { wideTiers } from '../support/test-windows.ts';
 
 /** The `weir` command as a process of its own, from the build. */
 
@@ -184,7 +185,7 @@ const withoutLimits = {
   ADMIN_CREDENTIAL_CONCURRENT: '1000',
   ADMIN_ORGANIZATION_RPM: '60000',
   ADMIN_ORGANIZATION_CONCURRENT: '1000',
-  TIERS_FILE: fileURLToPath(new URL('../support/wide-tiers.json', import.meta.url)),
+  TIERS_FILE: fileURLToPath(wideTiers),
   TRUSTED_PROXIES: '127.0.0.1',
 };
 

@@ -19,6 +19,7 @@ const directory: Directory = {
     looked += 1;
     return known.get(hashed) ?? null;
   },
+  committing() {},
   committed() {},
   refuse() {},
 };
@@ -175,7 +176,7 @@ describe('a key is refused', () => {
 });
 
 describe('a request with an Origin', () => {
-  const policies: Access = { credential: 'admin', permission: 'policies:read', refuseBrowsers: true };
+  const policies: Access = { credential: 'admin', permission: 'policies:read', adminKeyOnly: true };
   const permissions = new Set(['policies:read', 'projects:read']);
   test('is refused where browsers are, whatever it says', () => {
     const key = give('a', admin({ permissions }));
@@ -228,7 +229,7 @@ describe('what a known credential does is noted', () => {
     judge(bearer(give('p', project({ id: 'key_few', permissions: new Set() }))));
     judge(bearer(give('p', project({ id: 'key_spent', organizationStatus }))), messages);
     judge(bearer(give('a', admin())));
-    const browser: Access = { credential: 'admin', permission: 'projects:read', refuseBrowsers: true };
+    const browser: Access = { credential: 'admin', permission: 'projects:read', adminKeyOnly: true };
     judge({ ...bearer(give('a', admin({ id: 'akey_2' }))), origin: 'null' }, browser);
     const route = 'GET /v1/models/{id}';
     expect(refusals()).toEqual([

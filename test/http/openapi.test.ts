@@ -188,7 +188,7 @@ describe('the OpenAPI document', () => {
     for (const status of [201, 202, 400, 401, 403, 408, 409, 411, 413, 415, 422, 500, 503])
       expect(planted.responses).toHaveProperty(String(status));
     expect(planted.description).toContain('trees:write');
-    expect(planted.security).toEqual([{ adminKey: [] }]);
+    expect(planted.security).toEqual([{ adminKey: [] }, { accessToken: ['trees:write'] }]);
     expect(messages.security).toEqual([{ projectKey: [] }, { projectKeyHeader: [] }]);
     expect(of('/v1/marker', 'get').security).toEqual([]);
     expect(Object.keys(planted.responses[202]!.content!)).toEqual(['application/json', 'text/event-stream']);

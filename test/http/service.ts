@@ -21,7 +21,7 @@ export const credential = 'Authorization: Bearer good';
 
 /** Accepts `Bearer good`, and `x-api-key: good` where the route says so. */
 export const gate: Gate<Principal> = unlimitedGate((head: Head, access: Access): Principal | Refusal => {
-  const fallback = access.credential !== 'none' && access.apiKeyHeader ? head.header('x-api-key') : undefined;
+  const fallback = 'permission' in access && access.apiKeyHeader ? head.header('x-api-key') : undefined;
   const sent = head.header('authorization') ?? (fallback && `Bearer ${fallback}`);
   const headers = { 'WWW-Authenticate': 'Bearer realm="api"' };
   if (sent === undefined) return refusal('missing_credentials', { headers });

@@ -34,6 +34,7 @@ beforeEach(async () => {
     store,
     logId: 'log',
     projections,
+    committing: (batch) => known.committing(batch),
     committed: (batch) => known.committed(batch),
   });
 });
@@ -123,6 +124,44 @@ describe('a change is seen as soon as it is projected', () => {
     expect(known.find(digest('pepper', token))).toMatchObject({ organizationStatus: 'suspended' });
     await settled(tell.organization.tell(organizationId, 'close', undefined, context));
     expect(verdict(token)).toBe('api_key_revoked');
+  });
+});
+
+describe('while a change is being committed', () => {
+  const closed = async (organizationId: string) =>
+    (await tell.organization.tell(organizationId, 'close', undefined, context)).position;
+  test('a credential is judged by what is committed, from the moment that others can see it', async () => {
+    const { tokens, organizationId } = await tenant(1);
+    const [token = ''] = tokens;
+    expect(verdict(token)).toMatch(/^key_/);
+    // As it is when the commit is done and our own process has not heard of it: the second half is held back.
+    const { committed } = known;
+    let release = (): void => {};
+    known.committed = (batch) => {
+      release = () => committed(batch);
+    };
+    const position = await closed(organizationId);
+    expect(await models.reached(position as bigint, 2000)).toBe(true);
+    expect(verdict(token)).toBe('api_key_revoked');
+    release();
+    expect(verdict(token)).toBe('api_key_revoked');
+  });
+  test('nothing that it changes is kept from before', async () => {
+    const { tokens, organizationId } = await tenant(1);
+    const other = await tenant(1);
+    const [token = ''] = tokens;
+    const [stays = ''] = other.tokens;
+    expect([verdict(token), verdict(stays)]).toEqual([`key_${n - 1}_0`, `key_${n}_0`]);
+    const { committing } = known;
+    let seen: (string | null)[] = [];
+    known.committing = (batch) => {
+      committing(batch);
+      // Not yet committed: both still work, and only the one that nothing happens to may be remembered.
+      seen = [verdict(token), verdict(stays)];
+    };
+    await settled(tell.organization.tell(organizationId, 'close', undefined, context));
+    expect(seen).toEqual([`key_${n - 1}_0`, `key_${n}_0`]);
+    expect([verdict(token), verdict(stays)]).toEqual(['api_key_revoked', `key_${n}_0`]);
   });
 });
 

@@ -1,5 +1,7 @@
 import { adminKey } from '../../src/domain/admin-key.ts';
 import { idempotency } from '../../src/domain/idempotency.ts';
+import { oauthClient } from '../../src/domain/oauth-client.ts';
+import { oauthToken } from '../../src/domain/oauth-token.ts';
 import { organization } from '../../src/domain/organization.ts';
 import { policy } from '../../src/domain/policy.ts';
 import { project } from '../../src/domain/project.ts';
@@ -14,4 +16,6 @@ export const aggregates: readonly Aggregate<any, any, any>[] = [
   adminKey,
   policy,
   idempotency,
+  oauthClient,
+  oauthToken,
 ];

@@ -20,5 +20,6 @@ export const routesToLookAt = () => {
     windows: {} as Windows,
     tiers: { table: tiers },
     probes: {},
+    publicUrl: () => 'http://127.0.0.1:8080',
   });
 };

@@ -10,8 +10,12 @@ import { routesToLookAt } from './all-routes.ts';
 
 export const readmeFile = fileURLToPath(new URL('../../README.md', import.meta.url));
 
-const accessOf = ({ access }: Route): string =>
-  access.credential === 'none' ? 'none' : `${access.credential} key, \`${access.permission}\``;
+const accessOf = ({ access }: Route): string => {
+  if (access.credential === 'none') return 'none';
+  if (access.credential === 'client') return 'OAuth client';
+  if (access.credential === 'project') return `project key, \`${access.permission}\``;
+  return `admin key${access.adminKeyOnly ? '' : ' or access token'}, \`${access.permission}\``;
+};
 
 const routes = (): string =>
   [
@@ -31,19 +35,25 @@ const sections: Readonly<Record<string, () => string>> = {
   configuration: () => `\`\`\`\n${describeConfig()}\n\`\`\``,
 };
 
-/** The README with its generated parts made anew. @throws Error when a part has lost its place */
-export const current = (text: string): string => {
-  let next = text;
-  for (const [name, make] of Object.entries(sections)) {
-    const begin = `<!-- ${name} -->`;
-    const end = `<!-- /${name} -->`;
-    const from = next.indexOf(begin);
-    const to = next.indexOf(end);
-    if (from < 0 || to < from) throw new Error(`the README has no place for its ${name}`);
-    next = `${next.slice(0, from)}${begin}\n${make()}\n${next.slice(to)}`;
-  }
-  return next;
+/** What stands in one part of the README. @throws Error when it has lost its place */
+export const part = (text: string, name: string): string => {
+  const begin = `<!-- ${name} -->\n`;
+  const from = text.indexOf(begin);
+  const to = text.indexOf(`<!-- /${name} -->`);
+  if (from < 0 || to < from) throw new Error(`the README has no place for its ${name}`);
+  return text.slice(from + begin.length, to);
 };
+
+/** The README with one part made anew. @throws Error when it has lost its place */
+export const withPart = (text: string, name: string, content: string): string => {
+  const before = part(text, name);
+  const from = text.indexOf(`<!-- ${name} -->\n`) + `<!-- ${name} -->\n`.length;
+  return `${text.slice(0, from)}${content}\n${text.slice(from + before.length)}`;
+};
+
+/** The README with the parts that come from the code made anew. @throws Error when a part has lost its place */
+export const current = (text: string): string =>
+  Object.entries(sections).reduce((next, [name, make]) => withPart(next, name, make()), text);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(readmeFile, current(readFileSync(readmeFile, 'utf8')));

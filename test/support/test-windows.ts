@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { type Tier, tiers } from '../../src/domain/tiers.ts';
+import { parseTiers } from '../../src/limits/tiers-file.ts';
 import { openWindows, type WindowsOptions } from '../../src/limits/windows.ts';
 
 /** Windows of the spec's tiers, with an administration that nothing limits. */
@@ -14,3 +16,9 @@ export const testWindows = (tier: Tier = 0, options: Partial<WindowsOptions> = {
     },
     ...options,
   });
+
+/** A tiers file whose limits nobody meets. */
+export const wideTiers = new URL('./wide-tiers.json', import.meta.url);
+
+/** Windows whose limits nobody meets. */
+export const wideWindows = () => testWindows(0, { tiers: parseTiers(readFileSync(wideTiers, 'utf8')) });

@@ -47,7 +47,7 @@ const NOTHING = Buffer.alloc(0);
  */
 export class Writer implements Lookup {
   readonly streams: Streams;
-  readonly recent = new RecentIds();
+  readonly recent: RecentIds;
   readonly commit: GroupCommit;
   private readonly options: WriterOptions;
   /** Where the next record goes. */
@@ -60,6 +60,7 @@ export class Writer implements Lookup {
     this.options = options;
     this.commit = new GroupCommit(options);
     this.streams = options.streams;
+    this.recent = new RecentIds(options.faults.forgetIds ? 0 : undefined);
     this.tail = tail;
     this.nextStream = nextStream;
     this.lastCreated = lastCreated;
@@ -131,6 +132,7 @@ export class Writer implements Lookup {
   }
 
   idAt(stream: Stream, revision: number): { id: UuidKey; position: number } | undefined {
+    if (this.options.faults.forgetIds) return undefined;
     if (revision > stream.committedLast) return stream.uncommitted[revision - stream.committedLast - 1];
     return this.options.reader.idAt(stream, revision);
   }
@@ -175,7 +177,8 @@ export class Writer implements Lookup {
   private record(batch: Batch, stream: Stream, revision: number, event: Omit<ProposedEvent, 'missing'>): number {
     const position = this.tail;
     // Time that goes back must not make a later event older than an earlier one.
-    this.lastCreated = Math.max(this.lastCreated, Math.floor(this.options.now()));
+    const now = Math.floor(this.options.now());
+    this.lastCreated = this.options.faults.trustClock ? now : Math.max(this.lastCreated, now);
     const before = batch.bytes;
     batch.add(stream, {
       position,

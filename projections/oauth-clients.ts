@@ -1,0 +1,27 @@
+import { type OAuthClient, type OAuthClientFact, oauthClient } from '../src/domain/oauth-client.ts';
+import type { State } from '../src/kernel/aggregate.ts';
+import { compile } from '../src/kernel/chart.ts';
+import type { Projection } from '../src/kernel/projection.ts';
+import { table } from '../src/kernel/rows.ts';
+import { factOf, idOf } from './recorded.ts';
+
+export interface OAuthClientRow extends State<OAuthClient> {
+  readonly id: string;
+}
+
+/** Key: OAuth client. Deleted ones stay. */
+export const oauthClientRows = table<OAuthClientRow>('oauth-clients');
+
+const chart = compile(oauthClient);
+
+export const oauthClients: Projection = {
+  name: 'oauth-clients',
+  version: 1,
+  categories: ['oauthClient'],
+  tables: [oauthClientRows],
+  apply(event, rows) {
+    const id = idOf(event);
+    const row = chart.step(rows.get(oauthClientRows, id) ?? chart.initial, factOf<OAuthClientFact>(event));
+    rows.put(oauthClientRows, id, { id, ...row });
+  },
+};

@@ -1,0 +1,18 @@
+import type { RowReader, Table } from '../kernel/rows.ts';
+
+const pageSize = 500;
+
+/** Every row of a table whose key starts with the prefix, of those that are wanted, in the order of the keys. */
+export function* allRows<Row>(
+  rows: RowReader,
+  from: Table<Row>,
+  prefix: string,
+  wanted: (row: Row) => boolean = () => true,
+): Generator<Row> {
+  for (let after: string | undefined; ; ) {
+    const found = rows.range(from, { prefix, after, limit: pageSize });
+    for (const { row } of found) if (wanted(row)) yield row;
+    if (found.length < pageSize) return;
+    after = found.at(-1)?.key;
+  }
+}

@@ -1,0 +1,126 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { type OAuthClientRow, oauthClientRows } from '../../projections/oauth-clients.ts';
+import { credentialOf } from '../admin/credential.ts';
+import { systemClock } from '../clock.ts';
+import { adminPermissions, inCatalogueOrder } from '../domain/permissions.ts';
+import { newId, newToken } from '../ids.ts';
+import { allRows } from './all-rows.ts';
+import { asOperator, type Operator, operatorContext } from './operator.ts';
+import { findOrganization } from './org.ts';
+import { confirm, iso, type Shown, show } from './output.ts';
+import { Failure, printable, type Terminal } from './terminal.ts';
+
+interface Json {
+  readonly json?: true;
+}
+
+const clock = systemClock;
+/** Unspecified: what a client may do unless said otherwise. Tokens open no policy endpoint, whatever they are good for. */
+const usual = adminPermissions.filter((permission) => !permission.startsWith('policies:'));
+
+const shown = ({ id, status, data }: OAuthClientRow): Shown => ({
+  client_id: id,
+  organization_id: data.organizationId,
+  name: data.name,
+  status,
+  redacted_secret: data.redactedValue,
+  permissions: data.permissions.join(' '),
+  created_at: iso(data.createdAt),
+});
+
+const findClient = ({ rows }: Operator, id: string): OAuthClientRow => {
+  const row = rows.get(oauthClientRows, id);
+  if (row?.status !== 'active') throw new Failure(`There is no OAuth client ${printable(id)}.`);
+  return row;
+};
+
+const permissionsOf = (text: string): readonly string[] => {
+  const wanted = text.split(/[\s,]+/).filter((permission) => permission !== '');
+  const unknown = wanted.find((permission) => !(adminPermissions as readonly string[]).includes(permission));
+  if (unknown !== undefined || wanted.length === 0)
+    throw new InvalidArgumentError(`Give some of ${adminPermissions.join(', ')}.`);
+  return inCatalogueOrder(adminPermissions, wanted);
+};
+
+const createExample = `
+Example:
+  weir oauth-client create org_01jd… --name "provisioning" --permissions "projects:read projects:write"
+                                       prints the client's id and its secret, once`;
+const listExample = `
+Examples:
+  weir oauth-client list                those that work, of every organization
+  weir oauth-client list org_01jd… --all --json`;
+const deleteExample = `
+Example:
+  weir oauth-client delete oac_01jd… --yes   its secret and its tokens work no more once this is done`;
+
+/** `weir oauth-client`: who may get access tokens by client credentials (decisions A.3, C.3). */
+export const oauthClientCommand = (terminal: Terminal): Command => {
+  const oauthClient = new Command('oauth-client').description('Create, list and delete OAuth clients');
+
+  oauthClient
+    .command('create')
+    .description('Create an OAuth client; its secret is printed once')
+    .argument('<organization>', 'org_…')
+    .requiredOption('--name <name>', '1 to 120 characters')
+    .option('--permissions <list>', 'the most its tokens may do (default: everything but policies)', permissionsOf)
+    .option('--json', 'one JSON object')
+    .addHelpText('after', createExample)
+    .action((organizationId: string, options: Json & { name: string; permissions?: readonly string[] }) => {
+      const name = options.name.trim();
+      const length = [...name].length;
+      if (length < 1 || length > 120) throw new Failure('An OAuth client’s name has 1 to 120 characters.');
+      return asOperator(terminal, async (operator) => {
+        findOrganization(operator, organizationId);
+        const { aggregates, secrets } = operator;
+        const context = operatorContext(terminal);
+        const id = newId('oac', clock);
+        const secret = newToken('s');
+        const permissions = options.permissions ?? usual;
+        const client = { organizationId, name, permissions, ...credentialOf(secrets, secret), at: clock.wall() };
+        await aggregates.organization.tell(organizationId, 'issueOAuthClient', { clientId: id }, context);
+        const told = await aggregates.oauthClient.tell(id, 'create', client, context);
+        await operator.shown(told.position);
+        show(terminal, [{ client_id: id, client_secret: secret, permissions: permissions.join(' ') }], options);
+      });
+    });
+
+  oauthClient
+    .command('list')
+    .description('List OAuth clients, without their secrets')
+    .argument('[organization]', 'org_…; default: every organization')
+    .option('--all', 'the deleted ones too')
+    .option('--json', 'one JSON object a line')
+    .addHelpText('after', listExample)
+    .action((organizationId: string | undefined, options: Json & { all?: true }) =>
+      asOperator(terminal, async (operator) => {
+        if (organizationId !== undefined) findOrganization(operator, organizationId);
+        const wanted = ({ status, data }: OAuthClientRow): boolean =>
+          (options.all || status === 'active') &&
+          (organizationId === undefined || data.organizationId === organizationId);
+        const rows = allRows(operator.rows, oauthClientRows, 'oac_', wanted);
+        show(terminal, Array.from(rows, shown), options);
+      }),
+    );
+
+  oauthClient
+    .command('delete')
+    .description('Delete an OAuth client for good, with every token it has')
+    .argument('<client>', 'oac_…')
+    .option('--yes', 'do not ask')
+    .option('--json', 'one JSON object')
+    .addHelpText('after', deleteExample)
+    .action((id: string, options: Json & { yes?: true }) =>
+      asOperator(terminal, async (operator) => {
+        const { data } = findClient(operator, id);
+        await confirm(terminal, `“${printable(data.name)}” and its tokens will never work again.`, options.yes);
+        const { oauthClient: clients, organization } = operator.aggregates;
+        const context = operatorContext(terminal);
+        const told = await clients.tell(id, 'delete', undefined, context);
+        await organization.tell(data.organizationId, 'endOAuthClient', { clientId: id }, context);
+        await operator.shown(told.position);
+        show(terminal, [{ client_id: id, status: told.state.status }], options);
+      }),
+    );
+  return oauthClient;
+};

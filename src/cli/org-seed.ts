@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import { Command, InvalidArgumentError } from 'commander';
+import { systemClock } from '../clock.ts';
+import { readConfig } from '../config.ts';
+import type { Tier } from '../domain/tiers.ts';
+import { openArchive } from '../kernel/client-archive.ts';
+import { loadSecrets } from '../secrets.ts';
+import { findStore } from './event-log.ts';
+import { operatorContext } from './operator.ts';
+import { show } from './output.ts';
+import { progressBar } from './progress.ts';
+import { mostKeys, type SeededKey, seed } from './seed.ts';
+import { Failure, type Terminal } from './terminal.ts';
+
+interface Options {
+  readonly projects: number;
+  readonly keys: number;
+  readonly tier: number;
+  readonly out: string;
+  readonly name: string;
+  readonly json?: true;
+}
+
+const examples = `
+Examples:
+  weir org seed --projects 10 --keys 1000 --tier 1 --out keys.ndjson
+  weir org seed --projects 1000 --keys 1000000 --tier 5 --out keys.ndjson     a project holds 1,000 keys at most
+
+Each line of the file is one key: {"id":"key_…","project_id":"proj_…","value":"gwp_…"}. The file is made for this and
+readable by you alone; one that is there already is never touched. What is interrupted stays as far as it has come: each
+key in the file works, and running the command again makes another organization, into another file.`;
+
+const whole = (least: number, most: number) => (text: string) => {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  throw new InvalidArgumentError(`Give a whole number from ${least} to ${most}.`);
+};
+
+/** Bytes of lines gathered before they are written. */
+const chunk = 64 * 1024;
+
+/** The file of keys: whole lines, as they come. */
+class KeyFile {
+  lines = 0;
+  readonly #stream: WriteStream;
+  #text = '';
+
+  constructor(stream: WriteStream) {
+    this.#stream = stream;
+  }
+
+  /** Made for its reader alone. @throws Failure where there is something by this name */
+  static async open(path: string): Promise<KeyFile> {
+    const stream = createWriteStream(path, { flags: 'wx', mode: 0o600 });
+    try {
+      await once(stream, 'open');
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      throw new Failure(
+        code === 'EEXIST'
+          ? `${path} is there already. Keys that were made once are not made again: name another file.`
+          : `${path} cannot be written: ${code}.`,
+        1,
+        error,
+      );
+    }
+    return new KeyFile(stream);
+  }
+
+  add(key: SeededKey): Promise<void> | undefined {
+    this.lines += 1;
+    this.#text += `${JSON.stringify(key)}\n`;
+    return this.#text.length >= chunk ? this.#flush() : undefined;
+  }
+
+  async #flush(): Promise<void> {
+    const text = this.#text;
+    this.#text = '';
+    if (!this.#stream.write(text)) await once(this.#stream, 'drain');
+  }
+
+  async close(): Promise<void> {
+    this.#stream.end(this.#text);
+    this.#text = '';
+    await finished(this.#stream);
+  }
+}
+
+/** `weir org seed`: an organization to test a load with. */
+export const seedCommand = (terminal: Terminal): Command =>
+  new Command('seed')
+    .description('Create an organization full of keys, for a load test')
+    .requiredOption('--projects <count>', 'how many projects', whole(1, 100_000))
+    .requiredOption(
+      '--keys <count>',
+      'how many keys altogether, spread evenly over the projects',
+      whole(1, 100_000_000),
+    )
+    .option('--tier <tier>', '0 to 5', whole(0, 5), 0)
+    .requiredOption('--out <file>', 'where the keys go, one JSON object a line')
+    .option('--name <name>', 'of the organization', 'Load test')
+    .option('--json', 'one JSON object')
+    .addHelpText('after', examples)
+    .action((options: Options) => run(terminal, options));
+
+const run = async (terminal: Terminal, options: Options): Promise<void> => {
+  const { projects, keys, name, out } = options;
+  if (keys > mostKeys(projects)) {
+    throw new Failure(`${projects} projects hold ${mostKeys(projects)} keys at most: a project has 1,000.`);
+  }
+  const config = readConfig(terminal.env);
+  const secrets = loadSecrets(config.SECRETS_DIR);
+  const file = await KeyFile.open(out);
+  const begun = performance.now();
+  const stopping = new AbortController();
+  void terminal.interrupted().then(() => stopping.abort());
+  const progress = progressBar(terminal, `Making ${keys} keys`);
+  try {
+    const place = await findStore(config, undefined);
+    const archive = openArchive(place.target);
+    try {
+      const made = await seed(
+        { name, projects, keys, tier: options.tier as Tier },
+        {
+          archive,
+          secrets,
+          clock: systemClock,
+          actor: operatorContext(terminal).actor,
+          stop: stopping.signal,
+          made(key) {
+            if (file.lines % 1000 === 0) progress.at(file.lines / keys);
+            return file.add(key);
+          },
+        },
+      );
+      progress.done();
+      const seconds = Math.max(0.001, (performance.now() - begun) / 1000);
+      show(
+        terminal,
+        [
+          {
+            organization_id: made.organizationId,
+            admin_api_key_id: made.adminKeyId,
+            admin_api_key: made.adminValue,
+            keys: file.lines,
+            seconds: Number(seconds.toFixed(1)),
+            keys_per_second: Math.round(file.lines / seconds),
+          },
+        ],
+        options,
+      );
+      if (file.lines < keys) {
+        throw new Failure(`Stopped at ${file.lines} of ${keys} keys. They work, and are in ${out}.`, 130);
+      }
+    } finally {
+      await archive.close();
+      await place.close();
+    }
+  } finally {
+    progress.done();
+    await file.close();
+  }
+};

@@ -1,0 +1,132 @@
+import { Command } from 'commander';
+import { adminKeyRows } from '../../projections/admin-keys.ts';
+import { oauthClientRows } from '../../projections/oauth-clients.ts';
+import { projectKeyRows } from '../../projections/project-keys.ts';
+import { systemClock } from '../clock.ts';
+import { type Config, readConfig } from '../config.ts';
+import type { RowReader } from '../kernel/rows.ts';
+import { dropPreviousPepper, hasSecrets, loadSecrets, pepperIdOf, rotatePepper, type Secrets } from '../secrets.ts';
+import { allRows } from './all-rows.ts';
+import { atPathOf } from './file-fault.ts';
+import { asOperator } from './operator.ts';
+import { confirm, type Shown, show } from './output.ts';
+import { Failure, type Terminal } from './terminal.ts';
+
+interface Json {
+  readonly json?: true;
+}
+
+interface Credential {
+  readonly status: string;
+  readonly data: { readonly pepperId: string; readonly expiresAt?: number | null };
+}
+
+const over: ReadonlySet<string> = new Set(['revoked', 'expired', 'deleted']);
+
+/** Live keys and clients by the pepper that they were made under. */
+const livePerPepper = (rows: RowReader): Map<string, number> => {
+  const now = systemClock.wall();
+  const counts = new Map<string, number>();
+  const count = (credentials: Iterable<Credential>): void => {
+    for (const { status, data } of credentials) {
+      if (over.has(status) || (data.expiresAt != null && data.expiresAt <= now)) continue;
+      counts.set(data.pepperId, (counts.get(data.pepperId) ?? 0) + 1);
+    }
+  };
+  count(allRows(rows, projectKeyRows, 'proj_'));
+  count(allRows(rows, adminKeyRows, 'org_'));
+  count(allRows(rows, oauthClientRows, 'oac_'));
+  return counts;
+};
+
+const table = (secrets: Secrets, counts: ReadonlyMap<string, number>): Shown[] => {
+  const known = secrets.peppers.map(pepperIdOf);
+  const lost = [...counts.keys()].filter((id) => !known.includes(id));
+  const used = (id: string) => ({ live_credentials: counts.get(id) ?? 0 });
+  return [
+    ...known.map((id, i) => ({ pepper: id, is: i === 0 ? 'current' : 'previous', ...used(id) })),
+    ...lost.map((id) => ({ pepper: id, is: 'lost', ...used(id) })),
+  ];
+};
+
+/** The folder that the secrets are changed in; the environment is not ours to change. */
+const folderOf = (config: Config): string => {
+  if (config.PEPPER === undefined) return config.SECRETS_DIR;
+  throw new Failure('The secrets come from the environment. Make PEPPER the new one and PREVIOUS_PEPPER the old one.');
+};
+
+const restart = 'Start every gateway anew now: until then they do not accept keys that this command line makes.\n';
+
+/** `weir secrets`: what keys are made with, without ever showing it. */
+export const secretsCommand = (terminal: Terminal): Command => {
+  const secrets = new Command('secrets').description('Look at the peppers, replace one, end the one of before');
+  const changed = async (change: (dir: string) => Secrets, options: Json): Promise<void> => {
+    const dir = folderOf(readConfig(terminal.env));
+    await asOperator(terminal, async ({ rows }) => {
+      const now = await atPathOf('SECRETS_DIR', dir, () => change(dir));
+      show(terminal, table(now, livePerPepper(rows)), options);
+      terminal.err(restart);
+    });
+  };
+
+  secrets
+    .command('show')
+    .description('List the peppers by their ids, and how many live keys and clients hang on each')
+    .option('--json', 'one JSON object a line')
+    .addHelpText('after', '\nExample:\n  weir secrets show')
+    .action((options: Json) =>
+      asOperator(terminal, async ({ rows, secrets: known }) =>
+        show(terminal, table(known, livePerPepper(rows)), options),
+      ),
+    );
+
+  secrets
+    .command('rotate-pepper')
+    .description('Make a new pepper for every key from now on; the old one stays accepted')
+    .option('--json', 'one JSON object a line')
+    .addHelpText(
+      'after',
+      '\nExample:\n  weir secrets rotate-pepper     then start every gateway anew, and back the secrets up',
+    )
+    .action((options: Json) => changed(rotatePepper, options));
+
+  secrets
+    .command('drop-pepper')
+    .description('End the pepper of before, and with it every key that was made under it')
+    .option('--yes', 'do not ask')
+    .option('--json', 'one JSON object a line')
+    .addHelpText(
+      'after',
+      '\nExample:\n  weir secrets drop-pepper       once weir secrets show says that no key hangs on it',
+    )
+    .action(async (options: Json & { yes?: true }) => {
+      await asOperator(terminal, async ({ rows, secrets: known }) => {
+        const previous = known.peppers[1];
+        if (previous === undefined) throw new Failure('There is no pepper of before.');
+        const keys = livePerPepper(rows).get(pepperIdOf(previous)) ?? 0;
+        await confirm(
+          terminal,
+          `${keys} live keys and clients were made under it and will never work again.`,
+          options.yes,
+        );
+      });
+      await changed(dropPreviousPepper, options);
+    });
+
+  secrets
+    .command('create')
+    .description('Make new secrets where those of before are lost; no key of before will work')
+    .option('--yes', 'do not ask')
+    .addHelpText(
+      'after',
+      '\nExample:\n  weir secrets create            then weir admin-key bootstrap makes a first new key',
+    )
+    .action(async (options: { yes?: true }) => {
+      const dir = folderOf(readConfig(terminal.env));
+      if (hasSecrets(dir)) throw new Failure(`There are secrets in ${dir}.`);
+      await confirm(terminal, 'No key that was made before will work, unless the lost secrets come back.', options.yes);
+      await atPathOf('SECRETS_DIR', dir, () => loadSecrets(dir));
+      terminal.out(`Made new secrets in ${dir}.\n`);
+    });
+  return secrets;
+};

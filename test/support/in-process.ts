@@ -1,0 +1,156 @@
+import { expect } from 'vitest';
+import type { BearerPrincipal } from '../../projections/principal.ts';
+import { Fault, isRefusal, type Refusal, refusal } from '../../src/errors.ts';
+import { Admission, admit, unrouted } from '../../src/http/admission.ts';
+import { endpoint, judgeBodyHeaders, readBody } from '../../src/http/endpoint.ts';
+import type { RequestHead } from '../../src/http/head.ts';
+import { openapi } from '../../src/http/openapi.ts';
+import { Refused } from '../../src/http/refused.ts';
+import { type Family, type Gate, isInference, type Pass, type Reply, type Route } from '../../src/http/route.ts';
+import { router } from '../../src/http/router.ts';
+import { failure, familyOf } from '../../src/http/wire.ts';
+import { type Document, describedBy } from './described.ts';
+import { allowance } from './unlimited.ts';
+
+export interface Sent {
+  /** As it goes over the wire; objects are sent as JSON. */
+  readonly body?: unknown;
+  /** Lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Received {
+  readonly status: number;
+  /** Lower-case names; those that the server adds to every answer are not among them. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** The body as JSON; empty where it is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  readonly body: any;
+  /** What was thrown without being a refusal, which clients see as a 500. */
+  readonly thrown?: unknown;
+}
+
+export type Call = (method: string, url: string, sent?: Sent) => Promise<Received>;
+
+const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+/** The document of a set of routes; made once for each set, since it takes as long as a hundred requests. */
+const documents = new Map<string, (seen: Parameters<ReturnType<typeof describedBy>>[0]) => void>();
+const descriptionOf = (routes: readonly Route[]) => {
+  const key = routes.map(({ operation }) => operation).join(' ');
+  const known = documents.get(key) ?? describedBy(JSON.parse(JSON.stringify(openapi(routes))) as Document);
+  documents.set(key, known);
+  return known;
+};
+
+/**
+ * Answers requests as the server would, from the match of the path on, without a socket: credential, parameters, body,
+ * handler, envelope. Each answer is held against the OpenAPI document of the routes.
+ */
+export const inProcess = (routes: readonly Route[], gate: Gate<BearerPrincipal>): Call => {
+  const match = router(routes.map(endpoint));
+  const expectDescribed = descriptionOf(routes);
+
+  return async (method, url, { body, headers: given = {} } = {}) => {
+    const [path = '', query = ''] = url.split('?');
+    const headers =
+      body === undefined || 'content-type' in given ? given : { 'content-type': 'application/json', ...given };
+    const found = match(path);
+    const target = found?.place.methods.get(method);
+    const family = target?.family ?? found?.place.methods.values().next().value?.family ?? familyOf(path);
+    const head = { requestId: 'req_1', method, path, query, ip: '127.0.0.1', header: (name: string) => headers[name] };
+    const bytes = bytesOf(body);
+    let pass: Pass<BearerPrincipal> | undefined;
+    const handled = async (): Promise<Reply | Refusal> => {
+      if (!found || !target) return unrouted(found);
+      let principal: BearerPrincipal | undefined;
+      if ('permission' in target.route.access) {
+        const met = gate.judge(head, target.route.access, target.route);
+        if (isRefusal(met)) return met;
+        pass = met;
+        if (met.limited) return met.refusal(0);
+        if (met.denied) return met.denied;
+        principal = met.principal;
+      }
+      const admission = admit(target, found, head as unknown as RequestHead, principal);
+      if (!(admission instanceof Admission)) return admission;
+      const framing = { length: bytes.length, chunked: false };
+      const refusedBody = judgeBodyHeaders(target, head.header, framing);
+      if (refusedBody && (target.body || bytes.length > 0)) return refusedBody;
+      const read = readBody(target, bytes);
+      if (read instanceof Refused) return read.refusal;
+      return target.route.handle({
+        head,
+        ...admission,
+        body: read,
+        allowance: pass ?? allowance(),
+        signal: new AbortController().signal,
+      });
+    };
+    const received = await handled().then(
+      (reply) => ('code' in reply ? asRefused(reply, family) : asReceived(reply, family)),
+      (error: unknown) =>
+        error instanceof Fault
+          ? asRefused(error.refusal, family)
+          : { ...asRefused(refusal('internal_error'), family), thrown: error },
+    );
+    pass?.end();
+    const media = received.headers['content-type'] ?? 'application/json';
+    expectDescribed({ method, path, status: received.status, media, body: received.body });
+    // The schema of an answer strips what it does not know: nothing more may be there than it says.
+    const schema = isInference(family) ? undefined : target?.route.replies[received.status]?.schema;
+    if (schema) expect(schema.parse(received.body)).toEqual(received.body);
+    return received;
+  };
+};
+
+const bytesOf = (body: unknown): Buffer => {
+  if (body === undefined) return Buffer.alloc(0);
+  if (typeof body === 'string' || body instanceof Uint8Array) return Buffer.from(body as string);
+  return Buffer.from(JSON.stringify(body));
+};
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+};
+
+const asRefused = (reason: Refusal, family: Family): Received => {
+  const { status, headers, body } = failure(reason, family, 'req_1');
+  return { status, headers: lowerCase(headers), text: JSON.stringify(body), body };
+};
+
+const asReceived = async (reply: Reply, family: Family): Promise<Received> => {
+  const { status } = reply;
+  const headers = lowerCase(reply.headers ?? {});
+  if ('body' in reply) {
+    const { body } = reply;
+    const text =
+      typeof body === 'string' || body instanceof Uint8Array
+        ? Buffer.from(body as string).toString()
+        : JSON.stringify(body);
+    return { status, headers, text, body: parsed(text) };
+  }
+  let text = '';
+  const sink = {
+    write(chunk: string | Uint8Array) {
+      text += Buffer.from(chunk as string).toString();
+      return true;
+    },
+    drained: async () => {},
+    gone: false,
+  };
+  try {
+    await reply.stream(sink);
+  } catch (error) {
+    // Nothing had been written: the server answers with the refusal instead.
+    if (error instanceof Fault && text === '') return asRefused(error.refusal, family);
+    throw error;
+  }
+  return { status, headers, text, body: parsed(text) };
+};

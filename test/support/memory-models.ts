@@ -1,0 +1,66 @@
+import type { Projection, ReadModels, Rows } from '../../src/kernel/projection.ts';
+import type { Range, Table } from '../../src/kernel/rows.ts';
+import type { EventStore } from '../../src/kernel/store.ts';
+
+/** Read models in memory, which follow a store without disk and timers: for simulations that must repeat exactly. */
+export const memoryModels = (store: EventStore, projections: readonly Projection[]): ReadModels => {
+  const tables = new Map<string, Map<string, unknown>>();
+  const rowsOf = (table: Table<unknown>): Map<string, unknown> => {
+    const known = tables.get(table.name) ?? new Map<string, unknown>();
+    tables.set(table.name, known);
+    return known;
+  };
+  const rows: Rows = {
+    get: <Row>(table: Table<Row>, key: string) => rowsOf(table).get(key) as Row | undefined,
+    put: (table, key, row) => void rowsOf(table).set(key, row),
+    remove: (table, key) => void rowsOf(table).delete(key),
+  };
+  let position: bigint | null = null;
+  const waiting = new Set<() => void>();
+  let fail: (error: Error) => void = () => {};
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  failed.catch(() => {});
+  const subscription = store.subscribe({
+    after: null,
+    async deliver(batch) {
+      for (const event of batch) {
+        const category = event.stream.slice(0, event.stream.indexOf('-'));
+        for (const each of projections) if (each.categories.includes(category)) each.apply(event, rows);
+      }
+      position = batch.at(-1)!.position;
+      for (const look of [...waiting]) look();
+    },
+    failed: fail,
+  });
+  return {
+    get: rows.get,
+    range<Row>(table: Table<Row>, range: Range, wanted: (row: Row) => boolean = () => true) {
+      const { prefix, after, order = 'asc', limit } = range;
+      const keys = [...rowsOf(table).keys()].filter((key) => key.startsWith(prefix)).sort();
+      if (order === 'desc') keys.reverse();
+      const behind = (key: string) => after === undefined || (order === 'asc' ? key > after : key < after);
+      return keys
+        .filter(behind)
+        .map((key) => ({ key, row: rowsOf(table).get(key) as Row }))
+        .filter(({ row }) => wanted(row))
+        .slice(0, limit);
+    },
+    reached: (wanted) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (position === null || position < wanted) return;
+          waiting.delete(look);
+          resolve(true);
+        };
+        waiting.add(look);
+        look();
+      }),
+    get position() {
+      return position;
+    },
+    failed,
+    close: () => subscription.close(),
+  };
+};

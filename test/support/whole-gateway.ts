@@ -1,0 +1,137 @@
+import { credentialOf } from '../../src/admin/credential.ts';
+import { allRoutes } from '../../src/cli/routes.ts';
+import { tiers } from '../../src/domain/tiers.ts';
+import { adminPermissions, projectPermissions } from '../../src/domain/permissions.ts';
+import { apiKeyGate } from '../../src/gateway/authenticate.ts';
+import type { Probes } from '../../src/gateway/health.ts';
+import { newId, newToken, type TokenKind } from '../../src/ids.ts';
+import type { Context } from '../../src/kernel/actor.ts';
+import { openEvaluator } from '../../src/rules/evaluate.ts';
+import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
+import { loadModels } from '../../src/upstream/models.ts';
+import { stage } from '../admin/stage.ts';
+import { inProcess } from './in-process.ts';
+import type { MemoryOptions } from './memory-store.ts';
+import { wideWindows } from './test-windows.ts';
+
+export const context: Context = { actor: { type: 'system', id: 'test' } };
+
+export interface WholeOptions extends MemoryOptions {
+  /** Default: the simulated ones, which do not wait. */
+  readonly models?: ReadonlyMap<string, ConnectedModel>;
+  readonly probes?: Probes;
+}
+
+/** Every route over a store in memory, with the real gate, read models and law in front of and behind it. */
+export const wholeGateway = async ({ models, probes = {}, ...memory }: WholeOptions = {}) => {
+  const at = await stage(memory);
+  const { admin, clock } = at;
+  const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
+  const evaluator = openEvaluator();
+  const windows = wideWindows();
+  const routes = allRoutes({
+    admin,
+    models: models ?? connected,
+    ownedBy: 'weir',
+    clock,
+    evaluator,
+    windows,
+    tiers: { table: tiers },
+    probes,
+    publicUrl: () => 'https://weir.example',
+  });
+  const gate = apiKeyGate({
+    directory: admin.directory,
+    peppers: admin.secrets.peppers,
+    clock,
+    accessLog: at.accessLog,
+    windows,
+  });
+  const { aggregates } = admin;
+
+  const settled = async ({ position }: { readonly position: bigint | null }): Promise<void> => {
+    if (position !== null && !(await admin.models.reached(position, 5000)))
+      throw new Error('the read models are behind');
+  };
+  const secretOf = (kind: TokenKind) => {
+    const value = newToken(kind);
+    return { value, ...credentialOf(admin.secrets, value) };
+  };
+
+  const projectKey = async (
+    owner: { readonly organizationId: string; readonly projectId: string },
+    fields: { readonly permissions?: readonly string[]; readonly expiresAt?: number | null } = {},
+  ) => {
+    const id = newId('key', clock);
+    const { value, ...credential } = secretOf('p');
+    await aggregates.project.tell(owner.projectId, 'issueKey', { keyId: id }, context);
+    const input = { ...owner, name: 'k', permissions: projectPermissions, expiresAt: null, at: clock.at, ...fields };
+    await settled(await aggregates.projectKey.tell(id, 'create', { ...input, ...credential }, context));
+    return { id, value };
+  };
+  const adminKey = async (
+    organizationId: string,
+    fields: { readonly permissions?: readonly string[]; readonly expiresAt?: number | null } = {},
+  ) => {
+    const id = newId('akey', clock);
+    const { value, ...credential } = secretOf('a');
+    const input = {
+      organizationId,
+      name: 'a',
+      permissions: adminPermissions,
+      expiresAt: null,
+      at: clock.at,
+      ...fields,
+    };
+    const admission = { keyId: id, permissions: input.permissions, expiresAt: input.expiresAt };
+    await aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context);
+    await settled(await aggregates.adminKey.tell(id, 'create', { ...input, ...credential }, context));
+    return { id, value };
+  };
+  const oauthClient = async (organizationId: string, permissions: readonly string[] = adminPermissions) => {
+    const id = newId('oac', clock);
+    const { value: secret, ...credential } = secretOf('s');
+    await aggregates.organization.tell(organizationId, 'issueOAuthClient', { clientId: id }, context);
+    const input = { organizationId, name: 'c', permissions, at: clock.at, ...credential };
+    await settled(await aggregates.oauthClient.tell(id, 'create', input, context));
+    return { id, secret };
+  };
+  const project = async (organizationId: string): Promise<string> => {
+    const id = newId('proj', clock);
+    await settled(await aggregates.project.tell(id, 'create', { organizationId, name: 'p', at: clock.at }, context));
+    return id;
+  };
+  const organization = async (): Promise<string> => {
+    const id = newId('org', clock);
+    await settled(await aggregates.organization.tell(id, 'create', { name: 'o', at: clock.at }, context));
+    return id;
+  };
+  /** An organization with one of everything but policies. */
+  const tenant = async () => {
+    const organizationId = await organization();
+    const projectId = await project(organizationId);
+    return {
+      organizationId,
+      projectId,
+      projectKey: await projectKey({ organizationId, projectId }),
+      adminKey: await adminKey(organizationId),
+      oauthClient: await oauthClient(organizationId),
+    };
+  };
+
+  return {
+    ...at,
+    routes,
+    gate,
+    call: inProcess(routes, gate),
+    make: { organization, project, projectKey, adminKey, oauthClient, tenant },
+    settled,
+    async close() {
+      await evaluator.close();
+      await connected.close();
+      await at.close();
+    },
+  };
+};
+
+export const bearer = (value: string) => ({ authorization: `Bearer ${value}` });

@@ -1,0 +1,82 @@
+/** `npm run torture`: the long form of every torture, and its figures into the README. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { progressBar } from '../../src/cli/progress.ts';
+import { part, readmeFile, withPart } from '../support/readme.ts';
+import { type Figures, noFigures, type Plan } from './figures.ts';
+import { BadOptions, type Options, readOptions, usage } from './options.ts';
+import { Scene } from './scene.ts';
+import { merged, type Row, rowOf, rowsIn, tableOf } from './table.ts';
+import { type Kind, repetition, tortured } from './tortures.ts';
+
+const badOptions = 2;
+const interrupted = 130;
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+/** Runs a torture behind a bar, where somebody watches. */
+const watched = async (kind: Kind, plan: Plan): Promise<Figures> => {
+  const figures = noFigures();
+  const screen = process.stderr.isTTY ? { screen: process.stderr } : {};
+  const bar = progressBar(screen, `${kind.id} ${kind.title}`);
+  const timer = setInterval(() => bar.at(figures.cycles / plan.count), 200);
+  try {
+    return await tortured(kind, plan, figures);
+  } finally {
+    clearInterval(timer);
+    bar.done();
+  }
+};
+
+/** The row of one torture, none where it was skipped; and whether all was well. */
+const run = async (kind: Kind, plan: Plan): Promise<{ readonly row?: Row; readonly isWell: boolean }> => {
+  const canary = noFigures();
+  try {
+    await kind.torture({ ...plan, from: 0, count: kind.counts.canary, canary: true }, canary);
+  } catch (error) {
+    say(`${kind.id}: the canary has stopped: ${error instanceof Error ? error.stack : error}`);
+    return { isWell: false };
+  }
+  if (canary.skipped !== undefined) return { isWell: true };
+  if (canary.wrong === 0) {
+    say(`${kind.id}: the canary has noticed nothing, so the torture proves nothing.`);
+    return { isWell: false };
+  }
+  const figures = await watched(kind, plan);
+  const isWell = figures.wrong === 0;
+  for (const fault of figures.faults) say(`${kind.id}: ${fault}`);
+  if (!isWell) say(`${kind.id}: ${figures.wrong} faults. Again: ${repetition(kind, plan, figures)}`);
+  return { row: rowOf(kind, plan, figures, canary), isWell };
+};
+
+const main = async ({ runs, seed = Date.now() % 1_000_000, from, help }: Options): Promise<number> => {
+  if (help) {
+    process.stdout.write(usage);
+    return 0;
+  }
+  let isWell = true;
+  const rows: Row[] = [];
+  for (const { kind, count } of runs) {
+    const done = await run(kind, { count, seed, from });
+    isWell &&= done.isWell;
+    if (done.row === undefined) continue;
+    rows.push(done.row);
+    say(`${done.row.cells.join(' | ')}`);
+    if (from > 0) continue;
+    // After each, since the next may take hours and be interrupted.
+    const text = readFileSync(readmeFile, 'utf8');
+    writeFileSync(readmeFile, withPart(text, 'torture', tableOf(merged(rowsIn(part(text, 'torture')), [done.row]))));
+  }
+  process.stdout.write(`${tableOf(rows)}\n`);
+  return isWell ? 0 : 1;
+};
+
+const stop = (): void => void Scene.endAll().finally(() => process.exit(interrupted));
+process.once('SIGINT', stop);
+process.once('SIGTERM', stop);
+
+try {
+  process.exitCode = await main(readOptions(process.argv.slice(2)));
+} catch (error) {
+  if (!(error instanceof BadOptions)) throw error;
+  say(`${error.message}\n\n${usage}`);
+  process.exitCode = badOptions;
+}

@@ -1,0 +1,105 @@
+import canonicalize from 'canonicalize';
+import { projections } from '../../projections/all.ts';
+import type { Aggregates } from '../../src/admin/command.ts';
+import { plans } from '../../src/domain/billing.ts';
+import type { Context } from '../../src/kernel/actor.ts';
+import type { ReadModels } from '../../src/kernel/projection.ts';
+import type { Random } from './random.ts';
+
+const context: Context = { actor: { type: 'system', id: 'torture' } };
+const terms = (random: Random) =>
+  ({
+    rule: `contains("${random.between(0, 9)}")`,
+    direction: random.pick(['request', 'response'] as const),
+    mode: random.pick(['monitoring', 'enforcing'] as const),
+    scope: 'organization',
+    projectIds: [],
+    thresholdBasisPoints: random.between(1, 100) * 100,
+  }) as const;
+
+const keyFields = (random: Random, digest: string) => ({
+  name: `key ${random.between(0, 99)}`,
+  permissions: ['models:read', 'messages:write'].slice(random.between(0, 1)),
+  expiresAt: random.next() < 0.3 ? 5_000 : null,
+  digest,
+  pepperId: 'p1',
+  redactedValue: 'gwp_abc...wxyz',
+  at: 1,
+});
+
+/**
+ * Tells the aggregates something, at random and mostly in order: organizations, their money and Admin keys, projects, their
+ * keys, and policies. What the law refuses is refused.
+ */
+export const tellSomething = async (all: Aggregates, random: Random): Promise<void> => {
+  const org = `org_${random.between(1, 2)}`;
+  const proj = `proj_${random.between(1, 4)}`;
+  const key = `key_${proj}_${random.between(1, 8)}`;
+  const admin = `akey_${random.between(1, 5)}`;
+  const pol = `pol_${random.between(1, 4)}`;
+  const at = random.between(1, 10_000);
+  const aimed = async () => {
+    const { state } = await all.policy.tell(pol, 'look', undefined, context);
+    return { revision: state.data.revision, at };
+  };
+  const entry = { amount: random.between(1, 9) * 1_000_000, reference: `ref_${random.between(1, 30)}` };
+  const create = { organizationId: org, name: `name ${at}`, at };
+  const doings: readonly (() => Promise<unknown>)[] = [
+    () => all.organization.tell(org, 'create', { name: org, at }, context),
+    () => all.organization.tell(org, 'topUp', entry, context),
+    () => all.organization.tell(org, 'grant', entry, context),
+    () => all.organization.tell(org, 'refund', entry, context),
+    () => all.organization.tell(org, 'setSubscription', { ...entry, plan: random.pick(plans) }, context),
+    () => all.organization.tell(org, random.pick(['suspend', 'reactivate', 'reactivate'] as const), undefined, context),
+    () => all.project.tell(proj, 'create', create, context),
+    () => all.project.tell(proj, 'rename', { name: `renamed ${at}` }, context),
+    () => (random.next() < 0.1 ? all.project.tell(proj, 'archive', { at }, context) : Promise.resolve()),
+    async () => {
+      await all.project.tell(proj, 'issueKey', { keyId: key }, context);
+      const fields = { ...keyFields(random, `digest of ${key}`), organizationId: org, projectId: proj };
+      await all.projectKey.tell(key, 'create', fields, context);
+    },
+    () => all.projectKey.tell(key, 'suspend', { at: 1 }, context),
+    () => all.projectKey.tell(key, 'reactivate', { at: 1 }, context),
+    () => all.projectKey.tell(key, 'update', { name: `renamed ${at}`, at: 1 }, context),
+    () => all.projectKey.tell(key, 'expire', { at }, context),
+    () =>
+      random.next() < 0.2 ? all.projectKey.tell(key, 'revoke', { reason: 'requested' }, context) : Promise.resolve(),
+    () => all.project.tell(proj, 'endKey', { keyId: key }, context),
+    async () => {
+      const permissions = ['admin_api_keys:write'];
+      await all.organization.tell(org, 'issueAdminKey', { keyId: admin, permissions, expiresAt: null }, context);
+      await all.adminKey.tell(
+        admin,
+        'create',
+        { ...keyFields(random, `digest of ${admin}`), organizationId: org },
+        context,
+      );
+    },
+    async () => {
+      await all.organization.tell(org, 'endAdminKey', { keyId: admin, at }, context);
+      await all.adminKey.tell(admin, 'delete', undefined, context);
+    },
+    async () => {
+      await all.organization.tell(org, 'issuePolicy', { policyId: pol }, context);
+      await all.policy.tell(pol, 'create', { ...create, description: '', terms: terms(random) }, context);
+    },
+    async () =>
+      all.policy.tell(pol, 'update', { ...(await aimed()), changes: { name: `named ${at}`, rule: `${at}` } }, context),
+    async () => all.policy.tell(pol, 'publish', { ...(await aimed()), versionId: `polv_${at}` }, context),
+    async () => all.policy.tell(pol, random.pick(['pause', 'resume'] as const), await aimed(), context),
+    async () => (random.next() < 0.1 ? all.policy.tell(pol, 'delete', await aimed(), context) : undefined),
+  ];
+  await random
+    .pick(doings)()
+    .catch(() => {});
+};
+
+/** Every row of every read model, in the canonical form of JSON. */
+export const dump = (models: ReadModels): string => {
+  const tables = new Map(projections.flatMap(({ tables: own }) => own.map((table) => [table.name, table] as const)));
+  const all = [...tables]
+    .sort()
+    .map(([name, table]) => [name, models.range(table, { prefix: '', limit: Number.MAX_SAFE_INTEGER })]);
+  return canonicalize(JSON.parse(JSON.stringify(all))) ?? '';
+};

@@ -1,0 +1,4 @@
+import { shortForms } from './short-forms.ts';
+import { onDisk } from './tortures.ts';
+
+shortForms(onDisk);

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { noFigures } from './figures.ts';
+import { readOptions } from './options.ts';
+import { merged, rowOf, rowsIn, tableOf } from './table.ts';
+import { repetition, tortures } from './tortures.ts';
+
+const [first, second] = tortures as [(typeof tortures)[0], (typeof tortures)[0]];
+const ran = (kind: (typeof tortures)[0], cycles: number) =>
+  rowOf(
+    kind,
+    { count: cycles, seed: 7 },
+    { ...noFigures(), cycles, acknowledged: 12_345 },
+    { ...noFigures(), wrong: 3 },
+  );
+
+test('counts, seed and first cycle are read; without a name all are run at length', () => {
+  expect(readOptions(['D1=5', 'd2', '--seed', '9'])).toMatchObject({
+    runs: [
+      { kind: first, count: 5 },
+      { kind: second, count: second.counts.long },
+    ],
+    seed: 9,
+    from: 0,
+  });
+  expect(readOptions([]).runs.map(({ kind }) => kind)).toEqual(tortures);
+  expect(readOptions(['D1=1', '--from', '30']).from).toBe(30);
+  expect(readOptions(['--help']).help).toBe(true);
+});
+
+test.each([
+  [['D12=1'], 'There is no D12=1; there are D1, D2'],
+  [['D1=0'], 'D1 needs a whole number from 1 on.'],
+  [['D1=x'], 'D1 needs a whole number from 1 on.'],
+  [['D1', 'D1=3'], 'D1 is there twice.'],
+  [['--seed'], '--seed needs a whole number from 0 on.'],
+  [['--from', '3'], '--from needs one torture'],
+  [['D3', '--from', '3'], '--from needs one torture'],
+])('%j is refused', (args, message) => {
+  expect(() => readOptions(args)).toThrow(message);
+});
+
+test('the table of the README keeps the larger runs, in order', () => {
+  const before = rowsIn(tableOf([ran(first, 1000), ran(second, 10)]));
+  expect(before).toEqual([ran(first, 1000), ran(second, 10)]);
+  const after = merged(before, [ran(first, 20), ran(second, 20), ran(tortures.at(-1)!, 1)]);
+  expect(after.map(({ id, count }) => `${id} ${count}`)).toEqual(['D1 1000', 'D2 20', 'D14 1']);
+  expect(tableOf(after)).toContain(
+    '| D1 kill -9 at any moment | 1,000 kills | 12,345 | 0 | 0 | 0 | 0 | 3 faults | 7 |',
+  );
+});
+
+test('a failure can be had again by what is printed', () => {
+  const plan = { count: 1000, seed: 7 };
+  expect(repetition(first, plan, { ...noFigures(), firstWrong: 371 })).toBe(
+    'npm run torture -- D1=1 --seed 7 --from 371',
+  );
+  expect(repetition(tortures[2]!, plan, { ...noFigures(), firstWrong: 371 })).toBe(
+    'npm run torture -- D3=1000 --seed 7',
+  );
+});

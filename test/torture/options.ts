@@ -1,0 +1,63 @@
+import { type Kind, tortures } from './tortures.ts';
+
+export interface Options {
+  readonly runs: readonly { readonly kind: Kind; readonly count: number }[];
+  readonly seed: number | undefined;
+  readonly from: number;
+  readonly help: boolean;
+}
+
+/** The command line is not understood; the message is one sentence. */
+export class BadOptions extends Error {
+  override readonly name = 'BadOptions';
+}
+
+const width = Math.max(...tortures.map(({ title }) => title.length));
+
+export const usage = `Usage: npm run torture -- [D1=1000 D2 …] [options]
+
+Tortures the event store and what stands on it, each torture and first its canary: the same with the protection switched
+off, which has to be noticed. Without a name all are run.
+
+${tortures
+  .map(({ id, title, unit, counts }) => `  ${id.padEnd(5)}${title.padEnd(width)}  ${counts.long} ${unit}`)
+  .join('\n')}
+
+  --seed N    everything that chance decides follows from it (default: a new one)
+  --from N    begin with this cycle, to see a failure again; the README is left as it is
+
+The figures are printed and go into the table of the README, where a smaller run does not replace a larger one.
+Exit status: 0 all is well, 1 something was wrong, 2 bad options. What needs root, strace or a C compiler is skipped
+without, and said so. TORTURE_KEEP names a folder for files that D6 has damaged unnoticed.
+`;
+
+const wholeNumber = (name: string, text: string | undefined, least: number): number => {
+  if (text === undefined || !/^\d{1,9}$/.test(text) || Number(text) < least)
+    throw new BadOptions(`${name} needs a whole number from ${least} on.`);
+  return Number(text);
+};
+
+/** @throws BadOptions with the first fault */
+export const readOptions = (args: readonly string[]): Options => {
+  const runs: { kind: Kind; count: number }[] = [];
+  const options: { seed?: number; from?: number } = {};
+  const rest = [...args];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (word === '--help' || word === '-h') return { runs: [], seed: undefined, from: 0, help: true };
+    if (word === '--seed' || word === '--from') {
+      options[word === '--seed' ? 'seed' : 'from'] = wholeNumber(word, rest.shift(), 0);
+      continue;
+    }
+    const [id, count, ...more] = word.split('=');
+    const kind = tortures.find((each) => each.id === id?.toUpperCase());
+    if (kind === undefined || more.length > 0)
+      throw new BadOptions(`There is no ${word}; there are ${tortures.map((each) => each.id).join(', ')}.`);
+    if (runs.some((run) => run.kind === kind)) throw new BadOptions(`${kind.id} is there twice.`);
+    runs.push({ kind, count: count === undefined ? kind.counts.long : wholeNumber(kind.id, count, 1) });
+  }
+  const { seed, from = 0 } = options;
+  if (from > 0 && (runs.length !== 1 || !runs[0]!.kind.isRepeatable))
+    throw new BadOptions('--from needs one torture, and one whose cycles have seeds of their own.');
+  const all = tortures.map((kind) => ({ kind, count: kind.counts.long }));
+  return { runs: runs.length > 0 ? runs : all, seed, from, help: false };
+};

@@ -1,0 +1,166 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { EventStoreDBClient } from '@eventstore/db-client';
+import { builtEmbedded } from '../support/built-embedded.ts';
+
+/** A store in a process of its own. */
+export interface Store {
+  readonly endpoint: string;
+  readonly process: ChildProcess;
+  /** From its start until it said that it was ready, milliseconds. */
+  readonly readyMs: number;
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  /** Everything it has written so far. */
+  said(): string;
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The store did not get as far as serving. */
+export class DidNotStart extends Error {
+  readonly signal: NodeJS.Signals | null;
+  constructor(text: string, signal: NodeJS.Signals | null) {
+    super(`the store did not start: ${text.trim().slice(0, 500)}${signal ? ` (${signal})` : ''}`);
+    this.signal = signal;
+  }
+}
+
+export interface Start {
+  /** StoreOptions without dir and listen, or `embedded: true` for startEmbedded with its lock and thread. */
+  readonly settings?: object;
+  readonly env?: object;
+  /** A command that runs the process, such as strace and its options. */
+  readonly under?: readonly string[];
+}
+
+const entry = fileURLToPath(new URL('../embedded/serve.mjs', import.meta.url));
+const alive = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of alive) child.kill('SIGKILL');
+});
+
+/** Everything that one torture leaves behind; `end` undoes it, newest first. */
+export class Scene {
+  private static readonly open = new Set<Scene>();
+  private readonly undo: (() => unknown)[] = [];
+
+  constructor() {
+    Scene.open.add(this);
+  }
+
+  /** For whoever is interrupted: disks must not stay mounted. */
+  static async endAll(): Promise<void> {
+    for (const scene of [...Scene.open].reverse()) await scene.end().catch(() => {});
+  }
+
+  later(step: () => unknown): void {
+    this.undo.push(step);
+  }
+
+  async end(): Promise<void> {
+    for (let step = this.undo.pop(); step; step = this.undo.pop()) await step();
+    Scene.open.delete(this);
+  }
+
+  /** A new directory that goes away at the end. */
+  dir(): string {
+    const dir = mkdtempSync(join(tmpdir(), 'weir-torture-'));
+    this.later(() => rmSync(dir, { recursive: true, force: true }));
+    return dir;
+  }
+
+  connect(endpoint: string): EventStoreDBClient {
+    const client = new EventStoreDBClient({ endpoint }, { insecure: true });
+    this.later(() => client.dispose().catch(() => {}));
+    return client;
+  }
+
+  /** Starts a process that will serve `dir`, without waiting until it does. */
+  spawn(dir: string, { settings = { embedded: true }, env = {}, under = [] }: Start = {}): ChildProcess {
+    const [command, ...rest] = [...under, process.execPath, entry, dir, JSON.stringify(settings)];
+    const child = spawn(command!, rest, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NODE_OPTIONS: '', EMBEDDED_BUILD: builtEmbedded(), ...env },
+    });
+    alive.add(child);
+    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    void gone.then(() => alive.delete(child));
+    this.later(async () => {
+      child.kill('SIGKILL');
+      await gone;
+    });
+    return child;
+  }
+
+  /** @throws DidNotStart */
+  async start(dir: string, options: Start = {}): Promise<Store> {
+    const began = performance.now();
+    const child = this.spawn(dir, options);
+    let text = '';
+    const exited: Store['exited'] = new Promise((resolve) =>
+      child.once('exit', (code, signal) => resolve({ code, signal })),
+    );
+    const endpoint = await new Promise<string>((resolve, reject) => {
+      const hear = (chunk: Buffer) => {
+        text += chunk.toString();
+        const ready = /ready (\S+)/.exec(text);
+        if (ready) resolve(ready[1]!);
+      };
+      child.stdout!.on('data', hear);
+      child.stderr!.on('data', hear);
+      child.once('close', (_, signal) => reject(new DidNotStart(text, signal)));
+    });
+    const end = async (signal: NodeJS.Signals) => {
+      child.kill(signal);
+      await exited;
+    };
+    return {
+      endpoint,
+      process: child,
+      readyMs: performance.now() - began,
+      exited,
+      said: () => text,
+      kill: () => end('SIGKILL'),
+      stop: () => end('SIGTERM'),
+    };
+  }
+}
+
+const compiler = ['/usr/bin/cc', '/usr/local/bin/cc'].find((path) => existsSync(path));
+
+/** Why C cannot be compiled and preloaded here; undefined where it can. */
+export const noCompiler =
+  compiler === undefined || process.platform !== 'linux' ? 'there is no C compiler, or this is not Linux' : undefined;
+
+/** Compiles a C file, named from this folder, into `dir`: a library to preload, or a program. Returns its path. */
+export function compile(file: string, dir: string, kind: 'library' | 'program' = 'library'): string {
+  const source = fileURLToPath(new URL(file, import.meta.url));
+  const out = join(dir, `${basename(file, '.c')}${kind === 'library' ? '.so' : ''}`);
+  const flags = kind === 'library' ? ['-shared', '-fPIC'] : [];
+  execFileSync(compiler!, [...flags, '-O1', '-Wall', '-o', out, source, '-ldl', '-lpthread']);
+  return out;
+}
+
+export const isRoot = process.getuid?.() === 0;
+
+/** Runs a program of the machine to its end. @throws Error when it fails */
+export function tool(...[command, ...args]: [string, ...string[]]): void {
+  execFileSync(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+}
+
+/** Whether a program answers at all. */
+export function has(...command: [string, ...string[]]): boolean {
+  try {
+    tool(...command);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A module of the store as it ships: the processes that it starts then need not compile themselves. */
+export const fromBuild = async <M>(module: string): Promise<M> =>
+  (await import(pathToFileURL(join(builtEmbedded(), `${module}.js`)).href)) as M;

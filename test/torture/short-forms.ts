@@ -1,0 +1,25 @@
+import { describe, expect, test } from 'vitest';
+import { noFigures, type Plan } from './figures.ts';
+import { type Kind, repetition, tortured } from './tortures.ts';
+
+const seed = Date.now() % 1_000_000;
+
+/** A few cycles of each torture, and its canary: with the protection off, faults have to be found. */
+export const shortForms = (kinds: readonly Kind[]): void =>
+  describe.each(kinds.map((kind) => [`${kind.id} ${kind.title}`, kind] as const))('%s', (_, kind) => {
+    test('is noticed by its canary', { timeout: 60_000 }, async ({ skip }) => {
+      const figures = noFigures();
+      // Not by way of tortured(): a canary that falls off its perch has not sung.
+      await kind.torture({ count: kind.counts.canary, seed, canary: true }, figures);
+      if (figures.skipped !== undefined) skip(figures.skipped);
+      expect(figures.faults, 'a canary that finds nothing makes the torture worthless').not.toEqual([]);
+    });
+
+    test('harms nothing', { timeout: 120_000 }, async ({ skip }) => {
+      const plan: Plan = { count: kind.counts.short, seed };
+      const figures = await tortured(kind, plan);
+      if (figures.skipped !== undefined) skip(figures.skipped);
+      expect(figures.faults, `again: ${repetition(kind, plan, figures)}`).toEqual([]);
+      expect(figures).toMatchObject({ lost: 0, doubled: 0, gaps: 0, cycles: kind.counts.short });
+    });
+  });

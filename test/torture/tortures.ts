@@ -1,0 +1,74 @@
+import { torturedByBackups } from './backup.ts';
+import { torturedByTheClock } from './clock.ts';
+import { torturedByLostConnections } from './connections.ts';
+import { torturedByDamage } from './corruption.ts';
+import { torturedByFullDisks } from './disk-full.ts';
+import { complain, type Figures, noFigures, type Plan, type Torture } from './figures.ts';
+import { torturedByIoErrors } from './io-error.ts';
+import { torturedByKills } from './kill.ts';
+import { torturedByPowerCuts } from './power.ts';
+import { torturedByRebuilds } from './projections.ts';
+import { torturedByRepeats } from './repeats.ts';
+import { torturedByChance } from './simulation.ts';
+import { torturedByTracing } from './sync-order.ts';
+import { torturedByTornCommits } from './torn.ts';
+
+/** One torture of reliability.md 7, and how much of it there is. */
+export interface Kind {
+  readonly id: string;
+  readonly title: string;
+  /** What is counted. */
+  readonly unit: string;
+  readonly torture: Torture;
+  /** How much in `npm test`, how much of the canary, and how much in `npm run torture` unless told otherwise. */
+  readonly counts: { readonly short: number; readonly canary: number; readonly long: number };
+  /** Each cycle has a seed of its own and can be repeated by its number; else one run is one story. */
+  readonly isRepeatable: boolean;
+}
+
+const kind = (
+  id: string,
+  title: string,
+  unit: string,
+  torture: Torture,
+  [short, canary, long]: readonly [short: number, canary: number, long: number],
+  isRepeatable = true,
+): Kind => ({ id, title, unit, torture, counts: { short, canary, long }, isRepeatable });
+
+export const onDisk: readonly Kind[] = [
+  kind('D1', 'kill -9 at any moment', 'kills', torturedByKills, [3, 1, 1000]),
+  kind('D2', 'power cut', 'cuts', torturedByPowerCuts, [3, 1, 100]),
+  kind('D3', 'fdatasync before each answer, by strace', 'appends', torturedByTracing, [150, 20, 10_000], false),
+  kind('D4', 'the k-th fdatasync fails', 'values of k', torturedByIoErrors, [4, 1, 100]),
+  kind('D5', 'full disk', 'fillings', torturedByFullDisks, [1, 1, 10]),
+  kind('D6', 'damaged file', 'seeds', torturedByDamage, [24, 8, 1000]),
+  kind('D7', 'torn commit', 'images', torturedByTornCommits, [150, 30, 20_000]),
+];
+
+export const inTraffic: readonly Kind[] = [
+  kind('D8', 'clock jumps', 'jumps', torturedByTheClock, [25, 10, 1000], false),
+  kind('D9', 'lost and half-open connections', 'reconnects', torturedByLostConnections, [30, 10, 1000], false),
+  kind('D10', 'live rows = rebuilt = copy and tail', 'rebuilds', torturedByRebuilds, [4, 1, 100]),
+  kind('D11', 'repeated appends', 'of one append', torturedByRepeats, [500, 20, 10_000], false),
+  kind('D13', 'simulated faults, by seed', 'histories', torturedByChance, [150, 20, 10_000]),
+  kind('D14', 'backup during writes, and restore', 'backups', torturedByBackups, [3, 2, 100], false),
+];
+
+export const tortures: readonly Kind[] = [...onDisk, ...inTraffic];
+
+/** Runs one torture to its end. What stops it is a fault as well. */
+export async function tortured({ torture }: Kind, plan: Plan, figures: Figures = noFigures()): Promise<Figures> {
+  try {
+    await torture(plan, figures);
+  } catch (error) {
+    complain(figures, `it has stopped: ${error instanceof Error ? error.stack : error}`);
+  }
+  return figures;
+}
+
+/** What to type to see a failure again. */
+export function repetition({ id, isRepeatable }: Kind, { count, seed }: Plan, { firstWrong }: Figures): string {
+  return isRepeatable && firstWrong !== undefined
+    ? `npm run torture -- ${id}=1 --seed ${seed} --from ${firstWrong}`
+    : `npm run torture -- ${id}=${count} --seed ${seed}`;
+}

@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
-import type { AdminPrincipal } from '../../projections/principal.ts';
+import type { AdminPrincipal, Principal } from '../../projections/principal.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
 import { Fault, isRefusal, type Refusal } from '../../src/errors.ts';
 import { Admission, admit } from '../../src/http/admission.ts';
 import { endpoint, readBody } from '../../src/http/endpoint.ts';
 import type { RequestHead } from '../../src/http/head.ts';
 import { Refused } from '../../src/http/refused.ts';
-import type { Route } from '../../src/http/route.ts';
+import type { Gate, Route } from '../../src/http/route.ts';
 import { router } from '../../src/http/router.ts';
 
 /** A JSON object of which nothing is known yet. */
@@ -51,8 +51,11 @@ const refusedAs = ({ status, code, param, message, headers }: Refusal): Answer =
   body: {},
 });
 
-/** Calls routes as the server would, from the match of the path on, but for credentials: whoever asks is let in. */
-export const asker = (routes: readonly Route[]): Ask => {
+/**
+ * Calls routes as the server would, from the match of the path on. Without a gate credentials do not matter: whoever asks
+ * is let in.
+ */
+export const asker = (routes: readonly Route[], gate?: Gate<Principal>): Ask => {
   const match = router(routes.map(endpoint));
   return async (method, url, { body, headers = {}, principal = {} } = {}) => {
     const [path = '', query = ''] = url.split('?');
@@ -61,7 +64,7 @@ export const asker = (routes: readonly Route[]): Ask => {
     if (!found || !target) throw new Error(`there is no ${method} ${path}`);
     const head = { requestId: 'req_1', method, path, query, ip: '127.0.0.1', header: (name: string) => headers[name] };
     try {
-      const who = { judge: () => ({ ...administrator, ...principal }) };
+      const who = gate ?? { judge: () => ({ ...administrator, ...principal }) };
       const admission = admit(target, found, head as unknown as RequestHead, who);
       if (!(admission instanceof Admission)) return refusedAs(admission);
       const sent = readBody(target, Buffer.from(body === undefined ? '' : JSON.stringify(body)));

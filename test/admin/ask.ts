@@ -1,6 +1,6 @@
-import type { AdminPrincipal } from '../../projections/principal.ts';
+import type { AdminPrincipal, Principal } from '../../projections/principal.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
-import type { Route } from '../../src/http/route.ts';
+import type { Gate, Route } from '../../src/http/route.ts';
 import { type Call, inProcess } from '../support/in-process.ts';
 
 /** A JSON object of which nothing is known yet. */
@@ -39,10 +39,13 @@ const administrator: AdminPrincipal = {
 
 const noError = { code: '', param: null, message: '' };
 
-/** Calls routes as the server would, from the match of the path on, but for credentials: whoever asks is let in. */
-export const asker = (routes: readonly Route[]): Ask => {
+/**
+ * Calls routes as the server would, from the match of the path on. Without a gate credentials do not matter: whoever asks
+ * is let in.
+ */
+export const asker = (routes: readonly Route[], gate?: Gate<Principal>): Ask => {
   let principal = administrator;
-  const call: Call = inProcess(routes, { judge: () => principal });
+  const call: Call = inProcess(routes, gate ?? { judge: () => principal });
   return async (method, url, options = {}) => {
     principal = { ...administrator, ...options.principal };
     const { status, headers, body, thrown } = await call(method, url, options);

@@ -54,6 +54,7 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
         .filter(({ row }) => wanted(row))
         .slice(0, limit);
     },
+    refresh() {},
     reached: (wanted) =>
       new Promise((resolve) => {
         const look = () => {

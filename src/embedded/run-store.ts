@@ -196,11 +196,11 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
   let stopping: Promise<void> | undefined;
   function stop(reason: string): Promise<void> {
     stopping ??= (async () => {
-      space.stop();
+      const laid = space.stop();
       sweeper.stop();
       clearInterval(sweep);
       server.refuse();
-      await server.close(reason);
+      await Promise.all([server.close(reason), laid]);
       // After a failed commit LMDB may never finish closing; its files are as the last good commit left them.
       await Promise.race([files.root.close(), wait(CLOSE_MS, undefined, { ref: false })]);
     })();

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { type Code, catalogue } from '../errors.ts';
-import { headersOf, responseHeaders } from './openapi-headers.ts';
 import { formMedia } from './media.ts';
+import { headersOf, responseHeaders } from './openapi-headers.ts';
 import { Components, errorSchemas, type Json } from './openapi-schemas.ts';
 import { type Access, type Family, isInference, type Route, route } from './route.ts';
 import { statusOf } from './wire.ts';

@@ -1,6 +1,6 @@
-import type { AdminPrincipal } from '../../projections/principal.ts';
+import type { AdminPrincipal, BearerPrincipal } from '../../projections/principal.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
-import type { Route } from '../../src/http/route.ts';
+import type { Gate, Route } from '../../src/http/route.ts';
 import { type Call, inProcess } from '../support/in-process.ts';
 import { unlimitedGate } from '../support/unlimited.ts';
 
@@ -40,13 +40,13 @@ const administrator: AdminPrincipal = {
 
 const noError = { code: '', param: null, message: '' };
 
-/** Calls routes as the server would, from the match of the path on, but for credentials: whoever asks is let in. */
-export const asker = (routes: readonly Route[]): Ask => {
+/**
+ * Calls routes as the server would, from the match of the path on. Without a gate credentials do not matter: whoever asks
+ * is let in.
+ */
+export const asker = (routes: readonly Route[], gate?: Gate<BearerPrincipal>): Ask => {
   let principal = administrator;
-  const call: Call = inProcess(
-    routes,
-    unlimitedGate(() => principal),
-  );
+  const call: Call = inProcess(routes, gate ?? unlimitedGate(() => principal));
   return async (method, url, options = {}) => {
     principal = { ...administrator, ...options.principal };
     const { status, headers, body, thrown } = await call(method, url, options);

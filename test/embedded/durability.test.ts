@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { jsonEvent } from '@eventstore/db-client';
@@ -14,36 +14,6 @@ import {
   rejection,
   serveInChild,
 } from './store-under-test.ts';
-
-/** Writes until enough is acknowledged, kills the store without warning, starts it again and compares. */
-async function killAndCompare(dir: string, cycle: number, settings: object, acks: number): Promise<string[]> {
-  const child = await serveInChild(dir, settings);
-  const ledger = new Ledger(String(cycle));
-  const writing = ledger.write(connect(child.endpoint), 16);
-  while (ledger.acked.length < acks) await wait(2);
-  child.process.kill('SIGKILL');
-  await Promise.all([writing, child.exited]);
-  const again = await serveInChild(dir, { embedded: true });
-  const faults = await ledger.faults(connect(again.endpoint));
-  again.process.kill('SIGTERM');
-  await again.exited;
-  return faults;
-}
-
-describe('kill -9 under concurrent appends', () => {
-  test('loses nothing acknowledged, doubles nothing and leaves no gap', async () => {
-    const dir = freshDir();
-    for (let cycle = 0; cycle < 3; cycle++) {
-      expect(await killAndCompare(dir, cycle, { embedded: true }, 100 + Math.floor(Math.random() * 400))).toEqual([]);
-    }
-  });
-
-  test('is noticed by the check above where appends are answered before their commit', async () => {
-    const settings = { faults: { answerBeforeCommit: true, commitDelayMs: 300 } };
-    const faults = await killAndCompare(freshDir(), 0, settings, 100);
-    expect(faults.some((fault) => fault.endsWith('is not there'))).toBe(true);
-  });
-});
 
 const shim = compileSyncShim();
 
@@ -123,19 +93,6 @@ describe('a failed commit', () => {
   });
 });
 
-test('a repeated append is recognised after a restart by its explicit revision, and only by that', async () => {
-  const first = await openStore();
-  const events = [numbered(1), numbered(2)];
-  const created = await first.client.appendToStream('again-1', events, { expectedRevision: 'no_stream' });
-  await first.close();
-  const { client } = await openStore({ dir: first.dir });
-  const repeated = await client.appendToStream('again-1', events, { expectedRevision: 'no_stream' });
-  expect(repeated).toEqual(created);
-  const doubled = await client.appendToStream('again-1', events, { expectedRevision: 'any' });
-  expect(doubled.nextExpectedRevision).toBe(3n);
-  expect(await collect(client.readStream('again-1'))).toHaveLength(4);
-});
-
 describe('a damaged record', () => {
   /** A store with three events, the middle one changed on disk. Returns its directory and the event's position. */
   async function damaged() {
@@ -175,12 +132,4 @@ describe('a damaged record', () => {
     const { client } = await openStore({ dir, faults: { skipChecksums: true } });
     expect(await collect(client.readStream('bad-1'))).toHaveLength(3);
   });
-});
-
-test('a nearly full volume refuses appends and goes on reading', async () => {
-  const full = await openStore({ limits: { freeSpaceBytes: Number.MAX_SAFE_INTEGER } });
-  const error = await rejection(full.client.appendToStream('full-1', numbered(1)));
-  expect(error.type).toBe('unavailable');
-  expect(await collect(full.client.readAll())).toEqual([]);
-  expect(existsSync(join(full.dir, 'events.mdb'))).toBe(true);
 });

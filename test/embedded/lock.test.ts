@@ -10,33 +10,6 @@ import { collect, connect, freshDir, numbered, rejection, serveInChild } from '.
 const locks = (dir: string) => readdirSync(dir).filter((name) => name.startsWith('lock.'));
 const claim = (pid: number, started: string) => JSON.stringify({ pid, started, endpoint: 'unix:/nowhere', won: true });
 
-describe('a second opener', () => {
-  test('in the same process is refused, and the first goes on', async () => {
-    const dir = freshDir();
-    const first = await startEmbedded({ dir, inThread: true });
-    const error = await rejection(startEmbedded({ dir, inThread: true }));
-    expect(error).toBeInstanceOf(StoreLocked);
-    expect((error as StoreLocked).pid).toBe(process.pid);
-    expect(runningEndpoint(dir)).toBe(first.endpoint);
-    await first.close();
-    expect(runningEndpoint(dir)).toBeNull();
-    expect(locks(dir)).toEqual([]);
-  });
-
-  test('from another process is refused, and learns who has it', async () => {
-    const dir = freshDir();
-    const holder = await serveInChild(dir, { embedded: true });
-    expect(runningEndpoint(dir)).toBe(holder.endpoint);
-    const error = await rejection(startEmbedded({ dir, inThread: true }));
-    expect((error as StoreLocked).pid).toBe(holder.process.pid);
-    holder.process.kill('SIGKILL');
-    await holder.exited;
-    expect(runningEndpoint(dir)).toBeNull();
-    const next = await startEmbedded({ dir, inThread: true });
-    await next.close();
-  });
-});
-
 describe('a stale lock', () => {
   test('of a dead process is taken over', async () => {
     const dir = freshDir();

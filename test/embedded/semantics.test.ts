@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { binaryEvent, type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
+import { type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
@@ -111,73 +111,7 @@ describe('metadata', () => {
   });
 });
 
-test('a link into a hidden, deleted or tombstoned stream is shown unresolved', async () => {
-  const { client } = await openStore();
-  for (const name of ['open', 'cut', 'soft', 'hard'])
-    await client.appendToStream(`to-${name}`, [numbered(0), numbered(1)]);
-  await client.setStreamMetadata('to-cut', { truncateBefore: 1 });
-  await client.deleteStream('to-soft');
-  await client.tombstoneStream('to-hard');
-  const link = (text: string) => binaryEvent({ type: '$>', data: Buffer.from(text) });
-  await client.appendToStream(
-    'links-1',
-    ['0@to-open', '0@to-cut', '1@to-cut', '0@to-soft', '0@to-hard', 'no link', '1@a@b'].map(link),
-  );
-  await client.appendToStream('a@b', [numbered(0), numbered(1)]);
-  const shown = await collect(client.readStream('links-1', { resolveLinkTos: true }));
-  expect(shown.map(({ event }) => event?.type)).toEqual([
-    'counted',
-    undefined,
-    'counted',
-    undefined,
-    undefined,
-    undefined,
-    'counted',
-  ]);
-  expect(shown.every((resolved) => resolved.link?.type === '$>')).toBe(true);
-});
-
 describe('appends', () => {
-  test('from 30 writers who all retry on a wrong version leave dense revisions', async () => {
-    const { client } = await openStore();
-    await Promise.all(
-      Array.from({ length: 30 }, async (_, writer) => {
-        let expectedRevision: bigint | 'no_stream' = 'no_stream';
-        for (;;) {
-          try {
-            await client.appendToStream('race-1', numbered(writer), { expectedRevision });
-            return;
-          } catch (error) {
-            const { actualVersion } = error as { actualVersion: bigint | 'no_stream' };
-            expectedRevision = actualVersion;
-          }
-        }
-      }),
-    );
-    const written = await collect(client.readStream('race-1'));
-    expect(written.map(({ event }) => event!.revision)).toEqual(Array.from({ length: 30 }, (_, i) => BigInt(i)));
-    expect(new Set(written.map(({ event }) => (event!.data as { i: number }).i)).size).toBe(30);
-  });
-
-  test('in several chunks of one batch arrive whole', async () => {
-    const { client } = await openStore({ limits: { appendBytes: 8 * 1024 * 1024 } });
-    const events = Array.from({ length: 40 }, (_, i) =>
-      jsonEvent({ type: 'chunk', data: { i, p: 'x'.repeat(100_000) } }),
-    );
-    await client.appendToStream('chunk-1', events, { batchAppendSize: 300_000 });
-    expect(await numbers(client, 'chunk-1')).toEqual(Array.from({ length: 40 }, (_, i) => i));
-  });
-
-  test('above the limit say what it is, in one event or in chunks', async () => {
-    const { client } = await openStore();
-    const events = Array.from({ length: 15 }, (_, i) =>
-      jsonEvent({ type: 'chunk', data: { i, p: 'x'.repeat(100_000) } }),
-    );
-    const error = await rejection(client.appendToStream('chunk-1', events, { batchAppendSize: 300_000 }));
-    expect(error).toMatchObject({ type: 'maximum-append-size-exceeded', maxAppendSize: 1_048_576 });
-    expect((await rejection(collect(client.readStream('chunk-1')))).type).toBe('stream-not-found');
-  });
-
   test('to names as long as allowed work, with their metadata; longer ones are refused', async () => {
     const { client } = await openStore();
     const name = 'n'.repeat(512);

@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { afterEach } from 'vitest';
@@ -60,6 +61,11 @@ export async function rejection(promise: Promise<unknown>): Promise<Error & { ty
   throw new Error('expected a rejection');
 }
 
+/** Looks again and again until it holds; the time limit of the test bounds it. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await wait(10);
+}
+
 /** The error that a subscription ends with. */
 export function errorOf(subscription: {
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -77,12 +83,13 @@ export interface ServingChild {
   readonly exited: Promise<void>;
 }
 
-/** A store in a process of its own; killed with the test. `settings` are StoreOptions without dir and listen. */
+/** The built store in a process of its own; killed with the test. `settings` are StoreOptions without dir and listen. */
 export async function serveInChild(dir: string, settings: object = {}, env: object = {}): Promise<ServingChild> {
   const entry = fileURLToPath(new URL('./serve.mjs', import.meta.url));
+  const build = fileURLToPath(new URL('../../dist/src/embedded/', import.meta.url));
   const child = spawn(process.execPath, [entry, dir, JSON.stringify(settings)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_OPTIONS: '', ...env },
+    env: { ...process.env, NODE_OPTIONS: '', EMBEDDED_BUILD: build, ...env },
   });
   let text = '';
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));

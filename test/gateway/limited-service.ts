@@ -94,7 +94,12 @@ export interface LimitedOptions {
 export const limitedService = async (options: LimitedOptions = {}) => {
   const clock = manualClock();
   const known = new Map<string, Principal | Inactive>();
-  const directory: Directory = { find: (hashed) => known.get(hashed) ?? null, committing() {}, committed() {}, refuse() {} };
+  const directory: Directory = {
+    find: (hashed) => known.get(hashed) ?? null,
+    committing() {},
+    committed() {},
+    refuse() {},
+  };
   const troubles: Trouble[] = [];
   const state = { tier: options.tier ?? 0 };
   const windows = testWindows(0, {

@@ -1,18 +1,25 @@
+import { Packr } from 'msgpackr';
 import type { Projection, ReadModels, Rows } from '../../src/kernel/projection.ts';
 import type { Range, Table } from '../../src/kernel/rows.ts';
 import type { EventStore } from '../../src/kernel/store.ts';
 
+/** As the rows on disk are: what a projection keeps a hold of is no longer what is stored. */
+const packr = new Packr({ useRecords: false });
+
 /** Read models in memory, which follow a store without disk and timers: for simulations that must repeat exactly. */
 export const memoryModels = (store: EventStore, projections: readonly Projection[]): ReadModels => {
-  const tables = new Map<string, Map<string, unknown>>();
-  const rowsOf = (table: Table<unknown>): Map<string, unknown> => {
-    const known = tables.get(table.name) ?? new Map<string, unknown>();
+  const tables = new Map<string, Map<string, Buffer>>();
+  const rowsOf = (table: Table<unknown>): Map<string, Buffer> => {
+    const known = tables.get(table.name) ?? new Map<string, Buffer>();
     tables.set(table.name, known);
     return known;
   };
   const rows: Rows = {
-    get: <Row>(table: Table<Row>, key: string) => rowsOf(table).get(key) as Row | undefined,
-    put: (table, key, row) => void rowsOf(table).set(key, row),
+    get<Row>(table: Table<Row>, key: string) {
+      const row = rowsOf(table).get(key);
+      return row === undefined ? undefined : (packr.unpack(row) as Row);
+    },
+    put: (table, key, row) => void rowsOf(table).set(key, Buffer.from(packr.pack(row))),
     remove: (table, key) => void rowsOf(table).delete(key),
   };
   let position: bigint | null = null;
@@ -43,10 +50,11 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
       const behind = (key: string) => after === undefined || (order === 'asc' ? key > after : key < after);
       return keys
         .filter(behind)
-        .map((key) => ({ key, row: rowsOf(table).get(key) as Row }))
+        .map((key) => ({ key, row: packr.unpack(rowsOf(table).get(key)!) as Row }))
         .filter(({ row }) => wanted(row))
         .slice(0, limit);
     },
+    refresh() {},
     reached: (wanted) =>
       new Promise((resolve) => {
         const look = () => {

@@ -1,7 +1,7 @@
 import { credentialOf } from '../../src/admin/credential.ts';
 import { allRoutes } from '../../src/cli/routes.ts';
-import { tiers } from '../../src/domain/tiers.ts';
 import { adminPermissions, projectPermissions } from '../../src/domain/permissions.ts';
+import { tiers } from '../../src/domain/tiers.ts';
 import { apiKeyGate } from '../../src/gateway/authenticate.ts';
 import type { Probes } from '../../src/gateway/health.ts';
 import { newId, newToken, type TokenKind } from '../../src/ids.ts';

@@ -12,6 +12,9 @@ import { isRoot, Scene, type Store, tool } from './scene.ts';
 const MIB = 1024 * 1024;
 const RECOVERY_LIMIT_MS = 5000;
 const CANARY_MS = 3000;
+/** Share of events of 5 to 60 kB, so that a disk is soon full. */
+const LARGE = 0.8;
+const ACKS_AFTERWARDS = 50;
 /** Of these the gate needs one half while it waits to look again. */
 const THRESHOLD = 8 * MIB;
 
@@ -51,7 +54,7 @@ class Filling {
     this.volume = volume;
     this.figures = figures;
     this.name = `cycle ${cycle} (${what})`;
-    this.load = new Load(this.history, seeded(seed, cycle), `${cycle}`, 16, 0.3);
+    this.load = new Load(this.history, seeded(seed, cycle), `${cycle}`, 16, LARGE);
   }
 
   start(settings: object): Promise<Store> {
@@ -83,7 +86,7 @@ class Filling {
     }
     const took = performance.now() - began;
     if (took > RECOVERY_LIMIT_MS) this.complain(`appends went on ${Math.round(took)} ms after space came back`);
-    await this.load.run(client, () => this.history.acknowledged >= first + 200);
+    await this.load.run(client, () => this.history.acknowledged >= first + ACKS_AFTERWARDS);
     return took;
   }
 

@@ -31,7 +31,7 @@ export async function torturedByIoErrors({ count, seed, from = 0, canary }: Plan
       const failed = join(scene.dir(), 'failed');
       const history = new History();
       const load = new Load(history, seeded(seed, cycle), String(k), 6);
-      const settings = canary ? { faults: { ignoreCommitErrors: true } } : {};
+      const settings = canary ? { faults: { ignoreCommitErrors: true } } : { embedded: true };
       const env = {
         LD_PRELOAD: compile('../embedded/sync-shim.c', scene.dir()),
         SYNC_FAIL_AT: String(k),

@@ -2,13 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { builtEmbedded } from '../support/built-embedded.ts';
 import { place } from './corruption.ts';
 import { count as add, complain, type Figures, type Plan, skip } from './figures.ts';
 import { type Found, History, type Operation, type Sent } from './oracle.ts';
 import { type Random, seeded } from './random.ts';
 import { type Outcome, readEach } from './read-each.ts';
-import { compile, noCompiler, Scene } from './scene.ts';
+import { build, compile, noCompiler, Scene } from './scene.ts';
 import { entries, image, type Write } from './write-log.ts';
 
 const SECTOR = 512;
@@ -130,7 +129,7 @@ function record(scene: Scene, canary: boolean): Buffer {
       env: {
         ...process.env,
         NODE_OPTIONS: '',
-        EMBEDDED_BUILD: builtEmbedded(),
+        EMBEDDED_BUILD: build,
         LD_PRELOAD: compile('shims/write-log.c', notes),
         WRITE_LOG_OF: join(dir, 'events.mdb'),
         WRITE_LOG: log,

@@ -42,13 +42,13 @@ export const onDisk: readonly Kind[] = [
   kind('D4', 'the k-th fdatasync fails', 'values of k', torturedByIoErrors, [4, 1, 100]),
   kind('D5', 'full disk', 'fillings', torturedByFullDisks, [1, 1, 10]),
   kind('D6', 'damaged file', 'seeds', torturedByDamage, [24, 8, 1000]),
-  kind('D7', 'torn commit', 'images', torturedByTornCommits, [150, 30, 20_000]),
+  kind('D7', 'torn commit', 'images', torturedByTornCommits, [100, 30, 20_000]),
 ];
 
 export const inTraffic: readonly Kind[] = [
   kind('D8', 'clock jumps', 'jumps', torturedByTheClock, [25, 10, 1000], false),
   kind('D9', 'lost and half-open connections', 'reconnects', torturedByLostConnections, [30, 10, 1000], false),
-  kind('D10', 'live rows = rebuilt = copy and tail', 'rebuilds', torturedByRebuilds, [4, 1, 100]),
+  kind('D10', 'live rows = rebuilt = copy and tail', 'rebuilds', torturedByRebuilds, [2, 1, 100]),
   kind('D11', 'repeated appends', 'of one append', torturedByRepeats, [500, 20, 10_000], false),
   kind('D13', 'simulated faults, by seed', 'histories', torturedByChance, [150, 20, 10_000]),
   kind('D14', 'backup during writes, and restore', 'backups', torturedByBackups, [3, 2, 100], false),

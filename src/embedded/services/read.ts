@@ -19,7 +19,7 @@ import { type Source, Subscription } from '../subscriptions/subscription.ts';
 import { parsing } from './append.ts';
 import { checkStreamName } from './check-append.ts';
 import type { Log } from './log.ts';
-import { noBoundary, streamDeleted } from './refusals.ts';
+import { noBoundary, nothingToRead, streamDeleted } from './refusals.ts';
 
 const DEFAULT_WINDOW = 32;
 /** Where the log begins. */
@@ -35,7 +35,7 @@ export function readMethod(log: Log): Handler {
       if (fault?.is === 'bad') throw new RpcError(INVALID_ARGUMENT, fault.message);
       if (request.filter !== undefined) throw new RpcError(INVALID_ARGUMENT, 'Only $all can be filtered.');
     }
-    if (request.count === 0) throw new RpcError(INVALID_ARGUMENT, 'A read of no events.');
+    if (request.count === 0) throw nothingToRead('A read of no events.');
     if (subscribes && request.backwards) throw new RpcError(INVALID_ARGUMENT, 'A subscription goes forwards.');
     const setup: ReadSetup = {
       reader: log.reader,
@@ -60,7 +60,7 @@ function isTombstoned(log: Log, name: string): boolean {
 
 function readStream(log: Log, call: Call, request: ReadRequest, nameBytes: Buffer, setup: ReadSetup): void {
   const { from, backwards } = request;
-  if (!backwards && from === 'end') throw new RpcError(INVALID_ARGUMENT, 'Forwards from the end there is nothing.');
+  if (!backwards && from === 'end') throw nothingToRead('Forwards from the end there is nothing.');
   const name = nameBytes.toString('utf8');
   if (isTombstoned(log, name)) throw streamDeleted(name);
   const stream = log.streams.get(name);

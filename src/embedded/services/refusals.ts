@@ -67,6 +67,11 @@ export function noBoundary(): RpcError {
   return new RpcError(UNKNOWN, 'The position is not the beginning of a record.');
 }
 
+/** A read that can give nothing, by its options alone. The real server fails on it, and says no more than this. */
+export function nothingToRead(why: string): RpcError {
+  return new RpcError(UNKNOWN, why);
+}
+
 export function unavailable(reason: string): RpcError {
   return new RpcError(UNAVAILABLE, reason);
 }

@@ -20,7 +20,8 @@ export interface SpaceOptions {
 export interface FreeSpace {
   /** Less than the threshold is free: appends are refused until space returns. */
   readonly low: boolean;
-  stop(): void;
+  /** Resolves when nothing is being written any more. */
+  stop(): Promise<void>;
 }
 
 const EVERY_MS = 500;
@@ -49,7 +50,13 @@ export function watchFreeSpace(options: SpaceOptions): FreeSpace {
     if (free < threshold / 2) ballast.giveUp();
     return free;
   };
-  const space = { low: false, stop: () => clearInterval(timer) };
+  const space = {
+    low: false,
+    stop: () => {
+      clearInterval(timer);
+      return ballast.laid();
+    },
+  };
   const timer = setInterval(() => {
     if (look() > 2 * (threshold + options.ballast)) ballast.lay();
   }, options.everyMs ?? EVERY_MS);
@@ -59,15 +66,14 @@ export function watchFreeSpace(options: SpaceOptions): FreeSpace {
 }
 
 /** A file whose only purpose is to be deleted. Its bytes are random: some file systems store others in less room. */
-function layBallast(path: string, size: number): { lay(): void; giveUp(): void } {
+function layBallast(path: string, size: number): { lay(): void; laid(): Promise<void>; giveUp(): void } {
   let lying = existsSync(path);
-  let laying = false;
+  let laying: Promise<void> | undefined;
   return {
     lay() {
-      if (lying || laying || size === 0) return;
-      laying = true;
+      if (lying || laying !== undefined || size === 0) return;
       const draft = `${path}.new`;
-      promisify(randomBytes)(size)
+      laying = promisify(randomBytes)(size)
         .then((bytes) => writeFile(draft, bytes, { mode: 0o600 }))
         .then(() => rename(draft, path))
         .then(() => {
@@ -75,9 +81,10 @@ function layBallast(path: string, size: number): { lay(): void; giveUp(): void }
         })
         .catch(() => rm(draft, { force: true }).catch(() => {}))
         .finally(() => {
-          laying = false;
+          laying = undefined;
         });
     },
+    laid: () => laying ?? Promise.resolve(),
     giveUp() {
       if (!lying) return;
       lying = false;

@@ -47,7 +47,7 @@ const NOTHING = Buffer.alloc(0);
  */
 export class Writer implements Lookup {
   readonly streams: Streams;
-  readonly recent: RecentIds;
+  readonly recent = new RecentIds();
   readonly commit: GroupCommit;
   private readonly options: WriterOptions;
   /** Where the next record goes. */
@@ -60,7 +60,6 @@ export class Writer implements Lookup {
     this.options = options;
     this.commit = new GroupCommit(options);
     this.streams = options.streams;
-    this.recent = new RecentIds(options.faults.forgetIds ? 0 : undefined);
     this.tail = tail;
     this.nextStream = nextStream;
     this.lastCreated = lastCreated;
@@ -164,7 +163,7 @@ export class Writer implements Lookup {
     const position = this.record(batch, stream, revision, event);
     stream.last = revision;
     stream.uncommitted.push({ id: event.id, position });
-    this.recent.add(event.id, stream.name, revision, position);
+    if (!this.options.faults.forgetIds) this.recent.add(event.id, stream.name, revision, position);
     if (isMetastreamName(stream.name)) {
       const base = this.streams.get(stream.name.slice(2));
       base.metadata = parseMetadata(Buffer.from(event.data), revision);

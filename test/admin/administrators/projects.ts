@@ -1,0 +1,170 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { type AuditEntry, type Project, statusOf } from './model.ts';
+import {
+  callerOf,
+  command,
+  create,
+  expectOf,
+  idempotencyKey,
+  idOf,
+  list,
+  otherOf,
+  paging,
+  seconds,
+  type Target,
+  target,
+  tenantOf,
+  type Who,
+  who,
+} from './step.ts';
+import type { World } from './world.ts';
+
+const name = fc.constantFrom('Alpha', 'Beta', ' Gamma ');
+const path = '/projects/{project_id}';
+
+const shownProject = (project: Project): object => ({
+  object: 'organization.project',
+  id: project.id,
+  name: project.name,
+  created_at: seconds(project.createdAt),
+  status: project.archivedAt === null ? 'active' : 'archived',
+  ...(project.archivedAt !== null && { archived_at: seconds(project.archivedAt) }),
+});
+
+/** The project that a step is about, and the refusal where there is none. */
+export const projectOf = (world: World, chosen: Who, wanted: Target) => {
+  const { projects } = tenantOf(world, chosen);
+  const project_id = idOf(wanted, projects.values(), otherOf(world, chosen).projects.values());
+  const project = projects.get(project_id);
+  return { ids: { project_id }, project, missing: project ? null : '404 project_not_found' };
+};
+
+/** What follows from an archive: every key that is not revoked is. */
+export const archived = (project: Project, at: number): AuditEntry[] => {
+  project.archivedAt = at;
+  const entries: AuditEntry[] = [];
+  for (const key of project.keys.values()) {
+    if (key.state === 'revoked') continue;
+    key.state = 'revoked';
+    entries.push({ type: 'api_key.deleted', resource: key.id, actor: 'reactions' });
+  }
+  return entries;
+};
+
+const createProject = command({
+  name: 'create project',
+  args: fc.record({
+    who,
+    name: fc.oneof({ weight: 9, arbitrary: name }, { weight: 1, arbitrary: fc.constantFrom('', ' ', 'x'.repeat(121)) }),
+    key: idempotencyKey,
+  }),
+  async run(world, { who: chosen, name: called, key }) {
+    const tenant = tenantOf(world, chosen);
+    const trimmed = called.trim();
+    const request = {
+      method: 'POST',
+      path: '/projects',
+      permission: 'projects:write',
+      body: { name: called },
+      idempotencyKey: key,
+    } as const;
+    await create(world, chosen, request, {
+      before: trimmed.length >= 1 && trimmed.length <= 120 ? null : '422 validation_failed name',
+      refusal: () => null,
+      hasValue: false,
+      made(body) {
+        const project: Project = {
+          id: String(body.id),
+          name: trimmed,
+          createdAt: world.now,
+          archivedAt: null,
+          keys: new Map(),
+        };
+        tenant.projects.set(project.id, project);
+        expect(body).toEqual(shownProject(project));
+        return { type: 'project.created', stands: () => project.archivedAt === null };
+      },
+    });
+  },
+});
+
+const listProjects = command({
+  name: 'list projects',
+  args: fc.record({ who, paging, archived: fc.option(fc.boolean(), { nil: undefined }) }),
+  async run(world, { who: chosen, paging: page, archived: wanted }) {
+    const { projects } = tenantOf(world, chosen);
+    await list(
+      world,
+      chosen,
+      { method: 'GET', path: '/projects', permission: 'projects:read' },
+      {
+        paging: page,
+        query: wanted === undefined ? [] : [`include_archived=${wanted}`],
+        all: [...projects.values()],
+        foreign: [...otherOf(world, chosen).projects.values()],
+        isShown: (id) => wanted === true || projects.get(id)?.archivedAt === null,
+        item: (id) => shownProject(projects.get(id) as Project),
+        refusal: null,
+      },
+    );
+  },
+});
+
+const retrieveProject = command({
+  name: 'retrieve project',
+  args: fc.record({ who, target }),
+  async run(world, { who: chosen, target: wanted }) {
+    const { ids, project, missing } = projectOf(world, chosen, wanted);
+    const answer = await expectOf(world, chosen, { method: 'GET', path, permission: 'projects:read', ids }, missing);
+    if (answer) expect(answer.body).toEqual(shownProject(project as Project));
+  },
+});
+
+const renameProject = command({
+  name: 'rename project',
+  args: fc.record({ who, target, name }),
+  async run(world, { who: chosen, target: wanted, name: called }) {
+    const tenant = tenantOf(world, chosen);
+    const { ids, project, missing } = projectOf(world, chosen, wanted);
+    const refusal = missing ?? (project?.archivedAt === null ? null : '409 project_archived');
+    const request = { method: 'POST', path, permission: 'projects:write', ids, body: { name: called } } as const;
+    const answer = await expectOf(world, chosen, request, refusal);
+    if (!answer || !project) return world.happened(tenant, []);
+    const isNew = project.name !== called.trim();
+    project.name = called.trim();
+    expect(answer.body).toEqual(shownProject(project));
+    await world.happened(
+      tenant,
+      isNew ? [{ type: 'project.updated', resource: project.id, actor: callerOf(world, chosen).id }] : [],
+    );
+  },
+});
+
+const archiveProject = command({
+  name: 'archive project',
+  args: fc.record({ who, target }),
+  async run(world, { who: chosen, target: wanted }) {
+    const tenant = tenantOf(world, chosen);
+    const { ids, project, missing } = projectOf(world, chosen, wanted);
+    const request = { method: 'POST', path: `${path}/archive`, permission: 'projects:write', ids } as const;
+    const answer = await expectOf(world, chosen, request, missing);
+    if (!answer || !project) return world.happened(tenant, []);
+    expect(answer.body).toEqual({ id: project.id, object: 'organization.project.deleted', deleted: true });
+    if (project.archivedAt !== null) return world.happened(tenant, []);
+    const follows = archived(project, world.now);
+    await world.happened(tenant, [
+      { type: 'project.archived', resource: project.id, actor: callerOf(world, chosen).id },
+      ...follows,
+    ]);
+    for (const key of project.keys.values()) expect(statusOf(key, project, world.now)).toBe('revoked');
+  },
+});
+
+export const projectSteps = [
+  { weight: 6, arbitrary: createProject },
+  { weight: 2, arbitrary: listProjects },
+  { weight: 1, arbitrary: retrieveProject },
+  { weight: 2, arbitrary: renameProject },
+  { weight: 1, arbitrary: archiveProject },
+];

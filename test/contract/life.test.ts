@@ -1,0 +1,160 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect } from 'vitest';
+import { runningEndpoint, StoreLocked, startEmbedded } from '../../src/embedded/index.ts';
+import { Ledger } from '../embedded/ledger.ts';
+import { connect, errorOf, freshDir, numbered, openStore, serveInChild, until } from '../embedded/store-under-test.ts';
+import { collect, numbers, refusal } from './events.ts';
+import { embeddedTest } from './target.ts';
+
+describe('a loop of SIGKILLs', () => {
+  /** Writes until enough is acknowledged, kills the store without warning, starts it again and compares. */
+  async function killAndCompare(dir: string, cycle: number, settings: object, acks: number): Promise<string[]> {
+    const child = await serveInChild(dir, settings);
+    const ledger = new Ledger(String(cycle));
+    const writing = ledger.write(connect(child.endpoint), 16);
+    while (ledger.acked.length < acks) await wait(2);
+    child.process.kill('SIGKILL');
+    await Promise.all([writing, child.exited]);
+    const again = await serveInChild(dir, { embedded: true });
+    const faults = await ledger.faults(connect(again.endpoint));
+    again.process.kill('SIGTERM');
+    await again.exited;
+    return faults;
+  }
+
+  embeddedTest('42 loses nothing acknowledged, doubles nothing and leaves no gap', { timeout: 60_000 }, async () => {
+    const dir = freshDir();
+    for (let cycle = 0; cycle < 3; cycle++) {
+      expect(await killAndCompare(dir, cycle, { embedded: true }, 100 + Math.floor(Math.random() * 400))).toEqual([]);
+    }
+  });
+
+  embeddedTest('42 is noticed by the check above where appends are answered before their commit', async () => {
+    const settings = { faults: { answerBeforeCommit: true, commitDelayMs: 300 } };
+    const faults = await killAndCompare(freshDir(), 0, settings, 100);
+    expect(faults.some((fault) => fault.endsWith('is not there'))).toBe(true);
+  });
+});
+
+embeddedTest('43 a full volume refuses appends and nothing else, until there is room and after a restart', async () => {
+  let free = 2 ** 40;
+  const store = await openStore({
+    freeBytes: () => free,
+    lookAtSpaceEveryMs: 10,
+    limits: { freeSpaceBytes: 1000, ballastBytes: 500 },
+  });
+  const { client, dir } = store;
+  await client.appendToStream('full-1', numbered(0));
+  const ballast = join(dir, 'ballast');
+  await until(() => existsSync(ballast));
+  expect(statSync(ballast).size).toBe(500);
+  free = 999;
+  await wait(50);
+  for (const write of [
+    () => client.appendToStream('full-1', numbered(1)),
+    () => client.appendToStream('full-1', numbered(1), { credentials: { username: 'a', password: 'b' } }),
+    () => client.deleteStream('full-1'),
+  ]) {
+    expect((await refusal(write())).type).toBe('unavailable');
+  }
+  expect(await numbers(client.readStream('full-1'))).toEqual([0]);
+  expect(existsSync(ballast)).toBe(true);
+  // Half the threshold is left: what has been accepted needs the ballast's place now.
+  free = 499;
+  await until(() => !existsSync(ballast));
+  free = 2 ** 40;
+  const append = () => client.appendToStream('full-1', numbered(1), { expectedRevision: 0n });
+  await until(() => append().then(Boolean, () => false));
+  await until(() => existsSync(ballast));
+  free = 499;
+  await until(() => !existsSync(ballast));
+  await store.close();
+  const again = await openStore({ dir });
+  await again.client.appendToStream('full-1', numbered(2), { expectedRevision: 1n });
+  expect(await numbers(again.client.readStream('full-1'))).toEqual([0, 1, 2]);
+});
+
+describe('a second opener', () => {
+  embeddedTest('44 in the same process is refused, and the first goes on', async () => {
+    const dir = freshDir();
+    const first = await startEmbedded({ dir, inThread: true });
+    const error = await refusal(startEmbedded({ dir, inThread: true }));
+    expect(error).toBeInstanceOf(StoreLocked);
+    expect(error.pid).toBe(process.pid);
+    expect(runningEndpoint(dir)).toBe(first.endpoint);
+    await connect(first.endpoint).appendToStream('on-1', numbered(0));
+    await first.close();
+    expect(runningEndpoint(dir)).toBeNull();
+    expect(readdirSync(dir).filter((name) => name.startsWith('lock'))).toEqual([]);
+  });
+
+  embeddedTest('44 from another process is refused, and learns who has it', async () => {
+    const dir = freshDir();
+    const holder = await serveInChild(dir, { embedded: true });
+    expect(runningEndpoint(dir)).toBe(holder.endpoint);
+    expect((await refusal(startEmbedded({ dir, inThread: true }))).pid).toBe(holder.process.pid);
+    holder.process.kill('SIGKILL');
+    await holder.exited;
+    expect(runningEndpoint(dir)).toBeNull();
+    const next = await startEmbedded({ dir, inThread: true });
+    await next.close();
+  });
+});
+
+embeddedTest(
+  '45 a frozen server outlasts the caller’s own time limit, and the same events again are there once',
+  async () => {
+    const child = await serveInChild(freshDir());
+    const client = connect(child.endpoint);
+    await client.appendToStream('frozen-1', numbered(0));
+    child.process.kill('SIGSTOP');
+    const event = numbered(1);
+    const append = () => client.appendToStream('frozen-1', event, { expectedRevision: 0n });
+    const first = append().catch((error: Error) => error);
+    // The client itself would wait for its keepalive, 20 s (eventstore.md 1.4).
+    expect(await Promise.race([first, wait(300).then(() => 'own limit')])).toBe('own limit');
+    child.process.kill('SIGCONT');
+    expect((await append()).nextExpectedRevision).toBe(1n);
+    expect(await collect(client.readStream('frozen-1'))).toHaveLength(2);
+    await first;
+  },
+);
+
+embeddedTest('46 one client object goes on after its server was killed and started again', async () => {
+  const dir = freshDir();
+  const first = await serveInChild(dir, { embedded: true });
+  const client = connect(first.endpoint);
+  await client.appendToStream('reconnect-1', numbered(1));
+  first.process.kill('SIGKILL');
+  await first.exited;
+  await client.appendToStream('reconnect-1', numbered(2)).catch(() => {});
+  await serveInChild(dir, { embedded: true });
+  const event = numbered(3);
+  const append = () => client.appendToStream('reconnect-2', event, { expectedRevision: 'no_stream' });
+  for (let attempt = 0; ; attempt++) {
+    const outcome = await append().catch((error: Error) => error);
+    if (!(outcome instanceof Error)) break;
+    if (attempt === 20) throw outcome;
+    await wait(50);
+  }
+  expect(await collect(client.readStream('reconnect-2'))).toHaveLength(1);
+});
+
+embeddedTest('48 a graceful end answers the appends in progress and ends subscriptions with UNAVAILABLE', async () => {
+  const store = await openStore({ faults: { commitDelayMs: 100 } });
+  await store.client.appendToStream('end-0', numbered(0));
+  const subscription = store.client.subscribeToStream('end-1');
+  const ended = errorOf(subscription);
+  await new Promise<void>((resolve) => subscription.on('caughtUp', () => resolve()));
+  const appends = Array.from({ length: 5 }, (_, i) => store.client.appendToStream(`end-${i + 1}`, numbered(i)));
+  const settled = Promise.allSettled(appends);
+  // The store has the appends in hand once the disk is busy with them.
+  await wait(50);
+  await store.close();
+  expect((await settled).map(({ status }) => status)).toEqual(Array(5).fill('fulfilled'));
+  expect((await ended).type).toBe('unavailable');
+  const again = await openStore({ dir: store.dir });
+  expect(await collect(again.client.readAll())).toHaveLength(6);
+});

@@ -60,7 +60,14 @@ export class World {
     this.#evaluator = openEvaluator();
     const { directory, secrets } = admin;
     const gate = apiKeyGate({ directory, peppers: secrets.peppers, clock, accessLog: at.accessLog });
-    const rest = { models: new Map(), ownedBy: 'weir', clock, evaluator: this.#evaluator, probes: {} };
+    const rest = {
+      models: new Map(),
+      ownedBy: 'weir',
+      clock,
+      evaluator: this.#evaluator,
+      probes: {},
+      publicUrl: () => '',
+    };
     this.#ask = asker(allRoutes({ admin, ...rest }), gate);
     this.#reactors = [
       organizationReactions(admin),

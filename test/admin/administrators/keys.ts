@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import type { z } from 'zod';
+import type { keyLimitsObject } from '../../../src/admin/key-limits.ts';
 import { projectPermissions } from '../../../src/domain/permissions.ts';
 import type { Json } from '../ask.ts';
 import { type Key, type Project, statusOf } from './model.ts';
@@ -163,6 +165,22 @@ const retrieveKey = command({
   },
 });
 
+/** The test's administrators call no inference, so nothing of a key's limits is ever used. */
+const showLimits = command({
+  name: 'show limits of key',
+  args: fc.record(onKey),
+  async run(world, { who: chosen, target: wanted }) {
+    const { ids, project, missing } = keyOf(world, chosen, wanted);
+    const request = { method: 'GET', path: `${one}/limits`, permission: 'project_api_keys:read', ids } as const;
+    const answer = await expectOf(world, chosen, request, missing);
+    if (!answer) return;
+    const { api_key_id, last_refusal, scopes } = answer.body as unknown as z.infer<typeof keyLimitsObject>;
+    expect([api_key_id, last_refusal]).toEqual([ids.api_key_id, null]);
+    expect(scopes.map(({ id }) => id).slice(0, 2)).toEqual([ids.api_key_id, project?.id]);
+    expect(scopes.flatMap(({ windows }) => windows.map(({ used }) => used))).toEqual(Array(13).fill(0));
+  },
+});
+
 /** What a change of a key meets (decisions B.2, B.3). */
 const guard = (world: World, project: Project | undefined, key: Key | undefined): string | null => {
   if (!project || !key) return null;
@@ -247,6 +265,7 @@ export const keySteps = [
   { weight: 8, arbitrary: createKey },
   { weight: 3, arbitrary: listKeys },
   { weight: 2, arbitrary: retrieveKey },
+  { weight: 1, arbitrary: showLimits },
   { weight: 4, arbitrary: updateKey },
   { weight: 4, arbitrary: switchKey },
   { weight: 2, arbitrary: revokeKey },

@@ -1,10 +1,12 @@
 import type { Directory, Inactive } from '../../projections/directory.ts';
 import type { AdminPrincipal, Principal, ProjectPrincipal } from '../../projections/principal.ts';
 import { adminRoute } from '../../src/admin/admin-route.ts';
+import type { Clock, Millis } from '../../src/clock.ts';
 import type { Tier, TierTable } from '../../src/domain/tiers.ts';
 import { AccessLog } from '../../src/gateway/access-log.ts';
 import { apiKeyGate } from '../../src/gateway/authenticate.ts';
 import { creditsRoute } from '../../src/gateway/credits.ts';
+import { type After, realAfter } from '../../src/gateway/event-output.ts';
 import { messagesRoute } from '../../src/gateway/messages.ts';
 import { modelsRoutes } from '../../src/gateway/models.ts';
 import { serve } from '../../src/http/server.ts';
@@ -88,11 +90,26 @@ export interface LimitedOptions {
   readonly tiers?: TierTable;
   readonly administration?: AdministrationLimits;
   readonly trustedProxies?: string;
+  /** By default one that stands still until it is told to go on. */
+  readonly clock?: Clock & { readonly after: After; advance(ms: Millis): void };
 }
+
+/** Time that goes on by itself and can be sent ahead. */
+export const leapingClock = () => {
+  let ahead = 0;
+  return {
+    wall: () => Date.now() + ahead,
+    monotonic: () => performance.now() + ahead,
+    after: realAfter,
+    advance(ms: Millis) {
+      ahead += ms;
+    },
+  };
+};
 
 /** The inference routes and two of the administration behind the real gate, over HTTP, with time in the test's hands. */
 export const limitedService = async (options: LimitedOptions = {}) => {
-  const clock = manualClock();
+  const clock = options.clock ?? manualClock();
   const known = new Map<string, Principal | Inactive>();
   const directory: Directory = {
     find: (hashed) => known.get(hashed) ?? null,

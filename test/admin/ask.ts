@@ -14,7 +14,6 @@ export interface Answer {
   readonly code: string;
   readonly param: string | null;
   readonly message: string;
-  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Json;
 }
@@ -48,7 +47,7 @@ export const asker = (routes: readonly Route[], gate?: Gate<Principal>): Ask => 
   const call: Call = inProcess(routes, gate ?? { judge: () => principal });
   return async (method, url, options = {}) => {
     principal = { ...administrator, ...options.principal };
-    const { status, headers, body, thrown } = await call(method, url, options);
+    const { status, written: headers, body, thrown } = await call(method, url, options);
     if (thrown !== undefined) throw thrown;
     const { code, param, message } = status >= 400 ? body.error : noError;
     return { status, code, param, message, headers, body };

@@ -12,7 +12,7 @@ export interface Case {
 const longest = 5000;
 
 /** A value that the schema takes, the smallest there is. */
-export const sample = (given: Schema): unknown => {
+const sample = (given: Schema): unknown => {
   const schema = resolved(given);
   if ('const' in schema) return schema.const;
   if (schema.enum) return schema.enum[0];

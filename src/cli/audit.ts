@@ -5,6 +5,7 @@ import { history, type Moment, NoHistory, type StateAt, stateAt } from '../audit
 import { readConfig } from '../config.ts';
 import type { EventStore, Recorded } from '../kernel/store.ts';
 import { existingEventLog } from './event-log.ts';
+import { withExamples } from './examples.ts';
 import { Failure, printable, type Terminal } from './terminal.ts';
 
 const examples = `
@@ -17,7 +18,7 @@ Examples:
 /** `weir audit`: what happened to one organization, project, key or policy, read off its events. Works beside a running server. */
 export const auditCommand = (terminal: Terminal): Command => {
   const audit = new Command('audit').description('Replay the events of an organization, project, key or policy');
-  audit.addHelpText('after', examples);
+  withExamples(audit, examples);
   audit
     .command('history')
     .description('Every event of one id, oldest first')

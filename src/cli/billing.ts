@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { type Plan, plans } from '../domain/billing.ts';
 import type { organization } from '../domain/organization.ts';
 import type { CommandInput } from '../kernel/actor.ts';
+import { withExamples } from './examples.ts';
 import { asOperator, operatorContext } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { dollars, microsOf, show } from './output.ts';
@@ -33,7 +34,7 @@ const planOf = (text: string): Plan => {
 /** `weir billing`: payments, grants, refunds and subscriptions as events (decisions B.1, A.6). */
 export const billingCommand = (terminal: Terminal): Command => {
   const billing = new Command('billing').description('Record payments, grants, refunds and subscriptions');
-  billing.addHelpText('after', examples);
+  withExamples(billing, examples);
 
   const entry = (name: string, description: string): Command =>
     billing

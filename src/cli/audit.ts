@@ -22,7 +22,7 @@ export const auditCommand = (terminal: Terminal): Command => {
   audit
     .command('history')
     .description('Every event of one id, oldest first')
-    .argument('<id>', 'org_…, proj_…, key_…, akey_… or pol_…')
+    .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
     .option('--json', 'one JSON object a line')
     .action(async (id: string, options: { json?: true }) => {
       const events = await reading(terminal, (store) => history(store, id));
@@ -31,7 +31,7 @@ export const auditCommand = (terminal: Terminal): Command => {
   audit
     .command('state')
     .description('What one id was at a moment, or is now')
-    .argument('<id>', 'org_…, proj_…, key_…, akey_… or pol_…')
+    .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
     .option('--at <time|revision>', 'an RFC 3339 time, or the number of an event', parseMoment)
     .option('--json', 'as one JSON object')
     .action(async (id: string, options: { at?: Moment; json?: true }) => {

@@ -44,11 +44,14 @@ const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 export const rowsIn = (text: string): Row[] =>
   text
     .split('\n')
-    .filter((each) => /^\| D\d+ /.test(each))
+    .filter((each) => /^\| [A-Z]\d+ /.test(each))
     .map((each) => {
       const cells = each.slice(2, -2).split(' | ');
       return { id: cells[0]!.split(' ')[0]!, count: ungrouped(cells[1]!), cells };
     });
+
+/** By letter, then by number. */
+const inOrder = (id: string): string => id[0] + id.slice(1).padStart(3, '0');
 
 /**
  * The table with the rows of a run in it, in the order of their numbers. A smaller run does not replace the figures of a
@@ -57,7 +60,7 @@ export const rowsIn = (text: string): Row[] =>
 export const merged = (before: readonly Row[], run: readonly Row[]): Row[] => {
   const rows = new Map(before.map((row) => [row.id, row]));
   for (const row of run) if (row.count >= (rows.get(row.id)?.count ?? 0)) rows.set(row.id, row);
-  return [...rows.values()].sort((a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1)));
+  return [...rows.values()].sort((a, b) => inOrder(a.id).localeCompare(inOrder(b.id)));
 };
 
 export const tableOf = (rows: readonly Row[]): string =>

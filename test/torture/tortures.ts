@@ -4,6 +4,7 @@ import { torturedByLostConnections } from './connections.ts';
 import { torturedByDamage } from './corruption.ts';
 import { torturedByFullDisks } from './disk-full.ts';
 import { complain, type Figures, noFigures, type Plan, type Torture } from './figures.ts';
+import { torturedByForgetting } from './forgetting.ts';
 import { torturedByIoErrors } from './io-error.ts';
 import { torturedByKills } from './kill.ts';
 import { torturedByPowerCuts } from './power.ts';
@@ -13,7 +14,7 @@ import { torturedByChance } from './simulation.ts';
 import { torturedByTracing } from './sync-order.ts';
 import { torturedByTornCommits } from './torn.ts';
 
-/** One torture of reliability.md 7, and how much of it there is. */
+/** One torture of reliability.md 7 or 8, and how much of it there is. */
 export interface Kind {
   readonly id: string;
   readonly title: string;
@@ -54,7 +55,11 @@ export const inTraffic: readonly Kind[] = [
   kind('D14', 'backup during writes, and restore', 'backups', torturedByBackups, [3, 2, 100], false),
 ];
 
-export const tortures: readonly Kind[] = [...onDisk, ...inTraffic];
+export const inGateway: readonly Kind[] = [
+  kind('G5', 'kill -9 at 90 % of a rate limit', 'kills', torturedByForgetting, [2, 1, 200]),
+];
+
+export const tortures: readonly Kind[] = [...onDisk, ...inTraffic, ...inGateway];
 
 /** Runs one torture to its end. What stops it is a fault as well. */
 export async function tortured({ torture }: Kind, plan: Plan, figures: Figures = noFigures()): Promise<Figures> {

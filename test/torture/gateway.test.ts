@@ -1,0 +1,4 @@
+import { shortForms } from './short-forms.ts';
+import { inGateway } from './tortures.ts';
+
+shortForms(inGateway);

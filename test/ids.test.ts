@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -59,15 +59,31 @@ describe('sequencedId', () => {
 });
 
 describe('tokens', () => {
-  test('have the documented form, and a checksum over everything before it', () => {
-    for (const kind of ['p', 'a'] as const) {
-      const token = newToken(kind);
-      expect(token).toMatch(/^gw[pa]_[0-9A-Za-z]{49}$/);
-      expect(token[2]).toBe(kind);
+  const made = (['p', 'a', 't', 's'] as const).flatMap((kind) => Array.from({ length: 2500 }, () => newToken(kind)));
+  test('have the documented form, and a checksum over everything before it: 10,000 of them, no two alike', () => {
+    for (const token of made) {
+      expect(token).toMatch(/^gw[pats]_[0-9A-Za-z]{49}$/);
       let check = 0;
       for (const c of token.slice(47)) check = check * 62 + base62.indexOf(c);
       expect(check).toBe(crc32(token.slice(0, 47)));
-      expect(tokenKind(token)).toBe(kind);
+      expect(tokenKind(token)).toBe(token[2]);
+    }
+    expect(new Set(made).size).toBe(10_000);
+  });
+  test('use every character alike', () => {
+    const counts = new Map<string, number>();
+    for (const token of made) for (const c of token.slice(4, 47)) counts.set(c, (counts.get(c) ?? 0) + 1);
+    expect(counts.size).toBe(62);
+    // 430,000 draws of 62: one standard deviation is 83 around 6,935.
+    for (const count of counts.values()) expect(Math.abs(count - 6935)).toBeLessThan(600);
+  });
+  test('are found by the rule of a secret scanner, and nothing else is', () => {
+    const rule = /\bgw[pats]_[0-9A-Za-z]{49}\b/g;
+    const isToken = (text: string): boolean => tokenKind(text) !== null;
+    const hidden = made.map((token, i) => `const key${i} = "${token}"; // ${randomBytes(30).toString('base64url')}`);
+    expect(hidden.join('\n').match(rule)?.filter(isToken)).toEqual(made);
+    for (const encoding of ['base64', 'base64url', 'hex', 'latin1'] as const) {
+      expect((randomBytes(4_000_000).toString(encoding).match(rule) ?? []).filter(isToken)).toEqual([]);
     }
   });
   test('with any one character changed, or of another length, are refused', () => {

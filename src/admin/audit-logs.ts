@@ -4,7 +4,7 @@ import { type AuditRow, auditNumberOf } from '../../projections/audit-log.ts';
 import { projectKeyOf, projectRows } from '../../projections/projects.ts';
 import { seconds } from '../clock.ts';
 import { fault } from '../errors.ts';
-import { after, limit, many, order, wholeNumber } from '../http/query.ts';
+import { after, limit, many, order, text, wholeNumber } from '../http/query.ts';
 import type { Route } from '../http/route.ts';
 import type { ReadModels } from '../kernel/projection.ts';
 import { adminRoute } from './admin-route.ts';
@@ -37,7 +37,7 @@ const entryObject = z.object({
   ...Object.fromEntries(auditTypes.map((type) => [type, details.optional()])),
 });
 
-const value = z.string().min(1).max(200);
+const value = text(1, 200);
 const moment = wholeNumber(0, 999_999_999_999);
 const query = z.object({
   after: after.optional(),

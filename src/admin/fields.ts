@@ -15,6 +15,10 @@ const controlCharacters = /\p{Cc}/u;
 /** Project names are trimmed and hold no control characters (decisions A.1). */
 export const projectName = z
   .string()
+  .meta({
+    minLength: 1,
+    description: '1 to 120 characters without those around it that are blank; no control characters.',
+  })
   .transform((value) => value.trim())
   .pipe(
     text(1, 120).refine((value) => !controlCharacters.test(value), { error: 'Must not contain control characters.' }),
@@ -23,7 +27,7 @@ export const projectName = z
 /** 1 to 20 distinct permissions of one catalogue. */
 const permissionList = (catalogue: readonly string[]) =>
   z
-    .array(z.string())
+    .array(z.string().meta({ enum: [...catalogue] }))
     .min(1)
     .max(20)
     .check((context) => {
@@ -37,7 +41,8 @@ const permissionList = (catalogue: readonly string[]) =>
         }
         seen.add(permission);
       }
-    });
+    })
+    .meta({ uniqueItems: true });
 export const projectKeyPermissions = permissionList(projectPermissions);
 export const adminKeyPermissions = permissionList(adminPermissions);
 

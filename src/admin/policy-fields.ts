@@ -11,7 +11,7 @@ export const revisionQuery = z.object({ revision: wholeNumber(1, mostRevision) }
 export const revisionBody = z.strictObject({ revision });
 
 /** The rule's own bounds, 1 to 4,096 characters among them, are the compiler's: it says where they are broken. */
-export const rule = z.string().meta({ minLength: 1, maxLength: 4096 });
+const rule = z.string().meta({ minLength: 1, maxLength: 4096 });
 export const direction = z.enum(directions);
 
 const projectIds = z
@@ -25,7 +25,8 @@ const projectIds = z
       }
       seen.add(id);
     }
-  });
+  })
+  .meta({ uniqueItems: true });
 
 const optional = {
   description: text(0, 2000).optional(),

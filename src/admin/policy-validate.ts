@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Route } from '../http/route.ts';
 import type { Evaluator } from '../rules/evaluate.ts';
 import { validateRule } from '../rules/validate.ts';
-import { direction, rule } from './policy-fields.ts';
+import { direction } from './policy-fields.ts';
 import { policyRoute } from './policy-route.ts';
 import { sampleBody, sampleOf } from './policy-sample.ts';
 
@@ -20,7 +20,7 @@ export const validateRoute = (evaluator: Evaluator): Route =>
     path: '/v1/organization/policies/validate',
     operation: 'validatePolicyRule',
     summary: 'Check a rule, and what it says of a sample, without saving it',
-    body: z.strictObject({ rule, direction, sample: sampleBody.optional() }),
+    body: z.strictObject({ rule: z.string(), direction, sample: sampleBody.optional() }),
     replies: {
       200: { description: 'Whether the rule could be saved, and if not, where it is wrong', schema: validation },
     },

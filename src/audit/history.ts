@@ -30,12 +30,12 @@ export class NoHistory extends Error {
 const kindOf = (id: string): AnyAggregate => {
   const prefix = id.slice(0, Math.max(0, id.indexOf('_')));
   const kind = Object.hasOwn(kinds, prefix) ? kinds[prefix] : undefined;
-  if (!kind)
+  if (!kind) {
+    const prefixes = Object.keys(kinds).map((known) => `${known}_`);
     throw new NoHistory(
-      `${id} is not the id of anything that has a history (${Object.keys(kinds)
-        .map((known) => `${known}_`)
-        .join(', ')}).`,
+      `${id} is not the id of an organization, project, key, policy or OAuth client (${prefixes.join(', ')}).`,
     );
+  }
   return kind;
 };
 

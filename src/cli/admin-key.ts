@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { withExamples } from './examples.ts';
 import { asOperator } from './operator.ts';
 import { findOrganization, makeAdminKey } from './org.ts';
 import { confirm, show } from './output.ts';
@@ -7,6 +8,7 @@ import { printable, type Terminal } from './terminal.ts';
 /** `weir admin-key bootstrap`: a way back in for who has lost every Admin key (decisions C.3, break-glass). */
 export const adminKeyCommand = (terminal: Terminal): Command => {
   const adminKey = new Command('admin-key').description('Make an Admin key without having one');
+  withExamples(adminKey, '\nExample:\n  weir admin-key bootstrap org_01jd… --name "after the move"');
   adminKey
     .command('bootstrap')
     .description('Make an Admin key with every permission and print it once')
@@ -14,7 +16,6 @@ export const adminKeyCommand = (terminal: Terminal): Command => {
     .option('--name <name>', 'what the key is called', 'Bootstrap key')
     .option('--yes', 'do not ask')
     .option('--json', 'one JSON object')
-    .addHelpText('after', '\nExample:\n  weir admin-key bootstrap org_01jd… --name "after the move"')
     .action((id: string, options: { name: string; yes?: true; json?: true }) =>
       asOperator(terminal, async (operator) => {
         const { name } = findOrganization(operator, id);

@@ -5,6 +5,7 @@ import { history, type Moment, NoHistory, type StateAt, stateAt } from '../audit
 import { readConfig } from '../config.ts';
 import type { EventStore, Recorded } from '../kernel/store.ts';
 import { existingEventLog } from './event-log.ts';
+import { withExamples } from './examples.ts';
 import { Failure, printable, type Terminal } from './terminal.ts';
 
 const examples = `
@@ -17,11 +18,11 @@ Examples:
 /** `weir audit`: what happened to one organization, project, key or policy, read off its events. Works beside a running server. */
 export const auditCommand = (terminal: Terminal): Command => {
   const audit = new Command('audit').description('Replay the events of an organization, project, key or policy');
-  audit.addHelpText('after', examples);
+  withExamples(audit, examples);
   audit
     .command('history')
     .description('Every event of one id, oldest first')
-    .argument('<id>', 'org_…, proj_…, key_…, akey_… or pol_…')
+    .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
     .option('--json', 'one JSON object a line')
     .action(async (id: string, options: { json?: true }) => {
       const events = await reading(terminal, (store) => history(store, id));
@@ -30,7 +31,7 @@ export const auditCommand = (terminal: Terminal): Command => {
   audit
     .command('state')
     .description('What one id was at a moment, or is now')
-    .argument('<id>', 'org_…, proj_…, key_…, akey_… or pol_…')
+    .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
     .option('--at <time|revision>', 'an RFC 3339 time, or the number of an event', parseMoment)
     .option('--json', 'as one JSON object')
     .action(async (id: string, options: { at?: Moment; json?: true }) => {

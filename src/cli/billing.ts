@@ -3,6 +3,7 @@ import { readConfig } from '../config.ts';
 import { type Plan, plans } from '../domain/billing.ts';
 import type { organization } from '../domain/organization.ts';
 import type { CommandInput } from '../kernel/actor.ts';
+import { withExamples } from './examples.ts';
 import { tiersOf } from './limits.ts';
 import { asOperator, operatorContext } from './operator.ts';
 import { findOrganization } from './org.ts';
@@ -36,7 +37,7 @@ const planOf = (text: string): Plan => {
 /** `weir billing`: payments, grants, refunds and subscriptions as events (decisions B.1, A.6). */
 export const billingCommand = (terminal: Terminal): Command => {
   const billing = new Command('billing').description('Record payments, grants, refunds and subscriptions');
-  billing.addHelpText('after', examples);
+  withExamples(billing, examples);
 
   const entry = (name: string, description: string): Command =>
     billing

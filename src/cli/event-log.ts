@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { runningEndpoint, startEmbedded } from '../embedded/index.ts';
-import { connect, type Target } from '../kernel/eventstoredb.ts';
+import type { Target } from '../kernel/client-target.ts';
+import { connect } from '../kernel/eventstoredb.ts';
 import type { EventStore } from '../kernel/store.ts';
 import { Failure } from './terminal.ts';
 

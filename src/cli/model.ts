@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { type DeclaredModel, loadModels } from '../upstream/models.ts';
+import { withExamples } from './examples.ts';
 import { fileFault } from './file-fault.ts';
 import { show } from './output.ts';
 import { Failure, type Terminal } from './terminal.ts';
@@ -19,7 +20,7 @@ const read = async (file: string | undefined, env: NodeJS.ProcessEnv): Promise<r
 /** `weir model`: what MODELS_FILE declares, and whether it is sound. */
 export const modelCommand = (terminal: Terminal): Command => {
   const model = new Command('model').description('List the models, or check a models file');
-  model.addHelpText('after', '\nExamples:\n  weir model list\n  weir model check models.json');
+  withExamples(model, '\nExamples:\n  weir model list\n  weir model check models.json');
   model
     .command('list')
     .description('The models that the gateway would serve')

@@ -5,6 +5,7 @@ import { systemClock } from '../clock.ts';
 import { adminPermissions, inCatalogueOrder } from '../domain/permissions.ts';
 import { newId, newToken } from '../ids.ts';
 import { allRows } from './all-rows.ts';
+import { withExamples } from './examples.ts';
 import { asOperator, type Operator, operatorContext } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { confirm, iso, type Shown, show } from './output.ts';
@@ -42,21 +43,19 @@ const permissionsOf = (text: string): readonly string[] => {
   return inCatalogueOrder(adminPermissions, wanted);
 };
 
-const createExample = `
-Example:
-  weir oauth-client create org_01jd… --name "provisioning" --permissions "projects:read projects:write"
-                                       prints the client's id and its secret, once`;
-const listExample = `
+const examples = `
 Examples:
-  weir oauth-client list                those that work, of every organization
-  weir oauth-client list org_01jd… --all --json`;
-const deleteExample = `
-Example:
-  weir oauth-client delete oac_01jd… --yes   its secret and its tokens work no more once this is done`;
+  weir oauth-client create org_01jd… --name "provisioning" --permissions "projects:read projects:write"
+                                       prints the client's id and its secret, once
+  weir oauth-client list               those that work, of every organization
+  weir oauth-client list org_01jd… --all --json
+  weir oauth-client delete oac_01jd… --yes
+                                       its secret and its tokens work no more once this is done`;
 
 /** `weir oauth-client`: who may get access tokens by client credentials (decisions A.3, C.3). */
 export const oauthClientCommand = (terminal: Terminal): Command => {
   const oauthClient = new Command('oauth-client').description('Create, list and delete OAuth clients');
+  withExamples(oauthClient, examples);
 
   oauthClient
     .command('create')
@@ -65,7 +64,6 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
     .requiredOption('--name <name>', '1 to 120 characters')
     .option('--permissions <list>', 'the most its tokens may do (default: everything but policies)', permissionsOf)
     .option('--json', 'one JSON object')
-    .addHelpText('after', createExample)
     .action((organizationId: string, options: Json & { name: string; permissions?: readonly string[] }) => {
       const name = options.name.trim();
       const length = [...name].length;
@@ -91,7 +89,6 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
     .argument('[organization]', 'org_…; default: every organization')
     .option('--all', 'the deleted ones too')
     .option('--json', 'one JSON object a line')
-    .addHelpText('after', listExample)
     .action((organizationId: string | undefined, options: Json & { all?: true }) =>
       asOperator(terminal, async (operator) => {
         if (organizationId !== undefined) findOrganization(operator, organizationId);
@@ -109,7 +106,6 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
     .argument('<client>', 'oac_…')
     .option('--yes', 'do not ask')
     .option('--json', 'one JSON object')
-    .addHelpText('after', deleteExample)
     .action((id: string, options: Json & { yes?: true }) =>
       asOperator(terminal, async (operator) => {
         const { data } = findClient(operator, id);

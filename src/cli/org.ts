@@ -5,6 +5,7 @@ import { systemClock } from '../clock.ts';
 import { adminPermissions } from '../domain/permissions.ts';
 import { newId, newToken } from '../ids.ts';
 import { allRows } from './all-rows.ts';
+import { withExamples } from './examples.ts';
 import { asOperator, type Operator, operatorContext } from './operator.ts';
 import { seedCommand } from './org-seed.ts';
 import { confirm, dollars, iso, type Shown, show } from './output.ts';
@@ -51,14 +52,16 @@ const examples = `
 Examples:
   weir org create --name "Acme"        prints the id and the first Admin key, once
   weir org list --json
+  weir org show org_01jd…
   weir org suspend org_01jd…
+  weir org reactivate org_01jd…
   weir org close org_01jd… --yes       for good: its keys never work again
   weir org seed --projects 10 --keys 1000 --out keys.ndjson    an organization to test a load with`;
 
 /** `weir org`: the life of organizations, which no HTTP route can touch (decisions B.1). */
 export const orgCommand = (terminal: Terminal): Command => {
   const org = new Command('org').description('Create, list, show, suspend, reactivate and close organizations');
-  org.addHelpText('after', examples);
+  withExamples(org, examples);
 
   org
     .command('create')

@@ -3,7 +3,9 @@ import { BadConfig, describeConfig } from '../config.ts';
 import { adminKeyCommand } from './admin-key.ts';
 import { auditCommand } from './audit.ts';
 import { billingCommand } from './billing.ts';
+import { completionCommand } from './completion.ts';
 import { eventstoreCommand } from './eventstore-command.ts';
+import { shareExamples } from './examples.ts';
 import { limitsCommand } from './limits-command.ts';
 import { modelCommand } from './model.ts';
 import { oauthClientCommand } from './oauth-client.ts';
@@ -31,6 +33,8 @@ export const program = async (terminal: Terminal): Promise<number> => {
   weir.addCommand(secretsCommand(terminal));
   weir.addCommand(modelCommand(terminal));
   weir.addCommand(limitsCommand(terminal));
+  weir.addCommand(completionCommand(terminal, weir));
+  shareExamples(weir, 'weir');
   inheritEverywhere(weir);
   try {
     await weir.parseAsync([...terminal.argv], { from: 'user' });

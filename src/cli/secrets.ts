@@ -7,6 +7,7 @@ import { type Config, readConfig } from '../config.ts';
 import type { RowReader } from '../kernel/rows.ts';
 import { dropPreviousPepper, hasSecrets, loadSecrets, pepperIdOf, rotatePepper, type Secrets } from '../secrets.ts';
 import { allRows } from './all-rows.ts';
+import { withExamples } from './examples.ts';
 import { atPathOf } from './file-fault.ts';
 import { asOperator } from './operator.ts';
 import { confirm, type Shown, show } from './output.ts';
@@ -57,9 +58,17 @@ const folderOf = (config: Config): string => {
 
 const restart = 'Start every gateway anew now: until then they do not accept keys that this command line makes.\n';
 
+const examples = `
+Examples:
+  weir secrets show
+  weir secrets rotate-pepper           then start every gateway anew, and back the secrets up
+  weir secrets drop-pepper             once weir secrets show says that no key hangs on it
+  weir secrets create                  then weir admin-key bootstrap makes a first new key`;
+
 /** `weir secrets`: what keys are made with, without ever showing it. */
 export const secretsCommand = (terminal: Terminal): Command => {
   const secrets = new Command('secrets').description('Look at the peppers, replace one, end the one of before');
+  withExamples(secrets, examples);
   const changed = async (change: (dir: string) => Secrets, options: Json): Promise<void> => {
     const dir = folderOf(readConfig(terminal.env));
     await asOperator(terminal, async ({ rows }) => {
@@ -73,7 +82,6 @@ export const secretsCommand = (terminal: Terminal): Command => {
     .command('show')
     .description('List the peppers by their ids, and how many live keys and clients hang on each')
     .option('--json', 'one JSON object a line')
-    .addHelpText('after', '\nExample:\n  weir secrets show')
     .action((options: Json) =>
       asOperator(terminal, async ({ rows, secrets: known }) =>
         show(terminal, table(known, livePerPepper(rows)), options),
@@ -84,10 +92,6 @@ export const secretsCommand = (terminal: Terminal): Command => {
     .command('rotate-pepper')
     .description('Make a new pepper for every key from now on; the old one stays accepted')
     .option('--json', 'one JSON object a line')
-    .addHelpText(
-      'after',
-      '\nExample:\n  weir secrets rotate-pepper     then start every gateway anew, and back the secrets up',
-    )
     .action((options: Json) => changed(rotatePepper, options));
 
   secrets
@@ -95,10 +99,6 @@ export const secretsCommand = (terminal: Terminal): Command => {
     .description('End the pepper of before, and with it every key that was made under it')
     .option('--yes', 'do not ask')
     .option('--json', 'one JSON object a line')
-    .addHelpText(
-      'after',
-      '\nExample:\n  weir secrets drop-pepper       once weir secrets show says that no key hangs on it',
-    )
     .action(async (options: Json & { yes?: true }) => {
       await asOperator(terminal, async ({ rows, secrets: known }) => {
         const previous = known.peppers[1];
@@ -117,10 +117,6 @@ export const secretsCommand = (terminal: Terminal): Command => {
     .command('create')
     .description('Make new secrets where those of before are lost; no key of before will work')
     .option('--yes', 'do not ask')
-    .addHelpText(
-      'after',
-      '\nExample:\n  weir secrets create            then weir admin-key bootstrap makes a first new key',
-    )
     .action(async (options: { yes?: true }) => {
       const dir = folderOf(readConfig(terminal.env));
       if (hasSecrets(dir)) throw new Failure(`There are secrets in ${dir}.`);

@@ -2,15 +2,21 @@ import { Command } from 'commander';
 import { destination, pino } from 'pino';
 import { readConfig } from '../config.ts';
 import { onSignal, type SignalName, type Signals } from '../telemetry.ts';
+import { withExamples } from './examples.ts';
 import type { FirstRunReport } from './first-run.ts';
 import { serve } from './serve.ts';
 import { Failure, type Terminal } from './terminal.ts';
 
 const standardError = 2;
 
+const examples = `
+Examples:
+  weir serve
+  PORT=9000 DATA_DIR=/var/lib/weir MODELS_FILE=models.json weir serve`;
+
 /** `weir serve`: runs the gateway until it is told to stop. */
 export const serveCommand = (terminal: Terminal): Command =>
-  new Command('serve').description('Run the gateway until SIGTERM').action(async () => {
+  withExamples(new Command('serve').description('Run the gateway until SIGTERM'), examples).action(async () => {
     const config = readConfig(terminal.env);
     const log = pino({ level: config.LOG_LEVEL }, destination({ dest: standardError, sync: true }));
     const ended = onSignal((name, signal) => {

@@ -5,6 +5,7 @@ import { backupStore, CannotCopy } from '../embedded/maintenance/backup.ts';
 import { compactStore } from '../embedded/maintenance/compact.ts';
 import { NoStore, verifyStore } from '../embedded/maintenance/verify.ts';
 import { storeDir } from './event-log.ts';
+import { withExamples } from './examples.ts';
 import { type Progress, progressBar } from './progress.ts';
 import { exportEvents } from './store-export.ts';
 import { importEvents } from './store-import.ts';
@@ -32,7 +33,7 @@ const anyStore = ['--dir <folder>', 'a store (default: EVENTSTORE_URL, or else <
 /** `weir store`: what an operator does with the events as a whole. */
 export const storeCommand = (terminal: Terminal): Command => {
   const store = new Command('store').description('Verify, back up, export, import or compact the event store');
-  store.addHelpText('after', examples);
+  withExamples(store, examples);
   store
     .command('verify')
     .description('Check every byte of the store; exit status 1 if anything is not as it was written')

@@ -28,7 +28,7 @@ export function runInWorker(options: StoreOptions): Promise<RunningStore> {
       else if (message.is === 'refused') {
         closing = true;
         const Kind = message.name === 'StoreCorrupt' ? StoreCorrupt : Error;
-        void exited.then(() => reject(new Kind(message.message)));
+        reason = new Kind(message.message);
       } else if (message.is === 'ready') {
         const close = async () => {
           closing = true;

@@ -72,7 +72,8 @@ export const flag = (byDefault: boolean) =>
     .regex(/^(?:true|false|1|0)$/i, { error: 'Must be true, false, 1 or 0.' })
     .transform((word) => flagWords[word.toLowerCase()] ?? byDefault)
     .meta({ type: 'boolean' })
-    .default(byDefault);
+    .default(byDefault)
+    .meta({ default: byDefault });
 
 /** One value or several: `a=x`, `a=x&a=y`, `a[]=x`. */
 export const many = <T extends z.ZodType>(item: T, most = 100) =>
@@ -89,7 +90,7 @@ export const wholeNumber = (least: number, most: number) =>
     .meta({ type: 'integer', minimum: least, maximum: most });
 
 /** Page size, 1..100. */
-export const limit = wholeNumber(1, 100).default(20);
+export const limit = wholeNumber(1, 100).default(20).meta({ default: 20 });
 /** A string whose length is counted in code points, as every length of the spec is; the OpenAPI document says the same. */
 export const text = (least: number, most: number) =>
   z

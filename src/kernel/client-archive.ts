@@ -6,7 +6,7 @@ import { type Clock, type Millis, systemClock } from '../clock.ts';
 import { type BatchCall, OrderedAppends, type RawAnswer, type RawAppend } from './client-append.ts';
 import { finalError, outOfTime } from './client-errors.ts';
 import { type ReadSource, resumingRead } from './client-reads.ts';
-import { clientFor, type Target } from './eventstoredb.ts';
+import { clientFor, type Target } from './client-target.ts';
 import { patience } from './patience.ts';
 
 /** An event as its bytes, whatever they are: for copies, which must not go through anybody's idea of JSON. */

@@ -75,24 +75,32 @@ export const finalError = (error: unknown, call: Call): Error | undefined => {
 /** What an operator has to mend, told apart, since the client says "unavailable" to most of it. */
 const refusedConnection = ({ type, code, message }: ClientError, call: Call, cause: unknown): Error | undefined => {
   if (code === unauthenticated)
-    return new CredentialsRefused('the event store refuses the user or password', { cause });
+    return new CredentialsRefused('The event store refuses the user or password.', { cause });
   if (type === 'access-denied' || code === permissionDenied) {
-    return new CredentialsRefused('the event store denies this user access to the stream (its ACL)', { cause });
+    return new CredentialsRefused('The event store denies this user access: an ACL, or no user in EVENTSTORE_URL.', {
+      cause,
+    });
   }
-  if (code === unimplemented) return unavailable('what answers at EVENTSTORE_URL is not an event store', cause);
+  if (code === unimplemented) return unavailable('What answers at EVENTSTORE_URL is not an event store.', cause);
   if (/altname/i.test(message)) {
-    return unavailable('the certificate of the event store is for another host name', cause);
+    return unavailable('The certificate of the event store is for another host name.', cause);
   }
   if (/certificate|CERT_|UNABLE_TO_/i.test(message)) {
-    return unavailable('the certificate of the event store is not trusted: name its authority with tlsCAFile', cause);
+    return unavailable(
+      'The certificate of the event store is not trusted: name its authority with tlsCAFile in EVENTSTORE_URL.',
+      cause,
+    );
   }
   if (/wrong version number|SSL routines/i.test(message)) {
-    return unavailable('the event store does not speak TLS there: add tls=false, or use its TLS port', cause);
+    return unavailable(
+      'The event store does not speak TLS there: add tls=false to EVENTSTORE_URL, or use its TLS port.',
+      cause,
+    );
   }
   // A TLS port hangs up on plain text; a store that goes down does so too, but not again and again, and only once known.
   if (!call.wasAnswered && call.tries >= 3 && /Last error: Failed to connect/.test(message)) {
     return unavailable(
-      'the event store hangs up at once: perhaps it wants TLS and EVENTSTORE_URL says tls=false',
+      'The event store hangs up at once: perhaps it wants TLS, and EVENTSTORE_URL says tls=false.',
       cause,
     );
   }
@@ -103,7 +111,9 @@ const refusedConnection = ({ type, code, message }: ClientError, call: Call, cau
 export const outOfTime = (error: unknown, afterMs: number): StoreUnavailable => {
   const { message } = shape(error);
   const hint = /Failed to discover/.test(message)
-    ? ' (an untrusted certificate or a wrong tls setting looks the same)'
+    ? ' An untrusted certificate or a wrong tls setting looks the same.'
     : '';
-  return unavailable(`the event store did not answer within ${Math.round(afterMs)} ms: ${message}${hint}`, error);
+  const seconds = (afterMs / 1000).toFixed(1);
+  const said = message.trim().replace(/\.?( Resolution note:)?$/, '');
+  return unavailable(`The event store did not answer within ${seconds} s: ${said}.${hint}`, error);
 };

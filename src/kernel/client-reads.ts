@@ -104,11 +104,12 @@ export async function* resumingRead<C, E extends { readonly position: bigint } =
         if (given === limit) return;
       }
     } catch (error) {
-      if (isMissing(error)) return;
+      if (isMissing(error)) return patience.progress();
       if (error instanceof StoreUnavailable) throw error;
       await patience.failed(error);
       continue;
     }
+    patience.progress();
     if (came < asked) return;
   }
 }

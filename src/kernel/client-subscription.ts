@@ -21,6 +21,8 @@ export interface Feed {
   /** Opens the client's subscription behind this position. */
   readonly open: (after: bigint | null) => Source;
   readonly recorded: (item: unknown) => Recorded;
+  /** Told when the store has answered. */
+  readonly confirmed: () => void;
   /** What a loss means; credentials refused end the subscription, all else is tried again. */
   readonly translate: (error: unknown) => unknown;
   readonly pause: ReturnType<typeof backoff>;
@@ -46,11 +48,13 @@ interface Session {
 }
 
 export interface ResumingSubscription extends Subscription {
-  /** An append of this process was acknowledged here: the store is back if it was away, and this event must come. */
+  /** An append of this process was acknowledged here: this event must come. */
   appended(position: bigint): void;
+  /** The store has answered somebody else: a wait for the next attempt is cut short. */
+  hurry(): void;
 }
 
-/** An acknowledged append cuts a wait for the next attempt short, but not below this. */
+/** Waits for the next attempt are not cut short below this. */
 const soonestMs = 200;
 
 /** A subscription that opens itself again from the last delivered position, for as long as it takes. */
@@ -85,7 +89,10 @@ export const resumingSubscription = (feed: Feed, options: SubscribeOptions): Res
       () => lose(new StoreUnavailable('the subscription was not confirmed')),
       feed.confirmMs,
     );
-    source.on('confirmation', () => clearTimeout(confirmation));
+    source.on('confirmation', () => {
+      clearTimeout(confirmation);
+      feed.confirmed();
+    });
     source.on('data', (item) => {
       if (session.loss) return;
       let event: Recorded;
@@ -183,9 +190,9 @@ export const resumingSubscription = (feed: Feed, options: SubscribeOptions): Res
   return {
     appended(position) {
       if (position > newest) newest = position;
-      retry.hurry();
       if (!closed && !watchdog) watch(current?.last);
     },
+    hurry: retry.hurry,
     async close() {
       closed = true;
       clearTimeout(watchdog);

@@ -2,7 +2,7 @@ import {
   BACKWARDS,
   END,
   ErrorType,
-  EventStoreDBClient,
+  type EventStoreDBClient,
   excludeSystemEvents,
   FORWARDS,
   type JSONType,
@@ -18,11 +18,10 @@ import { recorded } from './client-events.ts';
 import { guardClient } from './client-guard.ts';
 import { type ReadSource, resumingRead } from './client-reads.ts';
 import { type ResumingSubscription, resumingSubscription, type Source } from './client-subscription.ts';
+import { clientFor, type Target } from './client-target.ts';
 import { backoff, patience, within } from './patience.ts';
+import { reachability } from './reachability.ts';
 import { type Appended, type EventStore, StoreUnavailable } from './store.ts';
-
-/** The embedded store's socket, which no connection string can name, or a connection string (`esdb://…`). */
-export type Target = { readonly endpoint: string } | { readonly url: string };
 
 export interface ConnectOptions {
   readonly clock?: Clock;
@@ -63,12 +62,6 @@ export const connect = (target: Target, options: ConnectOptions = {}): EventStor
   return storeOver(client, options);
 };
 
-/** The client as it comes. @throws Error for a connection string that cannot be read */
-export const clientFor = (target: Target): EventStoreDBClient =>
-  'endpoint' in target
-    ? new EventStoreDBClient({ endpoint: target.endpoint }, { insecure: true })
-    : EventStoreDBClient.connectionString(target.url);
-
 const unlessGone = (error: unknown): void => {
   const { type } = error as { type?: string };
   if (type !== ErrorType.WRONG_EXPECTED_VERSION && type !== ErrorType.STREAM_DELETED) throw error;
@@ -76,26 +69,45 @@ const unlessGone = (error: unknown): void => {
 
 /** The port over a client that is there already; the tests bring one that misbehaves. */
 export const storeOver = (client: Client, options: ConnectOptions): EventStore => {
-  const { clock = systemClock, callMs = 4_000, totalMs = 15_000 } = options;
+  const { clock = systemClock } = options;
   const [firstMs, longestMs] = options.retryMs ?? [50, 1_000];
   const subscriptions = new Set<ResumingSubscription>();
   const pending = new Set<Promise<unknown>>();
-  let wasAnswered = false;
   let closed = false;
+  const reach = reachability({
+    clock,
+    limits: { callMs: options.callMs ?? 4_000, totalMs: options.totalMs ?? 15_000 },
+    isBack() {
+      for (const subscription of subscriptions) subscription.hurry();
+    },
+  });
 
-  const patient = (about: Omit<Call, 'tries' | 'wasAnswered'>) =>
-    patience({
+  /** What one call may take, and how its failures are met. */
+  const patient = (about: Omit<Call, 'tries' | 'wasAnswered'>) => {
+    const { callMs, totalMs } = reach.limits();
+    const { failed, progress } = patience({
       clock,
       totalMs,
       firstMs,
       longestMs,
       outOfTime,
       final: (error, tries) => {
-        const final = finalError(error, { ...about, tries, wasAnswered });
+        const final = finalError(error, { ...about, tries, wasAnswered: reach.wasAnswered });
+        if (!final) reach.lost();
+        else if (!(final instanceof StoreUnavailable)) reach.answered();
         if (!final || final instanceof StoreUnavailable) publish('store.unavailable', { error: final ?? error });
         return final;
       },
     });
+    return {
+      callMs,
+      failed,
+      progress() {
+        reach.answered();
+        progress();
+      },
+    };
+  };
 
   const open = (): void => {
     if (closed) throw new StoreUnavailable('the connection to the event store is closed');
@@ -112,10 +124,10 @@ export const storeOver = (client: Client, options: ConnectOptions): EventStore =
     for (;;) {
       try {
         const call = client.appendToStream(stream, batch, { expectedRevision });
-        const late = () => new Error(`no answer to an append to ${stream} within ${callMs} ms`);
-        const { nextExpectedRevision, position } = await within(callMs, call, late);
+        const late = () => new Error(`no answer to an append to ${stream} within ${trial.callMs} ms`);
+        const { nextExpectedRevision, position } = await within(trial.callMs, call, late);
         if (!position) throw new Error(`an append to ${stream} was answered without a position`);
-        wasAnswered = true;
+        trial.progress();
         const isSeen = !events.at(-1)!.type.startsWith('$');
         if (isSeen) for (const subscription of subscriptions) subscription.appended(position.commit);
         return { revision: Number(nextExpectedRevision), position: position.commit };
@@ -130,8 +142,9 @@ export const storeOver = (client: Client, options: ConnectOptions): EventStore =
     const trial = patient({ stream });
     for (;;) {
       try {
-        await within(callMs, call(), () => new Error(`no answer about ${stream} within ${callMs} ms`));
-        wasAnswered = true;
+        const late = () => new Error(`no answer about ${stream} within ${trial.callMs} ms`);
+        await within(trial.callMs, call(), late);
+        trial.progress();
         return;
       } catch (error) {
         await trial.failed(error);
@@ -141,17 +154,7 @@ export const storeOver = (client: Client, options: ConnectOptions): EventStore =
 
   const reading = (about: { readonly stream?: string }) => {
     const trial = patient(about);
-    return {
-      recorded,
-      silenceMs: callMs,
-      patience: {
-        failed: trial.failed,
-        progress() {
-          wasAnswered = true;
-          trial.progress();
-        },
-      },
-    };
+    return { recorded, silenceMs: trial.callMs, patience: trial };
   };
 
   return {
@@ -225,7 +228,11 @@ export const storeOver = (client: Client, options: ConnectOptions): EventStore =
             filter: excludeSystemEvents({ checkpointInterval: 100 }),
           }) as unknown as Source,
         recorded,
-        translate: (error: unknown) => finalError(error, { tries: 1, wasAnswered: true }) ?? error,
+        confirmed: reach.answered,
+        translate(error: unknown) {
+          reach.lost();
+          return finalError(error, { tries: 1, wasAnswered: true }) ?? error;
+        },
         pause: backoff(first, longest),
         cap: options.deliveryCap ?? 512,
         confirmMs: options.confirmMs ?? 20_000,

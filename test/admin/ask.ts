@@ -15,7 +15,6 @@ export interface Answer {
   readonly code: string;
   readonly param: string | null;
   readonly message: string;
-  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Json;
 }
@@ -49,7 +48,7 @@ export const asker = (routes: readonly Route[], gate?: Gate<BearerPrincipal>): A
   const call: Call = inProcess(routes, gate ?? unlimitedGate(() => principal));
   return async (method, url, options = {}) => {
     principal = { ...administrator, ...options.principal };
-    const { status, headers, body, thrown } = await call(method, url, options);
+    const { status, written: headers, body, thrown } = await call(method, url, options);
     if (thrown !== undefined) throw thrown;
     const { code, param, message } = status >= 400 ? body.error : noError;
     return { status, code, param, message, headers, body };

@@ -143,7 +143,7 @@ describe('the same creation again', () => {
     const first = await ask('POST', keys, options);
     const again = await ask('POST', keys, options);
     expect(JSON.stringify(again.body)).toBe(JSON.stringify(first.body));
-    expect(again.headers).toEqual({ 'idempotent-replayed': 'true' });
+    expect(again.headers).toEqual({ 'Idempotent-Replayed': 'true' });
     const types = at.store.log.filter(({ stream }) => stream === `projectKey-${first.body.id}`).map(({ type }) => type);
     expect(types).toEqual(['project_key.created', 'project_key.value_replayed']);
   });

@@ -163,7 +163,7 @@ describe('an Idempotency-Key', () => {
   const count = () => at.store.log.filter(({ type }) => type === 'policy.created').length;
   test('makes one policy and repeats the answer', async () => {
     const [first, again] = [await at.create({}, { headers }), await at.create({}, { headers })];
-    expect(again).toMatchObject({ status: 201, headers: { 'idempotent-replayed': 'true' } });
+    expect(again).toMatchObject({ status: 201, headers: { 'Idempotent-Replayed': 'true' } });
     expect(again.body).toEqual(first.body);
     expect(count()).toBe(1);
     expect(await gist(at.create({ name: 'Two' }, { headers }))).toBe(

@@ -3,39 +3,22 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect } from 'vitest';
 import { runningEndpoint, StoreLocked, startEmbedded } from '../../src/embedded/index.ts';
-import { Ledger } from '../embedded/ledger.ts';
 import { connect, errorOf, freshDir, numbered, openStore, serveInChild, until } from '../embedded/store-under-test.ts';
+import { canarySings, harmsNothing } from '../torture/short-forms.ts';
+import { onDisk } from '../torture/tortures.ts';
 import { collect, numbers, refusal } from './events.ts';
 import { embeddedTest } from './target.ts';
 
 describe('a loop of SIGKILLs', () => {
-  /** Writes until enough is acknowledged, kills the store without warning, starts it again and compares. */
-  async function killAndCompare(dir: string, cycle: number, settings: object, acks: number): Promise<string[]> {
-    const child = await serveInChild(dir, settings);
-    const ledger = new Ledger(String(cycle));
-    const writing = ledger.write(connect(child.endpoint), 16);
-    while (ledger.acked.length < acks) await wait(2);
-    child.process.kill('SIGKILL');
-    await Promise.all([writing, child.exited]);
-    const again = await serveInChild(dir, { embedded: true });
-    const faults = await ledger.faults(connect(again.endpoint));
-    again.process.kill('SIGTERM');
-    await again.exited;
-    return faults;
-  }
+  const kills = onDisk.find(({ id }) => id === 'D1')!;
 
-  embeddedTest('42 loses nothing acknowledged, doubles nothing and leaves no gap', { timeout: 60_000 }, async () => {
-    const dir = freshDir();
-    for (let cycle = 0; cycle < 3; cycle++) {
-      expect(await killAndCompare(dir, cycle, { embedded: true }, 100 + Math.floor(Math.random() * 400))).toEqual([]);
-    }
-  });
+  embeddedTest('42 loses nothing acknowledged, doubles nothing and leaves no gap', { timeout: 120_000 }, (context) =>
+    harmsNothing(kills)(context),
+  );
 
-  embeddedTest('42 is noticed by the check above where appends are answered before their commit', async () => {
-    const settings = { faults: { answerBeforeCommit: true, commitDelayMs: 300 } };
-    const faults = await killAndCompare(freshDir(), 0, settings, 100);
-    expect(faults.some((fault) => fault.endsWith('is not there'))).toBe(true);
-  });
+  embeddedTest('42 is noticed where appends are answered before their commit', { timeout: 60_000 }, (context) =>
+    canarySings(kills)(context),
+  );
 });
 
 embeddedTest('43 a full volume refuses appends and nothing else, until there is room and after a restart', async () => {

@@ -132,6 +132,10 @@ describe('beside a running server', () => {
         /^error: option '--at <time\|revision>' argument 'yesterday' is invalid\. /,
       ],
       [['state', key, '--at', '2026-99-99'], /argument '2026-99-99' is invalid/],
+      // Without a zone it would be a time of wherever the command runs.
+      [['state', key, '--at', '2026-11-20 12:00'], /Give a time with its zone/],
+      [['state', key, '--at', '2026-11-20T12:00:00'], /Give a time with its zone/],
+      [['state', key, '--at', '2026-11-20'], /Give a time with its zone/],
       [['state', key, '--at', '-1'], /^error: /],
       [['state', key, '--at'], /^error: option '--at <time\|revision>' argument missing$/],
       [['history'], /^error: missing required argument 'id'$/],

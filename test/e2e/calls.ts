@@ -1,4 +1,7 @@
 import { expect } from 'vitest';
+import { openapi } from '../../src/http/openapi.ts';
+import { routesToLookAt } from '../support/all-routes.ts';
+import { type Document, describedBy } from '../support/described.ts';
 import type { Server } from './server.ts';
 
 /** Plain HTTP calls against a started server, and what every answer of it must look like. */
@@ -26,6 +29,9 @@ export interface CallOptions {
   readonly raw?: string | Uint8Array<ArrayBuffer>;
 }
 
+/** Every answer that these tests see is held against what the server says of itself. */
+const expectDescribed = describedBy(JSON.parse(JSON.stringify(openapi(routesToLookAt()))) as Document);
+
 export const call = async (
   server: Pick<Server, 'baseUrl' | 'first'>,
   method: string,
@@ -45,7 +51,10 @@ export const call = async (
     ...(sent !== undefined && { body: sent }),
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: parse(text) };
+  const { status } = response;
+  const media = response.headers.get('content-type') ?? '';
+  expectDescribed({ method, path: new URL(response.url).pathname, status, media, body: parse(text) });
+  return { status, headers: response.headers, text, body: parse(text) };
 };
 
 const parse = (text: string): Json => {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startEmbedded } from '../../src/embedded/index.ts';
+import { openFiles } from '../../src/embedded/store/database.ts';
 import { collect, connect, freshDir, numbered, rejection, serveInChild } from './store-under-test.ts';
 
 describe('in a worker thread', () => {
@@ -25,6 +26,16 @@ describe('in a worker thread', () => {
     const { writeFileSync } = await import('node:fs');
     writeFileSync(join(dir, 'events.mdb'), Buffer.alloc(8192, 1));
     expect((await rejection(startEmbedded({ dir }))).name).toBe('StoreCorrupt');
+  });
+
+  test('what the thread alone finds out comes back as it said it', async () => {
+    const dir = freshDir();
+    await (await startEmbedded({ dir, inThread: true })).close();
+    const files = openFiles(dir, false);
+    await files.root.batch(() => files.meta.put(Buffer.from('format'), Buffer.from('99')));
+    await files.root.close();
+    const error = await rejection(startEmbedded({ dir }));
+    expect(`${error.name}: ${error.message}`).toMatch(/^StoreCorrupt: The store has format 99; this version reads/);
   });
 });
 

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Directory, Inactive } from '../../projections/directory.ts';
 import type { AdminPrincipal, Principal, ProjectPrincipal } from '../../projections/principal.ts';
 import { isRefusal, type Refusal } from '../../src/errors.ts';
@@ -8,6 +8,16 @@ import type { Access, Head } from '../../src/http/route.ts';
 import { digest, newToken } from '../../src/ids.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
 import { testWindows } from '../support/test-windows.ts';
+
+const counted = vi.hoisted(() => ({ hashes: 0 }));
+vi.mock('node:crypto', async (original) => {
+  const real = await original<typeof import('node:crypto')>();
+  const hash = (...of: Parameters<typeof real.hash>) => {
+    counted.hashes += 1;
+    return real.hash(...of);
+  };
+  return { ...real, hash };
+});
 
 const pepper = 'a'.repeat(64);
 const oldPepper = 'b'.repeat(64);
@@ -124,17 +134,22 @@ describe('a key is refused', () => {
       });
     }
   });
-  test('without any look-up when its form or checksum is wrong', () => {
+  test('without any hash or look-up when its form or checksum is wrong', () => {
     const token = give('p', project());
+    counted.hashes = 0;
     for (const bad of [
       'x',
       token.slice(0, 52),
       `${token.slice(0, 52)}${token.endsWith('0') ? '1' : '0'}`,
       `gwt${token.slice(3)}`,
+      newToken('s'),
     ]) {
       expect(judge(bearer(bad))).toBe('invalid_api_key');
     }
-    expect(looked).toBe(0);
+    expect([looked, counted.hashes]).toEqual([0, 0]);
+    // One for each pepper that nobody is known under.
+    expect(judge(bearer(newToken('p')))).toBe('invalid_api_key');
+    expect([looked, counted.hashes]).toEqual([2, 2]);
   });
   test('although x-api-key is good when Authorization is bad', () => {
     expect(judge({ authorization: `Bearer ${newToken('p')}`, 'x-api-key': give('p', project()) })).toBe(

@@ -1,7 +1,9 @@
 import type { ProjectPrincipal } from '../../projections/principal.ts';
+import { openapi } from '../../src/http/openapi.ts';
 import type { Allowance, Call, Reply, Route, Sink } from '../../src/http/route.ts';
 import { invalid } from '../../src/http/validate.ts';
 import { failure } from '../../src/http/wire.ts';
+import { type Document, describedBy } from '../support/described.ts';
 import { allowance } from '../support/unlimited.ts';
 
 export const principal = (tier = 0): ProjectPrincipal => ({
@@ -33,12 +35,28 @@ export interface Answered {
   readonly stream: ((sink: Sink) => Promise<void>) | null;
 }
 
+const checks = new Map<string, ReturnType<typeof describedBy>>();
+/** Holds what a client would see against the description of the route; one description for all that share a name. */
+const expectDescribed = (route: Route, { status, headers, body, stream }: Answered): void => {
+  const known = checks.get(route.operation) ?? describedBy(JSON.parse(JSON.stringify(openapi([route]))) as Document);
+  checks.set(route.operation, known);
+  const media =
+    Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? 'application/json';
+  // For a client that has left nothing is described.
+  if (status !== 499) known({ method: route.method, path: route.path, status, media, body: stream ? undefined : body });
+};
+
 /** Does what the server does between the last byte of a body and the handler, and hands the reply back. */
 export const send = async (route: Route, body: unknown, options: CallOptions = {}): Promise<Answered> => {
   const requestId = 'req_1';
   const parsed = route.body?.safeParse(body);
+  const seen = (reply: Reply): Answered => {
+    const answer = answered(reply);
+    expectDescribed(route, answer);
+    return answer;
+  };
   if (parsed?.success === false) {
-    return answered(failure(invalid(route.family, 'body', body, parsed.error), route.family, requestId));
+    return seen(failure(invalid(route.family, 'body', body, parsed.error), route.family, requestId));
   }
   const call: Call<ProjectPrincipal, object, object, unknown, undefined> = {
     head: {
@@ -56,7 +74,7 @@ export const send = async (route: Route, body: unknown, options: CallOptions = {
     allowance: options.allowance ?? allowance(),
     signal: options.signal ?? new AbortController().signal,
   };
-  return answered(await route.handle(call));
+  return seen(await route.handle(call));
 };
 
 const answered = (reply: Reply): Answered => {

@@ -79,6 +79,20 @@ describe('failure', () => {
     }
   });
 
+  test.each(codes)('%s in the OAUTH envelope', (code) => {
+    const { status, body } = failure(refusal(code), 'oauth', id);
+    const own = ['invalid_client', 'unsupported_grant_type', 'invalid_scope'].includes(code);
+    const busy = status === 429 || status === 503;
+    const word = busy ? 'temporarily_unavailable' : status >= 500 ? 'server_error' : 'invalid_request';
+    expect(body).toEqual({ error: own ? code : word, error_description: expect.any(String) });
+    expect(status).toBe(catalogue[code].status === 422 ? 400 : catalogue[code].status);
+  });
+
+  test('an OAuth description holds nothing but what RFC 6749 lets it', () => {
+    const { body } = failure(refusal('invalid_scope', { message: 'a "b" \\ \u00e9 \n c' }), 'oauth', id);
+    expect(body).toEqual({ error: 'invalid_scope', error_description: "a 'b' ? ? ? c" });
+  });
+
   test('all six fields of an ErrorDetail are there, null where there is nothing', () => {
     const { body } = failure(refusal('route_not_found'), 'admin', id);
     expect(Object.keys((body as { error: object }).error)).toEqual([

@@ -23,6 +23,8 @@ export interface Received {
   readonly status: number;
   /** Lower-case names; those that the server adds to every answer are not among them. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The same as the handler wrote them. */
+  readonly written: Readonly<Record<string, string>>;
   readonly text: string;
   /** The body as JSON; empty where it is none. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
@@ -122,19 +124,19 @@ const parsed = (text: string): unknown => {
 
 const asRefused = (reason: Refusal, family: Family): Received => {
   const { status, headers, body } = failure(reason, family, 'req_1');
-  return { status, headers: lowerCase(headers), text: JSON.stringify(body), body };
+  return { status, headers: lowerCase(headers), written: headers, text: JSON.stringify(body), body };
 };
 
 const asReceived = async (reply: Reply, family: Family): Promise<Received> => {
-  const { status } = reply;
-  const headers = lowerCase(reply.headers ?? {});
+  const { status, headers: written = {} } = reply;
+  const headers = lowerCase(written);
   if ('body' in reply) {
     const { body } = reply;
     const text =
       typeof body === 'string' || body instanceof Uint8Array
         ? Buffer.from(body as string).toString()
         : JSON.stringify(body);
-    return { status, headers, text, body: parsed(text) };
+    return { status, headers, written, text, body: parsed(text) };
   }
   let text = '';
   const sink = {
@@ -152,5 +154,5 @@ const asReceived = async (reply: Reply, family: Family): Promise<Received> => {
     if (error instanceof Fault && text === '') return asRefused(error.refusal, family);
     throw error;
   }
-  return { status, headers, text, body: parsed(text) };
+  return { status, headers, written, text, body: parsed(text) };
 };

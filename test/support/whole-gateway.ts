@@ -1,9 +1,12 @@
+import type { Principal } from '../../projections/principal.ts';
 import { credentialOf } from '../../src/admin/credential.ts';
 import { allRoutes } from '../../src/cli/routes.ts';
+import { systemClock } from '../../src/clock.ts';
 import { adminPermissions, projectPermissions } from '../../src/domain/permissions.ts';
 import { tiers } from '../../src/domain/tiers.ts';
 import { apiKeyGate } from '../../src/gateway/authenticate.ts';
 import type { Probes } from '../../src/gateway/health.ts';
+import { type ServerOptions, serve } from '../../src/http/server.ts';
 import { newId, newToken, type TokenKind } from '../../src/ids.ts';
 import type { Context } from '../../src/kernel/actor.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
@@ -124,6 +127,17 @@ export const wholeGateway = async ({ models, probes = {}, ...memory }: WholeOpti
     routes,
     gate,
     call: inProcess(routes, gate),
+    /** The same over the wire, on a port of its own; to be drained by whoever asked for it. */
+    listen: (options: Partial<ServerOptions<Principal>> = {}) =>
+      serve({
+        routes,
+        gate,
+        host: '127.0.0.1',
+        port: 0,
+        requestId: () => newId('req', systemClock),
+        clock: systemClock,
+        ...options,
+      }),
     make: { organization, project, projectKey, adminKey, oauthClient, tenant },
     settled,
     async close() {

@@ -4,22 +4,36 @@ import { type Kind, repetition, tortured } from './tortures.ts';
 
 const seed = Date.now() % 1_000_000;
 
-/** A few cycles of each torture, and its canary: with the protection off, faults have to be found. */
-export const shortForms = (kinds: readonly Kind[]): void =>
-  describe.each(kinds.map((kind) => [`${kind.id} ${kind.title}`, kind] as const))('%s', (_, kind) => {
-    test('is noticed by its canary', { timeout: 60_000 }, async ({ skip }) => {
-      const figures = noFigures();
-      // Not by way of tortured(): a canary that falls off its perch has not sung.
-      await kind.torture({ count: kind.counts.canary, seed, canary: true }, figures);
-      if (figures.skipped !== undefined) skip(figures.skipped);
-      expect(figures.faults, 'a canary that finds nothing makes the torture worthless').not.toEqual([]);
-    });
+type Skip = { readonly skip: (why: string) => unknown };
 
-    test('harms nothing', { timeout: 120_000 }, async ({ skip }) => {
-      const plan: Plan = { count: kind.counts.short, seed };
-      const figures = await tortured(kind, plan);
-      if (figures.skipped !== undefined) skip(figures.skipped);
-      expect(figures.faults, `again: ${repetition(kind, plan, figures)}`).toEqual([]);
-      expect(figures).toMatchObject({ lost: 0, doubled: 0, gaps: 0, cycles: kind.counts.short });
-    });
-  });
+/** With the protection off, faults have to be found. */
+export const canarySings =
+  (kind: Kind) =>
+  async ({ skip }: Skip): Promise<void> => {
+    const figures = noFigures();
+    // Not by way of tortured(): a canary that falls off its perch has not sung.
+    await kind.torture({ count: kind.counts.canary, seed, canary: true }, figures);
+    if (figures.skipped !== undefined) skip(figures.skipped);
+    expect(figures.faults, 'a canary that finds nothing makes the torture worthless').not.toEqual([]);
+  };
+
+/** A few cycles of the torture find no fault. */
+export const harmsNothing =
+  (kind: Kind) =>
+  async ({ skip }: Skip): Promise<void> => {
+    const plan: Plan = { count: kind.counts.short, seed };
+    const figures = await tortured(kind, plan);
+    if (figures.skipped !== undefined) skip(figures.skipped);
+    expect(figures.faults, `again: ${repetition(kind, plan, figures)}`).toEqual([]);
+    expect(figures).toMatchObject({ lost: 0, doubled: 0, gaps: 0, cycles: kind.counts.short });
+  };
+
+/** Each torture in its short form, and its canary. That of D1 is number 42 of the contract (test/contract/life.test.ts). */
+export const shortForms = (kinds: readonly Kind[]): void =>
+  describe.each(kinds.filter(({ id }) => id !== 'D1').map((kind) => [`${kind.id} ${kind.title}`, kind] as const))(
+    '%s',
+    (_, kind) => {
+      test('is noticed by its canary', { timeout: 60_000 }, canarySings(kind));
+      test('harms nothing', { timeout: 120_000 }, harmsNothing(kind));
+    },
+  );

@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+
+const texts = new WeakMap<Command, string>();
+
+/** Shows examples at the end of a command's help; each is a line that begins with two blanks and `weir`. */
+export const withExamples = (command: Command, text: string): Command => {
+  texts.set(command, text);
+  return command.addHelpText('after', text);
+};
+
+/** The examples of one command among those of its group, with the lines that they go on in. */
+const ofCommand = (text: string, path: string): string[] => {
+  const found: string[] = [];
+  let isTaken = false;
+  for (const line of text.split('\n')) {
+    const begins = /^ {2}(?:[A-Z_]+=\S* )?(weir .*)$/.exec(line)?.[1];
+    if (begins !== undefined) isTaken = begins === path || begins.startsWith(`${path} `);
+    else if (!line.startsWith('   ')) isTaken = false;
+    if (isTaken) found.push(line);
+  }
+  return found;
+};
+
+/** Shows the examples of a group in the help of each of its commands as well, those that are of it. */
+export const shareExamples = (group: Command, path: string, inherited = ''): void => {
+  const text = texts.get(group) ?? inherited;
+  for (const command of group.commands) {
+    const own = `${path} ${command.name()}`;
+    const lines = texts.has(command) ? [] : ofCommand(text, own);
+    const heads = lines.filter((line) => !line.startsWith('   ')).length;
+    if (heads > 0 && command.commands.length === 0) {
+      command.addHelpText('after', ['', heads === 1 ? 'Example:' : 'Examples:', ...lines].join('\n'));
+    }
+    shareExamples(command, own, text);
+  }
+};

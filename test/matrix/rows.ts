@@ -1,0 +1,83 @@
+import type { Tenant } from './stage.ts';
+
+export type Ids = Readonly<Record<string, string>>;
+
+/** What a request to a route needs so that nothing is wrong with it. */
+export interface Row {
+  /** Values of the path's parameters that are there, or are made here. */
+  readonly ids?: (tenant: Tenant) => Promise<Ids> | Ids;
+  readonly query?: string;
+  readonly body?: object;
+  readonly idempotent?: true;
+  /** What such a request is answered. */
+  readonly status: number;
+  /** An id of the list that the route shows: one that is a cursor there. */
+  readonly cursor?: (tenant: Tenant) => Promise<string> | string;
+}
+
+const project = ({ projectId }: Tenant): Ids => ({ project_id: projectId });
+const newProject = async (tenant: Tenant): Promise<Ids> => ({ project_id: await tenant.newProject() });
+const projectKey = async (tenant: Tenant): Promise<Ids> => ({
+  project_id: tenant.projectId,
+  api_key_id: (await tenant.newKey()).id,
+});
+const suspendedKey = async (tenant: Tenant): Promise<Ids> => ({
+  project_id: tenant.projectId,
+  api_key_id: await tenant.newSuspendedKey(),
+});
+const adminKey = async (tenant: Tenant): Promise<Ids> => ({ api_key_id: await tenant.newAdminKey() });
+const policy =
+  (state: 'draft' | 'live' | 'paused') =>
+  async (tenant: Tenant): Promise<Ids> => ({ policy_id: await tenant.newPolicy(state) });
+
+const name = { name: 'n' };
+export const message = { model: 'weir-sim-1', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
+
+/** Nothing is decided yet, so no decision of anybody's is a cursor. */
+export const noCursor = 'poldec_none';
+
+/** By operation. */
+export const rows: Readonly<Record<string, Row>> = {
+  createMessage: { body: message, status: 200 },
+  listModels: { status: 200 },
+  retrieveCredits: { status: 200 },
+  retrieveOrganization: { status: 200 },
+  listProjects: { status: 200, cursor: ({ projectId }) => projectId },
+  createProject: { body: name, status: 201 },
+  retrieveProject: { ids: project, status: 200 },
+  renameProject: { ids: newProject, body: name, status: 200 },
+  archiveProject: { ids: newProject, status: 200 },
+  createProjectApiKey: { ids: project, body: name, idempotent: true, status: 201 },
+  listProjectApiKeys: { ids: project, status: 200, cursor: (tenant) => tenant.projectKey.id },
+  retrieveProjectApiKey: { ids: projectKey, status: 200 },
+  updateProjectApiKey: { ids: projectKey, body: name, status: 200 },
+  suspendProjectApiKey: { ids: projectKey, status: 200 },
+  reactivateProjectApiKey: { ids: suspendedKey, status: 200 },
+  revokeProjectApiKey: { ids: projectKey, status: 200 },
+  createAdminApiKey: { body: name, idempotent: true, status: 201 },
+  listAdminApiKeys: { status: 200, cursor: (tenant) => tenant.adminKey.id },
+  retrieveAdminApiKey: { ids: adminKey, status: 200 },
+  deleteAdminApiKey: { ids: adminKey, status: 200 },
+  listPolicies: { status: 200, cursor: ({ policyId }) => policyId },
+  createPolicy: { body: { ...name, rule: 'true' }, status: 201 },
+  validatePolicyRule: { body: { rule: 'true', direction: 'request' }, status: 200 },
+  retrievePolicy: { ids: policy('live'), status: 200 },
+  updatePolicy: { ids: policy('live'), body: { revision: 2, ...name }, status: 200 },
+  publishPolicy: { ids: policy('draft'), body: { revision: 1 }, status: 200 },
+  pausePolicy: { ids: policy('live'), body: { revision: 2 }, status: 200 },
+  resumePolicy: { ids: policy('paused'), body: { revision: 3 }, status: 200 },
+  deletePolicy: { ids: policy('draft'), query: 'revision=1', status: 200 },
+  listPolicyVersions: {
+    ids: ({ policyId }) => ({ policy_id: policyId }),
+    status: 200,
+    cursor: (tenant) => tenant.firstOf(`/policies/${tenant.policyId}/versions`),
+  },
+  listPolicyDecisions: { ids: policy('live'), status: 200, cursor: () => noCursor },
+  listAuditLogs: { status: 200, cursor: (tenant) => tenant.firstOf('/audit_logs') },
+  createAccessToken: { status: 401 },
+  revokeAccessToken: { status: 401 },
+  getAuthorizationServerMetadata: { status: 200 },
+  getHealth: { status: 200 },
+  getReadiness: { status: 200 },
+  getOpenapi: { status: 200 },
+};

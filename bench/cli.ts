@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { ensureBuilt } from './build.ts';
 import { environment, isInMemory } from './machine/environment.ts';
 import { choosePinning } from './machine/pin.ts';
+import { benchMicro } from './micro.ts';
 import { BadOptions, type Options, readOptions, usage } from './options.ts';
 import { report } from './report/console.ts';
 import { type Result, resultOf } from './report/result.ts';
@@ -49,6 +50,10 @@ const measure = async ({ rounds, seconds, connections, only }: Options): Promise
 };
 
 const main = async (args: readonly string[]): Promise<number> => {
+  if (args[0] === 'micro') {
+    process.stdout.write(await benchMicro(args.slice(1), say, undo));
+    return 0;
+  }
   if (args[0] === 'store') {
     process.stdout.write(await benchStore(args.slice(1), say, undo));
     return 0;

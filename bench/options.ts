@@ -19,6 +19,7 @@ export class BadOptions extends Error {
 
 export const usage = `Usage: npm run bench -- [options]
        npm run bench -- store [rounds] [seconds]   the embedded store beside bare LMDB and the empty framing
+       npm run bench -- micro [rounds]             the rate limits alone beside rate-limiter-flexible
 
   --rounds N        interleaved rounds, 1 to 100 (default 7; fewer than 5 are not judged)
   --seconds S       length of each measurement, 0.2 to 600 (default 2)

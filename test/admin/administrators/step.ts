@@ -122,7 +122,7 @@ const createAs = async (
     if (known.body !== body) expect(gist(answer)).toBe('409 idempotency_key_reused header.Idempotency-Key');
     else if (!known.stands()) expect(gist(answer)).toBe('409 idempotency_result_unavailable header.Idempotency-Key');
     else {
-      expect(answer.headers['idempotent-replayed']).toBe('true');
+      expect(answer.headers['Idempotent-Replayed']).toBe('true');
       expect(JSON.stringify(answer.body)).toBe(known.text);
       if (creation.hasValue) {
         return world.happened(tenant, [{ type: 'api_key.value_replayed', resource: known.id, actor: caller.id }]);

@@ -265,7 +265,7 @@ describe.concurrent('SIGTERM', () => {
   test('ends a server that is still starting, at any moment, and the next one starts', async () => {
     const dataDir = freshDir();
     for (const delay of [400, 900]) {
-      const starting = spawnServer(dataDir);
+      const starting = await spawnServer(dataDir);
       await new Promise((resolve) => setTimeout(resolve, delay));
       starting.child.kill('SIGTERM');
       const { code, signal } = await exitOf(starting);

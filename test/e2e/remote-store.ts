@@ -81,7 +81,7 @@ const listening = (spawned: Spawned): Promise<number> =>
  * With WEIR_EVENTSTORE=tls the events of every server that the tests start are in a store as above, one for each data
  * folder, and the commands find them there.
  */
-const isRemote = process.env.WEIR_EVENTSTORE === 'tls';
+export const isRemote = process.env.WEIR_EVENTSTORE === 'tls';
 
 const stores = new Map<string, Promise<RemoteStore>>();
 

@@ -11,6 +11,8 @@ export interface AdminKeyRow extends State<AdminKey> {
 
 /** Key: `<organization>:<admin key>`. Deleted ones stay as tombstones: they are valid cursors. */
 export const adminKeyRows = table<AdminKeyRow>('admin-keys');
+/** The same without the deleted ones: a page costs the same however many there have been. */
+export const liveAdminKeyRows = table<AdminKeyRow>('admin-keys-live');
 /** Key: admin key. */
 export const adminKeyOwners = table<{ readonly organizationId: string }>('admin-key-owners');
 
@@ -18,17 +20,19 @@ const chart = compile(adminKey);
 
 export const adminKeys: Projection = {
   name: 'admin-keys',
-  version: 1,
+  version: 2,
   categories: ['adminKey'],
-  tables: [adminKeyRows, adminKeyOwners],
+  tables: [adminKeyRows, liveAdminKeyRows, adminKeyOwners],
   apply(event, rows) {
     const id = idOf(event);
     const fact = factOf<AdminKeyFact>(event);
     const organizationId =
       fact.type === 'admin_key.created' ? fact.organization_id : (rows.get(adminKeyOwners, id)?.organizationId ?? '');
     const key = `${organizationId}:${id}`;
-    const row = chart.step(rows.get(adminKeyRows, key) ?? chart.initial, fact);
-    rows.put(adminKeyRows, key, { id, ...row });
+    const row = { id, ...chart.step(rows.get(adminKeyRows, key) ?? chart.initial, fact) };
+    rows.put(adminKeyRows, key, row);
+    if (row.status === 'active') rows.put(liveAdminKeyRows, key, row);
+    else rows.remove(liveAdminKeyRows, key);
     if (fact.type === 'admin_key.created') rows.put(adminKeyOwners, id, { organizationId });
   },
 };

@@ -1,13 +1,25 @@
-/** The generator's process: one closed loop per question, measured from within. */
+/** The generator's process: one load per question, measured from within. */
 import { serveParent } from '../machine/parent.ts';
-import { ClosedLoop, type LoopOptions } from './closed-loop.ts';
-import { sampleWindow, type WindowOptions } from './sample.ts';
+import { rssOf } from '../machine/proc-stat.ts';
+import { HttpLoad, type HttpLoadOptions } from './http-load.ts';
+import type { Recorded } from './record.ts';
+import { type Sample, sampleWindow, type WindowOptions } from './sample.ts';
 
-/** The requests go over as text, one byte a character. */
-export type Order = WindowOptions & Omit<LoopOptions, 'requests'> & { readonly requests: readonly string[] };
+export type Order = WindowOptions & HttpLoadOptions;
 
-serveParent((question) => {
+/** A sample of a load over HTTP. */
+export interface HttpSample extends Sample, Recorded {
+  /** Share of the time in which the generator had something to do; its spinning while it waits is none. */
+  readonly busy: number;
+  /** Resident memory of the server at the end, bytes; null without /proc. */
+  readonly rss: number | null;
+}
+
+serveParent(async (question, cut): Promise<HttpSample> => {
   const order = question as Order;
-  const requests = order.requests.map((request) => Buffer.from(request, 'latin1'));
-  return sampleWindow(order, new ClosedLoop({ ...order, requests }));
+  const load = new HttpLoad(order);
+  const sample = await sampleWindow(order, load, cut);
+  const micros = sample.seconds * 1e6;
+  const busy = Math.max(0, Math.min(sample.loadMicros / micros, 1 - (load.idleMs * 1000) / micros));
+  return { ...sample, ...load.recorder.recorded(), busy, rss: order.pid === null ? null : rssOf(order.pid) };
 });

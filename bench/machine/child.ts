@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { cutOff } from './parent.ts';
 import { pinned } from './pin.ts';
 
 /** A process of the harness that answers one question at a time, see `parent.ts`. */
@@ -7,6 +8,8 @@ export interface Child {
   readonly pid: number;
   /** @throws Error when it cannot answer, has ended or is late */
   ask<Answer>(question: unknown, withinMs?: number): Promise<Answer>;
+  /** Has it answer what it was asked with what there is. */
+  cut(): void;
   /** Ends it; resolves when it is gone. */
   end(): Promise<void>;
 }
@@ -24,7 +27,8 @@ export const startChild = async (name: string, entry: URL, core: number | null):
     import.meta.resolve('tsx'),
     fileURLToPath(entry),
   ]);
-  const child = spawn(file, rest, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  // A group of its own: Ctrl-C is for the harness, which ends it when the report is written.
+  const child = spawn(file, rest, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], detached: true });
   const next = <Answer>(withinMs: number): Promise<Answer> =>
     answerOf(child, name, withinMs).then((message) => {
       if ('failed' in message) throw new Error(`${name}: ${message.failed}`);
@@ -43,6 +47,7 @@ export const startChild = async (name: string, entry: URL, core: number | null):
       child.send(question as object);
       return next(withinMs);
     },
+    cut: () => void (child.connected && child.send(cutOff)),
     end,
   };
 };

@@ -7,6 +7,16 @@ export type Pinning =
   | { readonly server: null; readonly generator: null; readonly reason: string };
 
 const taskset = 'taskset';
+const setpriv = 'setpriv';
+
+const isThere = (command: string): boolean => {
+  try {
+    execFileSync(command, ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 /** `0-3,8` as numbers. */
 export const coresOf = (list: string): number[] =>
@@ -26,17 +36,26 @@ const allowedCores = (): number[] => {
 
 const unpinned = (reason: string): Pinning => ({ server: null, generator: null, reason });
 
-/** The first two cores that this process may use. */
-export const choosePinning = (): Pinning => {
-  try {
-    execFileSync(taskset, ['-V'], { stdio: 'ignore' });
-  } catch {
-    return unpinned('there is no taskset here');
+/** The cores that were asked for, or the first two that this process may use. */
+export const choosePinning = (wanted?: { readonly server: number; readonly generator: number }): Pinning => {
+  if (!isThere(taskset)) return unpinned('there is no taskset here');
+  const allowed = allowedCores();
+  const { server, generator } = wanted ?? { server: allowed[0], generator: allowed[1] };
+  if (server === undefined || generator === undefined) {
+    return unpinned('there are no two cores that this process may use');
   }
-  const [server, generator] = allowedCores();
-  return server === undefined || generator === undefined
-    ? unpinned('there are no two cores that this process may use')
-    : { server, generator };
+  for (const core of [server, generator]) {
+    if (!allowed.includes(core)) return unpinned(`core ${core} is not one that this process may use`);
+  }
+  return { server, generator };
+};
+
+let hasSetpriv: boolean | undefined;
+
+/** The command under which another program ends with the harness, however that ends; Linux only. */
+export const withHarness = (command: readonly string[]): readonly string[] => {
+  hasSetpriv ??= isThere(setpriv);
+  return hasSetpriv ? [setpriv, '--pdeathsig', 'KILL', ...command] : command;
 };
 
 /** The command that runs another one on a core, or the other one itself; taskset becomes it, so the pid is the same. */

@@ -21,18 +21,24 @@ const ticksPerSecond = (): number => {
 
 let microsPerTick = 0;
 
+export interface Cpu {
+  readonly user: number;
+  readonly system: number;
+}
+
 /** User and system ticks out of /proc/<pid>/stat; the name in it may hold spaces and parentheses. */
-export const ticksOf = (stat: string): number => {
+export const ticksOf = (stat: string): Cpu => {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return Number(fields[11]) + Number(fields[12]);
+  return { user: Number(fields[11]), system: Number(fields[12]) };
 };
 
-/** CPU time of a process in microseconds, user and system, all its threads, also ended ones; null without /proc. */
-export const cpuMicrosOf = (pid: number): number | null => {
+/** CPU time of a process in microseconds, all its threads, also ended ones; null without /proc. */
+export const cpuMicrosOf = (pid: number): Cpu | null => {
   const stat = proc(`${pid}/stat`);
   if (stat === null) return null;
   microsPerTick ||= 1e6 / ticksPerSecond();
-  return ticksOf(stat) * microsPerTick;
+  const { user, system } = ticksOf(stat);
+  return { user: user * microsPerTick, system: system * microsPerTick };
 };
 
 /** How often the main thread has given up its core of itself, out of /proc/<pid>/status. */
@@ -44,6 +50,17 @@ export const sleepsIn = (status: string): number | null => {
 export const sleepsOf = (pid: number): number | null => {
   const status = proc(`${pid}/status`);
   return status === null ? null : sleepsIn(status);
+};
+
+/** Resident memory in bytes, out of /proc/<pid>/status. */
+export const rssIn = (status: string): number | null => {
+  const found = /^VmRSS:\s+(\d+) kB$/m.exec(status);
+  return found === null ? null : Number(found[1]) * 1024;
+};
+
+export const rssOf = (pid: number): number | null => {
+  const status = proc(`${pid}/status`);
+  return status === null ? null : rssIn(status);
 };
 
 export interface MachineTicks {

@@ -1,90 +1,133 @@
-import { hello, messages, models } from '../scenarios/http.ts';
-import { type ContenderName, unitOf } from '../scenarios/names.ts';
-import type { Result } from './result.ts';
-import { httpTable, storeTable, type Titled } from './table.ts';
+import Table from 'cli-table3';
+import { type ContenderResult, wholePhase } from './contender.ts';
+import { blank, figure, interval, percent, refusalsIn, shownValue } from './figures.ts';
+import type { Curve, Result, ScenarioResult } from './result.ts';
 
-const titles: Readonly<Record<ContenderName, string>> = {
-  hello: `a  ${hello.label}`,
-  models: `b  ${models.label}`,
-  messages: `c  ${messages.label}`,
-  appends: 'd  embedded store, appends',
-  puts: '   bare LMDB, puts',
+const plain = { style: { head: [], border: [], compact: true } };
+
+const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
+  const table = new Table({ head: [...head], ...plain, colAligns: head.map((_, i) => (i === 0 ? 'left' : 'right')) });
+  for (const row of rows) table.push([...row]);
+  return `${table.toString()}\n`;
 };
 
-/** The whole report for a terminal: what was done, the tables, what they do not say, the verdict. */
-export const report = (result: Result): string =>
-  `\n${[conditions(result), ...tables(result), notes(result), verdict(result)].join('\n')}`;
+/** The whole report for a terminal: where and of what, each scenario, all bars, the verdict. */
+export const summary = (result: Result): string =>
+  ['', conditions(result), ...result.scenarios.map(scenario), bars(result), verdict(result)].join('\n');
 
-const conditions = ({ settings, pinning, environment }: Result): string => {
+const conditions = ({ environment, pinning, settings, interrupted }: Result): string => {
+  const { commit, modified, cpu, cores, kernel, node } = environment;
+  const source =
+    commit === null ? 'an unknown commit' : `${commit.slice(0, 7)}${modified ? ' with local changes' : ''}`;
   const where =
     pinning.server === null
       ? `NOT PINNED (${pinning.reason}): server and generator may share a core`
       : `server on core ${pinning.server}, generator on core ${pinning.generator}`;
-  const { rounds, seconds, warmUpSeconds } = settings;
-  const { commit, modified } = environment;
-  const source =
-    commit === null ? 'an unknown commit' : `${commit.slice(0, 7)}${modified ? ' with local changes' : ''}`;
   return [
-    `Weir of ${source} on ${environment.cpu}, ${environment.cores} cores, kernel ${environment.kernel}, Node ${environment.node}`,
-    `${rounds} interleaved rounds of ${seconds} s each; ${where}`,
-    `medians; ratios are medians of the rounds' own ratios with a bootstrap 95 % interval`,
-    `one process per server for the whole run (a new one per round is too dear for a short run), so what differs`,
-    `between two starts of a server is not in the intervals; ${warmUpSeconds} s of warm-up each are discarded\n`,
+    `Weir of ${source} on ${cpu}, ${cores} cores, kernel ${kernel}, Node ${node}; ${where}`,
+    `${settings.rounds} interleaved rounds of ${settings.seconds} s where nothing else is said; medians, and medians of the rounds' own ratios with a bootstrap 95 % interval`,
+    ...(interrupted ? ['INTERRUPTED: this is of what was measured until then'] : []),
   ].join('\n');
 };
 
-const tables = ({ rows, verdict: { unratedNames } }: Result): string[] => {
-  const titled = rows.map((row): Titled => {
-    const unit = unitOf[row.name];
-    const isUnrated = unratedNames.includes(row.name);
-    return {
-      row,
-      title: titles[row.name],
-      isUnit: unit === null,
-      isUnrated,
-      isUnratable: isUnrated || (unit !== null && unratedNames.includes(unit)),
-    };
-  });
-  const isStore = ({ row: { name } }: Titled): boolean => name === 'appends' || name === 'puts';
-  const http = titled.filter((each) => !isStore(each));
-  const store = titled.filter(isStore);
-  return [...(http.length > 0 ? [httpTable(http)] : []), ...(store.length > 0 ? [storeTable(store)] : [])];
+const scenario = (found: ScenarioResult): string => {
+  const { id, title, contenders, curves, truth, notes, verdict: own, surroundings } = found;
+  const lines = [`\n${id}: ${title}`];
+  if (curves.length === 0 && contenders.length > 0) lines.push(contenderTable(contenders, own.unratedNames));
+  for (const curve of curves) lines.push(curveTable(curve));
+  if (truth.length > 0) {
+    const rows = truth.map(({ claim, cases, violations, example }) => [
+      claim,
+      `${cases}`,
+      `${violations}`,
+      example ?? '',
+    ]);
+    lines.push(tableOf(['claim', 'cases', 'violations', 'the first'], rows));
+  }
+  const { load, steal } = surroundings;
+  const stolen = steal === null ? 'unknown' : percent(steal);
+  lines.push(
+    ...notes.map((note) => `  note: ${note}`),
+    `  load average ${load.before.toFixed(1)} before, ${load.after.toFixed(1)} after; steal ${stolen}`,
+    ...own.invalid.map((reason) => `  INVALID: ${reason}`),
+    ...own.rates.map((reason) => `  rate: ${reason}`),
+  );
+  return lines.join('\n');
 };
 
-const notes = ({ samples, settings }: Result): string => {
-  const { connections, inFlight, eventBytes } = settings;
-  const lines: string[] = [];
-  if (samples.hello)
-    lines.push(
-      `a–c: closed loop over ${connections} keep-alive connections on loopback, one request at a time on each.`,
-      'CPU: user and system of all threads of the server; in Weir the thread of the embedded store is included, idle.',
-      'Replies differ in size (reply B): writing and sending the larger ones is part of the ratio.',
-      'server, load: share of one core. sleeps: of the server per request; near 0 it always had work waiting.',
-    );
-  if (samples.models)
-    lines.push(
-      'b: authentication, all limits of three scopes and all headers, with 512 keys of as many organizations. The limits are',
-      '   as large as they can be, so that none refuses; to check them is the same work.',
-    );
-  if (samples.messages)
-    lines.push(
-      'c: 600-byte body; the simulated model computes its answer in the same thread, which is in the CPU figure.',
-    );
-  if (samples.appends)
-    lines.push(
-      `d: one ${eventBytes}-byte event an append, fsync before each answer, ${inFlight} in flight, each to a stream of its own with its`,
-      "   expected revision. The load is the published client, unmodified: its cost bounds the rate too. CPU: the store's",
-      `   process with its worker thread. LMDB: one ${eventBytes}-byte put each in one process, so "load" is "server" again.`,
-    );
-  return `${lines.map((line) => `  ${line}\n`).join('')}`;
+const contenderTable = (contenders: readonly ContenderResult[], unrated: readonly string[]): string => {
+  const head = [
+    '',
+    'CPU µs/req',
+    '× unit [95 %]',
+    'req/s',
+    '429',
+    'failed',
+    'p50 ms',
+    'p99 ms',
+    'sent p99',
+    'server',
+    'gen',
+    'sleeps',
+    'RSS MB',
+  ];
+  return tableOf(
+    head,
+    contenders.map((each) => {
+      const { refused, failed } = refusalsIn(each.statuses);
+      const whole = each.latency[wholePhase(Object.keys(each.latency))];
+      return [
+        each.label,
+        figure(each.cpuMicros),
+        each.cpuRatio ? interval(each.cpuRatio) : blank,
+        `${unrated.includes(each.name) ? '≥ ' : ''}${figure(each.perSecond)}`,
+        percent(refused),
+        percent(failed),
+        figure(whole?.p50),
+        figure(whole?.p99),
+        figure(each.latency.service?.p99),
+        percent(each.serverShare),
+        percent(each.generatorShare),
+        figure(each.sleepsPerRequest),
+        each.rss === null ? blank : (each.rss / 2 ** 20).toFixed(0),
+      ];
+    }),
+  );
 };
 
-const verdict = ({ verdict: { is, invalid, rates }, surroundings: { load, steal } }: Result): string => {
-  const stolen = steal === null ? 'unknown' : `${(steal * 100).toFixed(1)} %`;
+const curveTable = ({ label, slo, points, knee }: Curve): string =>
+  `${tableOf(
+    ['rate', 'achieved', 'p50 ms', 'p99 ms', 'p99.9 ms', 'sent p99', 'not 200', 'CPU', ''],
+    points.map((point) => [
+      figure(point.rate),
+      figure(point.achieved),
+      figure(point.p50),
+      figure(point.p99),
+      figure(point.p999),
+      figure(point.serviceP99),
+      percent(point.errors),
+      percent(point.cpuShare),
+      point.invalid ? 'generator-bound' : point.passed ? 'holds' : 'does not hold',
+    ]),
+  )}  ${label}: ${knee === null ? 'no rate held' : `the knee is at ${figure(knee)} per second`} (${slo})`;
+
+const bars = ({ scenarios }: Result): string => {
+  const rows = scenarios.flatMap(({ id, bars: own }) =>
+    own.map((bar) => [bar.title, id, bar.bound, shownValue(bar), bar.verdict, bar.note ?? '']),
+  );
+  return rows.length === 0 ? '' : `\n${tableOf(['bar', 'scenario', 'bound', 'measured', 'verdict', 'note'], rows)}`;
+};
+
+const verdict = ({ scenarios }: Result): string => {
+  const by = (wanted: string) => scenarios.filter(({ verdict: { is } }) => is === wanted).map(({ id }) => id);
+  const invalid = by('INVALID');
+  const cpuOnly = by('VALID FOR CPU PER REQUEST ONLY');
+  const missed = scenarios.flatMap(({ bars: own }) => own.filter(({ verdict: is }) => is === 'missed')).length;
   return [
-    `load average ${load.before.toFixed(1)} before, ${load.after.toFixed(1)} after; steal ${stolen}`,
-    ...invalid.map((reason) => `INVALID: ${reason}`),
-    ...rates.map((reason) => `rate: ${reason}`),
-    `${is}\n`,
+    ...(invalid.length > 0 ? [`INVALID: ${invalid.join(', ')} must not be quoted`] : []),
+    ...(cpuOnly.length > 0 ? [`VALID FOR CPU PER REQUEST ONLY: ${cpuOnly.join(', ')}`] : []),
+    ...(missed > 0 ? [`${missed} ${missed === 1 ? 'bar' : 'bars'} missed`] : []),
+    ...(scenarios.length === 0 ? ['nothing was measured'] : invalid.length + cpuOnly.length === 0 ? ['VALID'] : []),
+    '',
   ].join('\n');
 };

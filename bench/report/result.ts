@@ -1,58 +1,68 @@
 import type { Environment } from '../machine/environment.ts';
 import type { Pinning } from '../machine/pin.ts';
-import type { Rounds } from '../run.ts';
-import { cpuSeries, type Row, rowsOf } from './rows.ts';
-import { judge, type Verdict } from './validity.ts';
+import type { Surroundings } from '../measure.ts';
+import type { TruthRow } from '../truth/truth.ts';
+import type { Bar } from './bar.ts';
+import type { ContenderResult } from './contender.ts';
+import type { Verdict } from './validity.ts';
 
-/** What was asked of a run. */
-export interface Settings {
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly connections: number;
-  readonly inFlight: number;
-  readonly eventBytes: number;
-  readonly warmUpSeconds: number;
-  readonly rampMs: number;
+/** One rate of a sweep. Latencies in milliseconds, from the intended time and from the actual send. */
+export interface CurvePoint {
+  readonly rate: number;
+  readonly achieved: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly serviceP99: number;
+  /** Share of the answers that were not 200. */
+  readonly errors: number;
+  readonly cpuShare: number | null;
+  readonly passed: boolean;
+  /** Whether the generator was the bottleneck: the point says nothing then. */
+  readonly invalid: boolean;
 }
 
-/** A run as --json writes it. `schema` grows with every change of what is here. */
-export interface Result extends Rounds {
-  readonly schema: 1;
-  readonly at: string;
-  readonly environment: Environment;
-  readonly settings: Settings;
-  readonly pinning: Pinning;
-  readonly rows: readonly Row[];
+export interface Curve {
+  readonly label: string;
+  readonly slo: string;
+  readonly points: readonly CurvePoint[];
+  /** The highest rate that held, and null where none did. */
+  readonly knee: number | null;
+}
+
+/** One scenario of a run with everything it has to say. */
+export interface ScenarioResult {
+  readonly id: string;
+  readonly title: string;
+  /** What was done, in sentences. */
+  readonly about: readonly string[];
+  readonly seconds: number;
+  readonly surroundings: Surroundings;
+  readonly contenders: readonly ContenderResult[];
+  readonly bars: readonly Bar[];
+  readonly curves: readonly Curve[];
+  readonly truth: readonly TruthRow[];
+  /** What was skipped and why, what the figures do not say. */
+  readonly notes: readonly string[];
   readonly verdict: Verdict;
 }
 
-export interface Measured extends Rounds {
+/** A run as result.json holds it; result.schema.json describes it, and `schema` grows with every change of it. */
+export interface Result {
+  readonly schema: 2;
+  readonly command: string;
   readonly at: string;
+  readonly seconds: number;
+  readonly interrupted: boolean;
   readonly environment: Environment;
-  readonly settings: Settings;
   readonly pinning: Pinning;
-  /** Whether fsync was measured on a file system in memory. */
-  readonly inMemory: boolean;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly scenarios: readonly ScenarioResult[];
 }
 
-/** Reduces the samples to rows and judges them. */
-export const resultOf = ({ inMemory, ...measured }: Measured): Result => {
-  const { samples, surroundings, settings, environment } = measured;
-  const rows = rowsOf(samples);
-  const verdict = judge({
-    ...surroundings,
-    rounds: settings.rounds,
-    cores: environment.cores,
-    bare: samples.hello && cpuSeries(samples.hello),
-    loads: rows
-      .filter(({ name }) => name !== 'appends' && name !== 'puts')
-      .map(({ name, loadShare, serverShare, sleepsPerRequest }) => ({
-        name,
-        generatorShare: loadShare,
-        serverShare,
-        sleepsPerRequest,
-      })),
-    inMemory,
-  });
-  return { schema: 1, ...measured, rows, verdict };
+/** 0 valid, 3 INVALID, 4 valid for CPU per request alone, 5 a bar was missed. */
+export const exitStatusOf = ({ scenarios }: Result): number => {
+  if (scenarios.length === 0 || scenarios.some(({ verdict }) => verdict.is === 'INVALID')) return 3;
+  if (scenarios.some(({ bars }) => bars.some(({ verdict }) => verdict === 'missed'))) return 5;
+  return scenarios.some(({ verdict }) => verdict.is !== 'VALID') ? 4 : 0;
 };

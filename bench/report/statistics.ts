@@ -1,3 +1,5 @@
+import { randomFrom } from '../gen/random.ts';
+
 const sorted = (values: readonly number[]): number[] => [...values].sort((a, b) => a - b);
 
 /** The middle value, or the mean of the two in the middle. NaN for no values. */
@@ -26,17 +28,6 @@ export interface Estimate {
   readonly high: number;
 }
 
-/** Mulberry32: the same data gives the same interval. */
-const randomFrom = (seed: number): (() => number) => {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-};
-
 const seed = 7;
 const outside = 0.025;
 
@@ -52,4 +43,14 @@ export const estimate = (values: readonly number[], resamples = 10_000): Estimat
   const order = sorted(medians);
   const skipped = Math.floor(resamples * outside);
   return { median: median(values), low: order[skipped]!, high: order[resamples - 1 - skipped]! };
+};
+
+/** How much the median has changed from one run to another, as a ratio; the rounds of the two have nothing in common. */
+export const estimateChange = (before: readonly number[], after: readonly number[], resamples = 10_000): Estimate => {
+  const random = randomFrom(seed);
+  const drawn = (values: readonly number[]): number =>
+    median(values.map(() => values[Math.floor(random() * values.length)]!));
+  const order = sorted(Array.from({ length: resamples }, () => drawn(after) / drawn(before)));
+  const skipped = Math.floor(resamples * outside);
+  return { median: median(after) / median(before), low: order[skipped]!, high: order[resamples - 1 - skipped]! };
 };

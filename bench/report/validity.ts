@@ -1,25 +1,29 @@
+import type { Purpose } from '../measure.ts';
 import { spread } from './statistics.ts';
 
-/** What a run shows of itself. Shares are of one core. */
+/** What a scenario shows of itself. Shares are of one core. */
 export interface Evidence {
-  readonly rounds: number;
+  /** Null where the scenario is not about medians of rounds. */
+  readonly rounds: number | null;
   readonly cores: number;
   readonly load: { readonly before: number; readonly after: number };
   /** Null where it cannot be told. */
   readonly steal: number | null;
   /** CPU per request of the bare server in each round; null without /proc, undefined where it was not measured. */
   readonly bare: readonly number[] | null | undefined;
-  /** The HTTP contenders; what has no generator apart from what it measures is left out. */
   readonly loads: readonly LoadEvidence[];
-  /** Whether fsync was measured on a file system in memory. */
-  readonly inMemory: boolean;
+  /** What the scenario itself knows against its being quoted. */
+  readonly reasons?: readonly string[];
 }
 
 export interface LoadEvidence {
   readonly name: string;
+  readonly purpose: Purpose;
   readonly generatorShare: number;
   readonly serverShare: number | null;
   readonly sleepsPerRequest: number | null;
+  /** How late the generator took up what was due, 99th percentile in milliseconds; null for a closed loop. */
+  readonly lagP99: number | null;
 }
 
 export interface Verdict {
@@ -36,6 +40,7 @@ const fewestRounds = 5;
 const mostSteal = 0.02;
 const mostSpread = 0.15;
 const busiestGenerator = 0.9;
+const mostLagMs = 1;
 /** Below this on both sides neither was the limit. */
 const busy = 0.85;
 /** Above this the server mostly waited, and what waking up costs is in its CPU time. */
@@ -43,10 +48,20 @@ const mostSleeps = 0.1;
 
 const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
 
+const generatorFault = ({ name, purpose, generatorShare, lagP99 }: LoadEvidence): string | null => {
+  if (purpose !== 'times') return null;
+  if (lagP99 !== null && lagP99 > mostLagMs)
+    return `the generator was the bottleneck of ${name}: it took up requests ${lagP99.toFixed(1)} ms late (p99, limit ${mostLagMs} ms)`;
+  if (generatorShare > busiestGenerator)
+    return `the generator was the bottleneck of ${name}: busy ${percent(generatorShare)} of the time (limit ${percent(busiestGenerator)})`;
+  return null;
+};
+
 const whole = (evidence: Evidence): string[] => {
-  const { rounds, cores, load, steal, bare, loads, inMemory } = evidence;
-  const reasons: string[] = [];
-  if (rounds < fewestRounds) reasons.push(`${rounds} rounds are fewer than the ${fewestRounds} that a median needs`);
+  const { rounds, cores, load, steal, bare, loads } = evidence;
+  const reasons: string[] = [...(evidence.reasons ?? [])];
+  if (rounds !== null && rounds < fewestRounds)
+    reasons.push(`${rounds} rounds are fewer than the ${fewestRounds} that a median needs`);
   if (steal !== null && steal > mostSteal)
     reasons.push(`the hypervisor took ${percent(steal)} of the time (limit ${percent(mostSteal)})`);
   const most = Math.max(load.before, load.after);
@@ -57,17 +72,21 @@ const whole = (evidence: Evidence): string[] => {
   if (bare === null) reasons.push('without /proc there is no CPU time, and without it no calibration');
   if (bare && spread(bare) > mostSpread)
     reasons.push(`bare CPU/request strayed ${percent(spread(bare))} from its median (limit ${percent(mostSpread)})`);
-  for (const { name, sleepsPerRequest: sleeps } of loads)
-    if (sleeps !== null && sleeps > mostSleeps)
+  for (const each of loads) {
+    const { name, purpose, sleepsPerRequest: sleeps } = each;
+    if (purpose === 'work' && sleeps !== null && sleeps > mostSleeps)
       reasons.push(
         `the server of ${name} slept ${sleeps.toFixed(2)} times per request (limit ${mostSleeps}): the load was too light`,
       );
-  if (inMemory) reasons.push('the data is on a file system in memory, where fsync costs nothing (set TMPDIR)');
+    const fault = generatorFault(each);
+    if (fault !== null) reasons.push(fault);
+  }
   return reasons;
 };
 
 /** Why the rate of one contender is not the server's, or null where it is. */
-const rateFault = ({ name, generatorShare: generator, serverShare: server }: LoadEvidence): string | null => {
+const rateFault = ({ name, purpose, generatorShare: generator, serverShare: server }: LoadEvidence): string | null => {
+  if (purpose !== 'work') return null;
   if (generator > busiestGenerator)
     return `${name} is generator-bound (generator at ${percent(generator)} of its core): its rate is a lower bound`;
   if (server !== null && server < busy && generator < busy)
@@ -75,16 +94,17 @@ const rateFault = ({ name, generatorShare: generator, serverShare: server }: Loa
   return null;
 };
 
-/** Judges a run by the rules of bench.md ("Honest methodology"). */
+/** Judges a scenario by the rules of bench.md ("Honest methodology"). */
 export const judge = (evidence: Evidence): Verdict => {
   const invalid = whole(evidence);
   const faults = evidence.loads.map((load) => ({ name: load.name, fault: rateFault(load) }));
   const faulty = faults.filter(({ fault }) => fault !== null);
   const rates = faulty.map(({ fault }) => fault!);
   const is = invalid.length > 0 ? 'INVALID' : rates.length > 0 ? 'VALID FOR CPU PER REQUEST ONLY' : 'VALID';
-  return { is, invalid, rates, unratedNames: faulty.map(({ name }) => name) };
+  const unratedNames = [
+    ...faulty.map(({ name }) => name),
+    // The upstream shares the generator's core.
+    ...evidence.loads.filter(({ purpose }) => purpose === 'proxied').map(({ name }) => name),
+  ];
+  return { is, invalid, rates, unratedNames };
 };
-
-/** The exit status of a run. */
-export const exitStatusOf = ({ is }: Verdict): number =>
-  ({ VALID: 0, INVALID: 3, 'VALID FOR CPU PER REQUEST ONLY': 4 })[is];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AdminKeyRow, adminKeyRows } from '../../projections/admin-keys.ts';
+import { type AdminKeyRow, adminKeyRows, liveAdminKeyRows } from '../../projections/admin-keys.ts';
 import { lastUseOf } from '../../projections/credential-uses.ts';
 import type { AdminPrincipal } from '../../projections/principal.ts';
 import { seconds } from '../clock.ts';
@@ -132,11 +132,10 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
     errors: ['invalid_cursor', 'validation_failed'],
     handle: ({ principal, query }) =>
       page(models, {
-        rows: adminKeyRows,
+        rows: liveAdminKeyRows,
         all: adminKeyRows,
         prefix: `${principal.organizationId}:`,
         query,
-        wanted: (row) => row.status === 'active',
         render: (row) => render(row, lastUseOf(models, row.id)),
       }),
   });
@@ -144,8 +143,8 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
   const onKey = {
     params: z.object({ api_key_id: pathId }),
     find({ principal, params }: { principal: AdminPrincipal; params: { api_key_id: string } }): AdminKeyRow {
-      const row = models.get(adminKeyRows, `${principal.organizationId}:${params.api_key_id}`);
-      if (row?.status !== 'active') throw fault('admin_api_key_not_found');
+      const row = models.get(liveAdminKeyRows, `${principal.organizationId}:${params.api_key_id}`);
+      if (!row) throw fault('admin_api_key_not_found');
       return row;
     },
   };

@@ -9,12 +9,13 @@ import { openArchive } from '../kernel/client-archive.ts';
 import { loadSecrets } from '../secrets.ts';
 import { findStore } from './event-log.ts';
 import { operatorContext } from './operator.ts';
-import { show } from './output.ts';
+import { type Shown, show } from './output.ts';
 import { progressBar } from './progress.ts';
 import { mostKeys, type SeededKey, seed } from './seed.ts';
 import { Failure, type Terminal } from './terminal.ts';
 
 interface Options {
+  readonly organizations: number;
   readonly projects: number;
   readonly keys: number;
   readonly tier: number;
@@ -27,6 +28,7 @@ const examples = `
 Examples:
   weir org seed --projects 10 --keys 1000 --tier 1 --out keys.ndjson
   weir org seed --projects 1000 --keys 1000000 --tier 5 --out keys.ndjson     a project holds 1,000 keys at most
+  weir org seed --organizations 64 --projects 2 --keys 8 --out keys.ndjson    for a load above one organization's limits
 
 Each line of the file is one key: {"id":"key_…","project_id":"proj_…","value":"gwp_…"}. The file is made for this and
 readable by you alone; one that is there already is never touched. What is interrupted stays as far as it has come: each
@@ -91,13 +93,10 @@ class KeyFile {
 /** `weir org seed`: an organization to test a load with. */
 export const seedCommand = (terminal: Terminal): Command =>
   new Command('seed')
-    .description('Create an organization full of keys, for a load test')
-    .requiredOption('--projects <count>', 'how many projects', whole(1, 100_000))
-    .requiredOption(
-      '--keys <count>',
-      'how many keys altogether, spread evenly over the projects',
-      whole(1, 100_000_000),
-    )
+    .description('Create organizations full of keys, for a load test')
+    .option('--organizations <count>', 'how many of them, all alike', whole(1, 10_000), 1)
+    .requiredOption('--projects <count>', 'how many projects each has', whole(1, 100_000))
+    .requiredOption('--keys <count>', 'how many keys each has, spread evenly over its projects', whole(1, 100_000_000))
     .option('--tier <tier>', '0 to 5', whole(0, 5), 0)
     .requiredOption('--out <file>', 'where the keys go, one JSON object a line')
     .option('--name <name>', 'of the organization', 'Load test')
@@ -106,53 +105,52 @@ export const seedCommand = (terminal: Terminal): Command =>
     .action((options: Options) => run(terminal, options));
 
 const run = async (terminal: Terminal, options: Options): Promise<void> => {
-  const { projects, keys, name, out } = options;
+  const { organizations, projects, keys, name, out } = options;
+  const total = organizations * keys;
   if (keys > mostKeys(projects)) {
     throw new Failure(`${projects} projects hold ${mostKeys(projects)} keys at most: a project has 1,000.`);
   }
   const config = readConfig(terminal.env);
   const secrets = loadSecrets(config.SECRETS_DIR);
   const file = await KeyFile.open(out);
-  const begun = performance.now();
   const stopping = new AbortController();
   void terminal.interrupted().then(() => stopping.abort());
-  const progress = progressBar(terminal, `Making ${keys} keys`);
+  const progress = progressBar(terminal, `Making ${total} keys`);
   try {
     const place = await findStore(config, undefined);
     const archive = openArchive(place.target);
     try {
-      const made = await seed(
-        { name, projects, keys, tier: options.tier as Tier },
-        {
-          archive,
-          secrets,
-          clock: systemClock,
-          actor: operatorContext(terminal).actor,
-          stop: stopping.signal,
-          made(key) {
-            if (file.lines % 1000 === 0) progress.at(file.lines / keys);
-            return file.add(key);
-          },
-        },
-      );
-      progress.done();
-      const seconds = Math.max(0.001, (performance.now() - begun) / 1000);
-      show(
-        terminal,
-        [
+      const rows: Shown[] = [];
+      for (let number = 1; number <= organizations && !stopping.signal.aborted; number++) {
+        const [before, began] = [file.lines, performance.now()];
+        const made = await seed(
+          { name: organizations === 1 ? name : `${name} ${number}`, projects, keys, tier: options.tier as Tier },
           {
-            organization_id: made.organizationId,
-            admin_api_key_id: made.adminKeyId,
-            admin_api_key: made.adminValue,
-            keys: file.lines,
-            seconds: Number(seconds.toFixed(1)),
-            keys_per_second: Math.round(file.lines / seconds),
+            archive,
+            secrets,
+            clock: systemClock,
+            actor: operatorContext(terminal).actor,
+            stop: stopping.signal,
+            made(key) {
+              if (file.lines % 1000 === 0) progress.at(file.lines / total);
+              return file.add(key);
+            },
           },
-        ],
-        options,
-      );
-      if (file.lines < keys) {
-        throw new Failure(`Stopped at ${file.lines} of ${keys} keys. They work, and are in ${out}.`, 130);
+        );
+        const seconds = Math.max(0.001, (performance.now() - began) / 1000);
+        rows.push({
+          organization_id: made.organizationId,
+          admin_api_key_id: made.adminKeyId,
+          admin_api_key: made.adminValue,
+          keys: file.lines - before,
+          seconds: Number(seconds.toFixed(1)),
+          keys_per_second: Math.round((file.lines - before) / seconds),
+        });
+      }
+      progress.done();
+      show(terminal, rows, options);
+      if (file.lines < total) {
+        throw new Failure(`Stopped at ${file.lines} of ${total} keys. They work, and are in ${out}.`, 130);
       }
     } finally {
       await archive.close();

@@ -10,6 +10,7 @@ import { socketPath } from './socket-path.ts';
 import { DATA_FILE } from './store/database.ts';
 import { checkMetaPages } from './store/meta-pages.ts';
 import { probe } from './store/probe.ts';
+import { breakSeal, checkSeal, seal } from './store/seal.ts';
 
 export { runningEndpoint, StoreLocked } from './lock.ts';
 
@@ -50,8 +51,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   try {
     removeDrafts(dir);
     const file = join(dir, DATA_FILE);
-    const { short } = checkMetaPages(file);
+    const { short, transaction } = checkMetaPages(file);
+    checkSeal(dir, transaction);
     if ((lock.unclean || short) && existsSync(file)) await probe(file, short);
+    await breakSeal(dir);
     const settings: StoreOptions = {
       dir,
       listen: listenAt(options, dir, (undo) => {
@@ -62,7 +65,9 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     };
     const store = await (options.inThread ? runStore(settings) : runInWorker(settings));
     lock.announce(store.endpoint);
+    let hasFailed = false;
     const failed = store.failed.then((reason) => {
+      hasFailed = true;
       release();
       return reason;
     });
@@ -71,7 +76,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       endpoint: store.endpoint,
       failed,
       close: () => {
-        closed ??= store.close().finally(release);
+        closed ??= store
+          .close()
+          .then(() => (hasFailed ? undefined : seal(dir)))
+          .finally(release);
         return closed;
       },
     };

@@ -7,7 +7,7 @@ import { type BatchCall, OrderedAppends, type RawAnswer, type RawAppend } from '
 import { finalError, outOfTime } from './client-errors.ts';
 import { type ReadSource, resumingRead } from './client-reads.ts';
 import { clientFor, type Target } from './client-target.ts';
-import { patience } from './patience.ts';
+import { patience, within } from './patience.ts';
 
 /** An event as its bytes, whatever they are: for copies, which must not go through anybody's idea of JSON. */
 export interface RawEvent {
@@ -139,7 +139,8 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
       const trial = patient();
       for (;;) {
         try {
-          await client.tombstoneStream(stream, { expectedRevision: 'any' });
+          const late = () => new Error(`no answer to the tombstone of ${stream} within ${silenceMs} ms`);
+          await within(silenceMs, client.tombstoneStream(stream, { expectedRevision: 'any' }), late);
           return 'written';
         } catch (error) {
           if ((error as { type?: unknown }).type === 'stream-deleted') return 'deleted';

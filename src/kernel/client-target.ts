@@ -15,13 +15,19 @@ const missingFile = (url: string): string | undefined => {
   return undefined;
 };
 
+/** With it the client answers a refused append with numbers that mean nothing (eventstore.md 1.4, 5). */
+const quiet = /[?&]throwOnAppendFailure=false\b/i;
+
 /** The client as it comes. @throws Error for a connection string that cannot be used; it says why and shows no password */
 export const clientFor = (target: Target): EventStoreDBClient => {
   if ('endpoint' in target) return new EventStoreDBClient({ endpoint: target.endpoint }, { insecure: true });
+  if (quiet.test(target.url)) throw unusable('throwOnAppendFailure must be left at its default');
   try {
     return EventStoreDBClient.connectionString(target.url);
   } catch (cause) {
-    const why = missingFile(target.url) ?? String((cause as Error).message).replace(/\.$/, '');
-    throw new Error(`EVENTSTORE_URL cannot be used: ${why}.`, { cause });
+    throw unusable(missingFile(target.url) ?? String((cause as Error).message).replace(/\.$/, ''), cause);
   }
 };
+
+const unusable = (why: string, cause?: unknown): Error =>
+  new Error(`EVENTSTORE_URL cannot be used: ${why}.`, cause === undefined ? {} : { cause });

@@ -3,13 +3,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { auditRows } from '../../projections/audit-log.ts';
 import { AccessRecords } from '../../src/admin/access-records.ts';
-import { allRoutes } from '../../src/cli/routes.ts';
-import { tiers } from '../../src/domain/tiers.ts';
 import type { Context } from '../../src/kernel/actor.ts';
 import { journal } from '../../src/kernel/journal.ts';
 import { openReadModels } from '../../src/kernel/projection.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
-import { testWindows } from '../support/test-windows.ts';
+import { adminRoutes } from '../support/admin-routes.ts';
 import { type Ask, asker, type Json } from './ask.ts';
 import { stage } from './stage.ts';
 
@@ -23,17 +21,7 @@ let asked = 0;
 beforeEach(async () => {
   at = await stage();
   evaluator = openEvaluator();
-  const dependencies = {
-    models: new Map(),
-    ownedBy: 'weir',
-    clock: at.clock,
-    evaluator,
-    windows: testWindows(),
-    tiers: { table: tiers },
-    probes: {},
-    publicUrl: () => '',
-  };
-  ask = asker(allRoutes({ admin: at.admin, ...dependencies }));
+  ask = asker(adminRoutes(at.admin, evaluator));
   for (const id of ['org_1', 'org_2']) {
     await at.admin.aggregates.organization.tell(id, 'create', { name: `Acme ${id}`, at: 1 }, operator);
   }

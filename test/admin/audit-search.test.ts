@@ -145,6 +145,23 @@ test('pages, filtered in any way, in either order and from either side, are what
   );
 }, 60_000);
 
+test.each([
+  ['gt', 0],
+  ['gte', 1],
+  ['lt', 0],
+  ['lte', 1],
+])('%s takes the entry of its very second: %i', async (bound, expected) => {
+  // In the middle of the list, where no clock went back, one entry has each second.
+  const { row } = at.admin.models.range(auditRows, { prefix: auditKeyOf('org_1', 777), limit: 1 })[0]!;
+  const second = row.at / 1000;
+  const found = async (value: number) =>
+    (await ask('GET', `${path}?resource_ids[]=${row.resourceId}&effective_at[${bound}]=${value}`)).body.data as Json[];
+  const step = bound.startsWith('g') ? 1 : -1;
+  expect(await found(second)).toHaveLength(expected);
+  expect(await found(second - step)).toHaveLength(1);
+  expect(await found(second + step)).toHaveLength(0);
+});
+
 test('the newest come first, and the whole list is gone through page by page', async () => {
   const all: string[] = [];
   for (let after = ''; ; ) {

@@ -231,7 +231,13 @@ describe('an access token', () => {
     // From as many addresses as it takes: one may send sixty a minute (decisions F.3).
     for (let i = 0; i < 10_000; i++) {
       const verdict = at.gate.judge(
-        { requestId: 'req_1', method: 'GET', path: projects, ip: `192.0.2.${i % 250}`, header: () => `Bearer ${newToken('t')}` },
+        {
+          requestId: 'req_1',
+          method: 'GET',
+          path: projects,
+          ip: `192.0.2.${i % 250}`,
+          header: () => `Bearer ${newToken('t')}`,
+        },
         { credential: 'admin', permission: 'projects:read' },
         { method: 'GET', path: projects },
       );

@@ -233,3 +233,14 @@ test('keys are spread evenly, and none is lost', () => {
   expect(spread(3000, 3)).toEqual([1000, 1000, 1000]);
   expect(mostKeys(3)).toBe(3000);
 });
+
+test('several organizations go into one file, each with its projects and keys and an Admin key of its own', async () => {
+  const rows = await json(...seed('several.ndjson', '--organizations', '3', '--projects', '2', '--keys', '5'));
+  expect(rows.map(({ keys }) => keys)).toEqual([5, 5, 5]);
+  expect(new Set(rows.map(({ organization_id }) => organization_id)).size).toBe(3);
+  const lines = linesOf(join(dir, 'several.ndjson'));
+  expect(lines).toHaveLength(15);
+  expect(new Set(lines.map(({ project_id }) => project_id)).size).toBe(6);
+  const names = (await everything()).flatMap(({ type, data }) => (type === 'organization.created' ? [data.name] : []));
+  expect(names).toEqual(expect.arrayContaining(['Load test 1', 'Load test 2', 'Load test 3']));
+});

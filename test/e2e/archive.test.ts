@@ -29,7 +29,7 @@ describe('a server', () => {
   let events: EventLog;
   beforeAll(async () => {
     server = await startServer();
-    events = await anyEventLog(readConfig({ DATA_DIR: server.dataDir }));
+    events = await anyEventLog(readConfig(server.env));
   });
   afterAll(async () => {
     await events?.close();

@@ -112,7 +112,7 @@ describe('beside a running server', () => {
       expect(await stateOfKey('--at', String(revision))).toEqual(folded(recorded.slice(0, revision + 1)));
       expect(await stateOfKey('--at', moment)).toEqual(folded(recorded.filter(({ at }) => at <= moment)));
     }
-    for (const later of ['4000', '2999-12-31', '2999-12-31T23:59:59+02:00'])
+    for (const later of ['4000', '2999-12-31T00:00:00Z', '2999-12-31T23:59:59+02:00'])
       expect(await stateOfKey('--at', later)).toEqual(folded(recorded));
     expect(await stateOfKey()).toEqual(folded(recorded));
   });

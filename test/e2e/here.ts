@@ -1,12 +1,13 @@
 import { program } from '../../src/cli/program.ts';
-import type { Finished } from './server.ts';
+import type { Finished } from './process.ts';
+import { atItsStore } from './remote-store.ts';
 
 /** Runs a `weir` command to its end in this process, which costs nothing to start. */
 export const weirHere = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<Finished> => {
   let [stdout, stderr] = ['', ''];
   const code = await program({
     argv: [...args],
-    env,
+    env: await atItsStore(env),
     interrupted: () => new Promise<void>(() => {}),
     out: (text) => {
       stdout += text;

@@ -55,11 +55,11 @@ test('the tiers file is checked at the start, followed while it changes, and kep
   const dataDir = freshDir();
   const file = `${freshDir('tiers')}.json`;
   const env = { TIERS_FILE: file };
-  const absent = spawnServer(dataDir, env);
+  const absent = await spawnServer(dataDir, env);
   expect((await exitOf(absent)).code).toBe(78);
   expect(absent.stderr()).toMatch(/TIERS_FILE: The tiers file .* cannot be read: ENOENT/);
   writeFileSync(file, withRpm(7));
-  const unsound = spawnServer(dataDir, env);
+  const unsound = await spawnServer(dataDir, env);
   expect((await exitOf(unsound)).code).toBe(78);
   expect(unsound.stderr()).toContain('TIERS_FILE: The tiers file has 6 faults:\n  tiers[0].rpm: must be even');
 

@@ -17,7 +17,7 @@ import { eventually, type FirstRun, type Server } from './server.ts';
  * appended beside the running server by the same commands.
  */
 export const otherOrganization = async (server: Server): Promise<FirstRun> => {
-  const config = readConfig({ DATA_DIR: server.dataDir });
+  const config = readConfig(server.env);
   const log = await anyEventLog(config);
   try {
     const { store } = log;

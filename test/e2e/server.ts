@@ -1,24 +1,21 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
 import { wideTiers } from '../support/test-windows.ts';
+import {
+  type Environment,
+  exitOf,
+  type Finished,
+  freshDir,
+  inTurn,
+  patienceMs,
+  type Spawned,
+  spawnWeir,
+  tail,
+} from './process.ts';
+import { atItsStore, makeStore } from './remote-store.ts';
 
-/** The `weir` command as a process of its own, from the build. */
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-
-/** Longest wait for a process to listen or to end; a machine that is busy with other things takes its time. */
-const patienceMs = 60_000;
-
-type Environment = Readonly<Record<string, string>>;
-
-export interface Exit {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-}
+export { eventually, exitOf, type Finished, freshDir } from './process.ts';
 
 /** What `first-run.json` holds. */
 export interface FirstRun {
@@ -31,124 +28,10 @@ export interface FirstRun {
   readonly project_api_key_id: string;
 }
 
-const children = new Set<ChildProcess>();
-const dirs = new Set<string>();
-const killAll = (): void => {
-  for (const child of children) child.kill('SIGKILL');
-};
-process.once('exit', killAll);
-// Whoever imports this file leaves nothing behind.
-afterAll(() => {
-  killAll();
-  for (const dir of dirs) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
-});
-
-/** A new folder that goes away with the test file; `name` is what its last part is called. */
-export const freshDir = (name = 'weir'): string => {
-  const dir = mkdtempSync(join(tmpdir(), 'weir-e2e-'));
-  dirs.add(dir);
-  return join(dir, name);
-};
-
-/** Nothing of the environment of the tests but what a process needs to find its way. */
-const inherited = (): Record<string, string> => {
-  const kept: Record<string, string> = {};
-  for (const name of ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH']) {
-    const value = process.env[name];
-    if (value !== undefined) kept[name] = value;
-  }
-  return kept;
-};
-
-export interface Spawned {
-  readonly child: ChildProcess;
-  readonly exited: Promise<Exit>;
-  stdout(): string;
-  stderr(): string;
-  /** Calls back with all of standard error whenever there is more. */
-  onStderr(listener: (text: string) => void): void;
-}
-
-/** Starts `weir` with these arguments and does not wait for anything; a slow reader pauses after each piece of output. */
-const spawnWeir = (args: readonly string[], env: Environment, slowReaderMs = 0): Spawned => {
-  const child = spawn(process.execPath, ['dist/src/main.js', ...args], {
-    cwd: root,
-    env: { ...inherited(), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  children.add(child);
-  let stdout = '';
-  let stderr = '';
-  const listeners: ((text: string) => void)[] = [];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-    if (slowReaderMs === 0) return;
-    child.stdout.pause();
-    setTimeout(() => child.stdout.resume(), slowReaderMs);
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-    for (const listener of listeners) listener(stderr);
-  });
-  const exited = new Promise<Exit>((resolve) => {
-    child.once('close', (code, signal) => {
-      children.delete(child);
-      resolve({ code, signal });
-    });
-  });
-  return {
-    child,
-    exited,
-    stdout: () => stdout,
-    stderr: () => stderr,
-    onStderr: (listener) => void listeners.push(listener),
-  };
-};
-
-/** The end of what a process wrote: failures show it. */
-const tail = (text: string): string => (text.length > 4000 ? `…${text.slice(-4000)}` : text);
-
-/** The process's end, or a failure that shows what it wrote. */
-export const exitOf = async (spawned: Spawned, withinMs = patienceMs): Promise<Exit> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const fail = () =>
-      reject(new Error(`It has not ended within ${withinMs} ms. It wrote:\n${tail(spawned.stderr())}`));
-    timer = setTimeout(fail, withinMs);
-  });
-  try {
-    return await Promise.race([spawned.exited, late]);
-  } finally {
-    clearTimeout(timer);
-    if (spawned.child.exitCode === null && spawned.child.signalCode === null) spawned.child.kill('SIGKILL');
-  }
-};
-
-/** So many processes start at a time: a start is work for a whole core, and others want one too. */
-const maxStarting = 2;
-const waiting: (() => void)[] = [];
-let starting = 0;
-const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
-  if (starting === maxStarting) await new Promise<void>((resolve) => void waiting.push(resolve));
-  else starting += 1;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else starting -= 1;
-  }
-};
-
-export interface Finished extends Exit {
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** Runs `weir` with these arguments to its end. */
 export const runWeir = (args: readonly string[], env: Environment, slowReaderMs = 0): Promise<Finished> =>
   inTurn(async () => {
-    const spawned = spawnWeir(args, env, slowReaderMs);
+    const spawned = spawnWeir(args, await atItsStore(env), slowReaderMs);
     const exit = await exitOf(spawned);
     return { ...exit, stdout: spawned.stdout(), stderr: spawned.stderr() };
   });
@@ -168,6 +51,8 @@ const linesOf = (text: string): LogLine[] =>
 
 export interface Server {
   readonly dataDir: string;
+  /** What a command needs to find the same events. */
+  readonly env: Environment;
   readonly baseUrl: string;
   readonly port: number;
   readonly first: FirstRun;
@@ -190,19 +75,24 @@ const withoutLimits = {
 };
 
 /** Starts a server and does not wait until it listens. */
-export const spawnServer = (dataDir: string, env: Environment = {}): Spawned =>
-  spawnWeir(['serve'], { PORT: '0', DATA_DIR: dataDir, ...withoutLimits, ...env });
+export const spawnServer = async (dataDir: string, env: Environment = {}): Promise<Spawned> => {
+  if (env.EVENTSTORE_URL === undefined) await makeStore(dataDir);
+  return spawnWeir(['serve'], await atItsStore({ PORT: '0', DATA_DIR: dataDir, ...withoutLimits, ...env }));
+};
 
 /** Starts a server on a free port, in a new folder unless one is given, and waits until it listens. */
 export const startServer = async (options: { dataDir?: string; env?: Environment } = {}): Promise<Server> => {
   const dataDir = options.dataDir ?? freshDir();
+  // Before its turn: it takes one of its own.
+  if (options.env?.EVENTSTORE_URL === undefined) await makeStore(dataDir);
   const { spawned, baseUrl } = await inTurn(async () => {
-    const started = spawnServer(dataDir, options.env);
+    const started = await spawnServer(dataDir, options.env);
     return { spawned: started, baseUrl: await listening(started) };
   });
   const first = JSON.parse(readFileSync(join(dataDir, 'first-run.json'), 'utf8')) as FirstRun;
   return {
     dataDir,
+    env: await atItsStore({ DATA_DIR: dataDir, ...options.env }),
     baseUrl,
     port: Number(new URL(baseUrl).port),
     first,
@@ -243,18 +133,3 @@ const listening = (spawned: Spawned): Promise<string> =>
       fail(`The server has ended with ${code ?? signal} before it listened`);
     });
   });
-
-/** Tries until `holds` returns something that is not undefined, or fails with what `describe` says. */
-export const eventually = async <T>(
-  holds: () => T | undefined | Promise<T | undefined>,
-  describe: () => string = () => 'it did not come to pass',
-  withinMs = 15_000,
-): Promise<T> => {
-  const end = performance.now() + withinMs;
-  for (;;) {
-    const value = await holds();
-    if (value !== undefined) return value;
-    if (performance.now() > end) throw new Error(`Within ${withinMs} ms: ${describe()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};

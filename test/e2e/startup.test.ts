@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { archive, call, createKey, use } from './calls.ts';
 import { weirHere } from './here.ts';
+import { isRemote } from './remote-store.ts';
 import {
   eventually,
   exitOf,
@@ -143,41 +144,44 @@ describe.concurrent('a server that cannot start says why in one sentence', () =>
   });
 });
 
-test('a folder with a path of 150 bytes, a space and letters beyond ASCII is as good as any', async () => {
-  const base = freshDir('');
-  const odd = 'a path mit Ärger ';
-  const dataDir = join(base, odd + 'x'.repeat(150 - Buffer.byteLength(`${base}/${odd}`)));
-  expect(Buffer.byteLength(dataDir)).toBe(150);
-  const server = await startServer({ dataDir });
-  const { id, value } = await createKey(server, server.first.project_id);
-  expect(await use(server, value)).toBe('200');
-  const history = () => runWeir(['audit', 'history', id, '--json'], { DATA_DIR: dataDir });
-  const running = await history();
-  expect(`${running.code} ${running.stderr}`).toBe('0 ');
-  expect(running.stdout).toMatch(/^\{"stream":"projectKey-key_[0-9a-z]+","revision":0,.*\}\n$/);
+test.skipIf(isRemote)(
+  'a folder with a path of 150 bytes, a space and letters beyond ASCII is as good as any',
+  async () => {
+    const base = freshDir('');
+    const odd = 'a path mit Ärger ';
+    const dataDir = join(base, odd + 'x'.repeat(150 - Buffer.byteLength(`${base}/${odd}`)));
+    expect(Buffer.byteLength(dataDir)).toBe(150);
+    const server = await startServer({ dataDir });
+    const { id, value } = await createKey(server, server.first.project_id);
+    expect(await use(server, value)).toBe('200');
+    const history = () => runWeir(['audit', 'history', id, '--json'], { DATA_DIR: dataDir });
+    const running = await history();
+    expect(`${running.code} ${running.stderr}`).toBe('0 ');
+    expect(running.stdout).toMatch(/^\{"stream":"projectKey-key_[0-9a-z]+","revision":0,.*\}\n$/);
 
-  // Nobody else can have it meanwhile.
-  const refused = await refusedHere({ DATA_DIR: dataDir });
-  expect(complaintOf(refused)).toBe(
-    `The event store in ${join(dataDir, 'eventstore')} is in use by process ${server.spawned.child.pid}.`,
-  );
-  expect(refused.code).toBe(1);
-  expect(await use(server, value)).toBe('200');
+    // Nobody else can have it meanwhile.
+    const refused = await refusedHere({ DATA_DIR: dataDir });
+    expect(complaintOf(refused)).toBe(
+      `The event store in ${join(dataDir, 'eventstore')} is in use by process ${server.spawned.child.pid}.`,
+    );
+    expect(refused.code).toBe(1);
+    expect(await use(server, value)).toBe('200');
 
-  // What lies there is for its owner alone.
-  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
-  expect(modeOf(join(dataDir, 'first-run.json'))).toBe('600');
-  expect(modeOf(join(dataDir, 'eventstore'))).toBe('700');
-  expect(modeOf(`${dataDir}.secrets`)).toBe('700');
-  expect(modeOf(join(`${dataDir}.secrets`, 'secrets.json'))).toBe('600');
+    // What lies there is for its owner alone.
+    const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+    expect(modeOf(join(dataDir, 'first-run.json'))).toBe('600');
+    expect(modeOf(join(dataDir, 'eventstore'))).toBe('700');
+    expect(modeOf(`${dataDir}.secrets`)).toBe('700');
+    expect(modeOf(join(`${dataDir}.secrets`, 'secrets.json'))).toBe('600');
 
-  await server.stop();
-  const left = readdirSync(join(dataDir, 'eventstore')).filter((name) => name.startsWith('lock'));
-  expect(left).toEqual([]);
-  const stopped = await weirHere(['audit', 'history', id, '--json'], { DATA_DIR: dataDir });
-  expect(`${stopped.code} ${stopped.stderr}`).toBe('0 ');
-  expect(stopped.stdout).toBe(running.stdout);
-});
+    await server.stop();
+    const left = readdirSync(join(dataDir, 'eventstore')).filter((name) => name.startsWith('lock'));
+    expect(left).toEqual([]);
+    const stopped = await weirHere(['audit', 'history', id, '--json'], { DATA_DIR: dataDir });
+    expect(`${stopped.code} ${stopped.stderr}`).toBe('0 ');
+    expect(stopped.stdout).toBe(running.stdout);
+  },
+);
 
 describe.concurrent('SIGTERM', () => {
   const models = (tokens: number, token_ms: number): string =>
@@ -265,7 +269,7 @@ describe.concurrent('SIGTERM', () => {
   test('ends a server that is still starting, at any moment, and the next one starts', async () => {
     const dataDir = freshDir();
     for (const delay of [400, 900]) {
-      const starting = spawnServer(dataDir);
+      const starting = await spawnServer(dataDir);
       await new Promise((resolve) => setTimeout(resolve, delay));
       starting.child.kill('SIGTERM');
       const { code, signal } = await exitOf(starting);

@@ -12,7 +12,7 @@ test('a damaged store has its damaged records named, each by position, stream an
     const { sound } = await soundStore(scene);
     const bytes = Buffer.from(sound);
     for (let at = bytes.indexOf(MARK); at >= 0; at = bytes.indexOf(MARK, at + 1)) bytes[at + 5]! ^= 4;
-    const { verdict, damages, more } = await verifyStore(place(join(scene.dir(), 'damaged'), bytes));
+    const { verdict, damages, more } = await verifyStore(place(join(scene.dir(), 'damaged'), bytes, 'unknown'));
     expect(verdict).toBe('corrupt');
     expect(more).toBe(0);
     expect(new Set(damages.map(({ what }) => what))).toEqual(new Set(['The record is damaged.']));

@@ -1,29 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { jsonEvent } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
-import { Ledger } from './ledger.ts';
-import {
-  collect,
-  compileSyncShim,
-  connect,
-  freshDir,
-  numbered,
-  openStore,
-  rejection,
-  serveInChild,
-} from './store-under-test.ts';
+import { compile, noCompiler } from '../torture/scene.ts';
+import { collect, connect, freshDir, numbered, openStore, rejection, serveInChild } from './store-under-test.ts';
 
-const shim = compileSyncShim();
+if (noCompiler !== undefined) process.stderr.write(`SKIPPED: a slow fdatasync: ${noCompiler}\n`);
 
-describe.skipIf(shim === undefined)('with fdatasync under control', () => {
+describe.skipIf(noCompiler !== undefined)('with fdatasync under control', () => {
   const DELAY_MS = 120;
 
   /** How long each of a few appends, deletes and tombstones took to be answered, milliseconds. */
   async function answerTimes(settings: object): Promise<number[]> {
     const child = await serveInChild(freshDir(), settings, {
-      LD_PRELOAD: compileSyncShim(),
+      LD_PRELOAD: compile('../embedded/sync-shim.c', freshDir()),
       SYNC_DELAY_MS: String(DELAY_MS),
     });
     const client = connect(child.endpoint);
@@ -52,22 +42,6 @@ describe.skipIf(shim === undefined)('with fdatasync under control', () => {
 
   test('a store that does not sync is noticed by the check above', async () => {
     expect(Math.min(...(await answerTimes({ faults: { noSync: true } })))).toBeLessThan(DELAY_MS);
-  });
-
-  test('its failure is the end: nothing is acknowledged any more, and a restart has everything that was', async () => {
-    const dir = freshDir();
-    const trigger = join(freshDir(), 'fail-now');
-    const child = await serveInChild(dir, {}, { LD_PRELOAD: compileSyncShim(), SYNC_FAIL_FILE: trigger });
-    const ledger = new Ledger('eio');
-    const writing = ledger.write(connect(child.endpoint), 8);
-    while (ledger.acked.length < 100) await wait(2);
-    writeFileSync(trigger, '');
-    await child.exited;
-    await writing;
-    expect(child.said()).toMatch(/^failed /m);
-    expect(child.said()).not.toMatch(/unhandled/);
-    const again = await serveInChild(dir, { embedded: true });
-    expect(await ledger.faults(connect(again.endpoint))).toEqual([]);
   });
 });
 

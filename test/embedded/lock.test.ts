@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runningEndpoint, StoreLocked, startEmbedded } from '../../src/embedded/index.ts';
 import { takeLock } from '../../src/embedded/lock.ts';
+import { verifyStore } from '../../src/embedded/maintenance/verify.ts';
 import { startOf } from '../../src/embedded/process-identity.ts';
 import { collect, connect, freshDir, numbered, rejection, serveInChild } from './store-under-test.ts';
 
@@ -110,11 +111,15 @@ test('a directory that cannot be used is refused with one clear sentence', async
 });
 
 describe('damaged files', () => {
-  async function used(commits = 20): Promise<string> {
+  /** A store that was closed properly; `each` is called after each of its commits. */
+  async function used(commits = 20, each: (dir: string) => void = () => {}): Promise<string> {
     const dir = freshDir();
     const store = await startEmbedded({ dir, inThread: true });
     const client = connect(store.endpoint);
-    for (let i = 0; i < commits; i++) await client.appendToStream(`file-${i}`, numbered(i));
+    for (let i = 0; i < commits; i++) {
+      await client.appendToStream(`file-${i}`, numbered(i));
+      each(dir);
+    }
     await store.close();
     return dir;
   }
@@ -137,8 +142,10 @@ describe('damaged files', () => {
     for (const commits of [20, 21, 22, 23]) {
       const dir = await used(commits);
       const sound = readFileSync(join(dir, 'events.mdb'));
+      // As kill -9 leaves it: what a proper stop puts down would find each of them.
+      rmSync(join(dir, 'closed'));
       for (const page of [0, 4096]) {
-        for (let bit = 0; bit < 64; bit++) {
+        for (let bit = 0; bit < 16; bit++) {
           const bytes: Buffer = Buffer.from(sound);
           bytes[page + 152 + (bit >> 3)]! ^= 1 << (bit & 7);
           change(dir, () => bytes);
@@ -151,6 +158,50 @@ describe('damaged files', () => {
       const again = await startEmbedded({ dir, inThread: true });
       expect(await collect(connect(again.endpoint).readAll())).toHaveLength(commits);
       await again.close();
+    }
+  });
+
+  describe('with a whole meta page that is one commit too old', () => {
+    const files: Buffer[] = [];
+    const stale = async () => {
+      files.length = 0;
+      const dir = await used(20, (at) => files.push(readFileSync(join(at, 'events.mdb'))));
+      const [before, last] = files.slice(-2) as [Buffer, Buffer];
+      const page = [0, 4096].find((at) => before.compare(last, at, at + 160, at, at + 160) !== 0)!;
+      change(dir, (bytes) => {
+        before.copy(bytes, page, page, page + 4096);
+        return bytes;
+      });
+      return dir;
+    };
+
+    test('are refused after a proper stop, by verify too', async () => {
+      const dir = await stale();
+      const error = await rejection(startEmbedded({ dir, inThread: true }));
+      expect(error.name).toBe('StoreCorrupt');
+      expect(error.message).toMatch(/ends with transaction \d+ and was closed after \d+/);
+      expect(await verifyStore(dir)).toMatchObject({ verdict: 'corrupt', damages: [{ what: error.message }] });
+    });
+
+    test('would be opened without what the stop has put down', async () => {
+      const dir = await stale();
+      rmSync(join(dir, 'closed'));
+      const store = await startEmbedded({ dir, inThread: true });
+      expect(await collect(connect(store.endpoint).readAll())).toHaveLength(19);
+      await store.close();
+    });
+  });
+
+  test('closed twice are as they were closed last, and while they are in use nothing says closed', async () => {
+    const dir = await used();
+    for (let round = 0; round < 2; round++) {
+      expect(existsSync(join(dir, 'closed'))).toBe(true);
+      const store = await startEmbedded({ dir, inThread: true });
+      expect(existsSync(join(dir, 'closed'))).toBe(false);
+      await connect(store.endpoint).appendToStream('again-1', numbered(round));
+      expect(await verifyStore(dir)).toMatchObject({ verdict: 'ok', events: 21 + round });
+      await store.close();
+      expect(await verifyStore(dir)).toMatchObject({ verdict: 'ok', events: 21 + round });
     }
   });
 

@@ -38,8 +38,10 @@ export function selfSigned(): { readonly cert: string; readonly key: string } {
   );
   const signature = tlv(0x03, Buffer.concat([Buffer.from([0]), sign('sha256', body, privateKey)]));
   const der = sequence(body, ecdsaWithSha256, signature);
+  // An empty line in front of the last, as careless wrapping leaves it in one of four, and OpenSSL reads none of it.
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
   return {
-    cert: `-----BEGIN CERTIFICATE-----\n${der.toString('base64').replace(/(.{64})/g, '$1\n')}\n-----END CERTIFICATE-----\n`,
+    cert: ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n'),
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   };
 }

@@ -1,5 +1,5 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -108,18 +108,4 @@ export async function serveInChild(dir: string, settings: object = {}, env: obje
     child.once('exit', () => reject(new Error(`the child ended early: ${text}`)));
   });
   return { process: child, endpoint, said: () => text, exited };
-}
-
-const compiler = ['/usr/bin/cc', '/usr/local/bin/cc'].find((path) => existsSync(path));
-
-/** The compiled fdatasync shim, or undefined, after saying so, where there is no compiler. */
-export function compileSyncShim(): string | undefined {
-  if (compiler === undefined || process.platform !== 'linux') {
-    process.stderr.write('SKIPPED: no C compiler for the fdatasync shim, so durability is not proven here\n');
-    return undefined;
-  }
-  const library = join(freshDir(), 'sync.so');
-  const source = fileURLToPath(new URL('./sync-shim.c', import.meta.url));
-  execFileSync(compiler, ['-shared', '-fPIC', '-o', library, source, '-ldl']);
-  return library;
 }

@@ -1,6 +1,5 @@
-/* Preloaded into a store: makes fdatasync slow (SYNC_DELAY_MS), or makes one call fail with EIO: the next after a
-   trigger file exists (SYNC_FAIL_FILE), or the n-th of the process (SYNC_FAIL_AT). The file SYNC_FAILED then holds the
-   time of the failure, CLOCK_MONOTONIC in nanoseconds. */
+/* Preloaded into a store: makes fdatasync slow (SYNC_DELAY_MS), or makes the n-th call of the process fail with EIO
+   (SYNC_FAIL_AT). The file SYNC_FAILED then holds the time of the failure, CLOCK_MONOTONIC in nanoseconds. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,14 +11,10 @@
 #include <unistd.h>
 
 static atomic_int calls = 0;
-static atomic_int done = 0;
 
 static int broken(void) {
-  const char *file = getenv("SYNC_FAIL_FILE");
   const char *at = getenv("SYNC_FAIL_AT");
-  int call = atomic_fetch_add(&calls, 1) + 1;
-  if (!(file && access(file, F_OK) == 0) && !(at && call == atoi(at))) return 0;
-  return atomic_exchange(&done, 1) == 0;
+  return atomic_fetch_add(&calls, 1) + 1 == (at ? atoi(at) : 0);
 }
 
 static void tell(void) {

@@ -125,11 +125,14 @@ describe('room on the volume', () => {
       lookAtSpaceEveryMs: 5,
       faults: { commitDelayMs: 150 },
     });
-    const first = client.appendToStream('room-2', numbered(0));
+    // The connection is there before, so that the next append is with the store soon.
+    await client.appendToStream('room-2', numbered(0));
+    const first = client.appendToStream('room-2', numbered(1));
     await wait(40);
+    for (let turns = 0; turns < 100; turns++) await new Promise(setImmediate);
     free = 0;
     await wait(40);
-    const second = rejection(client.appendToStream('room-2', numbered(1)));
+    const second = rejection(client.appendToStream('room-2', numbered(2)));
     expect((await first).success).toBe(true);
     expect((await second).type).toBe('unavailable');
   });

@@ -11,7 +11,7 @@ test('readiness names what is not there, and says when to ask again', async () =
     status: 503,
     code: 'dependency_unavailable',
     message: 'Not available: eventstore.',
-    headers: { 'retry-after': '1' },
+    headers: { 'Retry-After': '1' },
   });
   there.cellar = false;
   expect((await ask('GET', '/v1/ready')).message).toBe('Not available: eventstore, cellar.');

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type ConnectOptions, storeOver } from '../../src/kernel/eventstoredb.ts';
-import { StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
+import { type EventStore, StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { collect, event } from '../support/events.ts';
 import { clientError, fakeClient } from '../support/fake-client.ts';
@@ -161,6 +161,35 @@ describe('read', () => {
     readAnswers.push([odd(1, new Uint8Array([1, 2])), odd(2, [1]), odd(3, 'text')]);
     const all = await collect(store.readAll({ from: 'start', direction: 'forwards', limit: 3 }));
     expect(all.map(({ data }) => data)).toEqual([{ $base64: 'AQI=' }, { $json: [1] }, { $json: 'text' }]);
+  });
+});
+
+describe('a limit of age and a removal', () => {
+  const both = [
+    ['setStreamMetadata a-1', (store: EventStore) => store.limitAge('a-1', 60)],
+    ['deleteStream a-1', (store: EventStore) => store.remove('a-1')],
+  ] as const;
+
+  test.each(both)('%s is made again after a silence and a loss, until it is known', async (name, call) => {
+    const { store, answers, calls } = stage();
+    answers.push('silence', lost);
+    await call(store);
+    expect(calls).toEqual([name, name, name]);
+  });
+
+  test.each(both)('%s is given up when the store refuses it', async (_, call) => {
+    const { store, answers, calls } = stage();
+    answers.push(clientError('', { type: 'access-denied', code: 7 }));
+    await expect(call(store)).rejects.toThrow(/denies/);
+    expect(calls).toHaveLength(1);
+  });
+
+  test('of what is not there, or gone already, is done', async () => {
+    const { store, answers, calls } = stage();
+    answers.push(clientError('', { type: 'wrong-expected-version' }), clientError('', { type: 'stream-deleted' }));
+    await store.remove('a-1');
+    await store.remove('a-1');
+    expect(calls).toHaveLength(2);
   });
 });
 

@@ -164,6 +164,8 @@ describe('a connection string that cannot be used', () => {
     const odd = complaint('esdb://u:secret@[::1:2113');
     expect(odd).toMatch(/^EVENTSTORE_URL cannot be used: .+ position \d+.+\.$/);
     expect(odd).not.toContain('secret');
+    expect(complaint('esdb://u:secret@host:2113?tls=false&throwOnAppendFailure=false')).toMatch(/throwOnAppendFailure/);
+    expect(complaint('esdb://u:secret@host:2113?tls=false&throwOnAppendFailure=true')).toBe('none');
     expect(complaint('esdb://u:secret@host:2113?tls=false')).toBe('none');
   });
 });

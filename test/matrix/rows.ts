@@ -53,6 +53,7 @@ export const rows: Readonly<Record<string, Row>> = {
   updateProjectApiKey: { ids: projectKey, body: name, status: 200 },
   suspendProjectApiKey: { ids: projectKey, status: 200 },
   reactivateProjectApiKey: { ids: suspendedKey, status: 200 },
+  retrieveProjectApiKeyLimits: { ids: projectKey, status: 200 },
   revokeProjectApiKey: { ids: projectKey, status: 200 },
   createAdminApiKey: { body: name, idempotent: true, status: 201 },
   listAdminApiKeys: { status: 200, cursor: (tenant) => tenant.adminKey.id },

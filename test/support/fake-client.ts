@@ -47,6 +47,8 @@ export const fakeClient = () => {
   const reads: { readonly from: unknown; readonly max: unknown }[] = [];
   /** What each read brings; an error among it ends it, and after a silence nothing comes. */
   const readAnswers: (readonly (object | 'silence')[])[] = [];
+  /** Those that are neither appends nor reads. */
+  const calls: string[] = [];
   const coming: object[][] = [];
   let disposed = 0;
   let cancelled = 0;
@@ -72,6 +74,13 @@ export const fakeClient = () => {
       },
     });
   };
+  const called = async (what: string): Promise<unknown> => {
+    calls.push(what);
+    const answer = await (answers.shift() ?? { revision: 0n });
+    if (answer === 'silence') return new Promise(() => {});
+    if (answer instanceof Error) throw answer;
+    return {};
+  };
   const client = {
     async appendToStream(stream: string, events: { id: string }[], options: { expectedRevision: unknown }) {
       appends.push({ stream, ids: events.map(({ id }) => id), expected: options.expectedRevision });
@@ -94,6 +103,8 @@ export const fakeClient = () => {
     },
     readStream: (_: string, { fromRevision, maxCount }: Record<string, unknown>) => read(fromRevision, maxCount),
     readAll: ({ fromPosition, maxCount }: Record<string, unknown>) => read(fromPosition, maxCount),
+    setStreamMetadata: (stream: string) => called(`setStreamMetadata ${stream}`),
+    deleteStream: (stream: string) => called(`deleteStream ${stream}`),
     async dispose() {
       disposed++;
     },
@@ -104,6 +115,7 @@ export const fakeClient = () => {
     answers,
     subscriptions,
     reads,
+    calls,
     readAnswers,
     /** Of each read, how many items it has not brought yet. */
     unread: (): number[] => coming.map(({ length }) => length),

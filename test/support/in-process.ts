@@ -17,6 +17,8 @@ export interface Sent {
   readonly body?: unknown;
   /** Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The client's address. */
+  readonly ip?: string;
 }
 
 export interface Received {
@@ -55,14 +57,14 @@ export const inProcess = (routes: readonly Route[], gate: Gate<BearerPrincipal>)
   const match = router(routes.map(endpoint));
   const expectDescribed = descriptionOf(routes);
 
-  return async (method, url, { body, headers: given = {} } = {}) => {
+  return async (method, url, { body, headers: given = {}, ip = '127.0.0.1' } = {}) => {
     const [path = '', query = ''] = url.split('?');
     const headers =
       body === undefined || 'content-type' in given ? given : { 'content-type': 'application/json', ...given };
     const found = match(path);
     const target = found?.place.methods.get(method);
     const family = target?.family ?? found?.place.methods.values().next().value?.family ?? familyOf(path);
-    const head = { requestId: 'req_1', method, path, query, ip: '127.0.0.1', header: (name: string) => headers[name] };
+    const head = { requestId: 'req_1', method, path, query, ip, header: (name: string) => headers[name] };
     const bytes = bytesOf(body);
     let pass: Pass<BearerPrincipal> | undefined;
     const handled = async (): Promise<Reply | Refusal> => {

@@ -1,5 +1,6 @@
 /** `npm run torture`: the long form of every torture, and its figures into the README. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 import { progressBar } from '../../src/cli/progress.ts';
 import { part, readmeFile, withPart } from '../support/readme.ts';
 import { type Figures, noFigures, type Plan } from './figures.ts';
@@ -10,6 +11,8 @@ import { type Kind, repetition, tortured } from './tortures.ts';
 
 const badOptions = 2;
 const interrupted = 130;
+/** A load per core above which times say more about the machine than about the store. */
+const BUSY = 1.5;
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 /** Runs a torture behind a bar, where somebody watches. */
@@ -41,6 +44,9 @@ const run = async (kind: Kind, plan: Plan): Promise<{ readonly row?: Row; readon
     return { isWell: false };
   }
   const figures = await watched(kind, plan);
+  const [, load = 0] = loadavg();
+  const cores = availableParallelism();
+  if (load > BUSY * cores) figures.notes.push(`the machine was busy: a load of ${Math.round(load)} on ${cores} cores`);
   const isWell = figures.wrong === 0;
   for (const fault of figures.faults) say(`${kind.id}: ${fault}`);
   if (!isWell) say(`${kind.id}: ${figures.wrong} faults. Again: ${repetition(kind, plan, figures)}`);

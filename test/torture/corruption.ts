@@ -11,12 +11,16 @@ import { MARK, soundStore, streams } from './sound-store.ts';
 const AT_ONCE = 25;
 type Truth = Readonly<Record<string, Reading>>;
 
-/** A folder with this data file, perhaps as a process leaves it that was killed. */
-export function place(dir: string, bytes: Buffer, isUnclean = false): string {
+/** How the last process left a store: closed, with what it put down then; killed; or nobody knows. */
+export type End = { readonly seal: Buffer } | 'killed' | 'unknown';
+
+/** A folder with this data file. */
+export function place(dir: string, bytes: Buffer, end: End): string {
   mkdirSync(dir, { recursive: true });
   writeFileSync(join(dir, 'events.mdb'), bytes);
   const claim = '{"pid":999999999,"started":"gone","endpoint":null,"won":true}';
-  if (isUnclean) writeFileSync(join(dir, 'lock.999999999.0123456789abcdef'), claim);
+  if (end === 'killed') writeFileSync(join(dir, 'lock.999999999.0123456789abcdef'), claim);
+  else if (end !== 'unknown') writeFileSync(join(dir, 'closed'), end.seal);
   return dir;
 }
 
@@ -32,8 +36,8 @@ export async function torturedByDamage({ count, seed, from = 0, canary }: Plan, 
   const seen = { refused: 0, noticed: 0, harmless: 0 };
   let corrupt = 0;
   try {
-    const { sound, older } = await soundStore(scene);
-    const untouched = place(join(scene.dir(), 'untouched'), sound);
+    const { sound, older, seal } = await soundStore(scene);
+    const untouched = place(join(scene.dir(), 'untouched'), sound, { seal });
     const truth = truthOf(await verifyStore(untouched), await readEach([{ dir: untouched, streams }]));
     const faults = canary ? { skipChecksums: true } : undefined;
     for (let next = from; next < from + count; ) {
@@ -43,9 +47,12 @@ export async function torturedByDamage({ count, seed, from = 0, canary }: Plan, 
         const cases = Array.from({ length: Math.min(AT_ONCE, from + count - next) }, (_, i) => {
           const cycle = next + i;
           const random = seeded(seed, cycle);
-          const { bytes, what } = canary ? damageData(sound, MARK, random) : damage(sound, older, random, cycle);
-          const dir = place(join(base, `${cycle}`), bytes, random.next() < 0.5);
-          return { dir, name: `cycle ${cycle} (${what})`, cycle };
+          const { bytes, what, needsSeal } = canary
+            ? damageData(sound, MARK, random)
+            : damage(sound, older, random, cycle);
+          const isKilled = !needsSeal && random.next() < 0.5;
+          const dir = place(join(base, `${cycle}`), bytes, isKilled ? 'killed' : { seal });
+          return { dir, name: `cycle ${cycle} (${what}, ${isKilled ? 'killed' : 'closed'})`, cycle };
         });
         next += cases.length;
         const reports = await inTwos(cases, ({ dir }) => verifyStore(dir, { skipChecksums: canary === true }));

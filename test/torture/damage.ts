@@ -2,6 +2,8 @@ import type { Random } from './random.ts';
 
 /** A damaged file and what was done to it. */
 export interface Damaged {
+  /** No file can tell that its last commit never happened, which only a proper stop has put down elsewhere. */
+  readonly needsSeal: boolean;
   readonly bytes: Buffer;
   readonly what: string;
 }
@@ -10,9 +12,28 @@ const PAGE = 4096;
 /** What LMDB reads of a meta page lies within. */
 const META_BYTES = 200;
 
-type Kind = (sound: Buffer, older: Buffer, random: Random) => { readonly bytes: Buffer; readonly where: string };
+type Kind = (
+  sound: Buffer,
+  older: readonly Buffer[],
+  random: Random,
+) => { readonly bytes: Buffer; readonly where: string };
 
 const pageOf = (file: Buffer, random: Random): number => random.between(2, file.length / PAGE - 1);
+
+const changedPages = (sound: Buffer, older: Buffer): number[] => {
+  const changed: number[] = [];
+  for (let page = 0; (page + 1) * PAGE <= Math.min(older.length, sound.length); page++) {
+    const end = (page + 1) * PAGE;
+    if (older.compare(sound, page * PAGE, end, page * PAGE, end) !== 0) changed.push(page);
+  }
+  return changed;
+};
+
+const withPageOf = (sound: Buffer, older: Buffer, page: number): Buffer => {
+  const bytes = Buffer.from(sound);
+  older.copy(bytes, page * PAGE, page * PAGE, (page + 1) * PAGE);
+  return bytes;
+};
 
 /** The kinds of reliability.md D6. Stale pages come from the same file at an earlier time. */
 const kinds: Readonly<Record<string, Kind>> = {
@@ -38,15 +59,14 @@ const kinds: Readonly<Record<string, Kind>> = {
     return { bytes: Buffer.from(sound.subarray(0, length)), where: `at ${length}` };
   },
   'stale page': (sound, older, random) => {
-    const changed: number[] = [];
-    for (let page = 0; (page + 1) * PAGE <= Math.min(older.length, sound.length); page++) {
-      const end = (page + 1) * PAGE;
-      if (older.compare(sound, page * PAGE, end, page * PAGE, end) !== 0) changed.push(page);
-    }
-    const page = random.pick(changed);
-    const bytes = Buffer.from(sound);
-    older.copy(bytes, page * PAGE, page * PAGE, (page + 1) * PAGE);
-    return { bytes, where: `page ${page}` };
+    const which = random.between(0, older.length - 1);
+    const page = random.pick(changedPages(sound, older[which]!).filter((each) => each > 1));
+    return { bytes: withPageOf(sound, older[which]!, page), where: `page ${page} of version ${which}` };
+  },
+  'stale meta page': (sound, older, random) => {
+    const which = random.between(0, older.length - 1);
+    const page = random.pick(changedPages(sound, older[which]!).filter((each) => each < 2));
+    return { bytes: withPageOf(sound, older[which]!, page), where: `page ${page} of version ${which}` };
   },
   'damaged meta page': (sound, _, random) => {
     const bytes = Buffer.from(sound);
@@ -63,10 +83,10 @@ const kinds: Readonly<Record<string, Kind>> = {
 const names = Object.keys(kinds);
 
 /** Damages a file in the way whose turn it is in this cycle. */
-export function damage(sound: Buffer, older: Buffer, random: Random, cycle: number): Damaged {
+export function damage(sound: Buffer, older: readonly Buffer[], random: Random, cycle: number): Damaged {
   const name = names[cycle % names.length]!;
   const { bytes, where } = kinds[name]!(sound, older, random);
-  return { bytes, what: `${name}, ${where}` };
+  return { bytes, what: `${name}, ${where}`, needsSeal: name === 'stale meta page' };
 }
 
 /** Flips a bit of the data of one event, which nothing but its checksum can tell. */
@@ -76,5 +96,5 @@ export function damageData(sound: Buffer, mark: string, random: Random): Damaged
   const bytes = Buffer.from(sound);
   const at = random.pick(marks) + random.between(0, mark.length - 1);
   bytes[at]! ^= 1;
-  return { bytes, what: `flipped bit in an event, byte ${at}` };
+  return { bytes, what: `flipped bit in an event, byte ${at}`, needsSeal: false };
 }

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { complain, type Figures, type Plan, skip } from './figures.ts';
 import { Load } from './load.ts';
-import { loopDisk, noLoopDisk } from './loop-disk.ts';
+import { loopDisk, noLoopDisk, noMount } from './loop-disk.ts';
 import { History } from './oracle.ts';
 import { seeded } from './random.ts';
 import { inspect } from './read-back.ts';
-import { isRoot, Scene, type Store, tool } from './scene.ts';
+import { Scene, type Store, tool } from './scene.ts';
 
 const MIB = 1024 * 1024;
 const RECOVERY_LIMIT_MS = 5000;
@@ -106,12 +106,12 @@ class Filling {
  * tmpfs and on ext4. The canary has no gate and goes on after failed commits.
  */
 export async function torturedByFullDisks({ count, seed, from = 0, canary }: Plan, figures: Figures): Promise<void> {
-  if (process.platform !== 'linux' || !isRoot)
-    return skip(figures, 'full disks: only root on Linux can mount a small one');
-  const hasLoop = noLoopDisk() === undefined;
+  const [noDisk, noExt4] = [noMount(), noLoopDisk()];
+  if (noDisk !== undefined) return skip(figures, `full disks: ${noDisk}`);
+  if (noExt4 !== undefined) figures.notes.push(`not on ext4: ${noExt4}`);
   let slowest = 0;
   for (let cycle = from; cycle < from + count; cycle++, figures.cycles++) {
-    for (const kind of hasLoop && !canary ? (['tmpfs', 'ext4'] as const) : (['tmpfs'] as const)) {
+    for (const kind of noExt4 === undefined && !canary ? (['tmpfs', 'ext4'] as const) : (['tmpfs'] as const)) {
       const scene = new Scene();
       try {
         const small = kind === 'tmpfs' ? tmpfs(scene, 6, 40) : ext4(scene, 16, 5);

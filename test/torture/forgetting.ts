@@ -1,7 +1,9 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { makeProjectKeys } from '../../bench/peers/project-keys.ts';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { tiers } from '../../src/domain/tiers.ts';
 import { complain, type Figures, type Plan } from './figures.ts';
 import { type Gateway, startGateway } from './gateway.ts';
@@ -27,6 +29,18 @@ const lifeMs = 1_600;
  */
 const forgottenMs = 1_000;
 const lateMs = 500;
+
+const run = promisify(execFile);
+const main = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
+
+/** A key each of two organizations, which are made beside the running gateway. */
+const keysOfTwo = async (dir: string): Promise<string[]> => {
+  const out = join(dir, `keys-${performance.now()}.ndjson`);
+  const counts = ['--organizations', '2', '--projects', '1', '--keys', '1'];
+  await run(process.execPath, [main, 'org', 'seed', ...counts, '--json', '--out', out], { env: { DATA_DIR: dir } });
+  const lines = readFileSync(out, 'utf8').trimEnd().split('\n');
+  return lines.map((line) => (JSON.parse(line) as { readonly value: string }).value);
+};
 
 /** What a client has been let have of one limit, as its answers tell. */
 interface Spent {
@@ -95,7 +109,7 @@ export async function torturedByForgetting({ count, seed, from = 0, canary }: Pl
     let gateway = await startGateway(scene, dir, env);
     for (let cycle = from; cycle < from + count; cycle++, figures.cycles++) {
       const random = seeded(seed, cycle);
-      const [one, two] = (await makeProjectKeys(dir, 2)) as [string, string];
+      const [one, two] = (await keysOfTwo(dir)) as [string, string];
       const all = [requests(one), tokens(two)];
       // Anywhere between two snapshots.
       await wait(random.between(0, 1_000));

@@ -1,6 +1,7 @@
-import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compile, has, isRoot, noCompiler, type Scene, tool } from './scene.ts';
+import { compile, has, noCompiler, type Scene, tool } from './scene.ts';
 
 /** A file system in a file of its own, whose power can be cut. */
 export interface LoopDisk {
@@ -11,14 +12,32 @@ export interface LoopDisk {
   mount(): void;
 }
 
-/** Why there is no such disk here; undefined where there is. */
-export function noLoopDisk(): string | undefined {
-  if (process.platform !== 'linux') return 'loop devices are Linux';
-  if (!isRoot) return 'only root can mount a disk';
-  if (!has('losetup', '--find')) return 'there is no free loop device';
-  if (!has('mkfs.ext4', '-V')) return 'there is no mkfs.ext4';
-  return undefined;
-}
+const whyNotMount = (): string | undefined => {
+  if (process.platform !== 'linux') return 'this is not Linux';
+  if (process.getuid?.() !== 0) return 'only root can mount a disk';
+  const dir = mkdtempSync(join(tmpdir(), 'weir-torture-'));
+  try {
+    if (!has('mount', '-t', 'tmpfs', 'tmpfs', dir)) return 'this root may not mount a disk';
+    tool('umount', dir);
+    return undefined;
+  } finally {
+    rmdirSync(dir);
+  }
+};
+
+let tried: { readonly why: string | undefined } | undefined;
+
+/** Why nothing can be mounted here; undefined where it can. A root of a container often may not. */
+export const noMount = (): string | undefined => {
+  tried ??= { why: whyNotMount() };
+  return tried.why;
+};
+
+/** Why there is no disk in a file here; undefined where there is. */
+export const noLoopDisk = (): string | undefined =>
+  noMount() ??
+  (has('mkfs.ext4', '-V') ? undefined : 'there is no mkfs.ext4') ??
+  (has('losetup', '--find') ? undefined : 'there is no free loop device');
 
 type FileSystem = 'ext4' | 'xfs';
 
@@ -39,6 +58,7 @@ export function loopDisk(scene: Scene, megabytes: number, kind: FileSystem = 'ex
   const disk: LoopDisk = {
     path,
     mount() {
+      scene.goOn();
       tool('mount', '-o', 'loop', image, path);
       isMounted = true;
     },

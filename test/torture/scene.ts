@@ -47,14 +47,16 @@ process.once('exit', () => {
 /** Everything that one torture leaves behind; `end` undoes it, newest first. */
 export class Scene {
   private static readonly open = new Set<Scene>();
+  private static isInterrupted = false;
   private readonly undo: (() => unknown)[] = [];
 
   constructor() {
     Scene.open.add(this);
   }
 
-  /** For whoever is interrupted: disks must not stay mounted. */
+  /** For whoever is interrupted: disks must not stay mounted. What is under way comes to an error. */
   static async endAll(): Promise<void> {
+    Scene.isInterrupted = true;
     for (const scene of [...Scene.open].reverse()) await scene.end().catch(() => {});
   }
 
@@ -62,9 +64,23 @@ export class Scene {
     this.undo.push(step);
   }
 
+  /** @throws Error when nothing may be begun any more */
+  goOn(): void {
+    if (Scene.isInterrupted) throw new Error('interrupted');
+  }
+
+  /** Does every step, and throws what the first of those threw that failed. */
   async end(): Promise<void> {
-    for (let step = this.undo.pop(); step; step = this.undo.pop()) await step();
+    const failures: unknown[] = [];
+    for (let step = this.undo.pop(); step; step = this.undo.pop()) {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
     Scene.open.delete(this);
+    if (failures.length > 0) throw failures[0];
   }
 
   /** A new directory that goes away at the end. */
@@ -82,6 +98,7 @@ export class Scene {
 
   /** Starts a process that will serve `dir`, without waiting until it does. */
   spawn(dir: string, { settings = { embedded: true }, env = {}, under = [] }: Start = {}): ChildProcess {
+    this.goOn();
     const [command, ...rest] = [...under, process.execPath, entry, dir, JSON.stringify(settings)];
     const child = spawn(command!, rest, {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -145,8 +162,6 @@ export function compile(file: string, dir: string, kind: 'library' | 'program' =
   execFileSync(compiler!, [...flags, '-O1', '-Wall', '-o', out, source, '-ldl', '-lpthread']);
   return out;
 }
-
-export const isRoot = process.getuid?.() === 0;
 
 /** Runs a program of the machine to its end. @throws Error when it fails */
 export function tool(...[command, ...args]: [string, ...string[]]): void {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { binaryEvent, type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { runStore } from '../../src/embedded/run-store.ts';
+import { seal } from '../../src/embedded/store/seal.ts';
 import type { Scene } from './scene.ts';
 
 /** In the data of the events on the plain streams. */
@@ -13,17 +14,40 @@ const PLAIN = 40;
 export const ROUNDS = 16;
 
 export const plainStreams = Array.from({ length: PLAIN }, (_, i) => `plain-${i}`);
-export const streams = [...plainStreams, 'aged-1', 'soft-1', 'hard-1', 'cut-1', 'large-1', 'links-1', '$$soft-1'];
+/** One commit each. */
+const LAST = ['late-1', 'plain-0', 'late-1', 'late-2'];
+export const streams = [
+  ...plainStreams,
+  'late-1',
+  'late-2',
+  'aged-1',
+  'soft-1',
+  'hard-1',
+  'cut-1',
+  'large-1',
+  'links-1',
+  '$$soft-1',
+];
 
 const numbered = (i: number) => jsonEvent({ type: 'counted', data: { i } });
 const link = (to: string) => binaryEvent({ type: '$>', data: Buffer.from(to) });
 
-/** The data file of a store with everything in it that there can be, closed properly, and as it was half-way. */
-export async function soundStore(scene: Scene): Promise<{ readonly sound: Buffer; readonly older: Buffer }> {
+/** A store that was closed properly. */
+export interface SoundStore {
+  readonly sound: Buffer;
+  /** What a proper stop has put down beside it. */
+  readonly seal: Buffer;
+  /** The file as it was: half-way, and before each of the last commits, the newest last. */
+  readonly older: readonly Buffer[];
+}
+
+/** The data file of a store with everything in it that there can be. */
+export async function soundStore(scene: Scene): Promise<SoundStore> {
   const base = scene.dir();
   const dir = join(base, 'sound');
   mkdirSync(dir);
-  const files: Buffer[] = [];
+  const file = join(dir, 'events.mdb');
+  const older: Buffer[] = [];
   // Behind the clients, whose deadlines are in wall time.
   let clock = Date.now() - 3_600_000;
   for (const half of [0, 1]) {
@@ -38,11 +62,18 @@ export async function soundStore(scene: Scene): Promise<{ readonly sound: Buffer
     await write(client, half);
     clock += 61_000;
     while (await hasAged(client)) await wait(10);
+    if (half === 0) older.push(readFileSync(file));
+    else {
+      for (const name of LAST) {
+        older.push(readFileSync(file));
+        await client.appendToStream(name, numbered(0));
+      }
+    }
     await client.dispose();
     await store.close();
-    files.push(readFileSync(join(dir, 'events.mdb')));
   }
-  return { older: files[0]!, sound: files[1]! };
+  await seal(dir);
+  return { older, sound: readFileSync(file), seal: readFileSync(join(dir, 'closed')) };
 }
 
 async function write(client: EventStoreDBClient, half: number): Promise<void> {

@@ -7,6 +7,7 @@ import { has, Scene } from './scene.ts';
 
 /** A frame that carries no answer: a ping, an acknowledged setting, a window update. Bytes. */
 const CONTROL_FRAME = 17;
+const strace = ['strace', '-D', '-f', '--seccomp-bpf'] as const;
 
 /**
  * D3: one append at a time under strace. When an answer leaves by the socket, every page written to the data file since the
@@ -14,13 +15,14 @@ const CONTROL_FRAME = 17;
  * commits without fdatasync. That every kind of write waits for a slow fdatasync is in ../embedded/durability.test.ts.
  */
 export async function torturedByTracing({ count, canary }: Plan, figures: Figures): Promise<void> {
-  if (!has('strace', '-V')) return skip(figures, 'the order of fdatasync and answers: there is no strace');
+  if (!has(...strace, '-o', '/dev/null', 'true'))
+    return skip(figures, 'the order of fdatasync and answers: there is no strace, or it may not trace');
   const scene = new Scene();
   try {
     const trace = join(scene.dir(), 'trace');
     const calls = 'openat,pwrite64,pwritev,write,writev,sendto,sendmsg,fdatasync,fsync';
     const settings = canary ? { faults: { noSync: true } } : {};
-    const under = ['strace', '-D', '-f', '--seccomp-bpf', '-y', '-s', '0', '-e', `trace=${calls}`, '-o', trace];
+    const under = [...strace, '-y', '-s', '0', '-e', `trace=${calls}`, '-o', trace];
     const store = await scene.start(scene.dir(), { settings, under });
     const client = scene.connect(store.endpoint);
     const classic = { credentials: { username: 'a', password: 'b' } };

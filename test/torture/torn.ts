@@ -145,7 +145,7 @@ async function judge(some: readonly Image[], figures: Figures): Promise<void> {
   try {
     const base = scene.dir();
     const tasks = some.map(({ bytes, isUnclean }, i) => ({
-      dir: place(join(base, `${i}`), bytes, isUnclean),
+      dir: place(join(base, `${i}`), bytes, isUnclean ? 'killed' : 'unknown'),
       streams: [],
     }));
     const outcomes = await readEach(tasks);

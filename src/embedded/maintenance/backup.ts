@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DATA_FILE } from '../store/database.ts';
+import { syncToDisk } from '../sync-to-disk.ts';
 import { inChild } from './in-child.ts';
 import type { VerifyReport } from './report.ts';
 import { NoStore, type VerifyOptions, verifyStore } from './verify.ts';
@@ -29,7 +29,7 @@ export async function backupStore(dir: string, out: string, options: VerifyOptio
     const report = await copyStore(dir, draft, options);
     rmSync(target, { recursive: true, force: true });
     renameSync(draft, target);
-    await sync(dirname(target));
+    await syncToDisk(dirname(target));
     return report;
   } catch (error) {
     if (error instanceof CannotCopy || error instanceof NoStore) throw error;
@@ -55,8 +55,8 @@ export async function copyStore(dir: string, folder: string, options: VerifyOpti
   if (report.verdict === 'corrupt') {
     throw new CannotCopy(`The store in ${dir} is damaged; weir store verify says where. There is no copy.`);
   }
-  await sync(to);
-  await sync(folder);
+  await syncToDisk(to);
+  await syncToDisk(folder);
   return report;
 }
 
@@ -66,15 +66,5 @@ function checkRoom(from: string, folder: string): void {
   const { size } = statSync(from);
   if (bavail * bsize < size) {
     throw new CannotCopy(`There is not enough room beside ${folder}: ${Math.ceil(size / 2 ** 20)} MiB are needed.`);
-  }
-}
-
-/** To the disk: a file, or the names in a folder. */
-export async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

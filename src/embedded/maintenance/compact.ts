@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { DRAFT, removeDrafts } from '../drafts.ts';
 import { takeLock } from '../lock.ts';
 import { DATA_FILE } from '../store/database.ts';
-import { CannotCopy, copyStore, sync } from './backup.ts';
+import { breakSeal, seal } from '../store/seal.ts';
+import { syncToDisk } from '../sync-to-disk.ts';
+import { CannotCopy, copyStore } from './backup.ts';
 import { NoStore, type VerifyOptions, verifyStore } from './verify.ts';
 
 export interface Compaction {
@@ -36,8 +38,10 @@ export async function compactStore(dir: string, options: VerifyOptions = {}): Pr
       }
       // LMDB's lock file says how far the old file had got.
       rmSync(`${file}-lock`, { force: true });
+      await breakSeal(dir);
       renameSync(join(draft, DATA_FILE), file);
-      await sync(dir);
+      await syncToDisk(dir);
+      await seal(dir);
     } finally {
       rmSync(draft, { recursive: true, force: true });
     }

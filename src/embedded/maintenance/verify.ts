@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isInUse } from '../lock.ts';
 import { StoreCorrupt } from '../store/corrupt.ts';
 import { DATA_FILE } from '../store/database.ts';
 import { checkMetaPages } from '../store/meta-pages.ts';
+import { checkSeal } from '../store/seal.ts';
 import { inChild } from './in-child.ts';
 import type { Damage, VerifyReport } from './report.ts';
 
@@ -38,7 +40,7 @@ const tables: Readonly<Record<string, string>> = {
 export async function verifyStore(dir: string, options: VerifyOptions = {}): Promise<VerifyReport> {
   const file = join(dir, DATA_FILE);
   if (!existsSync(file)) throw new NoStore(dir);
-  const bad = await metaPages(file);
+  const bad = await metaPages(dir);
   if (bad !== undefined) return { ...nothing, verdict: 'corrupt', damages: [{ what: bad }] };
   let at: string | undefined;
   let report: VerifyReport | undefined;
@@ -59,10 +61,11 @@ export async function verifyStore(dir: string, options: VerifyOptions = {}): Pro
 }
 
 /** Beside a server the two pages may be seen in the middle of a change, but not again and again. */
-async function metaPages(file: string): Promise<string | undefined> {
+async function metaPages(dir: string): Promise<string | undefined> {
   for (let tries = 1; ; tries++) {
     try {
-      checkMetaPages(file);
+      const { transaction } = checkMetaPages(join(dir, DATA_FILE));
+      if (!isInUse(dir)) checkSeal(dir, transaction);
       return undefined;
     } catch (error) {
       if (!(error instanceof StoreCorrupt)) throw error;

@@ -21,6 +21,18 @@ const NO_PAGE = 2n ** 64n - 1n;
 /** More than any file has; beyond it an offset is no number that a file can be read at. */
 const HIGHEST_PAGE = 2n ** 40n;
 
+export interface CheckedFile {
+  /**
+   * Whether the file is shorter than its pages, which is allowed when the last ones are free, and otherwise a truncation
+   * that only reading everything, in another process, can find out.
+   */
+  readonly short: boolean;
+  /** The last one; 0 where nothing has been committed. */
+  readonly transaction: bigint;
+}
+
+const NOTHING: CheckedFile = { short: false, transaction: 0n };
+
 interface Meta {
   readonly transaction: bigint;
   readonly pageSize: number;
@@ -30,16 +42,14 @@ interface Meta {
 
 /**
  * Checks the raw meta pages of an LMDB file before LMDB opens it; a file that does not exist or is empty is fine.
- * @returns whether the file is shorter than its pages, which is allowed when the last ones are free, and otherwise a
- * truncation that only reading everything, in another process, can find out
  * @throws StoreCorrupt
  */
-export function checkMetaPages(file: string): { readonly short: boolean } {
-  if (!existsSync(file)) return { short: false };
+export function checkMetaPages(file: string): CheckedFile {
+  if (!existsSync(file)) return NOTHING;
   const descriptor = openSync(file, 'r');
   try {
     const { size } = fstatSync(descriptor);
-    if (size === 0) return { short: false };
+    if (size === 0) return NOTHING;
     const first = readMeta(descriptor, 0, 0, file);
     const second = readMeta(descriptor, first.pageSize, 1, file);
     const fresh = first.transaction === 0n && second.transaction === 0n;
@@ -51,7 +61,10 @@ export function checkMetaPages(file: string): { readonly short: boolean } {
     if (!sound) throw damaged(file);
     if (!hasOwnRoot(descriptor, first) || !hasOwnRoot(descriptor, second)) throw damaged(file);
     const newest = difference > 0n ? first : second;
-    return { short: BigInt(size) < (newest.lastPage + 1n) * BigInt(newest.pageSize) };
+    return {
+      short: BigInt(size) < (newest.lastPage + 1n) * BigInt(newest.pageSize),
+      transaction: newest.transaction,
+    };
   } finally {
     closeSync(descriptor);
   }

@@ -121,9 +121,7 @@ const deleteAdminKey = command({
   args: fc.record({ who, target }),
   async run(world, { who: chosen, target: wanted }) {
     const tenant = tenantOf(world, chosen);
-    // The first key stays, or nobody would be left to do anything.
-    const own = [...tenant.adminKeys.values()].slice(1);
-    const api_key_id = idOf(wanted, own, otherOf(world, chosen).adminKeys.values());
+    const api_key_id = idOf(wanted, tenant.adminKeys.values(), otherOf(world, chosen).adminKeys.values());
     const key = tenant.adminKeys.get(api_key_id);
     const isThere = key?.isDeleted === false;
     const isLast = isThere && !tenant.hasOtherWriter(key.id, world.now);

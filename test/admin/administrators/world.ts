@@ -6,15 +6,14 @@ import { expireKeys } from '../../../src/admin/expiry.ts';
 import { organizationReactions } from '../../../src/admin/organization-reactions.ts';
 import { policyReactions } from '../../../src/admin/policy-reactions.ts';
 import { adminKeyReactions, keyReactions, replayReactions } from '../../../src/admin/reactions.ts';
-import { allRoutes } from '../../../src/cli/routes.ts';
 import { adminPermissions } from '../../../src/domain/permissions.ts';
-import { tiers } from '../../../src/domain/tiers.ts';
 import { apiKeyGate } from '../../../src/gateway/authenticate.ts';
 import { newId, newToken } from '../../../src/ids.ts';
 import type { Context } from '../../../src/kernel/actor.ts';
 import { journal } from '../../../src/kernel/journal.ts';
 import type { Reactor } from '../../../src/kernel/reactor.ts';
 import { openEvaluator } from '../../../src/rules/evaluate.ts';
+import { adminRoutes } from '../../support/admin-routes.ts';
 import { wideWindows } from '../../support/test-windows.ts';
 import { type Answer, type Ask, asker, type Json } from '../ask.ts';
 import { stage } from '../stage.ts';
@@ -63,17 +62,7 @@ export class World {
     const { directory, secrets } = admin;
     const windows = wideWindows();
     const gate = apiKeyGate({ directory, peppers: secrets.peppers, clock, accessLog: at.accessLog, windows });
-    const rest = {
-      models: new Map(),
-      ownedBy: 'weir',
-      clock,
-      evaluator: this.#evaluator,
-      windows,
-      tiers: { table: tiers },
-      probes: {},
-      publicUrl: () => '',
-    };
-    this.#ask = asker(allRoutes({ admin, ...rest }), gate);
+    this.#ask = asker(adminRoutes(admin, this.#evaluator, windows), gate);
     this.#reactors = [
       organizationReactions(admin),
       keyReactions(admin),

@@ -1,19 +1,30 @@
 import { expect, test } from 'vitest';
 import { coresOf, pinned } from '../../../bench/machine/pin.ts';
-import { cpuMicrosOf, readMachineTicks, sleepsIn, stealShare, ticksOf } from '../../../bench/machine/proc-stat.ts';
+import {
+  cpuMicrosOf,
+  readMachineTicks,
+  rssIn,
+  sleepsIn,
+  stealShare,
+  ticksOf,
+} from '../../../bench/machine/proc-stat.ts';
 
 test('CPU time is user and system, whatever the process is called', () => {
   const numbers = Array.from({ length: 49 }, (_, i) => i + 4);
   // Fields 14 and 15 of proc(5).
-  expect(ticksOf(`42 (node) S ${numbers.join(' ')}`)).toBe(14 + 15);
-  expect(ticksOf(`42 (a ) R 1 (b) S ${numbers.join(' ')}`)).toBe(14 + 15);
+  expect(ticksOf(`42 (node) S ${numbers.join(' ')}`)).toEqual({ user: 14, system: 15 });
+  expect(ticksOf(`42 (a ) R 1 (b) S ${numbers.join(' ')}`)).toEqual({ user: 14, system: 15 });
 });
 
 test.runIf(process.platform === 'linux')('CPU time of a process grows with its work, to the tick', () => {
-  const before = { proc: cpuMicrosOf(process.pid)!, own: process.cpuUsage() };
+  const ofProcess = () => {
+    const { user, system } = cpuMicrosOf(process.pid)!;
+    return user + system;
+  };
+  const before = { proc: ofProcess(), own: process.cpuUsage() };
   while (process.cpuUsage(before.own).user < 100_000);
   const own = process.cpuUsage(before.own);
-  const micros = cpuMicrosOf(process.pid)! - before.proc;
+  const micros = ofProcess() - before.proc;
   expect(Math.abs(micros - own.user - own.system)).toBeLessThan(60_000);
 });
 
@@ -32,6 +43,11 @@ test('steal is its share of all time between two readings', () => {
 test('sleeps are the voluntary switches alone', () => {
   expect(sleepsIn('Threads:\t7\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t99\n')).toBe(12);
   expect(sleepsIn('Name:\tnode\n')).toBeNull();
+});
+
+test('resident memory is in bytes', () => {
+  expect(rssIn('VmHWM:\t   90 kB\nVmRSS:\t   82 kB\n')).toBe(82 * 1024);
+  expect(rssIn('Name:\tnode\n')).toBeNull();
 });
 
 test('a list of cores has ranges and single ones', () => {

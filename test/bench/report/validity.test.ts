@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { type Evidence, exitStatusOf, judge, type LoadEvidence } from '../../../bench/report/validity.ts';
+import { type Evidence, judge, type LoadEvidence } from '../../../bench/report/validity.ts';
 
-const quietLoad: LoadEvidence = { name: 'models', generatorShare: 0.6, serverShare: 0.99, sleepsPerRequest: 0.01 };
+const quietLoad: LoadEvidence = {
+  name: 'models',
+  purpose: 'work',
+  generatorShare: 0.6,
+  serverShare: 0.99,
+  sleepsPerRequest: 0.01,
+  lagP99: null,
+};
 const quiet: Evidence = {
   rounds: 5,
   cores: 2,
@@ -9,7 +16,6 @@ const quiet: Evidence = {
   steal: 0.01,
   bare: [8, 8.1, 7.9, 8, 8.2],
   loads: [quietLoad],
-  inMemory: false,
 };
 const judged = (change: Partial<Evidence>) => judge({ ...quiet, ...change });
 const judgedLoad = (change: Partial<LoadEvidence>) => judged({ loads: [{ ...quietLoad, ...change }] });
@@ -18,7 +24,6 @@ describe('a quiet run', () => {
   test('is valid', () => {
     const verdict = judge(quiet);
     expect(verdict).toEqual({ is: 'VALID', invalid: [], rates: [], unratedNames: [] });
-    expect(exitStatusOf(verdict)).toBe(0);
   });
 
   test('is valid at every limit itself', () => {
@@ -27,7 +32,22 @@ describe('a quiet run', () => {
     expect(judged({ ...limits, loads }).is).toBe('VALID');
   });
 
-  test('needs no bare server where only appends were measured', () => {
+  test('may be punctual to the limit itself', () => {
+    const punctual = {
+      purpose: 'times',
+      lagP99: 1,
+      generatorShare: 0.9,
+      serverShare: 0.1,
+      sleepsPerRequest: 1,
+    } as const;
+    expect(judgedLoad(punctual)).toMatchObject({ is: 'VALID', unratedNames: [] });
+  });
+
+  test('needs no rounds where it is not about medians', () => {
+    expect(judged({ rounds: null }).is).toBe('VALID');
+  });
+
+  test('needs no bare server where none was measured', () => {
     expect(judged({ bare: undefined, loads: [] }).is).toBe('VALID');
   });
 
@@ -45,7 +65,16 @@ describe('a run is INVALID', () => {
     ['when the bare server once cost more', { bare: [8, 8, 8, 8, 9.3] }, /strayed 16 %/],
     ['when the bare server once cost less', { bare: [8, 8, 8, 8, 6.7] }, /strayed 16 %/],
     ['without CPU times', { bare: null }, /without \/proc/],
-    ['when fsync cost nothing', { inMemory: true }, /in memory/],
+    [
+      'when the generator was late with what was due',
+      { loads: [{ ...quietLoad, purpose: 'times', lagP99: 1.1 }] },
+      /generator was the bottleneck of models: it took up requests 1\.1 ms late/,
+    ],
+    [
+      'when the generator was too busy to be punctual',
+      { loads: [{ ...quietLoad, purpose: 'times', lagP99: 0.4, generatorShare: 0.91 }] },
+      /generator was the bottleneck of models: busy 91 % of the time/,
+    ],
     [
       'when a server mostly waited',
       { loads: [{ ...quietLoad, sleepsPerRequest: 0.4 }] },
@@ -56,7 +85,6 @@ describe('a run is INVALID', () => {
     expect(verdict.is).toBe('INVALID');
     expect(verdict.invalid).toHaveLength(1);
     expect(verdict.invalid[0]).toMatch(reason);
-    expect(exitStatusOf(verdict)).toBe(3);
   });
 
   test('for every reason there is', () => {
@@ -70,11 +98,15 @@ describe('a rate is not quoted', () => {
     expect(verdict.is).toBe('VALID FOR CPU PER REQUEST ONLY');
     expect(verdict.rates[0]).toMatch(/models is generator-bound \(generator at 91 % of its core\)/);
     expect(verdict.unratedNames).toEqual(['models']);
-    expect(exitStatusOf(verdict)).toBe(4);
   });
 
   test('when neither the server nor the generator was busy', () => {
     expect(judgedLoad({ generatorShare: 0.4, serverShare: 0.5 }).rates[0]).toMatch(/kept nobody busy/);
+  });
+
+  test("when the upstream shares the generator's core, which is no fault", () => {
+    const verdict = judgedLoad({ purpose: 'proxied', generatorShare: 0.99, serverShare: 0.5, sleepsPerRequest: 0.4 });
+    expect(verdict).toEqual({ is: 'VALID', invalid: [], rates: [], unratedNames: ['models'] });
   });
 
   test('and a run that is INVALID anyway stays so', () => {

@@ -1,0 +1,152 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Command, Option } from 'commander';
+import { numberBetween, wholeBetween } from '../options.ts';
+import type { ContenderResult } from '../report/contender.ts';
+import { interval } from '../report/figures.ts';
+import { type Baseline, baselineOf, baselineSchema, type GateRow, judgeGate, type Series } from '../report/gate.ts';
+import type { Result } from '../report/result.ts';
+import { pairedRatios, spread } from '../report/statistics.ts';
+import { gateScenario } from '../scenarios/gate.ts';
+import { runScenarios } from '../session.ts';
+import type { Terminal } from '../terminal.ts';
+import { type CommonOptions, settingsOf, withCommon } from './common.ts';
+
+interface GateOptions extends CommonOptions {
+  readonly baseline: string;
+  readonly pairs?: number;
+  readonly maxCpu: number;
+  readonly maxP99: number;
+  readonly twice?: true;
+  readonly write?: true;
+}
+
+const slower = 5;
+const notJudged = 3;
+/** Of the bare server's CPU per request: beyond it the machine was not one machine. */
+const mostSpread = 0.15;
+const mostSteal = 0.02;
+
+const defaultBaseline = fileURLToPath(new URL('../baseline.json', import.meta.url));
+
+const examples = `
+Examples:
+  npm run bench -- gate                                        against bench/baseline.json
+  npm run bench -- gate --pairs 5 --seconds 1 --max-cpu 1.3 --twice     as .ci/run does, half a minute
+  npm run bench -- gate --pairs 15 --write                     measures a new baseline, on a quiet machine
+
+It fails where CPU per request, as a ratio to bare uWebSockets.js in the same rounds, has grown beyond --max-cpu (or
+three times the run's own variation, if that is more) and the 95 % interval leaves no doubt that it has grown. A p99
+beyond --max-p99 is only told. With --twice a failure is measured again before it counts. Where the machine was too
+uneven to judge, it says so and exits with 3; with --twice, which is for CI, that is no failure.`;
+
+/** @throws Error in a sentence */
+const readBaseline = (file: string): Baseline => {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch {
+    throw new Error(`There is no baseline ${file}: npm run bench -- gate --write makes one.`);
+  }
+  const parsed = baselineSchema.safeParse(JSON.parse(text));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new Error(`${file} is not a baseline: ${issue?.path.join('.')}: ${issue?.message}`);
+};
+
+const cpuOf = ({ windows }: ContenderResult): number[] =>
+  windows.map(({ serverMicros, done }) => (serverMicros ?? Number.NaN) / done);
+
+/** @throws Error where nothing was measured, with the reason */
+const seriesOf = ({ scenarios: [found] }: Result): readonly Series[] => {
+  const unit = found?.contenders.find(({ name }) => name === 'hello');
+  if (!found || !unit)
+    throw new Error(`The gate could not measure: ${found?.verdict.invalid.join('; ') ?? 'it was interrupted'}`);
+  return found.contenders
+    .filter((each) => each !== unit)
+    .map((each) => ({
+      name: each.name,
+      cpu: pairedRatios(cpuOf(each), cpuOf(unit)),
+      p99: pairedRatios(each.p99Rounds, unit.p99Rounds),
+    }));
+};
+
+/** Why the rounds say nothing. The load average is no reason here: after tests it is always high, and passes slowly. */
+const whyNot = ({ scenarios: [found] }: Result): string | null => {
+  const unit = found?.contenders.find(({ name }) => name === 'hello');
+  if (!found || !unit) return 'nothing was measured';
+  const strayed = spread(cpuOf(unit));
+  if (Number.isNaN(strayed)) return 'without /proc there is no CPU time';
+  if (strayed > mostSpread)
+    return `the bare server's CPU per request strayed ${(strayed * 100).toFixed(0)} % from its median`;
+  const { steal } = found.surroundings;
+  return steal !== null && steal > mostSteal ? `the hypervisor took ${(steal * 100).toFixed(1)} % of the time` : null;
+};
+
+const line = ({ name, cpu, change, limit, verdict, warning }: GateRow): string => {
+  const now = `${name}: ${interval(cpu)} times bare uWebSockets.js`;
+  const judged = change
+    ? `, ${interval(change)} times the baseline (limit ${limit.toFixed(2)}): ${verdict}`
+    : ': no baseline';
+  return `${now}${judged}${warning === null ? '' : `\n  warning: ${warning}`}\n`;
+};
+
+export const gateCommand = (terminal: Terminal): Command => {
+  const command = new Command('gate')
+    .description('Fail where the hot routes have become slower than the baseline, by ratios and their intervals')
+    .option('--baseline <file>', 'what to compare with', defaultBaseline)
+    .addOption(new Option('--pairs <n>', 'rounds, each with every server once').argParser(wholeBetween(1, 100)))
+    .addOption(
+      new Option('--max-cpu <ratio>', 'most CPU per request beside the baseline')
+        .argParser(numberBetween(1, 100))
+        .default(1.1),
+    )
+    .addOption(
+      new Option('--max-p99 <ratio>', 'p99 beside the baseline that is worth a warning')
+        .argParser(numberBetween(1, 100))
+        .default(1.3),
+    )
+    .option('--twice', 'measure a failure again before it counts; what cannot be judged passes')
+    .option('--write', 'write the baseline instead of comparing with it');
+  withCommon(command, { rounds: 7, seconds: 2 });
+  return command.addHelpText('after', examples).action(async (options: GateOptions) => {
+    const settings = { ...settingsOf(options), rounds: options.pairs ?? options.rounds, withPeers: false };
+    const measure = () => runScenarios([gateScenario], terminal.session, settings, options.pin);
+    if (options.write) {
+      const result = await measure();
+      const { environment, at } = result;
+      const about = {
+        at,
+        commit: environment.commit,
+        node: environment.node,
+        cpu: environment.cpu,
+        rounds: settings.rounds,
+      };
+      const found = whyNot(result);
+      if (found !== null) throw new Error(`No baseline was written: ${found}.`);
+      const baseline = baselineSchema.parse(baselineOf(seriesOf(result), about));
+      writeFileSync(options.baseline, `${JSON.stringify(baseline, null, 2)}\n`);
+      terminal.out(`${options.baseline} written\n`);
+      return;
+    }
+    const baseline = readBaseline(options.baseline);
+    const limits = { maxCpu: options.maxCpu, maxP99: options.maxP99 };
+    for (const isLast of options.twice ? [false, true] : [true]) {
+      const result = await measure();
+      if (result.interrupted) return terminal.exit(130);
+      const reason = whyNot(result);
+      if (reason !== null) {
+        terminal.out(`NOT JUDGED: ${reason}.\n`);
+        return terminal.exit(options.twice ? 0 : notJudged);
+      }
+      const rows = judgeGate(seriesOf(result), baseline, limits);
+      terminal.out(rows.map(line).join(''));
+      if (rows.every(({ verdict }) => verdict !== 'slower')) {
+        terminal.out('no change beyond the noise\n');
+        return;
+      }
+      terminal.out(isLast ? 'SLOWER\n' : 'slower: measured again before it counts\n');
+    }
+    terminal.exit(slower);
+  });
+};

@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { tiers } from '../../src/domain/tiers.ts';
+import { mostPossible } from '../../src/limits/window-limits.ts';
+import { builtMain } from '../build.ts';
+import { keyOnLine } from '../gen/requests.ts';
+import type { Stage } from '../stage.ts';
+import type { Weir } from './weir.ts';
+
+const run = promisify(execFile);
+
+/** Organizations full of keys, all alike. */
+export interface Crowd {
+  readonly organizations: number;
+  readonly projects: number;
+  /** Of each organization. */
+  readonly keys: number;
+  /** 0 (Free) to 5. */
+  readonly tier: number;
+}
+
+const seedMs = 3_600_000;
+
+/** Seeds each crowd once, beside the running gateway, and returns the file with a key a line. */
+export const seedKeys = async (stage: Stage, weir: Weir, crowds: readonly Crowd[]): Promise<string> => {
+  const all = join(weir.dataDir, 'keys.ndjson');
+  writeFileSync(all, '', { mode: 0o600 });
+  for (const [i, { organizations, projects, keys, tier }] of crowds.entries()) {
+    if (stage.interrupted.aborted) return all;
+    stage.tell(`seeding ${organizations} organizations`, i / crowds.length);
+    const out = join(weir.dataDir, `keys-${i}.ndjson`);
+    const options = { organizations, projects, keys, tier, out };
+    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    await run(process.execPath, [builtMain, 'org', 'seed', '--json', ...args], {
+      env: { PATH: process.env.PATH, DATA_DIR: weir.dataDir },
+      maxBuffer: 2 ** 26,
+      timeout: seedMs,
+    });
+    appendFileSync(all, readFileSync(out));
+  }
+  await until(stage, weir, readFileSync(all, 'utf8').trimEnd().split('\n').at(-1) ?? '');
+  return all;
+};
+
+const pauseMs = 1000;
+const readyMs = 600_000;
+
+/** The gateway learns of keys from the log: it is ready when it knows the last one. */
+const until = async (stage: Stage, weir: Weir, line: string): Promise<void> => {
+  const { host, port } = weir.address;
+  const headers = { authorization: `Bearer ${keyOnLine(line) ?? ''}` };
+  for (const end = performance.now() + readyMs; performance.now() < end && !stage.interrupted.aborted; ) {
+    const response = await fetch(`http://${host}:${port}/v1/models`, { headers });
+    await response.arrayBuffer();
+    if (response.status === 200) return;
+    stage.tell('waiting for the gateway to know the keys', 0.9);
+    // Slowly: unknown keys are limited by address, and the wait is short or long.
+    await sleep(pauseMs);
+  }
+};
+
+/**
+ * A tiers file that lets a load test measure the server and not its limits: tier 0, that of the organization of the
+ * first start, has the least that is possible, and so refuses everything; the others have the most.
+ */
+export const benchTiers = (): string => {
+  const most = { rpm: mostPossible.rpm, tpm: mostPossible.tpm, rpd: mostPossible.rpd, tpd: mostPossible.tpd };
+  // Per key; an organization has twice as much.
+  const half = (value: number): number => Math.floor(value / 4) * 2;
+  const slots = Math.min(10_000, mostPossible.concurrent);
+  return JSON.stringify({
+    tiers: tiers.map(({ paid, subscription }, tier) => ({
+      paid,
+      subscription,
+      rpm: tier === 0 ? 2 : half(most.rpm),
+      tpm: half(most.tpm),
+      rpd: half(most.rpd),
+      tpd: most.tpd,
+      concurrent: { key: slots, project: slots, organization: slots },
+    })),
+  });
+};
+
+/** Writes the text where the gateway can be told to read it from. */
+export const fileFor = (stage: Stage, name: string, text: string): string => {
+  const file = join(stage.dir, name);
+  writeFileSync(file, text);
+  return file;
+};

@@ -1,0 +1,42 @@
+import { addedLatency } from './added.ts';
+import { adminMix } from './admin-mix.ts';
+import { concTruth } from './conc-truth.ts';
+import { hello } from './hello.ts';
+import { messages } from './messages.ts';
+import { models } from './models.ts';
+import { notBuilt } from './not-built.ts';
+import { openLoop } from './open-loop.ts';
+import { rejectFlood } from './reject-flood.ts';
+import type { Scenario } from './scenario.ts';
+import { soak } from './soak.ts';
+import { store } from './store.ts';
+import { stream } from './stream.ts';
+import { windowTruth } from './window-truth.ts';
+import { zipf1e5, zipf1e6 } from './zipf.ts';
+
+/** Every scenario there is, in the order of a report. */
+export const scenarios: readonly Scenario[] = [
+  hello,
+  models,
+  openLoop,
+  messages,
+  addedLatency,
+  stream,
+  rejectFlood,
+  adminMix,
+  windowTruth,
+  concTruth,
+  zipf1e5,
+  zipf1e6,
+  store,
+  soak,
+  notBuilt,
+];
+
+/** @throws Error naming those there are */
+export const scenarioNamed = (id: string): Scenario => {
+  const found = scenarios.find((scenario) => scenario.id === id);
+  if (!found)
+    throw new Error(`There is no scenario "${id}"; there are ${scenarios.map((each) => each.id).join(', ')}.`);
+  return found;
+};

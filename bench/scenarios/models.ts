@@ -1,0 +1,100 @@
+import { readKeys } from '../gen/requests.ts';
+import { type Contender, measureRounds } from '../measure.ts';
+import { startProxies } from '../peers/proxies.ts';
+import { type BarRule, barOf, notYet } from '../report/bar.ts';
+import type { ContenderResult } from '../report/contender.ts';
+import { type Estimate, estimate, pairedRatios } from '../report/statistics.ts';
+import { bareContender, closedPlan, contender } from './plans.ts';
+import { modelsRequest } from './requests.ts';
+import type { Scenario } from './scenario.ts';
+import { bodyOf, refusedKeys, weirUnderLoad } from './weir-under-load.ts';
+
+const cpu: BarRule = {
+  id: 'models-cpu',
+  title: 'GET /v1/models, CPU per request beside bare uWebSockets.js',
+  unit: '×',
+  atMost: 1.5,
+};
+const besides = (name: string): BarRule => ({
+  id: `models-${name}`,
+  title: `GET /v1/models, CPU per request beside ${name} with three request rates`,
+  unit: '×',
+  atMost: 1.1,
+});
+const refusal: BarRule = {
+  id: 'refusal-cpu',
+  title: 'a 429, CPU per request beside the 200',
+  unit: '×',
+  atMost: 1,
+  isStrict: true,
+};
+
+const unlimited = 'the gateway enforces no limits, so this is authentication, routing and headers alone';
+
+/** CPU per request of one contender over another's, round by round. */
+export const cpuRatio = (one: ContenderResult | undefined, other: ContenderResult | undefined): Estimate | null => {
+  const series = (result: ContenderResult | undefined) =>
+    result?.windows.map(({ serverMicros, done }) => (serverMicros ?? Number.NaN) / done);
+  const [values, units] = [series(one), series(other)];
+  if (!values?.length || !units?.length || [...values, ...units].some((value) => !(value > 0))) return null;
+  return estimate(pairedRatios(values, units));
+};
+
+const shareOf = (status: string, { statuses }: ContenderResult): number =>
+  (statuses[status] ?? 0) / Object.values(statuses).reduce((sum, count) => sum + count, 0);
+
+export const models: Scenario = {
+  id: 'models',
+  title: 'GET /v1/models: what the gateway itself costs',
+  about: [
+    'Closed loop over keep-alive connections. Weir: authentication, every limit of three scopes, every header; 512 keys of 64 organizations, whose limits a TIERS_FILE makes so wide that nothing is refused.',
+    'The refusals are of one key whose limit is 2 a minute. HAProxy and nginx count three request rates per request and answer with the same body.',
+  ],
+  async run(stage) {
+    const { weir, keys, isLimited } = await weirUnderLoad(stage);
+    const plan = closedPlan(stage, modelsRequest);
+    const contenders: Contender[] = [
+      await bareContender(stage),
+      contender('models', 'Weir, GET /v1/models', { ...weir, keys }, plan),
+    ];
+    const notes: string[] = isLimited ? [] : [unlimited];
+    if (isLimited) {
+      const target = { ...weir, keys: refusedKeys(weir) };
+      contenders.push(contender('refused', 'Weir, a 429', target, { ...plan, expected: null }, 'models'));
+    }
+    if (stage.settings.withPeers) {
+      const [key = ''] = 'file' in keys.keys ? readKeys(keys.keys.file) : keys.keys;
+      const body = await bodyOf(weir, '/v1/models', key);
+      const peers = await startProxies(stage, { body, upstreamPort: null });
+      notes.push(...peers.notes);
+      for (const target of peers.targets) {
+        contenders.push(contender(target.name, `${target.name}, three request rates`, { ...target, keys }, plan));
+      }
+    }
+    return {
+      ...(await measureRounds(stage, contenders, stage.settings)),
+      rounds: stage.settings.rounds,
+      notes,
+      barsOf: (results) => {
+        const own = results.get('models');
+        const refused = results.get('refused');
+        const note = isLimited ? null : unlimited;
+        return [
+          barOf(cpu, own?.cpuRatio ?? null, note),
+          ...['haproxy', 'nginx'].map((name) =>
+            barOf(
+              besides(name),
+              cpuRatio(own, results.get(name)),
+              results.has(name) ? note : `${name} was not measured`,
+            ),
+          ),
+          !isLimited
+            ? notYet(refusal, 'the gateway enforces no limits yet')
+            : refused && shareOf('429', refused) > 0.99
+              ? barOf(refusal, cpuRatio(refused, own))
+              : barOf(refusal, null, 'fewer than 99 % of the answers were refusals'),
+        ];
+      },
+    };
+  },
+};

@@ -1,0 +1,99 @@
+import { request } from 'node:http';
+import type { KeyPlan } from '../gen/requests.ts';
+import { benchTiers, type Crowd, fileFor, seedKeys } from '../peers/seed.ts';
+import type { Weir } from '../peers/weir.ts';
+import type { SimTarget, Stage } from '../stage.ts';
+import { Client } from '../truth/ask.ts';
+
+/** The model that the gateway forwards to the simulated one. */
+export const forwarded = 'bench-forwarded';
+/** The model that the gateway simulates itself. */
+export const inProcess = 'bench-in-process';
+
+const apiKeyEnv = 'BENCH_UPSTREAM_KEY';
+
+const modelsFile = (sim: SimTarget | null): string => {
+  const common = { context_length: 200_000, max_output_length: 64_000 };
+  const forward = {
+    id: forwarded,
+    ...common,
+    upstream: {
+      kind: 'anthropic',
+      base_url: `http://127.0.0.1:${sim?.address.port}`,
+      api_key_env: apiKeyEnv,
+      private_network: true,
+    },
+  };
+  const own = {
+    id: inProcess,
+    ...common,
+    upstream: { kind: 'simulated', output_tokens: 32, output_tokens_variation: 0 },
+  };
+  return JSON.stringify({ models: sim ? [forward, own] : [own] });
+};
+
+/** What a gateway is told for it to forward to the simulated model. */
+export const upstreamEnv = (stage: Stage, sim: SimTarget | null): Readonly<Record<string, string>> => ({
+  MODELS_FILE: fileFor(stage, 'models.json', modelsFile(sim)),
+  [apiKeyEnv]: 'bench',
+});
+
+/** Enough organizations that their windows, at the most that is possible, take what one core can send. */
+const crowd: Crowd = { organizations: 64, projects: 2, keys: 4, tier: 5 };
+
+export interface LoadedWeir {
+  readonly weir: Weir;
+  /** Keys of many organizations, so that no window is in the way of a measurement. */
+  readonly keys: KeyPlan;
+  /** Whether it answers with the headers of its limits: without them there are none to measure. */
+  readonly isLimited: boolean;
+}
+
+/** A gateway full of keys, with limits so wide that a load test measures the gateway; `sim` is what it forwards to. */
+export const weirUnderLoad = async (
+  stage: Stage,
+  options: {
+    readonly sim?: SimTarget;
+    readonly crowds?: readonly Crowd[];
+    readonly zipf?: number;
+    /** False leaves the limits those of the spec. */
+    readonly hasWideLimits?: boolean;
+  } = {},
+): Promise<LoadedWeir> => {
+  const { sim = null, crowds = [crowd], zipf = 0, hasWideLimits = true } = options;
+  const weir = await stage.weir({
+    ...upstreamEnv(stage, sim),
+    ...(hasWideLimits ? { TIERS_FILE: fileFor(stage, 'tiers.json', benchTiers()) } : {}),
+  });
+  const file = await seedKeys(stage, weir, crowds);
+  return { weir, keys: { keys: { file }, zipf }, isLimited: await isLimited(weir) };
+};
+
+/** The key of the organization of the first start, whose tier admits next to nothing. */
+export const refusedKeys = ({ keys }: Weir): KeyPlan => keys;
+
+export const isLimited = async (weir: Weir): Promise<boolean> => {
+  const client = new Client(weir.address);
+  const [key = ''] = weir.keys.keys as readonly string[];
+  try {
+    return 'x-ratelimit-limit-requests' in (await client.headers({ key, project: '' }));
+  } finally {
+    client.close();
+  }
+};
+
+/** The body of one answer, for peers that are to answer with the same bytes. @throws Error for any status but 200 */
+export const bodyOf = (weir: Weir, path: string, key: string): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const { host, port } = weir.address;
+    const asked = request({ host, port, path, headers: { authorization: `Bearer ${key}` } }, (response) => {
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => pieces.push(piece));
+      response.on('end', () => {
+        if (response.statusCode === 200) resolve(Buffer.concat(pieces));
+        else reject(new Error(`GET ${path} was answered with ${response.statusCode}.`));
+      });
+    });
+    asked.on('error', reject);
+    asked.end();
+  });

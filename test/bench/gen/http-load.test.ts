@@ -1,0 +1,174 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { decodeHistogram } from '../../../bench/gen/hdr.ts';
+import { HttpLoad, type HttpLoadOptions } from '../../../bench/gen/http-load.ts';
+import type { RequestPlan } from '../../../bench/gen/requests.ts';
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** Hands each request, numbered from 1, to the answer it is given. */
+const listen = (answer: (request: number, response: ServerResponse) => void): Promise<number> => {
+  let requests = 0;
+  server = createServer((_, response) => answer(++requests, response));
+  return new Promise((resolve) => {
+    server!.listen(0, '127.0.0.1', () => resolve((server!.address() as AddressInfo).port));
+  });
+};
+const ok = (response: ServerResponse): void => void response.writeHead(200, { 'content-length': 2 }).end('ok');
+
+const get: RequestPlan = {
+  name: 'get',
+  weight: 1,
+  before: 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n',
+  after: null,
+  streams: false,
+};
+
+const start = (port: number, change: Partial<HttpLoadOptions> = {}): HttpLoad =>
+  new HttpLoad({
+    address: { host: '127.0.0.1', port },
+    requests: [get],
+    connections: 4,
+    arrivals: { is: 'closed' },
+    keys: { keys: [], zipf: 0 },
+    expected: 200,
+    timeoutMs: 5_000,
+    seed: 1,
+    ...change,
+  });
+
+const until = async (condition: () => boolean): Promise<void> => {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe('a closed loop', () => {
+  test('counts every response, and no request is left over when it has stopped', async () => {
+    let served = 0;
+    const port = await listen((_, response) => {
+      served++;
+      ok(response);
+    });
+    const loop = start(port);
+    await until(() => loop.done >= 50);
+    await loop.stop();
+    expect(loop.failure).toBeUndefined();
+    expect(loop.done).toBe(served);
+  });
+
+  test('fails on the first response with another status than is expected', async () => {
+    const port = await listen((n, response) =>
+      n === 20 ? response.writeHead(429, { 'content-length': 0 }).end() : ok(response),
+    );
+    const loop = start(port);
+    await until(() => loop.failure !== undefined);
+    await loop.stop();
+    expect(loop.failure?.message).toBe('The server answered 429 where 200 was expected.');
+    expect(loop.done).toBeLessThan(30);
+  });
+
+  test('fails when the server closes a connection', async () => {
+    const port = await listen((n, response) => (n === 20 ? response.socket?.destroy() : ok(response)));
+    const loop = start(port);
+    await until(() => loop.failure !== undefined);
+    await loop.stop();
+    expect(loop.failure?.message).toMatch(/closed a connection|ECONNRESET/);
+  });
+
+  test('fails where nobody listens', async () => {
+    const port = await listen((_, response) => ok(response));
+    await new Promise((resolve) => server!.close(resolve));
+    const loop = start(port, { expected: null });
+    await until(() => loop.failure !== undefined);
+    await loop.stop();
+    expect(loop.failure?.message).toMatch(/ECONNREFUSED/);
+  });
+});
+
+describe('where answers are taken as they come', () => {
+  test('each is counted under its status, and lost connections are opened again', async () => {
+    const port = await listen((n, response) => {
+      if (n % 10 === 0) response.socket?.destroy();
+      else if (n % 10 === 1) response.writeHead(429, { 'content-length': 0 }).end();
+      else ok(response);
+    });
+    const loop = start(port, { expected: null });
+    loop.begin();
+    await until(() => loop.done >= 60);
+    loop.end();
+    await loop.stop();
+    expect(loop.failure).toBeUndefined();
+    const { statuses, histograms } = loop.recorder.recorded();
+    expect(statuses['0']).toBeGreaterThan(2);
+    expect(statuses['429']).toBeGreaterThan(2);
+    expect(statuses['200']).toBeGreaterThan(30);
+    expect(decodeHistogram(histograms['service 429']!).totalCount).toBe(statuses['429']);
+  });
+
+  test('a request that takes too long is given up and counted', async () => {
+    const port = await listen((n, response) => n > 4 && ok(response));
+    const loop = start(port, { expected: null, timeoutMs: 400 });
+    loop.begin();
+    await until(() => loop.done >= 20);
+    loop.end();
+    await loop.stop();
+    expect(loop.recorder.recorded().statuses['0']).toBe(4);
+  });
+});
+
+describe('an open loop', () => {
+  test('goes on while the server stalls, and counts from the time a request was due', async () => {
+    let stalled = true;
+    const held: ServerResponse[] = [];
+    const port = await listen((_, response) => (stalled ? held.push(response) : ok(response)));
+    const loop = start(port, { arrivals: { is: 'constant', rate: 1000 }, connections: 2 });
+    loop.begin();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    stalled = false;
+    for (const response of held) ok(response);
+    await until(() => loop.done >= 300);
+    loop.end();
+    await loop.stop();
+    const { histograms, timeline } = loop.recorder.recorded();
+    const [intended, service] = ['intended', 'service'].map((phase) => decodeHistogram(histograms[phase]!));
+    // The two that were held waited as long, whichever way it is counted; the other 298 only by the schedule.
+    expect(service!.getValueAtPercentile(90)).toBeLessThan(100_000);
+    expect(intended!.getValueAtPercentile(50)).toBeGreaterThan(100_000);
+    expect(timeline[0]!.planned).toBeGreaterThan(250);
+  });
+
+  test('sends every request of a trace and no more', async () => {
+    const port = await listen((_, response) => ok(response));
+    const loop = start(port, { arrivals: { is: 'trace', at: [0, 0, 0.01, 0.05] } });
+    await until(() => loop.done >= 4);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await loop.stop();
+    expect(loop.done).toBe(4);
+  });
+});
+
+test('a stream has a time to its first token and times between its tokens', async () => {
+  const event = 'event: content_block_delta\ndata: {"delta":{"text":"x"}}\n\n';
+  const port = await listen((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write('event: message_start\ndata: {}\n\n');
+    setTimeout(() => response.write(event), 20);
+    setTimeout(() => response.end(event + event), 60);
+  });
+  const loop = start(port, { requests: [{ ...get, streams: true }], connections: 1 });
+  loop.begin();
+  await until(() => loop.done >= 3);
+  loop.end();
+  await loop.stop();
+  const { histograms } = loop.recorder.recorded();
+  const [ttft, itl] = ['ttft', 'itl'].map((phase) => decodeHistogram(histograms[phase]!));
+  expect(ttft!.totalCount).toBeGreaterThanOrEqual(3);
+  expect(ttft!.minNonZeroValue).toBeGreaterThan(15_000);
+  // Two between three tokens; the last two came together.
+  expect(itl!.totalCount).toBe(2 * ttft!.totalCount);
+  expect(itl!.maxValue).toBeGreaterThan(25_000);
+});

@@ -103,6 +103,20 @@ export const directory = (models: () => ReadModels, limit = capacity): Directory
   };
 };
 
+/** Sets that have been made, by what is in them: most credentials have one of a few, which then stays in the caches. */
+const sets = new Map<string, ReadonlySet<string>>();
+const mostSets = 1_000;
+
+const setOf = (permissions: readonly string[]): ReadonlySet<string> => {
+  const key = permissions.join(' ');
+  let set = sets.get(key);
+  if (set === undefined) {
+    set = new Set(permissions);
+    if (sets.size < mostSets) sets.set(key, set);
+  }
+  return set;
+};
+
 /** Whether a credential works is the conjunction of its own state and those of its project or client and organization. */
 const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Principal | Inactive => {
   const isToken = row.kind === 'oauth_token';
@@ -122,7 +136,7 @@ const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Princi
     name: row.name,
     organizationId,
     organizationStatus: organization.status === 'active' ? 'active' : 'suspended',
-    permissions: new Set(row.permissions),
+    permissions: setOf(row.permissions),
     expiresAt: row.expiresAt,
     usedAt: 0,
     usedIn: 0,

@@ -1,52 +1,17 @@
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open as openFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { countRequest, start } from '../../src/limits/admit.ts';
-import { creditWindows, inferenceWindows } from '../../src/limits/families.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { creditWindows } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { SnapshotFiles } from '../../src/limits/snapshot-files.ts';
-import { upkeep } from '../../src/limits/upkeep.ts';
-import { counted, type Trouble, type WindowStore } from '../../src/limits/window-store.ts';
+import { at, attempt, clock, open, seen, windows } from './window-files.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
-let dir: string;
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'weir-windows-'));
-});
-const opened: SnapshotFiles[] = [];
-afterEach(async () => {
-  rmSync(dir, { recursive: true, force: true });
-  // Processes that have ended leave no file open.
-  for (const files of opened.splice(0)) await files.close().catch(() => {});
-});
-
-const clock = { at: 1_000, wall: () => 1_790_000_000_000 + clock.at, monotonic: () => clock.at };
-const windows = (owner = 'log_1') => inferenceWindows({ owner, tierOf: () => 5 });
-const open = async (store: WindowStore, options: { fresh?: boolean; longestBytes?: number } = {}) => {
-  const found = await SnapshotFiles.open({ dir, family: 'inference', store, clock, fresh: false, ...options });
-  opened.push(found.files);
-  return found;
-};
-const names = () => readdirSync(dir).sort();
-const file = (number: number) => join(dir, `inference-${number}.windows`);
-const attempt = (store: WindowStore, key: number, times = 1) => {
-  for (let n = 0; n < times; n++) countRequest(store, counted(`key_${key}`, 'proj', 'org'), clock.monotonic());
-};
-const seen = (store: WindowStore, key: number) =>
-  inspect(store, 'key', `key_${key}`, clock.monotonic())?.windows[1]?.used ?? 0;
+const names = () => readdirSync(at.dir).sort();
+const file = (number: number) => join(at.dir, `inference-${number}.windows`);
 
 describe('the files of the windows', () => {
   test('bring back what was saved, and nothing that was not', async () => {
@@ -106,7 +71,7 @@ describe('the files of the windows', () => {
       expect(names().length).toBeLessThanOrEqual(2);
     }
     expect(numbers.size).toBeGreaterThan(2);
-    expect(statSync(join(dir, names().at(-1)!)).size).toBeLessThan(20_000);
+    expect(statSync(join(at.dir, names().at(-1)!)).size).toBeLessThan(20_000);
     const next = windows();
     await open(next);
     expect([seen(next, 1), seen(next, 2)]).toEqual([63, 4]);
@@ -151,12 +116,18 @@ describe('the files of the windows', () => {
     await foreign.files.close();
     expect(names()).toEqual(['inference-2.windows']);
     appendFileSync(file(2), 'nonsense');
-    writeFileSync(join(dir, 'inference-x.windows'), 'not ours');
+    writeFileSync(join(at.dir, 'inference-x.windows'), 'not ours');
     const third = await open(windows('log_1'));
     expect(third.restored).toMatchObject({ cautious: true, refused: [{ reason: 'not_a_snapshot' }] });
     const credits = creditWindows({ owner: 'log_1' });
-    writeFileSync(join(dir, 'credits-1.windows'), readFileSync(file(2)));
-    const { restored } = await SnapshotFiles.open({ dir, family: 'credits', store: credits, clock, fresh: false });
+    writeFileSync(join(at.dir, 'credits-1.windows'), readFileSync(file(2)));
+    const { restored } = await SnapshotFiles.open({
+      dir: at.dir,
+      family: 'credits',
+      store: credits,
+      clock,
+      fresh: false,
+    });
     expect(restored?.refused[0]?.reason).toBe('other_family');
   });
 
@@ -164,11 +135,11 @@ describe('the files of the windows', () => {
     const store = windows();
     const { files } = await open(store, { fresh: true });
     attempt(store, 1, 2);
-    rmSync(dir, { recursive: true });
+    rmSync(at.dir, { recursive: true });
     await expect(files.save()).rejects.toThrow(/ENOENT/);
     attempt(store, 2, 1);
     await expect(files.save()).rejects.toThrow(/ENOENT/);
-    mkdirSync(dir);
+    mkdirSync(at.dir);
     await files.close();
     const next = windows();
     expect((await open(next)).restored?.cautious).toBe(false);
@@ -180,10 +151,10 @@ describe('the files of the windows', () => {
     const { files } = await open(store, { fresh: true });
     attempt(store, 1, 2);
     await files.save();
-    const probe = await openFile(join(dir, 'probe'), 'w');
+    const probe = await openFile(join(at.dir, 'probe'), 'w');
     const handles = Object.getPrototypeOf(probe) as FileHandle;
     await probe.close();
-    rmSync(join(dir, 'probe'));
+    rmSync(join(at.dir, 'probe'));
     const full = vi.spyOn(handles, 'appendFile').mockImplementationOnce(async function (this: FileHandle, data) {
       await this.write((data as Uint8Array).subarray(0, 20));
       throw new Error('no space left');
@@ -208,7 +179,7 @@ describe('the files of the windows', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-        rmSync(dir, { recursive: true, force: true });
+        rmSync(at.dir, { recursive: true, force: true });
         let store = windows();
         let { files } = await open(store, { fresh: true, longestBytes: 600 });
         const live = Array.from({ length: 6 }, () => 0);
@@ -239,52 +210,5 @@ describe('the files of the windows', () => {
       }),
       { numRuns: 60 },
     );
-  });
-});
-
-describe('upkeep', () => {
-  afterEach(() => vi.useRealTimers());
-
-  test('saves once a second and at the end, tells when it cannot, frees records and ends forgotten tickets', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const troubles: Trouble[] = [];
-    const store = inferenceWindows({ owner: 'log_1', tierOf: () => 5, report: (trouble) => troubles.push(trouble) });
-    const { files } = await open(store, { fresh: true });
-    const errors: unknown[] = [];
-    const save = vi.spyOn(files, 'save');
-    const end = upkeep({ kept: [{ store, files }], clock, longestRequestMs: 60_000, unsaved: (e) => errors.push(e) });
-    const second = async () => {
-      const calls = save.mock.calls.length;
-      await vi.waitFor(() => {
-        vi.advanceTimersByTime(1000);
-        expect(save.mock.calls.length).toBeGreaterThan(calls);
-      });
-      await save.mock.results.at(-1)!.value.catch(() => {});
-    };
-    attempt(store, 1, 3);
-    await second();
-    const read = windows();
-    await open(read);
-    expect(seen(read, 1)).toBe(3);
-    save.mockRejectedValueOnce(new Error('disk full'));
-    await second();
-    await vi.waitFor(() => expect(errors).toEqual([new Error('disk full')]));
-
-    start(store, counted('key_2', 'proj', 'org'), clock.monotonic());
-    clock.at += 60_000;
-    await second();
-    expect(troubles).toEqual([]);
-    clock.at += 1_001;
-    await second();
-    expect(troubles).toEqual([expect.objectContaining({ kind: 'ticket_forgotten', key: 'key_2' })]);
-    expect(store.slots.live).toBe(4);
-    clock.at += 2 * 86_400_000;
-    for (let round = 0; round < 3; round++) await second();
-    expect(store.slots.live).toBe(0);
-    attempt(store, 3, 4);
-    await end();
-    const last = windows();
-    await open(last);
-    expect(seen(last, 3)).toBe(4);
   });
 });

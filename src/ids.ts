@@ -28,7 +28,8 @@ const randomBytesFromPool = (n: number): number => {
 };
 
 let lastMs = 0;
-let timeText = '';
+/** All of an id but its last six characters, which alone differ within a millisecond. */
+let front = '';
 /** The 74 bits below the time: 14, 30 and 30. */
 let high = 0;
 let middle = 0;
@@ -53,34 +54,42 @@ export const newId = (prefix: IdPrefix, clock: Clock): string => {
   if (now > lastMs) {
     const at = randomBytesFromPool(10);
     lastMs = now;
-    timeText = fiveBits(now, 10);
     high = pool.readUInt16BE(at) >> 3;
     middle = pool.readUInt32BE(at + 2) >>> 2;
     low = pool.readUInt32BE(at + 6) >>> 2;
+    front = frontOf(now, high, middle);
   } else {
     low += 1 + pool.readUIntBE(randomBytesFromPool(3), 3);
     if (low >= limb) {
       low -= limb;
       middle = (middle + 1) % limb;
       if (middle === 0) high += 1; // half of its range was left free above: 2^43 ids within one millisecond
+      front = frontOf(lastMs, high, middle);
     }
   }
-  return idOf(prefix, timeText, high, middle, low);
+  return `${prefix}_${front}${sixCharacters(low)}`;
 };
 
-/** The bits below the time as a UUIDv7 has them: version 7 in front of the first twelve, variant 10 in front of the others. */
-const idOf = (prefix: IdPrefix, time: string, high: number, middle: number, low: number): string => {
+/**
+ * The time and the bits below it but for the last thirty, as a UUIDv7 has them: version 7 in front of the first twelve,
+ * variant 10 in front of the others.
+ */
+const frontOf = (at: number, high: number, middle: number): string => {
   const versioned = pairs[(7 << 6) | (high >> 8)];
   const variant = pairs[(((high >> 2) & 63) << 4) | (2 << 2) | (high & 3)];
-  return `${prefix}_${time}${versioned}${variant}${fiveBits(middle, 6)}${fiveBits(low, 6)}`;
+  return `${fiveBits(at, 10)}${versioned}${variant}${sixCharacters(middle)}`;
 };
+
+/** Thirty bits. */
+const sixCharacters = (value: number): string =>
+  `${pairs[value >>> 20]}${pairs[(value >>> 10) & 1023]}${pairs[value & 1023]}`;
 
 /**
  * An id of the same form whose bits are not random: the entry number `sequence` (below 2^44) of a list that is made anew
  * with the same ids. Ids of one list sort by their times, which must not go back, and then by their numbers.
  */
 export const sequencedId = (prefix: IdPrefix, at: number, sequence: number, salt: number): string =>
-  idOf(prefix, fiveBits(at, 10), Math.floor(sequence / limb), sequence % limb, salt % limb);
+  `${prefix}_${frontOf(at, Math.floor(sequence / limb), sequence % limb)}${sixCharacters(salt % limb)}`;
 
 /** The number in a sequenced id; of any other text it is a number that means nothing. */
 export const sequenceOf = (id: string): number => {

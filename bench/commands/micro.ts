@@ -1,8 +1,9 @@
 import Table from 'cli-table3';
 import { Command, Option } from 'commander';
 import { credentialMicros } from '../micro/credential.ts';
+import { limitsReport } from '../micro/limits.ts';
 import { cpuNanos } from '../micro/loop.ts';
-import { durationBetween } from '../options.ts';
+import { durationBetween, wholeBetween } from '../options.ts';
 import { figure } from '../report/figures.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -11,8 +12,9 @@ Examples:
   npm run bench -- micro
   npm run bench -- micro --round 2s
 
-CPU nanoseconds per call in a tight loop, medians with a 95 % interval. Inside the server the same work costs up to
-three times as much, because the caches are cold: what is quoted is the scenario, not the loop.`;
+First the credential, then the rate limits beside rate-limiter-flexible: CPU nanoseconds in a tight loop, medians with a
+95 % interval. Inside the server the same work costs up to three times as much, because the caches are cold: what is
+quoted is the scenario, not the loop.`;
 
 export const microCommand = (terminal: Terminal): Command =>
   new Command('micro')
@@ -22,10 +24,17 @@ export const microCommand = (terminal: Terminal): Command =>
         .argParser(durationBetween(0.05, 60))
         .default(0.5),
     )
+    .addOption(
+      new Option('--rounds <count>', 'interleaved rounds of the rate limits')
+        .argParser(wholeBetween(1, 100))
+        .default(5),
+    )
     .addHelpText('after', examples)
-    .action(({ round }: { readonly round: number }) => {
+    .action(async ({ round, rounds }: { readonly round: number; readonly rounds: number }) => {
       const table = new Table({ head: ['', 'CPU ns', '95 %'], style: { head: [], border: [], compact: true } });
       for (const [name, { median, low, high }] of cpuNanos(credentialMicros(), round * 1000))
         table.push([name, figure(median), `${figure(low)}–${figure(high)}`]);
       terminal.out(`${table.toString()}\n`);
+      const { say, undo } = terminal.session;
+      terminal.out(await limitsReport(rounds, say, undo));
     });

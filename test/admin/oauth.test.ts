@@ -203,6 +203,22 @@ describe('POST /v1/oauth/token', () => {
   });
 });
 
+test('one address may guess sixty times a minute, and a client that is known is not held up by it', async () => {
+  const wrong = () => ask({ id: mine.oauthClient.id, secret: newToken('s') });
+  for (let i = 0; i < 60; i++) expect((await wrong()).status).toBe(401);
+  const refused = await wrong();
+  expect(refusal(refused)).toBe('429 temporarily_unavailable');
+  expect(refused.headers['retry-after']).toBe('60');
+  expect(refusal(await post('/v1/oauth/revoke', { token: 'x' }, basic({ id: 'oac_1', secret: 'x' })))).toBe(
+    '429 temporarily_unavailable',
+  );
+  expect((await ask()).status).toBe(200);
+  // Who says nothing is not guessing.
+  expect(refusal(await post('/v1/oauth/token', grant))).toBe('401 invalid_client');
+  at.clock.at += 60_000;
+  expect((await wrong()).status).toBe(401);
+});
+
 describe('an access token', () => {
   test('works until the last millisecond of its hour', async () => {
     const token = await tokenOf();

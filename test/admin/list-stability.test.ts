@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { allRoutes } from '../../src/cli/routes.ts';
 import type { NewEvent } from '../../src/kernel/store.ts';
-import type { Evaluator } from '../../src/rules/evaluate.ts';
+import { administrationRoutes } from '../support/all-routes.ts';
 import { type Ask, asker, type Json } from './ask.ts';
 import { stage } from './stage.ts';
 
@@ -29,8 +28,7 @@ beforeAll(async () => {
   const { aggregates, models } = at.admin;
   const told = await aggregates.organization.tell('org_1', 'create', { name: 'Acme', at: 1 }, context);
   expect(await models.reached(told.position as bigint, 60_000)).toBe(true);
-  const rest = { models: new Map(), ownedBy: 'weir', clock: at.clock, evaluator: {} as Evaluator, probes: {} };
-  ask = asker(allRoutes({ admin: at.admin, ...rest }));
+  ask = asker(administrationRoutes(at.admin));
 }, 120_000);
 afterAll(() => at.close());
 

@@ -11,12 +11,11 @@ import { policyDecisionRows } from '../../projections/policy-decisions.ts';
 import { type ProjectKeyRow, projectKeyRows } from '../../projections/project-keys.ts';
 import { activeProjectRows, type ProjectRow, projectRows } from '../../projections/projects.ts';
 import type { Administration } from '../../src/admin/command.ts';
-import { allRoutes } from '../../src/cli/routes.ts';
 import { usualTerms } from '../../src/domain/policy-terms.ts';
 import { sequencedId } from '../../src/ids.ts';
 import type { ReadModels } from '../../src/kernel/projection.ts';
 import { openRows, type RowStore, type Table } from '../../src/kernel/rows.ts';
-import type { Evaluator } from '../../src/rules/evaluate.ts';
+import { administrationRoutes } from '../support/all-routes.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
 import { type Ask, asker, type Json } from './ask.ts';
 
@@ -143,8 +142,7 @@ beforeAll(async () => {
     failed: new Promise<never>(() => {}),
   } as ReadModels;
   const admin = { models, clock, aggregates: {} } as unknown as Administration;
-  const rest = { models: new Map(), ownedBy: '', clock, evaluator: {} as Evaluator, probes: {} };
-  ask = asker(allRoutes({ admin, ...rest }));
+  ask = asker(administrationRoutes(admin));
 });
 beforeEach(() => {
   counter.visited = 0;

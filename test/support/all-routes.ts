@@ -7,12 +7,11 @@ import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models.ts';
 import { fixedClock } from './fixed-clock.ts';
 
-/** Every route, for tests that look at what routes say and call none. */
-export const routesToLookAt = () => {
+/** Every route over an administration, for tests that call nothing but its own. */
+export const administrationRoutes = (admin: Administration) => {
   const clock = fixedClock(0);
-  const nothing = { aggregates: {}, models: {}, directory: {}, secrets: {}, clock, projectionWaitMs: 0 };
   return allRoutes({
-    admin: nothing as unknown as Administration,
+    admin,
     models: connect(loadModels(null, {}), { clock }),
     ownedBy: 'weir',
     clock,
@@ -22,4 +21,10 @@ export const routesToLookAt = () => {
     probes: {},
     publicUrl: () => 'http://127.0.0.1:8080',
   });
+};
+
+/** Every route, for tests that look at what routes say and call none. */
+export const routesToLookAt = () => {
+  const parts = { aggregates: {}, models: {}, directory: {}, secrets: {}, clock: fixedClock(0), projectionWaitMs: 0 };
+  return administrationRoutes(parts as unknown as Administration);
 };

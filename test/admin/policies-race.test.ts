@@ -76,6 +76,9 @@ describe('told to two gateways at once', () => {
         expect(changed.map(({ revision }) => revision).sort()).toEqual(types.map((_, i) => 3 + i));
         const possible = new Set(['changed', 'no-op', 'policy_revision_conflict']);
         for (const { code } of answers) expect(possible.has(code), code).toBe(true);
+        for (const [i, { code, revision }] of answers.entries()) {
+          if (code === 'changed') expect(revision).toBe(commands[i]!.revision + 1);
+        }
         // Of those that had seen the latest revision one was first.
         if (commands.some(({ revision }) => revision === 2)) expect(changed.length).toBeGreaterThanOrEqual(1);
       }),

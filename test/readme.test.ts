@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { tiers } from '../src/domain/tiers.ts';
 import { loadModels } from '../src/upstream/models.ts';
 import { current, readmeFile } from './support/readme.ts';
 
@@ -27,4 +28,9 @@ test('the models file that the README shows is one', () => {
     'claude',
     'simulated',
   ]);
+});
+
+test('the row of a tiers file that the README shows is one of the built-in table', () => {
+  const [, shown] = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map((m) => m[1] as string);
+  expect(tiers).toContainEqual(JSON.parse(shown as string));
 });

@@ -2,7 +2,7 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { limitsFor, type Scope } from '../../src/domain/tiers.ts';
 import { serveParent } from '../machine/parent.ts';
-import { cpuMicros, type Micro, type Order, ownersOf, popularKeys, tokens } from './traffic.ts';
+import { cpuMicros, type MicroSample, type Order, ownersOf, popularKeys, tokens } from './traffic.ts';
 
 const [minute, day] = [60, 86_400];
 
@@ -73,5 +73,5 @@ serveParent(async (question) => {
   const admitted = await run(filled, operations);
   const nanoseconds = ((cpuMicros() - before) * 1000) / operations;
   const { processBytes } = filled;
-  return { nanoseconds, admitted: admitted / operations, recordBytes: null, processBytes } satisfies Micro;
+  return { nanoseconds, admitted: admitted / operations, recordBytes: null, processBytes } satisfies MicroSample;
 });

@@ -1,15 +1,13 @@
-/**
- * What a request costs in the window store alone, in a tight loop, beside rate-limiter-flexible
- * with the same ten counters. CPU time, not wall time. In a server the caches are colder: there it is about three times that.
- */
 import Table from 'cli-table3';
 import { type Child, startChild } from '../machine/child.ts';
 import { choosePinning } from '../machine/pin.ts';
-import { loadNow } from '../machine/proc-stat.ts';
+import { figure } from '../report/figures.ts';
 import { estimate, median, pairedRatios } from '../report/statistics.ts';
-import type { Micro, Order } from './traffic.ts';
+import type { Session } from '../session.ts';
+import type { MicroSample, Order } from './traffic.ts';
 import type { WindowsOrder } from './windows.ts';
 
+/** What a request costs in the window store alone, beside rate-limiter-flexible with the same ten counters. */
 interface Contender {
   readonly title: string;
   readonly entry: URL;
@@ -47,49 +45,48 @@ const contenders: readonly Contender[] = [
 ];
 const withinMs = 300_000;
 
-/** @param undo takes what ends the processes. @returns the report */
-export const limitsReport = async (
-  rounds: number,
-  say: (text: string) => void,
-  undo: (() => Promise<void>)[],
-): Promise<string> => {
+/**
+ * Rounds of all contenders, interleaved, each in a process of its own.
+ * @returns a table and what it means
+ */
+export const limitsTable = async (rounds: number, { undo, tell }: Session): Promise<string> => {
   const { server: core } = choosePinning();
-  const before = loadNow();
   const children: Child[] = [];
   for (const { title, entry } of contenders) {
     const child = await startChild(title, entry, core);
     undo.push(child.end);
     children.push(child);
   }
-  const measured: Micro[][] = contenders.map(() => []);
+  const measured: MicroSample[][] = contenders.map(() => []);
   for (let round = 0; round <= rounds; round++) {
-    say(round === 0 ? 'filling, and warm-up' : `round ${round} of ${rounds}`);
-    for (const [i, { order }] of contenders.entries()) {
-      const seen = await children[i]!.ask<Micro>(order, withinMs);
+    for (const [i, { title, order }] of contenders.entries()) {
+      tell(`${round === 0 ? 'filling' : 'measuring'} ${title}`, (round + i / contenders.length) / (rounds + 1));
+      const seen = await children[i]!.ask<MicroSample>(order, withinMs);
       if (round > 0) measured[i]!.push(seen);
     }
   }
-  return `\n${tableOf(measured)}
-${rounds} interleaved rounds; medians of CPU time, ratios with a bootstrap 95 % interval. One operation: an attempt counted at key,
-project and organization, 1,000 tokens reserved and 600 settled; keys by Zipf, s = 1. Bytes: for each key with a quarter of a
-project and a sixteenth of an organization; "process" with the names, the maps and what the garbage collector leaves.
-load average ${before.toFixed(1)} before, ${loadNow().toFixed(1)} after\n`;
+  for (const child of children) await child.end();
+  return `${tableOf(measured)}
+${rounds} interleaved rounds; medians of CPU time, ratios with a 95 % interval. One operation: an attempt counted at key, project
+and organization, 1,000 tokens reserved and 600 settled; keys by Zipf's law, exponent 1. Bytes: for each key with a quarter of
+a project and a sixteenth of an organization; "process" with names, maps and what the garbage collector leaves.
+`;
 };
 
-const tableOf = (measured: readonly Micro[][]): string => {
+const tableOf = (measured: readonly MicroSample[][]): string => {
   const table = new Table({
     head: ['', 'CPU ns/op', 'bar', '× the first', 'admitted', 'bytes/key', 'bar', 'process'],
-    style: { head: [], border: [] },
+    style: { head: [], border: [], compact: true },
   });
   const unit = measured[0]!.map(({ nanoseconds }) => nanoseconds);
   for (const [i, { title, bar }] of contenders.entries()) {
     const samples = measured[i]!;
     const times = samples.map(({ nanoseconds }) => nanoseconds);
     const { median: middle, low, high } = estimate(pairedRatios(times, unit));
-    const [{ recordBytes, processBytes, admitted }] = samples as [Micro];
+    const [{ recordBytes, processBytes, admitted }] = samples as [MicroSample];
     table.push([
       title,
-      Math.round(median(times)),
+      figure(median(times)),
       bar?.nanoseconds ?? '',
       `${middle.toFixed(1)} [${low.toFixed(1)}–${high.toFixed(1)}]`,
       `${Math.round(admitted * 100)} %`,

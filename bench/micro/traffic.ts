@@ -59,7 +59,7 @@ export interface Order {
   readonly operations: number;
 }
 
-export interface Micro {
+export interface MicroSample {
   /** CPU time of one operation. */
   readonly nanoseconds: number;
   /** Share that was admitted. */

@@ -7,7 +7,7 @@ import { settle } from '../../src/limits/settle.ts';
 import { isRefused } from '../../src/limits/ticket.ts';
 import { type Counted, counted, type WindowStore } from '../../src/limits/window-store.ts';
 import { serveParent } from '../machine/parent.ts';
-import { cpuMicros, type Micro, type Order, ownersOf, popularKeys, stepMs, tokens } from './traffic.ts';
+import { cpuMicros, type MicroSample, type Order, ownersOf, popularKeys, stepMs, tokens } from './traffic.ts';
 
 export interface WindowsOrder extends Order {
   readonly tier: 0 | 5;
@@ -77,5 +77,5 @@ serveParent(async (question) => {
     admitted: admitted / order.operations,
     recordBytes: slabs.bytes / order.keys,
     processBytes: world.processBytes,
-  } satisfies Micro;
+  } satisfies MicroSample;
 });

@@ -164,6 +164,8 @@ export const runCommand = (terminal: Terminal): Command => {
   return command.action(async (names: readonly string[], options: CommonOptions & OwnLoad) => {
     const isOwn = own(options);
     const chosen = names.map((name) => (isOwn ? ownScenario(oneOf(...loadNames)(name), options) : scenarioNamed(name)));
-    await terminal.measure(chosen, settingsOf(options), options);
+    const settings = settingsOf(options);
+    const { duration = 30 } = options;
+    await terminal.measure(chosen, isOwn ? { ...settings, rounds: 1, seconds: duration } : settings, options);
   });
 };

@@ -60,7 +60,7 @@ const stop = (): void => {
   // Not once: Ctrl-C reaches us from the terminal and again from npm. A second one, later, ends everything at once.
   if (hurry) void endAll().finally(() => process.exit(interruptedStatus));
   if (interruption.signal.aborted) return;
-  progress.say('ending: the report is of what there is (Ctrl-C again to leave at once)');
+  progress.say('ending with what there is (Ctrl-C again to leave at once)');
   interruption.abort();
   setTimeout(() => {
     hurry = true;

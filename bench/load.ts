@@ -21,8 +21,7 @@ export interface LoadOptions {
   readonly connections: number;
   readonly keys: number;
   readonly zipf: number;
-  /** Null for limits so wide that the load measures the server; else the spec's own limits. */
-  readonly tiers: TierMix | null;
+  readonly tiers: TierMix;
   /** Share of the messages that are streamed. */
   readonly stream: number;
   readonly bodyBytes: number;
@@ -37,7 +36,8 @@ export interface LoadOptions {
   } | null;
 }
 
-const perOrganization = 100;
+/** Of an organization: two of each of two projects, so that what limits is the organization, the widest of the three. */
+const perOrganization = 4;
 
 const requestsOf = ({ load, stream, bodyBytes, maxTokens }: LoadOptions, model: string): readonly RequestPlan[] => {
   if (load === 'hello') return [helloRequest];
@@ -51,7 +51,7 @@ const requestsOf = ({ load, stream, bodyBytes, maxTokens }: LoadOptions, model: 
 };
 
 /** Organizations of each tier with as many keys in all as were asked for. */
-export const crowdsOf = (keys: number, mix: TierMix = [{ tier: 5, weight: 1 }]): readonly Crowd[] => {
+export const crowdsOf = (keys: number, mix: TierMix): readonly Crowd[] => {
   const total = mix.reduce((sum, { weight }) => sum + weight, 0);
   return mix.map(({ tier, weight }) => {
     const wanted = Math.max(1, Math.round((keys * weight) / total));
@@ -88,8 +88,7 @@ export const openLoad = async (stage: Stage, options: LoadOptions): Promise<Cont
     return contender('load', 'bare uWebSockets.js', target, { ...plan, requests: [helloRequest] }, null, purpose);
   }
   const sim = load === 'models' ? null : await stage.sim(plainBehaviour);
-  const crowds = crowdsOf(keys, tiers ?? undefined);
-  const loaded = await weirUnderLoad(stage, { crowds, zipf, hasWideLimits: tiers === null, ...(sim ? { sim } : {}) });
+  const loaded = await weirUnderLoad(stage, { crowds: crowdsOf(keys, tiers), zipf, ...(sim ? { sim } : {}) });
   const target = { ...loaded.weir, keys: loaded.keys };
   const isProxied = sim !== null && purpose === 'work';
   const requests = requestsOf(options, forwarded);

@@ -56,7 +56,7 @@ export interface Surroundings {
 export interface Rounds {
   readonly rounds: number;
   readonly seconds: number;
-  /** Load on each contender before the first round, for its code to be compiled. */
+  /** Load on each contender before the first round, for its code to be compiled; longer while that goes on. */
   readonly warmUpSeconds: number;
 }
 
@@ -84,6 +84,23 @@ const sampleOf = async (meter: Meter, contender: Contender, seconds: number, ram
     throw new Error(`${contender.label}: ${target.lost() ?? (error as Error).message}`, { cause: error });
   } finally {
     meter.interrupted.removeEventListener('abort', cut);
+  }
+};
+
+const leastSlices = 2;
+const mostSlices = 8;
+const settled = 0.9;
+
+/**
+ * Load that is thrown away, in two halves and more of them while CPU per request still falls: on a machine with other
+ * work the compiler gets to little in the same time.
+ */
+const warmUp = async (meter: Meter, contender: Contender, seconds: number): Promise<void> => {
+  for (let slice = 1, before = Infinity; slice <= mostSlices && !meter.interrupted.aborted; slice++) {
+    const { serverMicros, done } = await sampleOf(meter, contender, seconds / leastSlices, 0);
+    const cpu = done === 0 || serverMicros === null ? 0 : serverMicros / done;
+    if (slice >= leastSlices && cpu >= settled * before) return;
+    before = cpu;
   }
 };
 
@@ -116,7 +133,7 @@ export const measureRounds = async (
     for (const contender of contenders) {
       if (meter.interrupted.aborted) break;
       meter.tell(`warm-up: ${contender.label}`, step++ / steps);
-      await sampleOf(meter, contender, warmUpSeconds, 0);
+      await warmUp(meter, contender, warmUpSeconds);
     }
   }
   for (let round = 1; round <= rounds; round++) {

@@ -28,8 +28,10 @@ const verdictOf = (findings: Findings, surroundings: Surroundings, cores: number
   const { measured = [], rounds = null } = findings;
   const bare = measured.find(({ contender }) => contender.name === 'hello');
   const results = contenderResults(measured);
+  // What only counts, and measures no time, is as true on a busy machine.
+  const around = measured.length === 0 ? { load: { before: 0, after: 0 }, steal: null } : surroundings;
   return judge({
-    ...surroundings,
+    ...around,
     rounds,
     cores,
     bare: bare && cpuSeries(bare.samples),

@@ -42,17 +42,18 @@ const million = 1_000_000;
 /** The options of a load of one's own. */
 export const withLoad = (command: Command): Command =>
   command
-    .addOption(new Option('--keys <n>', 'keys that are made for it').argParser(wholeBetween(1, 2 * million)))
+    .addOption(
+      new Option('--keys <n>', 'keys that are made for it, four an organization (default: 12000)').argParser(
+        wholeBetween(1, 2 * million),
+      ),
+    )
     .addOption(
       new Option('--zipf <s>', "exponent of Zipf's law over the keys; 0 takes all alike")
         .argParser(numberBetween(0, 3))
         .default(0),
     )
     .addOption(
-      new Option(
-        '--tiers <mix>',
-        "their organizations' tiers, free:90,t1:8,t5:2, with the spec's own limits (default: limits too wide to matter)",
-      ).argParser(tierMix),
+      new Option('--tiers <mix>', 'tiers of their organizations, free:90,t1:8,t5:2 (default: t5:1)').argParser(tierMix),
     )
     .addOption(new Option('--stream <share>', 'share of the messages that are streamed').argParser(share).default(0))
     .addOption(
@@ -83,7 +84,7 @@ export const withLoad = (command: Command): Command =>
 
 /** @throws Error in a sentence, where options do not fit each other */
 export const loadOf = (name: LoadName, own: OwnLoad, conns: number): LoadOptions => {
-  const { url, key, keysFile, tiers, duration = 30 } = own;
+  const { url, key, keysFile, tiers = [{ tier: 5, weight: 1 }], duration = 30 } = own;
   const needsKey = url !== undefined && name !== 'hello';
   if (needsKey && key === undefined && keysFile === undefined) throw new Error('--url needs --key or --keys-file.');
   // Read here, so that a wrong file is found before anything starts.
@@ -93,9 +94,9 @@ export const loadOf = (name: LoadName, own: OwnLoad, conns: number): LoadOptions
     load: name,
     arrivals: arrivalsOf({ ...own, duration }),
     connections: conns,
-    keys: own.keys ?? 512,
+    keys: own.keys ?? 12_000,
     zipf: own.zipf,
-    tiers: tiers ?? null,
+    tiers,
     stream: own.stream,
     bodyBytes: own.body,
     maxTokens: own.maxTokens,
@@ -164,6 +165,8 @@ export const runCommand = (terminal: Terminal): Command => {
   return command.action(async (names: readonly string[], options: CommonOptions & OwnLoad) => {
     const isOwn = own(options);
     const chosen = names.map((name) => (isOwn ? ownScenario(oneOf(...loadNames)(name), options) : scenarioNamed(name)));
-    await terminal.measure(chosen, settingsOf(options), options);
+    const settings = settingsOf(options);
+    const { duration = 30 } = options;
+    await terminal.measure(chosen, isOwn ? { ...settings, rounds: 1, seconds: duration } : settings, options);
   });
 };

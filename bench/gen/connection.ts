@@ -45,14 +45,18 @@ export class Connection {
   #toldFree = true;
   readonly #owner: Owner;
   readonly #buffer: Buffer;
-  readonly #reader: ResponseReader;
+  #reader: ResponseReader;
   #events: SseReader | null = null;
 
   /** @param buffer takes what one read brings: sockets take turns, so one serves all */
   constructor(owner: Owner, buffer: Buffer) {
     this.#owner = owner;
     this.#buffer = buffer;
-    this.#reader = new ResponseReader({
+    this.#reader = this.#newReader();
+  }
+
+  #newReader(): ResponseReader {
+    return new ResponseReader({
       end: (status) => this.#end(status),
       head: (status) => this.#head(status),
       body: (bytes, from, to) => this.#events?.read(bytes, from, to),
@@ -90,6 +94,11 @@ export class Connection {
       this.#owner.lost(this, flight, this.#error);
     });
     this.#error = null;
+    // The last connection may have ended in the middle of an answer.
+    this.#reader = this.#newReader();
+    this.#events = null;
+    this.#tokens = 0;
+    this.#toldFree = true;
     this.#socket = socket;
   }
 

@@ -3,8 +3,6 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { tiers } from '../../src/domain/tiers.ts';
-import { mostPossible } from '../../src/limits/window-limits.ts';
 import { builtMain } from '../build.ts';
 import { keyOnLine } from '../gen/requests.ts';
 import type { Stage } from '../stage.ts';
@@ -60,28 +58,6 @@ const until = async (stage: Stage, weir: Weir, line: string): Promise<void> => {
     // Slowly: unknown keys are limited by address, and the wait is short or long.
     await sleep(pauseMs);
   }
-};
-
-/**
- * A tiers file that lets a load test measure the server and not its limits: tier 0, that of the organization of the
- * first start, has the least that is possible, and so refuses everything; the others have the most.
- */
-export const benchTiers = (): string => {
-  const most = { rpm: mostPossible.rpm, tpm: mostPossible.tpm, rpd: mostPossible.rpd, tpd: mostPossible.tpd };
-  // Per key; an organization has twice as much.
-  const half = (value: number): number => Math.floor(value / 4) * 2;
-  const slots = Math.min(10_000, mostPossible.concurrent);
-  return JSON.stringify({
-    tiers: tiers.map(({ paid, subscription }, tier) => ({
-      paid,
-      subscription,
-      rpm: tier === 0 ? 2 : half(most.rpm),
-      tpm: half(most.tpm),
-      rpd: half(most.rpd),
-      tpd: most.tpd,
-      concurrent: { key: slots, project: slots, organization: slots },
-    })),
-  });
 };
 
 /** Writes the text where the gateway can be told to read it from. */

@@ -3,7 +3,13 @@ import { type ContenderResult, wholePhase } from './contender.ts';
 import { blank, figure, interval, percent, refusalsIn, shownValue } from './figures.ts';
 import type { Curve, Result, ScenarioResult } from './result.ts';
 
-const plain = { style: { head: [], border: [], compact: true } };
+const edges = ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'];
+const lines = ['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'];
+/** Columns and nothing around them: a frame would not fit the width of a terminal. */
+const plain = {
+  style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
+  chars: { ...Object.fromEntries([...edges, ...lines].map((each) => [each, ''])), middle: '  ' },
+};
 
 const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
   const table = new Table({ head: [...head], ...plain, colAligns: head.map((_, i) => (i === 0 ? 'left' : 'right')) });

@@ -7,7 +7,7 @@ import { plainBehaviour } from '../sim/behaviour.ts';
 import { closedPlan, contender, otherTargets } from './plans.ts';
 import { messageRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
-import { forwarded, weirUnderLoad } from './weir-under-load.ts';
+import { forwarded, smallCrowd, weirUnderLoad } from './weir-under-load.ts';
 
 const latency: BarRule = {
   id: 'added-p99',
@@ -44,7 +44,7 @@ export const addedLatency: Scenario = {
   ],
   async run(stage) {
     const sim = await stage.sim(plainBehaviour);
-    const { weir, keys } = await weirUnderLoad(stage, { sim });
+    const { weir, keys } = await weirUnderLoad(stage, { sim, crowds: [smallCrowd] });
     const plan = (stream: boolean) => closedPlan(stage, request(stream), { connections: 1 });
     const contenders: Contender[] = [
       contender('direct', 'the mock itself', sim, plan(false), null, 'times'),

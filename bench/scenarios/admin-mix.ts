@@ -41,10 +41,14 @@ const administer = async (weir: Weir, stop: AbortSignal): Promise<number> => {
   const made = await post(weir, '/policies', { name: 'bench', rule: 'false' });
   let { revision } = await post(weir, `/policies/${made.id}/publish`, { revision: made.revision });
   let sent = 2;
-  for (; !stop.aborted; sent++) {
+  for (let isLive = true; !stop.aborted; sent++) {
     const began = performance.now();
-    if (sent % 2 === 0) await post(weir, `/projects/${weir.projectId}/api_keys`, { name: `bench ${sent}` });
-    else ({ revision } = await post(weir, `/policies/${made.id}/${sent % 4 === 1 ? 'pause' : 'resume'}`, { revision }));
+    if (sent % 2 === 0) {
+      await post(weir, `/projects/${weir.projectId}/api_keys`, { name: `bench ${sent}` });
+    } else {
+      ({ revision } = await post(weir, `/policies/${made.id}/${isLive ? 'pause' : 'resume'}`, { revision }));
+      isLive = !isLive;
+    }
     await sleep(Math.max(0, 1000 / commandsPerSecond - (performance.now() - began)));
   }
   return sent;

@@ -26,7 +26,7 @@ export const rejectFlood: Scenario = {
   id: 'reject-flood',
   title: 'One key floods, the others must not notice',
   about: [
-    `Open loop: ${tenants.toLocaleString('en-US')} requests per second of 512 keys alone, and then with ${flood.toLocaleString('en-US')} more of one key whose limit is 2 a minute. Both go to the same thread.`,
+    `Open loop: ${tenants.toLocaleString('en-US')} requests per second of 12,000 keys alone, and then with ${flood.toLocaleString('en-US')} more of one key whose limit is 60 a minute. Both go to the same thread.`,
   ],
   async run(stage) {
     const { weir, keys, isLimited } = await weirUnderLoad(stage);

@@ -10,7 +10,7 @@ import { weirUnderLoad } from './weir-under-load.ts';
 const load = 0.5;
 /** Of a slice; each has its own percentiles and its own look at the memory. */
 const sliceSeconds = 10;
-/** What the wide windows of 64 organizations admit for minutes on end, with room. */
+/** What the windows of 3,000 organizations admit for minutes on end; the days' admit 100,000 a key. */
 const mostPerSecond = 40_000;
 
 const memory: BarRule = {

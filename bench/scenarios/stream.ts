@@ -4,7 +4,7 @@ import { plainBehaviour } from '../sim/behaviour.ts';
 import { closedPlan, contender } from './plans.ts';
 import { messageRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
-import { forwarded, weirUnderLoad } from './weir-under-load.ts';
+import { forwarded, smallCrowd, weirUnderLoad } from './weir-under-load.ts';
 
 const streams = 512;
 const mebibyte = 2 ** 20;
@@ -35,7 +35,7 @@ export const stream: Scenario = {
   ],
   async run(stage) {
     const sim = await stage.sim(behaviour);
-    const { weir, keys } = await weirUnderLoad(stage, { sim });
+    const { weir, keys } = await weirUnderLoad(stage, { sim, crowds: [smallCrowd] });
     const seconds = Math.max(3, stage.settings.seconds);
     const plan = closedPlan(stage, request, { connections: streams, timeoutMs: 30_000 });
     const contenders = [

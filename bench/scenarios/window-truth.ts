@@ -39,13 +39,13 @@ const burst = async (
   let edge = performance.now() + windowMs;
   while (performance.now() < untilMs && !cut.aborted) {
     const holder = holders[Math.floor(random() * holders.length)]!;
-    const isGreat = random() < 0.3;
-    const size = isGreat ? Math.ceil(limits.key * (0.5 + random() * 0.6)) : 1 + Math.floor(random() * 8);
+    const isGreat = random() < 0.08;
+    const size = isGreat ? Math.ceil(limits.key * (0.5 + random() * 0.6)) : 1 + Math.floor(random() * 4);
     attempts.push(...(await Promise.all(Array.from({ length: size }, () => client.attempt(holder)))));
     const now = performance.now();
     // Every other pause ends within 40 ms of a window's edge.
     const toEdge = edge - now + (random() - 0.5) * 80;
-    const pause = random() < 0.5 && toEdge > 0 && toEdge < 8_000 ? toEdge : random() * 4_000;
+    const pause = random() < 0.5 && toEdge > 0 && toEdge < 8_000 ? toEdge : random() * 3_000;
     if (now > edge) edge = now + windowMs;
     await sleep(pause, undefined, { signal: cut }).catch(() => {});
   }

@@ -6,7 +6,8 @@ import type { Scenario } from './scenario.ts';
 import { weirUnderLoad } from './weir-under-load.ts';
 
 const longestPauseMs = 20;
-const organizations = 100;
+/** Two projects with eight keys each. */
+const perOrganization = 16;
 const exponent = 1;
 
 /** Many keys, a few of them hot: what caches and memory make of it. */
@@ -21,10 +22,10 @@ const zipfScenario = (id: string, keyCount: number): Scenario => {
     id,
     title: `${keyCount.toLocaleString('en-US')} keys by Zipf's law`,
     about: [
-      `GET /v1/models in a closed loop with ${keyCount.toLocaleString('en-US')} keys of ${organizations} organizations, drawn by Zipf's law with exponent ${exponent}. The hottest keys reach their limits, so the share of 429 belongs beside every rate.`,
+      `GET /v1/models in a closed loop with ${keyCount.toLocaleString('en-US')} keys of ${(keyCount / perOrganization).toLocaleString('en-US')} organizations at tier 5, drawn by Zipf's law with exponent ${exponent}. The hottest keys reach their limits, so the share of 429 belongs beside every rate.`,
     ],
     async run(stage) {
-      const crowds = [{ organizations, projects: 10, keys: keyCount / organizations, tier: 5 }];
+      const crowds = [{ organizations: keyCount / perOrganization, projects: 2, keys: perOrganization, tier: 5 }];
       const { weir, keys, isLimited } = await weirUnderLoad(stage, { crowds, zipf: exponent });
       const plan = closedPlan(stage, modelsRequest, { expected: null });
       const contenders: Contender[] = [

@@ -16,7 +16,7 @@ type Definition<Params, Query, Body, Found> = Omit<
   'tag' | 'family' | 'access'
 >;
 
-/** A route of the organization administration: an Admin key with this permission, errors in the ADMIN envelope. */
+/** A route of the organization administration: an Admin key or access token with this permission, errors in the ADMIN envelope. */
 export const adminRoute = <Params = unknown, Query = unknown, Body = undefined, Found = undefined>(
   permission: AdminPermission,
   definition: Definition<Params, Query, Body, Found>,

@@ -1,7 +1,9 @@
 import type { ClientPrincipal } from '../../projections/principal.ts';
+import type { Millis } from '../clock.ts';
 import { fault } from '../errors.ts';
 import type { Head } from '../http/route.ts';
 import { digest, tokenKind } from '../ids.ts';
+import type { FailedAttempts } from '../limits/failed-attempts.ts';
 import type { Administration } from './command.ts';
 
 /** What of a form can prove a client. */
@@ -57,22 +59,33 @@ const presented = (head: Head, { client_id: id, client_secret: secret }: ClientF
   return client;
 };
 
+/** The client is not who it says: 401, until too many such requests have come from its address (decisions F.3). */
+const guess = (failed: FailedAttempts, now: Millis, { ip }: Head) => {
+  const seconds = failed.count(ip, now);
+  if (seconds === 0) return unknownClient();
+  const message = `Too many requests of unknown clients came from this address. Come back in ${seconds} seconds.`;
+  return fault('rate_limit_exceeded', { message, headers: { 'Retry-After': String(seconds) } });
+};
+
 /**
  * The OAuth client that a request comes from, by HTTP Basic or by fields of the body (decisions A.3).
- * @throws Fault 401 `invalid_client` whatever about the client is not right, 400 where it is said twice
+ * @throws Fault 401 `invalid_client` whatever about the client is not right, 400 where it is said twice, 429 where one
+ *   address has tried too often
  */
 export const authenticateClient = (
-  { accessLog, directory, secrets }: Administration,
+  { accessLog, clock, directory, secrets }: Administration,
+  failed: FailedAttempts,
   head: Head,
   fields: ClientFields,
 ): ClientPrincipal => {
   const { id, secret } = presented(head, fields);
-  if (tokenKind(secret) !== 's') throw unknownClient();
+  const now = clock.monotonic();
+  if (tokenKind(secret) !== 's') throw guess(failed, now, head);
   for (const pepper of secrets.peppers) {
     const found = directory.find(digest(pepper, secret));
     if (found?.id !== id) continue;
     if (!('inactive' in found) && found.kind === 'client_secret') return found;
     if ('inactive' in found) accessLog.refused(found, { method: 'POST', path: head.path }, 'invalid_client', head);
   }
-  throw unknownClient();
+  throw guess(failed, now, head);
 };

@@ -1,7 +1,5 @@
 import type { Config } from '../config.ts';
 import { BadConfig } from '../config.ts';
-import { knownLogId } from '../kernel/log-id.ts';
-import type { EventStore } from '../kernel/store.ts';
 import { hasSecrets, loadSecrets, type Secrets, secretsFrom } from '../secrets.ts';
 import { atPathOf } from './file-fault.ts';
 
@@ -9,13 +7,13 @@ import { atPathOf } from './file-fault.ts';
  * The secrets from the environment where they are there, else from SECRETS_DIR, where they are made on the first start.
  * @throws BadConfig where the folder cannot be used, or holds none although there are events: their keys were made with some
  */
-export const secretsOf = async (config: Config, store: EventStore): Promise<Secrets> => {
+export const secretsOf = async (config: Config, hasEvents: () => Promise<boolean>): Promise<Secrets> => {
   const { SECRETS_DIR, PEPPER, PREVIOUS_PEPPER, MASTER_KEY } = config;
   if (PEPPER && MASTER_KEY) {
     const previous = PREVIOUS_PEPPER?.reveal();
     return secretsFrom({ master_key: MASTER_KEY.reveal(), pepper: PEPPER.reveal(), previous_pepper: previous });
   }
-  if (!hasSecrets(SECRETS_DIR) && (await knownLogId(store)) !== undefined) {
+  if (!hasSecrets(SECRETS_DIR) && (await hasEvents())) {
     throw new BadConfig([
       `SECRETS_DIR: ${SECRETS_DIR} holds no secrets, and without those that the keys were made with no key works; put them back, or if they are lost, run weir secrets create`,
     ]);

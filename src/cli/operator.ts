@@ -9,7 +9,7 @@ import { makeFolder } from '../folder.ts';
 import type { Context } from '../kernel/actor.ts';
 import { IllegalFact } from '../kernel/aggregate.ts';
 import type { Checkpoint } from '../kernel/checkpoint.ts';
-import { logIdOf } from '../kernel/log-id.ts';
+import { hasLogId, logIdOf } from '../kernel/log-id.ts';
 import { openReadModels } from '../kernel/projection.ts';
 import { openRows, type RowReader, type RowStore } from '../kernel/rows.ts';
 import type { EventStore } from '../kernel/store.ts';
@@ -61,7 +61,7 @@ export const asOperator = async <T>(terminal: Terminal, work: (operator: Operato
   const log = await anyEventLog(config);
   try {
     // Before anything else: on an empty store the next step writes its first event.
-    const secrets = await secretsOf(config, log.store);
+    const secrets = await secretsOf(config, () => hasLogId(log.store));
     const current = await currentRows(config, log.store);
     try {
       return await work({

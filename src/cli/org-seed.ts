@@ -6,12 +6,14 @@ import { systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import type { Tier } from '../domain/tiers.ts';
 import { openArchive } from '../kernel/client-archive.ts';
-import { loadSecrets } from '../secrets.ts';
+import { secretsOf } from './config-secrets.ts';
 import { findStore } from './event-log.ts';
+import { withExamples } from './examples.ts';
+import { fileFault } from './file-fault.ts';
 import { operatorContext } from './operator.ts';
 import { type Shown, show } from './output.ts';
 import { progressBar } from './progress.ts';
-import { mostKeys, type SeededKey, seed } from './seed.ts';
+import { mostKeys, type SeededKey, type SeedTools, seed } from './seed.ts';
 import { Failure, type Terminal } from './terminal.ts';
 
 interface Options {
@@ -43,6 +45,9 @@ const whole = (least: number, most: number) => (text: string) => {
 /** Bytes of lines gathered before they are written. */
 const chunk = 64 * 1024;
 
+/** Small organizations are made side by side: each waits for the disk several times. */
+const atOnce = 16;
+
 /** The file of keys: whole lines, as they come. */
 class KeyFile {
   lines = 0;
@@ -60,13 +65,11 @@ class KeyFile {
       await once(stream, 'open');
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      throw new Failure(
+      const sentence =
         code === 'EEXIST'
-          ? `${path} is there already. Keys that were made once are not made again: name another file.`
-          : `${path} cannot be written: ${code}.`,
-        1,
-        error,
-      );
+          ? 'is there already. Keys that were made once are not made again: name another file.'
+          : `cannot be written: ${code === 'ENOENT' ? 'its folder is not there' : fileFault(error)}.`;
+      throw new Failure(`${path} ${sentence}`, 1, error);
     }
     return new KeyFile(stream);
   }
@@ -90,74 +93,93 @@ class KeyFile {
   }
 }
 
-/** `weir org seed`: an organization to test a load with. */
-export const seedCommand = (terminal: Terminal): Command =>
-  new Command('seed')
+/** `weir org seed`: organizations to test a load with. */
+export const seedCommand = (terminal: Terminal): Command => {
+  const command = new Command('seed')
     .description('Create organizations full of keys, for a load test')
-    .option('--organizations <count>', 'how many of them, all alike', whole(1, 10_000), 1)
+    .option('--organizations <count>', 'how many of them, all alike', whole(1, 100_000), 1)
     .requiredOption('--projects <count>', 'how many projects each has', whole(1, 100_000))
     .requiredOption('--keys <count>', 'how many keys each has, spread evenly over its projects', whole(1, 100_000_000))
     .option('--tier <tier>', '0 to 5', whole(0, 5), 0)
     .requiredOption('--out <file>', 'where the keys go, one JSON object a line')
     .option('--name <name>', 'of the organization', 'Load test')
-    .option('--json', 'one JSON object')
-    .addHelpText('after', examples)
+    .option('--json', 'one JSON object an organization')
     .action((options: Options) => run(terminal, options));
+  return withExamples(command, examples);
+};
 
 const run = async (terminal: Terminal, options: Options): Promise<void> => {
-  const { organizations, projects, keys, name, out } = options;
-  const total = organizations * keys;
+  const { projects, keys } = options;
   if (keys > mostKeys(projects)) {
     throw new Failure(`${projects} projects hold ${mostKeys(projects)} keys at most: a project has 1,000.`);
   }
   const config = readConfig(terminal.env);
-  const secrets = loadSecrets(config.SECRETS_DIR);
+  const place = await findStore(config, undefined);
+  const archive = openArchive(place.target);
+  try {
+    const secrets = await secretsOf(config, async () => (await archive.last()) !== undefined);
+    await fill(terminal, options, { archive, secrets });
+  } finally {
+    await archive.close();
+    await place.close();
+  }
+};
+
+const fill = async (
+  terminal: Terminal,
+  options: Options,
+  parts: Pick<SeedTools, 'archive' | 'secrets'>,
+): Promise<void> => {
+  const { organizations, projects, keys, name, out } = options;
+  const total = organizations * keys;
   const file = await KeyFile.open(out);
   const stopping = new AbortController();
   void terminal.interrupted().then(() => stopping.abort());
   const progress = progressBar(terminal, `Making ${total} keys`);
+  const tools = {
+    ...parts,
+    clock: systemClock,
+    actor: operatorContext(terminal).actor,
+    stop: stopping.signal,
+  };
+  const rows: Shown[] = [];
   try {
-    const place = await findStore(config, undefined);
-    const archive = openArchive(place.target);
-    try {
-      const rows: Shown[] = [];
-      for (let number = 1; number <= organizations && !stopping.signal.aborted; number++) {
-        const [before, began] = [file.lines, performance.now()];
-        const made = await seed(
-          { name: organizations === 1 ? name : `${name} ${number}`, projects, keys, tier: options.tier as Tier },
-          {
-            archive,
-            secrets,
-            clock: systemClock,
-            actor: operatorContext(terminal).actor,
-            stop: stopping.signal,
-            made(key) {
-              if (file.lines % 1000 === 0) progress.at(file.lines / total);
-              return file.add(key);
-            },
+    const make = async (number: number): Promise<void> => {
+      const began = performance.now();
+      let count = 0;
+      const called = organizations === 1 ? name : `${name} ${number}`;
+      const made = await seed(
+        { name: called, projects, keys, tier: options.tier as Tier },
+        {
+          ...tools,
+          made(key) {
+            count += 1;
+            if (file.lines % 1000 === 0) progress.at(file.lines / total);
+            return file.add(key);
           },
-        );
-        const seconds = Math.max(0.001, (performance.now() - began) / 1000);
-        rows.push({
-          organization_id: made.organizationId,
-          admin_api_key_id: made.adminKeyId,
-          admin_api_key: made.adminValue,
-          keys: file.lines - before,
-          seconds: Number(seconds.toFixed(1)),
-          keys_per_second: Math.round((file.lines - before) / seconds),
-        });
-      }
-      progress.done();
-      show(terminal, rows, options);
-      if (file.lines < total) {
-        throw new Failure(`Stopped at ${file.lines} of ${total} keys. They work, and are in ${out}.`, 130);
-      }
-    } finally {
-      await archive.close();
-      await place.close();
-    }
+        },
+      );
+      const seconds = Math.max(0.001, (performance.now() - began) / 1000);
+      rows.push({
+        organization_id: made.organizationId,
+        admin_api_key_id: made.adminKeyId,
+        admin_api_key: made.adminValue,
+        keys: count,
+        seconds: Number(seconds.toFixed(1)),
+        keys_per_second: Math.round(count / seconds),
+      });
+    };
+    let number = 0;
+    const lane = async (): Promise<void> => {
+      while (number < organizations && !stopping.signal.aborted) await make(++number);
+    };
+    await Promise.all(Array.from({ length: Math.min(atOnce, organizations) }, lane));
   } finally {
     progress.done();
     await file.close();
+  }
+  show(terminal, rows, options);
+  if (file.lines < total) {
+    throw new Failure(`Stopped at ${file.lines} of ${total} keys. They work, and are in ${out}.`, 130);
   }
 };

@@ -49,7 +49,7 @@ export const allRoutes = (dependencies: {
     ...adminKeyRoutes(admin),
     ...policyRoutes(admin, evaluator),
     ...auditLogRoutes(admin),
-    ...oauthRoutes(admin, publicUrl),
+    ...oauthRoutes(admin, { publicUrl, failed: windows.failed }),
     ...healthRoutes(probes),
   ];
   return [...routes, openapiRoute(routes)];

@@ -17,7 +17,7 @@ import { apiKeyGate } from '../gateway/authenticate.ts';
 import { serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
 import { journal } from '../kernel/journal.ts';
-import { logIdOf } from '../kernel/log-id.ts';
+import { hasLogId, logIdOf } from '../kernel/log-id.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { startReactors } from '../kernel/reactor.ts';
 import type { EventStore } from '../kernel/store.ts';
@@ -65,7 +65,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
     undo.push(log.close);
     const release = await claimReadModels(config);
     undo.push(async () => release());
-    const secrets = await secretsOf(config, log.store);
+    const secrets = await secretsOf(config, () => hasLogId(log.store));
     const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
     const { store } = log;
     const logId = await logIdOf(store, clock);

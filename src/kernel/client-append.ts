@@ -31,7 +31,6 @@ export interface BatchCall {
 
 interface Pending {
   readonly append: RawAppend;
-  readonly request: Request;
   readonly resolve: (answer: RawAnswer) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -64,20 +63,20 @@ export class OrderedAppends {
   add(append: RawAppend): Promise<RawAnswer> {
     const correlation = randomUUID();
     return new Promise((resolve, reject) => {
-      const pending = { append, request: requestOf(append, correlation), resolve, reject };
-      this.pending.set(correlation, pending);
+      this.pending.set(correlation, { append, resolve, reject });
       if (this.waiting) return;
       if (this.pending.size === 1) this.listen();
       this.call ??= this.connect();
       void this.call.then(
-        (call) => call.write(pending.request),
+        // Made for each writing: a message is many objects, and hundreds that wait for answers would burden the collector.
+        (call) => call.write(requestOf(append, correlation)),
         () => {},
       );
     });
   }
 
   close(): void {
-    clearTimeout(this.silence);
+    this.unlisten();
     void this.call?.then(
       (call) => call.cancel(),
       () => {},
@@ -105,7 +104,7 @@ export class OrderedAppends {
   }
 
   private async reconnect(error: unknown): Promise<void> {
-    clearTimeout(this.silence);
+    this.unlisten();
     this.call = undefined;
     if (this.pending.size === 0) return;
     this.waiting = true;
@@ -123,15 +122,23 @@ export class OrderedAppends {
     this.call = call;
     await call.then(
       (open) => {
-        for (const { request } of this.pending.values()) open.write(request);
+        for (const [correlation, { append }] of this.pending) open.write(requestOf(append, correlation));
       },
       () => {},
     );
   }
 
+  private unlisten(): void {
+    clearTimeout(this.silence);
+    this.silence = undefined;
+  }
+
   /** Nobody else notices a store that keeps the connection and says nothing. */
   private listen(): void {
-    clearTimeout(this.silence);
+    if (this.silence) {
+      this.silence.refresh();
+      return;
+    }
     this.silence = setTimeout(() => {
       void this.call?.then(
         (call) => call.cancel(),
@@ -152,7 +159,7 @@ export class OrderedAppends {
     }
     this.options.patience.progress();
     this.pending.delete(correlation);
-    if (this.pending.size === 0) clearTimeout(this.silence);
+    if (this.pending.size === 0) this.unlisten();
     else this.listen();
     pending.resolve(is);
   }

@@ -53,6 +53,7 @@ async function* items(source: ReadSource, asked: number, silenceMs: Millis): Asy
     if (state.is !== 'over') {
       // It has to flow to its end. The client counts a call as open until somebody has taken all that came, also where
       // the store has answered in full and nothing is left to cancel; a destroyed stream would take nothing more.
+      await coming.return?.();
       source.resume();
       source.cancel().catch(() => {});
     }

@@ -12,14 +12,14 @@ import {
   START,
 } from '@eventstore/db-client';
 import { type Clock, type Millis, systemClock } from '../clock.ts';
-import { publish } from '../telemetry.ts';
-import { type Call, finalError, outOfTime } from './client-errors.ts';
+import { finalError } from './client-errors.ts';
 import { recorded } from './client-events.ts';
 import { guardClient } from './client-guard.ts';
 import { type ReadSource, resumingRead } from './client-reads.ts';
 import { type ResumingSubscription, resumingSubscription, type Source } from './client-subscription.ts';
 import { clientFor, type Target } from './client-target.ts';
-import { backoff, patience, within } from './patience.ts';
+import { trials } from './client-trial.ts';
+import { backoff, within } from './patience.ts';
 import { reachability } from './reachability.ts';
 import { type Appended, type EventStore, StoreUnavailable } from './store.ts';
 
@@ -70,7 +70,6 @@ const unlessGone = (error: unknown): void => {
 /** The port over a client that is there already; the tests bring one that misbehaves. */
 export const storeOver = (client: Client, options: ConnectOptions): EventStore => {
   const { clock = systemClock } = options;
-  const [firstMs, longestMs] = options.retryMs ?? [50, 1_000];
   const subscriptions = new Set<ResumingSubscription>();
   const pending = new Set<Promise<unknown>>();
   let closed = false;
@@ -82,32 +81,7 @@ export const storeOver = (client: Client, options: ConnectOptions): EventStore =
     },
   });
 
-  /** What one call may take, and how its failures are met. */
-  const patient = (about: Omit<Call, 'tries' | 'wasAnswered'>) => {
-    const { callMs, totalMs } = reach.limits();
-    const { failed, progress } = patience({
-      clock,
-      totalMs,
-      firstMs,
-      longestMs,
-      outOfTime,
-      final: (error, tries) => {
-        const final = finalError(error, { ...about, tries, wasAnswered: reach.wasAnswered });
-        if (!final) reach.lost();
-        else if (!(final instanceof StoreUnavailable)) reach.answered();
-        if (!final || final instanceof StoreUnavailable) publish('store.unavailable', { error: final ?? error });
-        return final;
-      },
-    });
-    return {
-      callMs,
-      failed,
-      progress() {
-        reach.answered();
-        progress();
-      },
-    };
-  };
+  const patient = trials({ clock, reach, retryMs: options.retryMs ?? [50, 1_000] });
 
   const open = (): void => {
     if (closed) throw new StoreUnavailable('the connection to the event store is closed');

@@ -27,8 +27,10 @@ export const logIdOf = async (store: EventStore, clock: Clock): Promise<string> 
   }
 };
 
-/** The identity of a log that was started before; undefined for an empty one. */
-export const knownLogId = async (store: EventStore): Promise<string | undefined> => {
+/** Whether the log was started before; it may be anything else but empty. */
+export const hasLogId = async (store: EventStore): Promise<boolean> => (await knownLogId(store)) !== undefined;
+
+const knownLogId = async (store: EventStore): Promise<string | undefined> => {
   for await (const event of store.read(stream, { limit: 1 })) return String(event.data.log_id);
   return undefined;
 };

@@ -13,7 +13,7 @@ import { repeatCreation } from './administrators/step.ts';
 import { World } from './administrators/world.ts';
 
 /** How many steps to take: a few in the ordinary tests, 10,000 and more where ADMINISTRATOR_STEPS says so. */
-const wanted = Number(process.env.ADMINISTRATOR_STEPS ?? 2500);
+const wanted = Number(process.env.ADMINISTRATOR_STEPS ?? 1500);
 /** Steps of one history at most. */
 const most = 300;
 

@@ -7,7 +7,7 @@ import type { Context } from '../../src/kernel/actor.ts';
 import { journal } from '../../src/kernel/journal.ts';
 import { openReadModels } from '../../src/kernel/projection.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
-import { adminRoutes } from '../support/admin-routes.ts';
+import { administrationRoutes } from '../support/all-routes.ts';
 import { type Ask, asker, type Json } from './ask.ts';
 import { stage } from './stage.ts';
 
@@ -21,7 +21,7 @@ let asked = 0;
 beforeEach(async () => {
   at = await stage();
   evaluator = openEvaluator();
-  ask = asker(adminRoutes(at.admin, evaluator));
+  ask = asker(administrationRoutes(at.admin, evaluator));
   for (const id of ['org_1', 'org_2']) {
     await at.admin.aggregates.organization.tell(id, 'create', { name: `Acme ${id}`, at: 1 }, operator);
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { NewEvent } from '../../src/kernel/store.ts';
-import { adminRoutes } from '../support/admin-routes.ts';
+import { administrationRoutes } from '../support/all-routes.ts';
 import { type Ask, asker, type Json } from './ask.ts';
 import { stage } from './stage.ts';
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   const { aggregates, models } = at.admin;
   const told = await aggregates.organization.tell('org_1', 'create', { name: 'Acme', at: 1 }, context);
   expect(await models.reached(told.position as bigint, 60_000)).toBe(true);
-  ask = asker(adminRoutes(at.admin));
+  ask = asker(administrationRoutes(at.admin));
 }, 120_000);
 afterAll(() => at.close());
 

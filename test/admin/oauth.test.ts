@@ -7,8 +7,10 @@ import { bearer, context, wholeGateway } from '../support/whole-gateway.ts';
 
 let at: Awaited<ReturnType<typeof wholeGateway>>;
 let mine: Awaited<ReturnType<typeof at.make.tenant>>;
+/** Deliveries to the read models wait for it. */
+let held: Promise<void> | undefined;
 beforeEach(async () => {
-  at = await wholeGateway();
+  at = await wholeGateway({ delay: async (label) => (label === 'delivery' ? held : undefined) });
   mine = await at.make.tenant();
 });
 afterEach(() => at.close());
@@ -203,6 +205,22 @@ describe('POST /v1/oauth/token', () => {
   });
 });
 
+test('one address may guess sixty times a minute, and a client that is known is not held up by it', async () => {
+  const wrong = () => ask({ id: mine.oauthClient.id, secret: newToken('s') });
+  for (let i = 0; i < 60; i++) expect((await wrong()).status).toBe(401);
+  const refused = await wrong();
+  expect(refusal(refused)).toBe('429 temporarily_unavailable');
+  expect(refused.headers['retry-after']).toBe('60');
+  expect(refusal(await post('/v1/oauth/revoke', { token: 'x' }, basic({ id: 'oac_1', secret: 'x' })))).toBe(
+    '429 temporarily_unavailable',
+  );
+  expect((await ask()).status).toBe(200);
+  // Who says nothing is not guessing.
+  expect(refusal(await post('/v1/oauth/token', grant))).toBe('401 invalid_client');
+  at.clock.at += 60_000;
+  expect((await wrong()).status).toBe(401);
+});
+
 describe('an access token', () => {
   test('works until the last millisecond of its hour', async () => {
     const token = await tokenOf();
@@ -322,6 +340,45 @@ test('a token or a client is marked before the read models know', async () => {
   at.admin.directory.refuse(mine.oauthClient.id, far, 'invalid_access_token');
   expect(await use(token)).toBe('401 invalid_access_token');
   expect(refusal(await ask())).toBe('401 invalid_client');
+});
+
+describe('while the read models are behind and answers do not wait for them', () => {
+  let release = (): void => {};
+  const hold = (): void => {
+    Object.assign(at.admin, { projectionWaitMs: 0 });
+    held = new Promise((resolve) => {
+      release = resolve;
+    });
+  };
+  afterEach(() => {
+    held = undefined;
+    release();
+  });
+  const caughtUp = async (): Promise<void> => {
+    held = undefined;
+    release();
+    await at.settled({ position: at.store.log.at(-1)?.position ?? null });
+  };
+
+  test('a revoked token works no more all the same', async () => {
+    const token = await tokenOf();
+    expect(await use(token)).toBe('200');
+    hold();
+    expect((await revoke(token)).status).toBe(200);
+    expect(await use(token)).toBe('401 invalid_access_token');
+    await caughtUp();
+    expect(await use(token)).toBe('401 invalid_access_token');
+  });
+
+  test('a token that they do not know yet is not called revoked', async () => {
+    hold();
+    const token = await tokenOf();
+    expect(refusal(await revoke(token))).toBe('503 temporarily_unavailable');
+    await caughtUp();
+    expect(await use(token)).toBe('200');
+    expect((await revoke(token)).status).toBe(200);
+    expect(await use(token)).toBe('401 invalid_access_token');
+  });
 });
 
 describe('once it is gone, nothing of it works:', () => {

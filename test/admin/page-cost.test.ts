@@ -15,7 +15,7 @@ import { usualTerms } from '../../src/domain/policy-terms.ts';
 import { sequencedId } from '../../src/ids.ts';
 import type { ReadModels } from '../../src/kernel/projection.ts';
 import { openRows, type RowStore, type Table } from '../../src/kernel/rows.ts';
-import { adminRoutes } from '../support/admin-routes.ts';
+import { administrationRoutes } from '../support/all-routes.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
 import { type Ask, asker, type Json } from './ask.ts';
 
@@ -142,7 +142,7 @@ beforeAll(async () => {
     failed: new Promise<never>(() => {}),
   } as ReadModels;
   const admin = { models, clock, aggregates: {} } as unknown as Administration;
-  ask = asker(adminRoutes(admin));
+  ask = asker(administrationRoutes(admin));
 });
 beforeEach(() => {
   counter.visited = 0;

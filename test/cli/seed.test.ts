@@ -162,7 +162,11 @@ describe('what cannot be done is told before anything is made', () => {
     expect(readFileSync(file, 'utf8')).toBe('mine');
     expect(await everything()).toHaveLength(before);
     const nowhere = await weir(seed('no/such/folder', '--projects', '1', '--keys', '1'));
-    expect(nowhere).toEqual({ code: 1, out: '', err: `${join(dir, 'no/such/folder')} cannot be written: ENOENT.\n` });
+    expect(nowhere).toEqual({
+      code: 1,
+      out: '',
+      err: `${join(dir, 'no/such/folder')} cannot be written: its folder is not there.\n`,
+    });
   });
 });
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import persistentService from '@eventstore/db-client/generated/persistent_grpc_pb.js';
-import persistent from '@eventstore/db-client/generated/persistent_pb.js';
+import { persistentSubscriptionToStreamSettingsFromDefaults } from '@eventstore/db-client';
 import grpc from '@grpc/grpc-js';
 import { describe, expect } from 'vitest';
 import { openStore } from '../embedded/store-under-test.ts';
+import { refusal } from './events.ts';
 import { embeddedTest } from './target.ts';
 
 /** What the server does, by the last two parts of the path. `List` says that there are none. */
@@ -68,13 +68,24 @@ describe('the protocol beyond what is implemented', () => {
     expect(said.sort()).toEqual(missing.map(shortOf).sort());
   });
 
-  embeddedTest('50 has no persistent subscription to list, which lets clean-ups go on', async () => {
-    const { endpoint } = await openStore();
-    const client = new persistentService.PersistentSubscriptionsClient(endpoint, grpc.credentials.createInsecure());
-    const list = await new Promise<grpc.ServiceError>((resolve) =>
-      client.list(new persistent.ListReq(), (error) => resolve(error!)),
-    );
-    expect(list.metadata.getMap().exception).toBe('persistent-subscription-does-not-exist');
-    client.close();
-  });
+  embeddedTest(
+    '50 is refused on gRPC, where the client would fall back to HTTP, and clean-ups find nothing to do',
+    async () => {
+      const { client } = await openStore();
+      const list = await refusal(client.listAllPersistentSubscriptions());
+      expect(list.type).toBe('persistent-subscription-does-not-exist');
+      for (const call of [
+        () => client.getPersistentSubscriptionToStreamInfo('s-1', 'group'),
+        () => client.replayParkedMessagesToAll('group'),
+        () =>
+          client.createPersistentSubscriptionToStream(
+            's-1',
+            'group',
+            persistentSubscriptionToStreamSettingsFromDefaults(),
+          ),
+      ]) {
+        expect((await refusal(call())).code).toBe(grpc.status.UNIMPLEMENTED);
+      }
+    },
+  );
 });

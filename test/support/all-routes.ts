@@ -7,19 +7,28 @@ import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models.ts';
 import { fixedClock } from './fixed-clock.ts';
 
-/** Every route, for tests that look at what routes say and call none. */
-export const routesToLookAt = () => {
-  const clock = fixedClock(0);
-  const nothing = { aggregates: {}, models: {}, directory: {}, secrets: {}, clock, projectionWaitMs: 0 };
+/** Every route over an administration, for tests that call nothing but its own. */
+export const administrationRoutes = (
+  admin: Administration,
+  evaluator = {} as Evaluator,
+  windows: Windows = {} as Windows,
+) => {
+  const { clock } = admin;
   return allRoutes({
-    admin: nothing as unknown as Administration,
+    admin,
     models: connect(loadModels(null, {}), { clock }),
     ownedBy: 'weir',
     clock,
-    evaluator: {} as Evaluator,
-    windows: {} as Windows,
+    evaluator,
+    windows,
     tiers: { table: tiers },
     probes: {},
     publicUrl: () => 'http://127.0.0.1:8080',
   });
+};
+
+/** Every route, for tests that look at what routes say and call none. */
+export const routesToLookAt = () => {
+  const parts = { aggregates: {}, models: {}, directory: {}, secrets: {}, clock: fixedClock(0), projectionWaitMs: 0 };
+  return administrationRoutes(parts as unknown as Administration);
 };

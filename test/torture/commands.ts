@@ -29,7 +29,7 @@ const keyFields = (random: Random, digest: string) => ({
 
 /**
  * Tells the aggregates something, at random and mostly in order: organizations, their money and Admin keys, projects, their
- * keys, and policies. What the law refuses is refused.
+ * keys, policies, OAuth clients and their tokens. What the law refuses is refused.
  */
 export const tellSomething = async (all: Aggregates, random: Random): Promise<void> => {
   const org = `org_${random.between(1, 2)}`;
@@ -37,6 +37,8 @@ export const tellSomething = async (all: Aggregates, random: Random): Promise<vo
   const key = `key_${proj}_${random.between(1, 8)}`;
   const admin = `akey_${random.between(1, 5)}`;
   const pol = `pol_${random.between(1, 4)}`;
+  const client = `oac_${random.between(1, 4)}`;
+  const token = `oat_${random.between(1, 20)}`;
   const at = random.between(1, 10_000);
   const aimed = async () => {
     const { state } = await all.policy.tell(pol, 'look', undefined, context);
@@ -89,6 +91,22 @@ export const tellSomething = async (all: Aggregates, random: Random): Promise<vo
     async () => all.policy.tell(pol, 'publish', { ...(await aimed()), versionId: `polv_${at}` }, context),
     async () => all.policy.tell(pol, random.pick(['pause', 'resume'] as const), await aimed(), context),
     async () => (random.next() < 0.1 ? all.policy.tell(pol, 'delete', await aimed(), context) : undefined),
+    async () => {
+      await all.organization.tell(org, 'issueOAuthClient', { clientId: client }, context);
+      const fields = { ...keyFields(random, `digest of ${client}`), organizationId: org };
+      await all.oauthClient.tell(client, 'create', fields, context);
+    },
+    () => {
+      const digest = `digest of ${token}`;
+      const fields = { clientId: client, organizationId: org, scope: ['projects:read'], digest, pepperId: 'p1', at };
+      return all.oauthToken.tell(token, 'issue', fields, context);
+    },
+    () => all.oauthToken.tell(token, 'revoke', { at }, context),
+    async () => {
+      if (random.next() < 0.7) return;
+      await all.organization.tell(org, 'endOAuthClient', { clientId: client }, context);
+      await all.oauthClient.tell(client, 'delete', undefined, context);
+    },
   ];
   await random
     .pick(doings)()

@@ -200,7 +200,10 @@ export async function torturedByChance({ count, seed, from = 0, canary }: Plan, 
     const played = await play(seed, history, canary);
     figures.acknowledged += played.log.length;
     const name = `cycle ${history}`;
-    for (const breach of played.breaches) complain(figures, `${name}: ${breach}\n    ${played.plan.join('\n    ')}`);
+    for (const [i, breach] of played.breaches.entries()) {
+      const plan = i === 0 ? `\n    ${played.plan.join('\n    ')}` : '';
+      complain(figures, `${name}: ${breach}${plan}`);
+    }
     if (history % AGAIN !== 0) continue;
     again++;
     const { digest } = await play(seed, history, canary);

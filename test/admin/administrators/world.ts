@@ -13,7 +13,7 @@ import type { Context } from '../../../src/kernel/actor.ts';
 import { journal } from '../../../src/kernel/journal.ts';
 import type { Reactor } from '../../../src/kernel/reactor.ts';
 import { openEvaluator } from '../../../src/rules/evaluate.ts';
-import { adminRoutes } from '../../support/admin-routes.ts';
+import { administrationRoutes } from '../../support/all-routes.ts';
 import { wideWindows } from '../../support/test-windows.ts';
 import { type Answer, type Ask, asker, type Json } from '../ask.ts';
 import { stage } from '../stage.ts';
@@ -62,7 +62,7 @@ export class World {
     const { directory, secrets } = admin;
     const windows = wideWindows();
     const gate = apiKeyGate({ directory, peppers: secrets.peppers, clock, accessLog: at.accessLog, windows });
-    this.#ask = asker(adminRoutes(admin, this.#evaluator, windows), gate);
+    this.#ask = asker(administrationRoutes(admin, this.#evaluator, windows), gate);
     this.#reactors = [
       organizationReactions(admin),
       keyReactions(admin),

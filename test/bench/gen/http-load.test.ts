@@ -109,6 +109,23 @@ describe('where answers are taken as they come', () => {
     expect(decodeHistogram(histograms['service 429']!).totalCount).toBe(statuses['429']);
   });
 
+  test('a stream that breaks off in its middle leaves nothing behind for the next', async () => {
+    const event = 'event: content_block_delta\ndata: {"delta":{"text":"x"}}\n\n';
+    const port = await listen((n, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(event);
+      if (n % 3 === 0) setTimeout(() => response.socket?.destroy(), 2);
+      else response.end(event);
+    });
+    const loop = start(port, { expected: null, requests: [{ ...get, streams: true }] });
+    loop.begin();
+    await until(() => loop.done >= 20);
+    loop.end();
+    await loop.stop();
+    expect(loop.failure).toBeUndefined();
+    expect(loop.recorder.recorded().statuses['0']).toBeGreaterThan(4);
+  });
+
   test('a request that takes too long is given up and counted', async () => {
     const port = await listen((n, response) => n > 4 && ok(response));
     const loop = start(port, { expected: null, timeoutMs: 400 });

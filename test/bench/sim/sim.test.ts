@@ -62,7 +62,12 @@ describe('the simulated model', () => {
     expect(cutting.totals()).toMatchObject({ aborts: 2, outputTokens: 4, inFlight: 0 });
     sim?.close();
     const left = await start({ ttftMs: 5_000 });
-    await expect(left.client.messages.create(message, { signal: AbortSignal.timeout(50) })).rejects.toThrow();
+    const leaving = new AbortController();
+    const asked = left.client.messages.create(message, { signal: leaving.signal });
+    asked.catch(() => {});
+    while (left.totals().inFlight === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    leaving.abort();
+    await expect(asked).rejects.toThrow();
     while (left.totals().inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(left.totals()).toMatchObject({ abandoned: 1, mostInFlight: 1 });
   });

@@ -23,9 +23,14 @@ export function deleteContract(): void {
     expect((await refusal(theClient().deleteStream(fresh()))).type).toBe('wrong-expected-version');
     const stream = fresh();
     await theClient().appendToStream(stream, events(2));
-    expect((await refusal(theClient().deleteStream(stream, { expectedRevision: 0n }))).type).toBe(
-      'wrong-expected-version',
-    );
+    for (const remove of ['deleteStream', 'tombstoneStream'] as const) {
+      expect(await refusal(theClient()[remove](stream, { expectedRevision: 0n }))).toMatchObject({
+        type: 'wrong-expected-version',
+        streamName: stream,
+        expectedVersion: 0n,
+        actualVersion: 1n,
+      });
+    }
     expect(await numbers(theClient().readStream(stream))).toEqual([0, 1]);
   });
 

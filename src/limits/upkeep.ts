@@ -9,7 +9,7 @@ export interface UpkeepOptions {
   readonly clock: Clock;
   /** Longest that a request can take, from its headers to the last byte of its answer. */
   readonly longestRequestMs: Millis;
-  /** The files cannot be written, and the windows would not outlive the process; called each time. */
+  /** Files cannot be written, and their windows would not outlive the process. Said once, until they can be again. */
   readonly unsaved: (error: unknown) => void;
 }
 
@@ -21,8 +21,17 @@ const everyMs = 1000;
  */
 export const upkeep = ({ kept, clock, longestRequestMs, unsaved }: UpkeepOptions): (() => Promise<void>) => {
   let running: Promise<void> | null = null;
+  const failing = new Set<SnapshotFiles>();
   const save = async (): Promise<void> => {
-    for (const { files } of kept) await files.save().catch(unsaved);
+    for (const { files } of kept) {
+      try {
+        await files.save();
+        failing.delete(files);
+      } catch (error) {
+        if (!failing.has(files)) unsaved(error);
+        failing.add(files);
+      }
+    }
   };
   const timer = setInterval(() => {
     for (const { store } of kept) {

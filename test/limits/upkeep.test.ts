@@ -31,9 +31,15 @@ describe('upkeep', () => {
     const read = windows();
     await open(read);
     expect(seen(read, 1)).toBe(3);
-    save.mockRejectedValueOnce(new Error('disk full'));
-    await second();
-    await vi.waitFor(() => expect(errors).toEqual([new Error('disk full')]));
+    for (const outage of ['first', 'second']) {
+      errors.splice(0);
+      for (const time of ['once', 'again']) {
+        save.mockRejectedValueOnce(new Error(`disk full, ${outage} ${time}`));
+        await second();
+      }
+      await vi.waitFor(() => expect(errors).toEqual([new Error(`disk full, ${outage} once`)]));
+      await second();
+    }
 
     start(store, counted('key_2', 'proj', 'org'), clock.monotonic());
     clock.at += 60_000;

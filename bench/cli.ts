@@ -14,7 +14,11 @@ const badOptions = 2;
 const interruptedStatus = 130;
 const secretOptions = ['--key', '--peer-key'];
 
-const args = process.argv.slice(2);
+/** What `npm run bench` alone is: Weir's hot routes and its store beside their physical limits, in a few minutes. */
+const usual = ['peers', '--only', 'models,messages,store', '--no-peers', '--rounds', '5', '--seconds', '1'];
+
+const given = process.argv.slice(2);
+const args = given.length > 0 ? given : usual;
 /** The command line as a report may show it: without the keys that are on it. */
 const shown = args.map((arg, i) =>
   secretOptions.includes(args[i - 1] ?? '') ? '…' : arg.replace(/^(--(?:peer-)?key)=.*/s, '$1=…'),

@@ -2,6 +2,7 @@ import { addedLatency } from './added.ts';
 import { adminMix } from './admin-mix.ts';
 import { concTruth } from './conc-truth.ts';
 import { hello } from './hello.ts';
+import { limiter } from './limiter.ts';
 import { messages } from './messages.ts';
 import { models } from './models.ts';
 import { notBuilt } from './not-built.ts';
@@ -28,6 +29,7 @@ export const scenarios: readonly Scenario[] = [
   concTruth,
   zipf1e5,
   zipf1e6,
+  limiter,
   store,
   soak,
   notBuilt,

@@ -22,6 +22,8 @@ export interface Answer {
 export interface AskOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The client's address. */
+  readonly ip?: string;
   readonly principal?: Partial<AdminPrincipal>;
 }
 

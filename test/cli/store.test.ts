@@ -416,7 +416,7 @@ describe('weir eventstore', () => {
         ['--tls-cert', text, '--tls-key', text, '--port', '0'],
         `${text} and ${text} are not a certificate and its private key in PEM form.`,
       ],
-      [['--tls-cert', '/none', '--tls-key', text, '--port', '0'], '/none cannot be read: ENOENT.'],
+      [['--tls-cert', '/none', '--tls-key', text, '--port', '0'], '/none cannot be read: it is not there.'],
     ];
     for (const [args, complaint] of cases) {
       expect(await weir(['eventstore', ...args])).toMatchObject({ code: 1, err: `${complaint}\n` });

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startEmbedded } from '../../src/embedded/index.ts';
@@ -34,6 +34,8 @@ describe('in a worker thread', () => {
     const files = openFiles(dir, false);
     await files.root.batch(() => files.meta.put(Buffer.from('format'), Buffer.from('99')));
     await files.root.close();
+    // As an operator who put the file there on purpose.
+    rmSync(join(dir, 'closed'));
     const error = await rejection(startEmbedded({ dir }));
     expect(`${error.name}: ${error.message}`).toMatch(/^StoreCorrupt: The store has format 99; this version reads/);
   });

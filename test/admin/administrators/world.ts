@@ -44,6 +44,7 @@ export class World {
   readonly #reactors: readonly Reactor[];
   readonly #records: AccessRecords;
   #reacted = 0;
+  #sent = 0;
   /** Operations that were asked for, as `GET /v1/…`. */
   readonly asked = new Set<string>();
   steps = 0;
@@ -117,7 +118,12 @@ export class World {
       authorization: `Bearer ${caller.value}`,
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     };
-    const answer = await this.#ask(method, query ? `${url}?${query}` : url, { headers, ...(body && { body }) });
+    const answer = await this.#ask(method, query ? `${url}?${query}` : url, {
+      headers,
+      // From an address of its own, so that a caller with a deleted key is not taken for somebody who guesses.
+      ip: `10.${this.#sent >> 16}.${(this.#sent >> 8) & 255}.${this.#sent++ & 255}`,
+      ...(body && { body }),
+    });
     if (refused === null) return answer;
     expect(`${answer.status} ${answer.code}`, `${method} ${url}`).toBe(refused);
     return null;

@@ -196,7 +196,9 @@ describe('successes have exactly their fields', () => {
     expect(fieldsOf(answer.body)).toEqual(listFields);
     expect(answer.body.object).toBe('list');
     expect(dataOf(answer)).toHaveLength(1);
-    expect(fieldsOf(dataOf(answer)[0]!)).toEqual(fields);
+    // The oldest Admin key is the caller's, and shows its last use from the turn of the minute on.
+    const shown = fieldsOf(dataOf(answer)[0]!).filter((name) => name !== 'last_used_at' || fields.includes(name));
+    expect(shown).toEqual(fields);
   });
 });
 

@@ -7,9 +7,13 @@ export interface Identity {
   readonly organizationId: string;
   /** Of project keys; absent or empty for others. */
   readonly projectId?: string;
+  /** What it says may have changed: whoever has kept it asks the directory again. */
+  stale?: boolean;
 }
 
 interface Base extends Identity {
+  /** Only of credentials that do not work. */
+  readonly inactive?: undefined;
   readonly name: string;
   readonly organizationStatus: 'active' | 'suspended';
   readonly permissions: ReadonlySet<string>;

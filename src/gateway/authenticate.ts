@@ -9,7 +9,7 @@ import { waitOfInactive } from '../limits/retry-after.ts';
 import { type Counted, counted } from '../limits/window-store.ts';
 import type { Windows } from '../limits/windows.ts';
 import type { AccessLog, Aim } from './access-log.ts';
-import { type KnownToken, KnownTokens } from './known-tokens.ts';
+import { KnownToken, KnownTokens } from './known-tokens.ts';
 import { addressRefusal, limitRefusal } from './limit-refusal.ts';
 import { AdministrationPass, type CountedPass, CreditsPass, InferencePass } from './passes.ts';
 
@@ -57,12 +57,16 @@ const wantedBy = (access: BearerAccess): string => {
   return access.adminKeyOnly ? 'an Admin API key' : 'an Admin API key or an OAuth access token';
 };
 
-/** `Authorization` alone where it is present; `x-api-key` where the route reads it (decisions A.3). */
+/**
+ * `Authorization` alone where it is present; `x-api-key` where the route reads it (decisions A.3). As `Bearer` and the token,
+ * however the scheme was written.
+ */
 const presented = (head: Head, apiKeyHeader: boolean | undefined): string | undefined => {
   const authorization = head.header('authorization');
-  if (authorization === undefined) return apiKeyHeader ? head.header('x-api-key') : undefined;
-  if (authorization.startsWith(usualScheme)) return authorization.slice(usualScheme.length);
-  return bearer.exec(authorization)?.[1];
+  if (authorization?.startsWith(usualScheme)) return authorization;
+  const token =
+    authorization === undefined ? apiKeyHeader && head.header('x-api-key') : bearer.exec(authorization)?.[1];
+  return token ? usualScheme + token : undefined;
 };
 
 /**
@@ -82,16 +86,29 @@ export const apiKeyGate = (options: {
   const { directory, peppers, clock, accessLog, windows } = options;
   const tokens = new KnownTokens();
 
-  const recognize = (token: string): KnownToken | undefined => {
+  const recognize = (text: string): KnownToken | undefined => {
+    const token = text.slice(usualScheme.length);
     const kind = tokenKind(token);
     if (kind === null || kind === 's') return undefined;
     for (const pepper of peppers) {
       const hashed = digest(pepper, token);
       const found = directory.find(hashed);
       if (found === null) continue;
-      return found.kind === principalOf[kind] ? tokens.add(token, hashed) : undefined;
+      if (found.kind !== principalOf[kind]) return undefined;
+      const known = new KnownToken(text, hashed, found as BearerPrincipal | Inactive);
+      tokens.add(known);
+      return known;
     }
     return undefined;
+  };
+
+  /** Whose token it is now. */
+  const current = (known: KnownToken): BearerPrincipal | Inactive | null => {
+    if (known.found.stale !== true) return known.found;
+    const found = directory.find(known.digest);
+    if (found === null || found.kind === 'client_secret') return null;
+    known.found = found;
+    return found;
   };
 
   /**
@@ -139,12 +156,12 @@ export const apiKeyGate = (options: {
   return {
     judge(head: Head, access: Access, aim: Aim) {
       if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
-      const token = presented(head, access.apiKeyHeader);
-      if (token === undefined) return missing;
-      const known = tokens.get(token) ?? recognize(token);
-      const found = known === undefined ? null : directory.find(known.digest);
-      if (known === undefined || found === null || found.kind === 'client_secret') {
-        const isAccessToken = tokenKind(token) === 't';
+      const text = presented(head, access.apiKeyHeader);
+      if (text === undefined) return missing;
+      const known = tokens.get(text) ?? recognize(text);
+      const found = known === undefined ? null : current(known);
+      if (known === undefined || found === null) {
+        const isAccessToken = tokenKind(text.slice(usualScheme.length)) === 't';
         return stranger(head, isAccessToken ? refusals.invalid_access_token : refusals.invalid_api_key);
       }
       const reason = whyInactive(found, clock);
@@ -170,7 +187,7 @@ type Reason = keyof typeof refusals;
 
 /** Why a known credential does not work now; undefined where it does. */
 const whyInactive = (found: BearerPrincipal | Inactive, clock: Clock): Reason | undefined => {
-  if ('inactive' in found) return found.inactive;
+  if (found.inactive !== undefined) return found.inactive;
   if (found.expiresAt === null || found.expiresAt > clock.wall()) return undefined;
   return found.kind === 'oauth_client' ? 'access_token_expired' : 'api_key_expired';
 };

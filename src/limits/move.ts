@@ -61,7 +61,7 @@ export const moveTo = (store: WindowStore, slot: number, plan: number): number =
   if (words[into.fields + requestsField] !== 0) copyRequests(words, from, into);
   copyLog(words, from, into);
   store.slabs.give(address, words[from.fields + unitsField]!);
-  store.slots.setAddress(slot, to);
+  store.slots.move(slot, to);
   changed(store, slot, to);
   return to;
 };

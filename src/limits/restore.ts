@@ -126,11 +126,13 @@ const readLog = (store: WindowStore, address: number, chunk: ChunkReader, elapse
   const fields = kindOf(store, address) << kindShift;
   const capacity = store.kinds.words[fields + rpmField]!;
   const count = chunk.u16();
-  let age = chunk.u32() + elapsed;
+  const newest = chunk.u32() + elapsed;
+  const gaps = Array.from({ length: Math.max(0, count - 1) }, () => chunk.u16());
   const ages: number[] = [];
-  for (let entry = 0; entry < count; entry++) {
-    if (entry > 0) age += chunk.u16();
-    if (age < minuteMs && ages.length < capacity) ages.push(age);
+  let age = newest;
+  for (let entry = 0; entry < Math.min(count, capacity) && age < minuteMs; entry++) {
+    ages.push(age);
+    age += gaps[gaps.length - 1 - entry] ?? 0;
   }
   const word = wordOf(address);
   const log = (word << 1) + store.kinds.words[fields + logField]!;

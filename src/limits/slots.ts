@@ -23,6 +23,8 @@ export class Slots {
   readonly #allocate: (bytes: number) => ArrayBuffer | SharedArrayBuffer;
   /** Slots ever handed out; the table is no longer than this. */
   length = 0;
+  /** Grows whenever the record of a slot in use moves or goes: until then whoever has looked an address up may keep it. */
+  epoch = 0;
 
   constructor(scopes: number, allocate: (bytes: number) => ArrayBuffer | SharedArrayBuffer) {
     this.#byId = Array.from({ length: scopes }, () => new Map<string, number>());
@@ -51,8 +53,9 @@ export class Slots {
     return this.pages[slot >>> pageShift]![(slot & pageMask) << 1]!;
   }
 
-  setAddress(slot: number, address: number): void {
-    this.pages[slot >>> pageShift]![(slot & pageMask) << 1] = address;
+  move(slot: number, address: number): void {
+    this.#setAddress(slot, address);
+    this.epoch++;
   }
 
   find(scope: number, id: string): number | undefined {
@@ -65,7 +68,7 @@ export class Slots {
 
   take(scope: number, id: string, address: number): number {
     const slot = this.#free.pop() ?? this.#append();
-    this.setAddress(slot, address);
+    this.#setAddress(slot, address);
     this.#ids[slot] = id;
     this.#byId[scope]!.set(id, slot);
     return slot;
@@ -74,14 +77,18 @@ export class Slots {
   release(scope: number, slot: number): void {
     this.#byId[scope]!.delete(this.#ids[slot]!);
     this.#ids[slot] = undefined;
+    this.move(slot, -1);
     const page = this.pages[slot >>> pageShift]!;
     const at = (slot & pageMask) << 1;
-    page[at] = -1;
     // A slot that has used up its generations is never handed out again.
     if (page[at + 1]! < lastGeneration) {
       page[at + 1]!++;
       this.#free.push(slot);
     }
+  }
+
+  #setAddress(slot: number, address: number): void {
+    this.pages[slot >>> pageShift]![(slot & pageMask) << 1] = address;
   }
 
   #append(): number {

@@ -8,7 +8,7 @@ import { crc32 } from 'node:zlib';
  * "WEIRWIN\0" | u16 version | u32 length of the chunk | f64 wall ms | u32 records | name
  *         | u32 ms into the running second | u32 ms into the running ten minutes | records … | u32 CRC-32 of all before
  * record: u8 scope | id | project id | organization id      strings: u8 length, UTF-8; empty where there is none
- *         u16 attempts | u32 ms since the newest | (attempts - 1) × u16 gaps, newest first
+ *         u16 attempts | u32 ms since the newest | (attempts - 1) × u16 gaps, oldest first
  *         u8 n | n × (u8 seconds ago, u32 tokens) | u8 n | n × (u8 ten minutes ago, u32 requests) | the same of tokens
  * ```
  */
@@ -54,6 +54,25 @@ export class ChunkWriter {
     this.#at = this.#buffer.writeUInt32LE(value, this.#at);
   }
 
+  /** Cells `from` up to `to` in one move: both sides are little-endian, as every machine that Node runs Weir on is. */
+  u16s(cells: Uint16Array, from: number, to: number): void {
+    const bytes = (to - from) * 2;
+    if (bytes <= 0) return;
+    this.#room(bytes);
+    this.#buffer.set(new Uint8Array(cells.buffer, cells.byteOffset + from * 2, bytes), this.#at);
+    this.#at += bytes;
+  }
+
+  /** Leaves a byte for a count that is known only later: `fill` it. */
+  reserve(): number {
+    this.u8(0);
+    return this.#at - 1;
+  }
+
+  fill(at: number, value: number): void {
+    this.#buffer[at] = value;
+  }
+
   /** @throws RangeError above 255 bytes, which no id has (decisions A.1) */
   text(value: string): void {
     const length = Buffer.byteLength(value);
@@ -73,7 +92,7 @@ export class ChunkWriter {
 
   #room(bytes: number): void {
     if (this.#at + bytes <= this.#buffer.length) return;
-    const longer = Buffer.allocUnsafe(this.#buffer.length * 2);
+    const longer = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#at + bytes));
     this.#buffer.copy(longer);
     this.#buffer = longer;
   }

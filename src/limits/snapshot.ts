@@ -17,8 +17,10 @@ import {
   newestWord,
   organizationWord,
   parentWord,
+  requestsWord,
   secondMs,
   tenMinutesMs,
+  tokensWord,
 } from './layout.ts';
 import { changed, kindOf, scopeOf, viewOf, wordOf } from './record.ts';
 import { slabShift } from './slabs.ts';
@@ -91,13 +93,17 @@ const writeRecord = (store: WindowStore, slot: number, address: number, writer: 
   writer.text(idOf(i32[word + organizationWord]!));
   writeLog(store, address, writer);
   const minute = words[fields + minuteTokensField]!;
-  writeRing(writer, i32, minute === 0 ? -1 : word + minute, minuteBuckets, store.second);
+  const f64 = store.slabs.f64[address >>> slabShift]!;
+  const minuteSum = minute === 0 ? 0 : f64[(word + tokensWord) >> 1]!;
+  writeRing(writer, i32, word + minute, minuteBuckets, store.second, minuteSum);
   const wide = words[fields + requestsWideField] === 1;
   const requests = words[fields + requestsField]!;
   const cells = wide ? i32 : store.slabs.u16[address >>> slabShift]!;
-  writeRing(writer, cells, requests === 0 ? -1 : requests + (wide ? word : word << 1), dayBuckets, store.tenMinutes);
+  const requestsAt = requests + (wide ? word : word << 1);
+  writeRing(writer, cells, requestsAt, dayBuckets, store.tenMinutes, requests === 0 ? 0 : i32[word + requestsWord]!);
   const day = words[fields + dayTokensField]!;
-  writeRing(writer, i32, day === 0 ? -1 : word + day + 2, dayBuckets, store.tenMinutes);
+  const daySum = day === 0 ? 0 : f64[(word + day) >> 1]!;
+  writeRing(writer, i32, word + day + 2, dayBuckets, store.tenMinutes, daySum);
 };
 
 const writeLog = (store: WindowStore, address: number, writer: ChunkWriter): void => {
@@ -111,23 +117,32 @@ const writeLog = (store: WindowStore, address: number, writer: ChunkWriter): voi
   writer.u16(count);
   writer.u32((store.ms - viewOf(store, address)[word + newestWord]!) >>> 0);
   // The gap of the oldest entry leads out of the log.
-  for (let entry = 1; entry < count; entry++) {
-    writer.u16(u16[log + ((u16[half]! - entry + capacity) % capacity)]!);
-  }
+  const gaps = Math.max(0, count - 1);
+  const head = u16[half]!;
+  const wrapped = Math.max(0, gaps - head);
+  writer.u16s(u16, log + capacity - wrapped, log + capacity);
+  writer.u16s(u16, log + head - (gaps - wrapped), log + head);
 };
 
+/** The buckets that are not empty, newest first: they make up `sum`, so the walk ends at the oldest of them. */
 const writeRing = (
   writer: ChunkWriter,
   cells: Int32Array | Uint16Array,
   at: number,
   length: number,
   now: number,
+  sum: number,
 ): void => {
-  const ages: number[] = [];
-  for (let age = 0; at >= 0 && age < length; age++) if (cells[at + ((now - age) % length)] !== 0) ages.push(age);
-  writer.u8(ages.length);
-  for (const age of ages) {
+  const count = writer.reserve();
+  let buckets = 0;
+  let rest = sum;
+  for (let age = 0; rest > 0 && age < length; age++) {
+    const amount = cells[at + ((now - age) % length)]!;
+    if (amount === 0) continue;
     writer.u8(age);
-    writer.u32(cells[at + ((now - age) % length)]!);
+    writer.u32(amount);
+    rest -= amount;
+    buckets++;
   }
+  writer.fill(count, buckets);
 };

@@ -20,8 +20,14 @@ export interface Counted {
   readonly organization: string;
   /** Handle of the key's record; while it is sound, so are the slots of the two others. */
   handle: number;
+  keySlot: number;
   projectSlot: number;
   organizationSlot: number;
+  /** Where the three records are, as long as none of the store has moved or gone since this epoch of its slots. */
+  epoch: number;
+  keyAt: number;
+  projectAt: number;
+  organizationAt: number;
 }
 
 /** A `Counted` of which nothing is known yet. */
@@ -30,8 +36,13 @@ export const counted = (key: string, project: string | null, organization: strin
   project,
   organization,
   handle: noHandle,
+  keySlot: -1,
   projectSlot: -1,
   organizationSlot: -1,
+  epoch: -1,
+  keyAt: -1,
+  projectAt: -1,
+  organizationAt: -1,
 });
 
 /** What should never happen and has; for a log and a metric. */

@@ -12,7 +12,7 @@ import {
   secondWord,
   tokensWord,
 } from './layout.ts';
-import { kindOf, scopeOf, viewOf, wordOf } from './record.ts';
+import { changed, kindOf, scopeOf, viewOf, wordOf } from './record.ts';
 import { slabShift } from './slabs.ts';
 import type { Counted, WindowStore } from './window-store.ts';
 
@@ -65,6 +65,10 @@ const create = (
   i32[word + organizationWord] = organization;
   if (parent >= 0) addChild(store, parent, 1);
   fillToHalf(store, address);
+  // The journal names keys by their slots, and this one's id is in no snapshot yet: what it counts for is told by records.
+  changed(store, slot, address);
+  if (parent >= 0) changed(store, parent, store.slots.address(parent));
+  if (organization >= 0) changed(store, organization, store.slots.address(organization));
   return slot;
 };
 

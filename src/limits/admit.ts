@@ -1,4 +1,5 @@
 import type { Millis } from '../clock.ts';
+import { keyAlone } from './journal.ts';
 import { concurrentField, kindShift, logField, requestsField, requestsWideField, rpdField, rpmField } from './kinds.ts';
 import {
   dayBuckets,
@@ -13,7 +14,7 @@ import {
   requestsWord,
 } from './layout.ts';
 import { concurrentBit, dayBit, minuteBit, ofScope } from './reasons.ts';
-import { changed, viewOf, wordOf } from './record.ts';
+import { viewOf, wordOf } from './record.ts';
 import { expireLog, pushLog } from './request-log.ts';
 import { resolve } from './resolve.ts';
 import { slabMask, slabShift } from './slabs.ts';
@@ -46,9 +47,10 @@ export const start = (store: WindowStore, who: Counted, nowMs: Millis): Ticket<'
 export const countRequest = (store: WindowStore, who: Counted, nowMs: Millis): number => {
   store.setNow(nowMs);
   resolve(store, who);
-  let why = attempt(store, store.keySlot, store.keyAt);
-  if (store.projectSlot >= 0) why |= attempt(store, store.projectSlot, store.projectAt) << 1;
-  why |= attempt(store, store.organizationSlot, store.organizationAt) << store.top;
+  let why = attempt(store, store.keyAt);
+  if (store.projectSlot >= 0) why |= attempt(store, store.projectAt) << 1;
+  why |= attempt(store, store.organizationAt) << store.top;
+  store.journal.add(who.tag, store.ms);
   if (why !== 0) noteRefusal(store, why);
   return why;
 };
@@ -60,13 +62,14 @@ export const countRequest = (store: WindowStore, who: Counted, nowMs: Millis): n
 export const countInactive = (store: WindowStore, who: Counted, nowMs: Millis): number => {
   store.setNow(nowMs);
   resolve(store, who);
-  const why = attempt(store, store.keySlot, store.keyAt) & (minuteBit | dayBit);
+  const why = attempt(store, store.keyAt) & (minuteBit | dayBit);
+  store.journal.add(who.tag | keyAlone, store.ms);
   if (why !== 0) noteRefusal(store, why);
   return why;
 };
 
 /** One attempt at one scope: judged against what was there before it, and recorded. Returns the bits of scope 0. */
-const attempt = (store: WindowStore, slot: number, address: number): number => {
+const attempt = (store: WindowStore, address: number): number => {
   const slab = address >>> slabShift;
   const i32 = store.slabs.i32[slab]!;
   const u16 = store.slabs.u16[slab]!;
@@ -88,7 +91,6 @@ const attempt = (store: WindowStore, slot: number, address: number): number => {
   }
   const concurrent = fields[kind + concurrentField]!;
   if (concurrent !== 0 && u16[(word << 1) + inFlightHalf]! >= concurrent) why |= concurrentBit;
-  changed(store, slot, address);
   return why;
 };
 

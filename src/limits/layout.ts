@@ -51,6 +51,7 @@ export const changedFlag = 1;
 
 export const secondMs = 1_000;
 export const tenMinutesMs = 600_000;
+export const dayMs = 86_400_000;
 export const minuteMs = 60_000;
 /** The running second and the 60 full ones before it: what counts can only be more than the true 60 s (limits.md 1.2). */
 export const minuteBuckets = 61;

@@ -15,7 +15,10 @@ export const wordOf = (address: number): number => (address & slabMask) << 2;
 /** The scope of a kind: 0 for keys, up to the store's `top` for organizations. */
 export const scopeOf = (kind: number): number => kind & ((1 << planShift) - 1);
 
-/** Notes that the slot's record is to be in the next snapshot. A flag in the record keeps the list out of the hot path. */
+/**
+ * Notes that the slot's record is to be in the next snapshot: for what the journal does not tell of. A flag in the record
+ * keeps the list out of the hot path.
+ */
 export const changed = (store: WindowStore, slot: number, address: number): void => {
   const u16 = store.slabs.u16[address >>> slabShift]!;
   const flags = ((wordOf(address) + kindWord) << 1) + 1;

@@ -24,6 +24,7 @@ const renew = (store: WindowStore, who: Counted): void => {
   const { slots } = store;
   if (slots.slotOf(who.handle) < 0) acquire(store, who);
   who.keySlot = slots.slotOf(who.handle);
+  who.tag = slots.tagOf(who.keySlot);
   who.keyAt = slots.address(who.keySlot);
   who.projectAt = who.projectSlot < 0 ? -1 : slots.address(who.projectSlot);
   who.organizationAt = slots.address(who.organizationSlot);

@@ -2,6 +2,7 @@ import type { Millis } from '../clock.ts';
 import { acquire, acquireOuter } from './acquire.ts';
 import { addDayRequests, addDayTokens, addMinuteTokens } from './amounts.ts';
 import { beginCautiously } from './half.ts';
+import { keyAlone } from './journal.ts';
 import { dayTokensField, kindShift, logField, rpmField, unitsField } from './kinds.ts';
 import {
   dayWord,
@@ -18,9 +19,10 @@ import {
 } from './layout.ts';
 import { changed, kindOf, viewOf, wordOf } from './record.ts';
 import { pushLog } from './request-log.ts';
+import { resolve } from './resolve.ts';
 import { slabShift } from './slabs.ts';
 import { type ChunkFault, ChunkReader } from './snapshot-form.ts';
-import { counted, type WindowStore } from './window-store.ts';
+import { type Counted, counted, type WindowStore } from './window-store.ts';
 
 export interface Restored {
   /** Records read, counting one that several chunks hold as often as they do. */
@@ -44,11 +46,12 @@ export const restore = (store: WindowStore, buffers: Iterable<Uint8Array>, wallM
   let records = 0;
   let chunks = 0;
   let number = 0;
+  const named: Named = { run: -1, keys: new Map() };
   const refused: { buffer: number; offset: number; reason: ChunkFault }[] = [];
   for (const bytes of buffers) {
     for (let offset = 0; offset < bytes.length; ) {
       const chunk = ChunkReader.at(bytes, offset, store.name);
-      const fault = chunk instanceof ChunkReader ? readRecords(store, chunk, wallMs) : chunk;
+      const fault = chunk instanceof ChunkReader ? readChunk(store, chunk, wallMs, named) : chunk;
       if (typeof fault === 'string') {
         refused.push({ buffer: number, offset, reason: fault });
         break;
@@ -64,13 +67,24 @@ export const restore = (store: WindowStore, buffers: Iterable<Uint8Array>, wallM
   return { records, refused, cautious };
 };
 
-const readRecords = (store: WindowStore, chunk: ChunkReader, wallMs: Millis): number | ChunkFault => {
+/** Keys by their tags in the run whose chunks are being read. */
+interface Named {
+  run: number;
+  readonly keys: Map<number, Counted>;
+}
+
+/** @returns the records that were read, or what is wrong */
+const readChunk = (store: WindowStore, chunk: ChunkReader, wallMs: Millis, named: Named): number | ChunkFault => {
   const elapsed = Math.max(0, Math.ceil(wallMs - chunk.wallMs));
   try {
+    const run = chunk.u32();
+    if (run !== named.run) named.keys.clear();
+    named.run = run;
     const intoSecond = chunk.u32();
     const intoTenMinutes = chunk.u32();
+    readJournal(store, chunk, elapsed, named);
     for (let record = 0; record < chunk.records; record++) {
-      const slot = slotFor(store, chunk);
+      const slot = slotFor(store, chunk, named);
       if (slot < 0) return 'malformed';
       const address = store.slots.address(slot);
       clear(store, address);
@@ -94,14 +108,48 @@ const readRecords = (store: WindowStore, chunk: ChunkReader, wallMs: Millis): nu
 };
 
 /** The slot of the record that is read next, made with those it belongs to; -1 when its fields make no sense. */
-const slotFor = (store: WindowStore, chunk: ChunkReader): number => {
+const slotFor = (store: WindowStore, chunk: ChunkReader, named: Named): number => {
   const scope = chunk.u8();
+  const tag = chunk.i32();
   const [id, project, organization] = [chunk.text(), chunk.text(), chunk.text()];
   if (scope > store.top || id === '') return -1;
   if (scope > 0) return acquireOuter(store, scope, id, organization);
   const who = counted(id, project === '' ? null : project, organization);
   acquire(store, who);
+  named.keys.set(tag, who);
   return store.slots.slotOf(who.handle);
+};
+
+/**
+ * Counts attempts again. Of a key that no record has named yet the record comes later in the same chunk or the same saving,
+ * and has them in it.
+ */
+const readJournal = (store: WindowStore, chunk: ChunkReader, elapsed: Millis, named: Named): void => {
+  const ms = chunk.i32();
+  for (let left = chunk.u32(); left > 0; left--) {
+    const who = chunk.i32();
+    const age = ((ms - chunk.i32()) | 0) + elapsed;
+    const key = named.keys.get(who & ~keyAlone);
+    if (key === undefined) continue;
+    resolve(store, key);
+    again(store, store.keyAt, age);
+    if ((who & keyAlone) !== 0) continue;
+    if (store.projectAt >= 0) again(store, store.projectAt, age);
+    again(store, store.organizationAt, age);
+  }
+};
+
+/** What is in the log is of the last minute and not younger, so nothing need be expired for it. */
+const again = (store: WindowStore, address: number, age: Millis): void => {
+  const fields = kindOf(store, address) << kindShift;
+  const words = store.kinds.words;
+  const word = wordOf(address);
+  if (age < minuteMs) {
+    const log = (word << 1) + words[fields + logField]!;
+    const u16 = store.slabs.u16[address >>> slabShift]!;
+    pushLog(viewOf(store, address), u16, word, log, words[fields + rpmField]!, (store.ms - age) | 0);
+  }
+  addDayRequests(store, address, Math.floor((store.now - age) / tenMinutesMs), 1);
 };
 
 const clear = (store: WindowStore, address: number): void => {

@@ -48,6 +48,12 @@ export class Slots {
     return this.pages[slot >>> pageShift]![((slot & pageMask) << 1) + 1]! * slotRange + slot;
   }
 
+  /** Slot and the low bits of its generation: names it for the hour that a journal may be kept, not for ever. */
+  tagOf(slot: number): number {
+    const generation = this.pages[slot >>> pageShift]![((slot & pageMask) << 1) + 1]!;
+    return slot | ((generation & 31) << 26);
+  }
+
   /** Address of the slot's record; -1 when the slot is free. */
   address(slot: number): number {
     return this.pages[slot >>> pageShift]![(slot & pageMask) << 1]!;

@@ -15,7 +15,7 @@ export interface SnapshotFilesOptions {
   readonly clock: Clock;
   /** Whether nothing can have been counted before: then no files are no loss. */
   readonly fresh: boolean;
-  /** A new file begins when the present one is longer; default 8 MiB, and three times what a whole snapshot takes. */
+  /** A new file begins when the present one is longer; default 8 MiB, and twice what a whole snapshot takes. */
   readonly longestBytes?: number;
 }
 
@@ -24,8 +24,8 @@ const longest = 8 * 1024 * 1024;
 const copiedAtOnce = 10_000;
 
 /**
- * Keeps the windows of a family in files (reliability.md 5, row Restart). A file is chunks of changed records, one after
- * the other. When it has become long another one begins, into which all records go little by little, and when they are
+ * Keeps the windows of a family in files (reliability.md 5, row Restart). A file is chunks of attempts and changed records,
+ * one after the other. When it has become long another one begins, into which all records go little by little, and when they are
  * there the older files go: so at any moment what is there, read in the order of the numbers, is everything.
  */
 export class SnapshotFiles {
@@ -73,15 +73,15 @@ export class SnapshotFiles {
     try {
       if (this.#copied >= 0) this.#copied = markChanged(store, this.#copied, copiedAtOnce);
       let waiting = store.changes.length;
-      if (waiting > 0 || this.#file === null) {
+      if (waiting > 0 || store.journal.length > 0 || this.#file === null) {
         const file = this.#file ?? (await this.#begin());
-        while (waiting > 0) {
+        do {
           const before = store.changes.length;
           const chunk = snapshot(store, clock.wall(), clock.monotonic());
           waiting -= before - store.changes.length;
           if (chunk === null) break;
           await this.#write(file, chunk);
-        }
+        } while (waiting > 0);
         await file.datasync();
       }
       if (this.#copied < 0) await this.#finish();
@@ -116,7 +116,7 @@ export class SnapshotFiles {
     for (const file of this.#older) await rm(file, { force: true });
     if (this.#whole === 0) this.#whole = this.#bytes;
     this.#older = [];
-    if (this.#bytes > Math.max(this.#options.longestBytes ?? longest, 3 * this.#whole)) await this.#next();
+    if (this.#bytes > Math.max(this.#options.longestBytes ?? longest, 2 * this.#whole)) await this.#next();
   }
 
   /** Begins the next file. */

@@ -1,19 +1,21 @@
 import { crc32 } from 'node:zlib';
 
 /**
- * A chunk of a snapshot, little-endian. Chunks follow each other in a file without anything between them, and a later one
- * replaces what an earlier one says of the same record.
+ * A chunk of a snapshot, little-endian. Chunks follow each other in a file without anything between them. What it holds is
+ * read in its order: attempts are added to the records that are there, and a record replaces what was said of it before. A
+ * tag means something within its run alone, from the record that bears it on.
  *
  * ```
- * "WEIRWIN\0" | u16 version | u32 length of the chunk | f64 wall ms | u32 records | name
- *         | u32 ms into the running second | u32 ms into the running ten minutes | records … | u32 CRC-32 of all before
- * record: u8 scope | id | project id | organization id      strings: u8 length, UTF-8; empty where there is none
+ * "WEIRWIN\0" | u16 version | u32 length of the chunk | f64 wall ms | u32 records | name | u32 run
+ *         | u32 ms into the running second | u32 ms into the running ten minutes | i32 ms, as of the journal
+ *         | u32 n | n × (i32 tag of a key, i32 ms) | records … | u32 CRC-32 of all before
+ * record: u8 scope | i32 tag | id | project id | organization id      strings: u8 length, UTF-8; empty where there is none
  *         u16 attempts | u32 ms since the newest | (attempts - 1) × u16 gaps, oldest first
  *         u8 n | n × (u8 seconds ago, u32 tokens) | u8 n | n × (u8 ten minutes ago, u32 requests) | the same of tokens
  * ```
  */
 const magic = Buffer.from('WEIRWIN\0');
-const version = 1;
+const version = 2;
 const lengthAt = magic.length + 2;
 const headBytes = lengthAt + 4 + 8 + 4;
 
@@ -55,11 +57,12 @@ export class ChunkWriter {
   }
 
   /** Cells `from` up to `to` in one move: both sides are little-endian, as every machine that Node runs Weir on is. */
-  u16s(cells: Uint16Array, from: number, to: number): void {
-    const bytes = (to - from) * 2;
+  cells(cells: Uint16Array | Int32Array, from: number, to: number): void {
+    const size = cells.BYTES_PER_ELEMENT;
+    const bytes = (to - from) * size;
     if (bytes <= 0) return;
     this.#room(bytes);
-    this.#buffer.set(new Uint8Array(cells.buffer, cells.byteOffset + from * 2, bytes), this.#at);
+    this.#buffer.set(new Uint8Array(cells.buffer, cells.byteOffset + from * size, bytes), this.#at);
     this.#at += bytes;
   }
 
@@ -141,6 +144,10 @@ export class ChunkReader {
 
   u32(): number {
     return this.#buffer.readUInt32LE(this.#step(4));
+  }
+
+  i32(): number {
+    return this.#buffer.readInt32LE(this.#step(4));
   }
 
   text(): string {

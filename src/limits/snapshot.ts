@@ -11,6 +11,7 @@ import {
 import {
   changedFlag,
   dayBuckets,
+  dayMs,
   kindWord,
   logWord,
   minuteBuckets,
@@ -29,13 +30,15 @@ import { advance } from './window.ts';
 import type { WindowStore } from './window-store.ts';
 
 /**
- * The records that have changed since they were last in a snapshot, up to `most` of them, as one chunk; null when there
- * are none. Call it until it gives null, with a turn of the loop between: a record takes about a microsecond. Requests in
- * flight are left out, since they do not outlive the process.
+ * The attempts since the last snapshot and, up to `most` of them, the records that have changed otherwise, as one chunk;
+ * null when there is nothing. Call it until it gives null, with a turn of the loop between: a record takes about a
+ * microsecond. Requests in flight are left out, since they do not outlive the process.
  *
  * @param wallMs the wall clock, which alone means something after a restart
  */
 export const snapshot = (store: WindowStore, wallMs: Millis, nowMs: Millis, most = 2_000): Uint8Array | null => {
+  const attempts = store.journal.length;
+  // A record holds the attempts up to now, so they must be told before it, and never after it.
   const writer = begin(store, wallMs, nowMs);
   while (writer.records < most) {
     const slot = store.changes.take();
@@ -49,14 +52,26 @@ export const snapshot = (store: WindowStore, wallMs: Millis, nowMs: Millis, most
     u16[flags] = u16[flags]! & ~changedFlag;
     writeRecord(store, slot, address, writer);
   }
-  return writer.records === 0 ? null : writer.finish();
+  return attempts === 0 && writer.records === 0 ? null : writer.finish();
 };
 
 const begin = (store: WindowStore, wallMs: Millis, nowMs: Millis): ChunkWriter => {
   store.setNow(nowMs);
   const writer = new ChunkWriter(store.name, wallMs);
+  writer.u32(store.run);
   writer.u32(store.now % secondMs);
   writer.u32(store.now % tenMinutesMs);
+  writer.u32(store.ms >>> 0);
+  const { journal } = store;
+  // Times in the journal are modulo 2^32 ms; what has waited for a day is not told by it.
+  if (journal.overflowed || store.now - store.savedAt >= dayMs) {
+    markChanged(store, 0, store.slots.length);
+    journal.clear();
+  }
+  store.savedAt = store.now;
+  writer.u32(journal.length / 2);
+  writer.cells(journal.words, 0, journal.length);
+  journal.clear();
   return writer;
 };
 
@@ -88,6 +103,7 @@ const writeRecord = (store: WindowStore, slot: number, address: number, writer: 
   const idOf = (other: number): string => (other < 0 ? '' : (store.slots.idOf(other) ?? ''));
   writer.begin();
   writer.u8(scope);
+  writer.u32(store.slots.tagOf(slot));
   writer.text(idOf(slot));
   writer.text(scope === 0 ? idOf(i32[word + parentWord]!) : '');
   writer.text(idOf(i32[word + organizationWord]!));
@@ -120,8 +136,8 @@ const writeLog = (store: WindowStore, address: number, writer: ChunkWriter): voi
   const gaps = Math.max(0, count - 1);
   const head = u16[half]!;
   const wrapped = Math.max(0, gaps - head);
-  writer.u16s(u16, log + capacity - wrapped, log + capacity);
-  writer.u16s(u16, log + head - (gaps - wrapped), log + head);
+  writer.cells(u16, log + capacity - wrapped, log + capacity);
+  writer.cells(u16, log + head - (gaps - wrapped), log + head);
 };
 
 /** The buckets that are not empty, newest first: they make up `sum`, so the walk ends at the oldest of them. */

@@ -1,5 +1,7 @@
+import { randomInt } from 'node:crypto';
 import type { Millis } from '../clock.ts';
 import { ChangeList } from './change-list.ts';
+import { Journal } from './journal.ts';
 import { Kinds } from './kinds.ts';
 import { tenMinutesMs } from './layout.ts';
 import { type Allocate, Slabs } from './slabs.ts';
@@ -20,6 +22,8 @@ export interface Counted {
   readonly organization: string;
   /** Handle of the key's record; while it is sound, so are the slots of the two others. */
   handle: number;
+  /** The handle in one word, for the journal. */
+  tag: number;
   keySlot: number;
   projectSlot: number;
   organizationSlot: number;
@@ -36,6 +40,7 @@ export const counted = (key: string, project: string | null, organization: strin
   project,
   organization,
   handle: noHandle,
+  tag: 0,
   keySlot: -1,
   projectSlot: -1,
   organizationSlot: -1,
@@ -93,6 +98,9 @@ export class WindowStore {
   readonly slots: Slots;
   readonly tickets = new Tickets();
   readonly changes = new ChangeList();
+  readonly journal = new Journal();
+  /** Tells the snapshots of one process from those of another, whose slots are other records. */
+  readonly run = randomInt(2 ** 32);
 
   /** Inner monotonic time: whole milliseconds, never going back; and the parts of it that records keep. */
   now = base;
@@ -109,6 +117,8 @@ export class WindowStore {
   projectAt = -1;
   organizationAt = -1;
 
+  /** `now` of the last snapshot. */
+  savedAt = base;
   /** When windows began without knowing the last minute; records made within that minute begin half full. */
   cautiousSince = Number.NEGATIVE_INFINITY;
   /** Where the sweep of slots goes on. */

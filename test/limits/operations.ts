@@ -58,6 +58,7 @@ const everything = [
     ),
   },
   { weight: 1, arbitrary: operation('replan', fc.constant(0), (world) => world.replan()) },
+  { weight: 2, arbitrary: operation('save', fc.integer({ min: 1, max: 4 }), (world, most) => world.save(most)) },
   { weight: 1, arbitrary: operation('sweep', fc.constant(0), (world) => world.sweep()) },
 ];
 

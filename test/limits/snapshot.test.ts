@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { countRequest, start } from '../../src/limits/admit.ts';
+import { countInactive, countRequest, start } from '../../src/limits/admit.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { restore } from '../../src/limits/restore.ts';
 import { markChanged } from '../../src/limits/snapshot.ts';
@@ -73,6 +73,49 @@ describe('a snapshot', () => {
     expect(used(other, 57_999)[0]?.[0]).toBeGreaterThan(0);
   });
 
+  test('tells of attempts alone in a few bytes each, whatever is in the records', () => {
+    const { store, me } = busy();
+    const whole = drain(store, wall, 3_000);
+    for (let n = 0; n < 10; n++) countRequest(store, me, 3_000 + n);
+    const inactive = counted('k', 'p', 'o');
+    countInactive(store, inactive, 3_010);
+    const more = drain(store, wall + 1_000, 4_000);
+    expect(Buffer.concat(more).length).toBe(60 + 11 * 8);
+    const other = inferenceOf();
+    expect(restore(other, [...whole, ...more], wall + 1_000, 0).records).toBe(3);
+    expect(used(other, 0).map((windows) => windows?.slice(0, 2))).toEqual([
+      [32, 32],
+      [31, 31],
+      [31, 31],
+    ]);
+  });
+
+  test('whose attempts were too many to be kept has the records instead', () => {
+    const store = inferenceOf(5);
+    const me = counted('k', 'p', 'o');
+    countRequest(store, me, 0);
+    const first = drain(store, wall, 0);
+    for (let n = 0; n <= 2 ** 20; n++) countRequest(store, me, 100);
+    const rest = drain(store, wall + 100, 100);
+    const other = inferenceOf(5);
+    expect(restore(other, [...first, ...rest], wall + 100, 0).records).toBe(6);
+    expect(used(other, 0)).toEqual(used(store, 100));
+  });
+
+  test('of another run does not take its slots for those of this one', () => {
+    const store = inferenceOf();
+    countRequest(store, counted('k1', 'p', 'o'), 0);
+    const first = drain(store, wall, 0);
+    const second = inferenceOf();
+    const late = counted('k2', 'p', 'o');
+    countRequest(second, late, 0);
+    drain(second, wall, 0);
+    countRequest(second, late, 0);
+    const other = inferenceOf();
+    restore(other, [...first, ...drain(second, wall, 0)], wall, 0);
+    expect(used(other, 0, ['k1'])[0]?.[0]).toBe(1);
+  });
+
   test('follows a tier that changed while nobody ran', () => {
     const store = inferenceOf(5);
     const me = counted('k', 'p', 'o');
@@ -97,8 +140,9 @@ describe('a snapshot', () => {
           plans: oracle.plans,
           tierOf: (organization) => oracle.tiers.get(organization) ?? 0,
         } satisfies WindowStoreOptions);
-        const chunks = drain(store, wall, world.now, 3);
-        if (restore(next, chunks, wall + away, born).cautious) return;
+        world.save(3);
+        expect(restore(next, world.saved, world.wall + away, born).refused).toEqual([]);
+        if (store.slots.length === 0) return;
         for (const who of people) {
           // Time as the dead process would have had it.
           const then = oracle.now + away + after;

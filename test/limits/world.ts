@@ -12,6 +12,7 @@ import { applyPlans, retier } from '../../src/limits/tier-change.ts';
 import type { Plan } from '../../src/limits/window-limits.ts';
 import { type Counted, counted, type Trouble, WindowStore } from '../../src/limits/window-store.ts';
 import { Oracle, type OracleTicket } from './oracle.ts';
+import { drain, wall } from './snapshots.ts';
 
 export type Who = readonly [string, string, string];
 
@@ -61,6 +62,8 @@ export class World {
   readonly troubles: Trouble[] = [];
   readonly held: Held[] = [];
   readonly ended: Ticket[] = [];
+  /** What snapshots have written so far. */
+  readonly saved: Uint8Array[] = [];
   readonly #counted = new Map<string, Counted>();
   #swapped = false;
   now = 0;
@@ -94,6 +97,17 @@ export class World {
     this.now += ms;
     this.oracle.pass(this.now);
     this.store.setNow(this.now);
+    this.operations++;
+  }
+
+  /** The wall clock, which goes on as the store's time does. */
+  get wall(): number {
+    return wall + this.oracle.now;
+  }
+
+  /** As upkeep does once a second: what is new since the last time goes into a file. */
+  save(most: number): void {
+    this.saved.push(...drain(this.store, this.wall, this.now, most));
     this.operations++;
   }
 

@@ -18,21 +18,33 @@ export interface AnswerSoFar extends Omit<Answer, 'stop_reason'> {
   readonly stop_reason: Answer['stop_reason'] | null;
 }
 
-/** The message object (spec, messages response; decisions G.3, G.4). Nothing that an upstream adds gets through. */
+/**
+ * The message object (spec, messages response; decisions G.3, G.4). Nothing that an upstream adds gets through. Written out,
+ * since a spread gives each object a hidden class of its own.
+ */
 export const messageResource = (envelope: Envelope, answer: AnswerSoFar): object => {
-  const { versioned } = envelope;
-  return {
-    id: envelope.id,
+  const { id, model, versioned } = envelope;
+  const content = answer.content.map((block) => blockResource(block, versioned));
+  const { stop_reason } = answer;
+  const stop_sequence = stop_reason === 'stop_sequence' ? answer.stop_sequence : null;
+  if (!versioned) {
+    const usage = tokens(answer.usage);
+    return { id, type: 'message', role: 'assistant', model, content, stop_reason, stop_sequence, usage };
+  }
+  const message = {
+    id,
     type: 'message',
     role: 'assistant',
-    model: envelope.model,
-    content: answer.content.map((block) => blockResource(block, versioned)),
-    stop_reason: answer.stop_reason,
-    stop_sequence: answer.stop_reason === 'stop_sequence' ? answer.stop_sequence : null,
-    usage: versioned ? { ...tokens(answer.usage), ...usageExtras(envelope) } : tokens(answer.usage),
-    ...(versioned && { container: null, stop_details: null, diagnostics: null }),
-    ...managedContext(envelope),
+    model,
+    content,
+    stop_reason,
+    stop_sequence,
+    usage: versionedUsage(answer.usage, envelope.inferenceGeo),
+    container: null,
+    stop_details: null,
+    diagnostics: null,
   };
+  return envelope.contextManaged ? { ...message, ...managedContext(envelope) } : message;
 };
 
 export const blockResource = (block: AnswerBlock, versioned: boolean): object => {
@@ -58,7 +70,11 @@ export const tokens = (usage: Usage): Usage => ({
   cache_read_input_tokens: usage.cache_read_input_tokens,
 });
 
-const usageExtras = ({ inferenceGeo }: Envelope) => ({
+const versionedUsage = (usage: Usage, inferenceGeo: string | null) => ({
+  input_tokens: usage.input_tokens,
+  output_tokens: usage.output_tokens,
+  cache_creation_input_tokens: usage.cache_creation_input_tokens,
+  cache_read_input_tokens: usage.cache_read_input_tokens,
   cache_creation: null,
   inference_geo: inferenceGeo,
   output_tokens_details: null,

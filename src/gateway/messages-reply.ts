@@ -1,3 +1,4 @@
+import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import type { Allowance, Reply } from '../http/route.ts';
 import { failure } from '../http/wire.ts';
@@ -20,7 +21,7 @@ export interface Generation {
   readonly allowance: Allowance;
   readonly requestId: string;
   /** Fires when the client leaves. */
-  readonly signal: AbortSignal;
+  readonly signal: Cancellation;
 }
 
 export interface Timing {

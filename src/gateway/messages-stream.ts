@@ -1,3 +1,4 @@
+import type { Cancellation } from '../cancellation.ts';
 import type { Clock, Millis } from '../clock.ts';
 import { refusal } from '../errors.ts';
 import type { Sink } from '../http/route.ts';
@@ -17,7 +18,7 @@ export interface MessageStream {
   /** Is shown every chunk. */
   readonly spending: Pick<Spending, 'add'>;
   /** Fires when the client leaves; the upstream has it too. */
-  readonly signal: AbortSignal;
+  readonly signal: Cancellation;
   readonly clock: Clock;
   readonly after: After;
 }

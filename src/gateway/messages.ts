@@ -96,7 +96,9 @@ const admit = (call: MessagesCall, options: MessagesOptions): Generation | Refus
   if (isRefusal(task)) return task;
   return (
     allowance.reserve(tokensOf(task)) ?? {
-      ...task,
+      upstream: task.upstream,
+      request: task.request,
+      estimatedTokens: task.estimatedTokens,
       allowance,
       envelope: {
         id: options.messageId(),

@@ -1,3 +1,4 @@
+import { type Cancellation, Canceller } from '../cancellation.ts';
 import { Fault, type Refusal, refusal } from '../errors.ts';
 import { publish } from '../telemetry.ts';
 import type { RequestHead } from './head.ts';
@@ -34,7 +35,7 @@ export abstract class Answer<P> implements Expiring {
   protected since = 0;
   private listening = false;
   private counted = false;
-  private controller: AbortController | undefined;
+  private canceller: Canceller | undefined;
 
   constructor(traffic: Traffic<P>, response: HttpResponse, head: RequestHead) {
     this.traffic = traffic;
@@ -47,10 +48,10 @@ export abstract class Answer<P> implements Expiring {
   }
 
   /** Aborted when the client leaves or the handler has taken too long. */
-  signal(): AbortSignal {
-    this.controller ??= new AbortController();
-    if (this.gone) this.controller.abort();
-    return this.controller.signal;
+  signal(): Cancellation {
+    this.canceller ??= new Canceller();
+    if (this.gone) this.canceller.abort();
+    return this.canceller;
   }
 
   protected report(error: unknown): void {
@@ -179,7 +180,7 @@ export abstract class Answer<P> implements Expiring {
     if (this.stage === 'handling' && now - this.since >= handlerTimeoutMs) {
       this.report(new Error(`The handler had no answer within ${handlerTimeoutMs} ms.`));
       this.refuse(refusal('dependency_unavailable'));
-      this.controller?.abort();
+      this.canceller?.abort();
     } else if (this.stage === 'answering') {
       const since = this.blockedSince();
       if (since !== undefined && now - since >= readerTimeoutMs) this.cut();
@@ -194,7 +195,7 @@ export abstract class Answer<P> implements Expiring {
       try {
         this.gone = true;
         this.finish();
-        this.controller?.abort();
+        this.canceller?.abort();
         this.left();
       } catch (error) {
         this.report(error);

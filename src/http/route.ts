@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Cancellation } from '../cancellation.ts';
 import type { Code, Refusal } from '../errors.ts';
 
 /**
@@ -90,7 +91,7 @@ export interface Call<P, Params, Query, Body, Found> {
   /** What the route's `find` returned. */
   readonly found: Found;
   /** Aborted when the client leaves before the answer is complete. Made on first use. */
-  readonly signal: AbortSignal;
+  readonly signal: Cancellation;
 }
 
 /** Where a streamed answer goes. One owner; writes after `gone` are dropped. */

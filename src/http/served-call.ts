@@ -1,3 +1,4 @@
+import type { Cancellation } from '../cancellation.ts';
 import type { Admission } from './admission.ts';
 import type { RequestHead } from './head.ts';
 import type { Allowance, Call } from './route.ts';
@@ -14,10 +15,10 @@ export class ServedCall<P> implements Call<P, unknown, unknown, unknown, unknown
   readonly body: unknown;
   readonly found: unknown;
   readonly allowance: Allowance;
-  private readonly exchange: { readonly head: RequestHead; signal(): AbortSignal };
+  private readonly exchange: { readonly head: RequestHead; signal(): Cancellation };
 
   constructor(
-    exchange: { readonly head: RequestHead; signal(): AbortSignal },
+    exchange: { readonly head: RequestHead; signal(): Cancellation },
     admission: Admission<P>,
     body: unknown,
     allowance: Allowance | undefined,
@@ -32,7 +33,7 @@ export class ServedCall<P> implements Call<P, unknown, unknown, unknown, unknown
     this.exchange = exchange;
   }
 
-  get signal(): AbortSignal {
+  get signal(): Cancellation {
     return this.exchange.signal();
   }
 }

@@ -12,9 +12,11 @@ export const readMessage = (value: unknown, mostTokens: number): Answer => {
   if (message.type !== 'message' || !Array.isArray(message.content)) throw malformed('the answer is not a message');
   const content = message.content.map(readBlock).filter((block) => block !== null);
   if (message.stop_reason === 'refusal' && content.length === 0) throw upstreamError('content_refused');
+  const { stop_reason, stop_sequence } = readStop(message.stop_reason, message.stop_sequence);
   return {
     content,
-    ...readStop(message.stop_reason, message.stop_sequence),
+    stop_reason,
+    stop_sequence,
     usage: readUsage(message.usage, mostTokens),
   };
 };

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import type { Cancellation } from '../cancellation.ts';
 import { type Deadlines, maxDrainBytes, maxDrainMs, maxQueuedBytes } from './limits.ts';
 import { UpstreamError } from './port.ts';
 
@@ -14,7 +15,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   headers: IncomingHttpHeaders = {};
   /** Whether anything at all has come from the upstream. */
   answered = false;
-  readonly #signal: AbortSignal;
+  readonly #signal: Cancellation;
   readonly #deadlines: Deadlines;
   readonly #maxBytes: number;
   #controller: Dispatcher.DispatchController | null = null;
@@ -28,7 +29,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #total: NodeJS.Timeout;
 
   /** `maxBytes` of a response body are read; more is a failure. */
-  constructor(signal: AbortSignal, deadlines: Deadlines, maxBytes: number) {
+  constructor(signal: Cancellation, deadlines: Deadlines, maxBytes: number) {
     this.#signal = signal;
     this.#deadlines = deadlines;
     this.#maxBytes = maxBytes;

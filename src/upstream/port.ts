@@ -1,3 +1,5 @@
+import type { Cancellation } from '../cancellation.ts';
+
 /**
  * Hosted models behind one interface. The vocabulary is that of the messages API (decisions G.1–G.5), whatever the
  * upstream speaks. A request that reaches an upstream has been validated.
@@ -119,7 +121,7 @@ export type Delta =
 
 export interface GenerateOptions {
   /** Aborting it ends the work at the upstream; the promise or iteration then rejects with the signal's reason. */
-  readonly signal: AbortSignal;
+  readonly signal: Cancellation;
   readonly requestId: string;
 }
 

@@ -29,7 +29,8 @@ export const simulate = (request: GenerateRequest, shape: Shape): Answer => {
   const stop = tools.length > 0 ? callTools(draft, tools, seed, random) : speak(draft, request, shape, turn, random);
   return {
     content: draft.content,
-    ...stop,
+    stop_reason: stop.stop_reason,
+    stop_sequence: stop.stop_sequence,
     usage: {
       input_tokens: estimateInputTokens(request),
       output_tokens: request.max_tokens - draft.left,

@@ -1,3 +1,4 @@
+import type { Cancellation } from '../cancellation.ts';
 import type { Clock, Millis } from '../clock.ts';
 import { chunksOf } from './chunks.ts';
 import type { DeclaredSimulated } from './model-schema.ts';
@@ -41,7 +42,7 @@ const done: IteratorResult<Chunk> = { done: true, value: undefined };
 class Paced implements AsyncIterator<Chunk> {
   readonly #declared: DeclaredSimulated;
   readonly #request: GenerateRequest;
-  readonly #signal: AbortSignal;
+  readonly #signal: Cancellation;
   readonly #clock: Clock;
   readonly #sleep: Sleep;
   #chunks: Generator<Chunk, void, undefined> | null = null;

@@ -1,7 +1,8 @@
+import type { Cancellation } from '../cancellation.ts';
 import type { Millis } from '../clock.ts';
 
 /** Resolves after that long; rejects with the signal's reason as soon as it is aborted, and leaves no timer behind. */
-export type Sleep = (ms: Millis, signal: AbortSignal) => Promise<void>;
+export type Sleep = (ms: Millis, signal: Cancellation) => Promise<void>;
 
 export const sleep: Sleep = (ms, signal) =>
   new Promise((resolve, reject) => {
@@ -14,5 +15,5 @@ export const sleep: Sleep = (ms, signal) =>
       signal.removeEventListener('abort', abort);
       resolve();
     }, ms);
-    signal.addEventListener('abort', abort, { once: true });
+    signal.addEventListener('abort', abort);
   });

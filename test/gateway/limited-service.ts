@@ -1,6 +1,7 @@
 import type { Directory, Inactive } from '../../projections/directory.ts';
 import type { AdminPrincipal, Principal, ProjectPrincipal } from '../../projections/principal.ts';
 import { adminRoute } from '../../src/admin/admin-route.ts';
+import type { Cancellation } from '../../src/cancellation.ts';
 import type { Clock, Millis } from '../../src/clock.ts';
 import type { Tier, TierTable } from '../../src/domain/tiers.ts';
 import { AccessLog } from '../../src/gateway/access-log.ts';
@@ -60,7 +61,7 @@ class HeldUpstream implements Upstream {
   }
 
   /** Waits until it is let go. */
-  async turn(signal: AbortSignal): Promise<void> {
+  async turn(signal: Cancellation): Promise<void> {
     signal.throwIfAborted();
     if (this.free) return;
     await new Promise<void>((resolve, reject) => {

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import type { Cancellation } from '../../src/cancellation.ts';
 import { fault } from '../../src/errors.ts';
 import { type Route, route, type Sink } from '../../src/http/route.ts';
 import { eventually, request, send } from './raw-client.ts';
@@ -21,7 +22,7 @@ interface Seen {
 }
 const seen: Seen = { aborted: 0, blocked: 0, written: 0, ended: 0, gone: false };
 
-const streamRoute = (path: string, run: (sink: Sink, signal: AbortSignal) => Promise<void>): Route =>
+const streamRoute = (path: string, run: (sink: Sink, signal: Cancellation) => Promise<void>): Route =>
   route({
     method: 'POST',
     path,
@@ -74,7 +75,7 @@ beforeAll(async () => {
     streamRoute('/v1/messages/empty', async () => {}),
     streamRoute('/v1/messages/idle', async (sink, signal) => {
       sink.write('first');
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      await new Promise<void>((resolve) => signal.addEventListener('abort', resolve));
     }),
     streamRoute('/v1/messages/fault', async () => {
       throw fault('provider_overloaded', { headers: { 'Retry-After': '3' } });

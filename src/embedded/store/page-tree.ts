@@ -28,8 +28,8 @@ const TRANSACTION = 152;
 const META_BYTES = 160;
 const NO_ROOT = 2n ** 64n - 1n;
 const MAX_DEPTH = 20;
-/** Pages read at a time: a log that only grows lies in the file in nearly the order of its keys. */
-const CHUNK_PAGES = 64;
+/** Pages read at a time: more only pay where a table lies in the file in the order of its keys, and few do for long. */
+const CHUNK_PAGES = 4;
 
 interface Tree {
   readonly name: string;

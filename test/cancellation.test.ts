@@ -23,7 +23,11 @@ describe.each(kinds)('%s', (_, make) => {
   test('calls each listener once, in order, and none that has been taken away', () => {
     const { it, abort } = make();
     const heard: string[] = [];
-    const [a, b, c] = ['a', 'b', 'c'].map((name) => () => void heard.push(name)) as [() => void, () => void, () => void];
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => () => void heard.push(name)) as [
+      () => void,
+      () => void,
+      () => void,
+    ];
     for (const each of [a, b, c, a]) it.addEventListener('abort', each);
     it.removeEventListener('abort', b);
     it.removeEventListener('abort', () => {});

@@ -3,8 +3,9 @@ import { dirname, join, resolve } from 'node:path';
 import { removeDrafts } from './drafts.ts';
 import type { Tls } from './grpc/server.ts';
 import { takeLock } from './lock.ts';
+import { damageOfPages } from './maintenance/pages.ts';
 import { runInWorker } from './run-in-worker.ts';
-import { runStore, type StoreOptions } from './run-store.ts';
+import { type RunningStore, runStore, type StoreOptions } from './run-store.ts';
 import type { User } from './services/single-user.ts';
 import { socketPath } from './socket-path.ts';
 import { DATA_FILE } from './store/database.ts';
@@ -52,7 +53,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     removeDrafts(dir);
     const file = join(dir, DATA_FILE);
     const { short, transaction } = checkMetaPages(file);
-    checkSeal(dir, transaction);
+    const untouched = checkSeal(dir, transaction) && !lock.unclean && !short;
     if ((lock.unclean || short) && existsSync(file)) await probe(file, short);
     await breakSeal(dir);
     const settings: StoreOptions = {
@@ -62,20 +63,26 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       }),
       tls: options.tls,
       user: options.user,
+      untouched,
     };
     const store = await (options.inThread ? runStore(settings) : runInWorker(settings));
     lock.announce(store.endpoint);
     let hasFailed = false;
-    const failed = store.failed.then((reason) => {
-      hasFailed = true;
-      release();
-      return reason;
-    });
+    const looking = new AbortController();
+    const failed = Promise.race([store.failed, untouched ? damaged(dir, store, looking.signal) : never]).then(
+      (reason) => {
+        hasFailed = true;
+        looking.abort();
+        release();
+        return reason;
+      },
+    );
     let closed: Promise<void> | undefined;
     return {
       endpoint: store.endpoint,
       failed,
       close: () => {
+        looking.abort();
         closed ??= store
           .close()
           .then(() => (hasFailed ? undefined : seal(dir)))
@@ -88,6 +95,16 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     throw error;
   }
 }
+
+/** Ends a store whose file turns out to be damaged. */
+async function damaged(dir: string, store: RunningStore, calledOff: AbortSignal): Promise<Error> {
+  const damage = await damageOfPages(dir, calledOff);
+  if (damage === undefined || calledOff.aborted) return never;
+  await store.close();
+  return damage;
+}
+
+const never = new Promise<never>(() => {});
 
 function listenAt(options: EmbeddedOptions, dir: string, undo: (cleanUp: () => void) => void): StoreOptions['listen'] {
   if (options.port !== undefined) return { port: options.port };

@@ -35,6 +35,8 @@ export interface StoreOptions {
   readonly pings?: ServerOptions['pings'];
   readonly limits?: Partial<Limits>;
   readonly faults?: Faults;
+  /** Whether the file is as it was left, so that its pages may be looked at while it serves (`watchPages`). */
+  readonly untouched?: boolean;
   /** How often what `$maxAge` has hidden is removed. Default every ten minutes. */
   readonly sweepEveryMs?: number;
   /** Wall clock, milliseconds; for tests, as what follows. */
@@ -69,7 +71,7 @@ const OPEN_TO_ALL = new Set([FEATURES, GOSSIP]);
 
 /** Opens the log in `dir` and serves it on this thread. The caller holds the lock and has checked the files. */
 export async function runStore(options: StoreOptions): Promise<LocalStore> {
-  if (!options.faults?.skipChecksums) checkPageTrees(join(options.dir, DATA_FILE));
+  if (!options.untouched && !options.faults?.skipChecksums) checkPageTrees(join(options.dir, DATA_FILE));
   const files = openFiles(options.dir, options.faults?.noSync ?? false);
   try {
     return await serve(options, files);

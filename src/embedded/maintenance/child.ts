@@ -6,7 +6,8 @@ import { checkPageTrees } from '../store/page-tree.ts';
 import type { ChildLine } from './report.ts';
 import { Scan } from './scan.ts';
 
-// Arguments: `verify`, the folder, and perhaps `--skip-checksums`; or `copy`, the folder and the folder to copy it to.
+// Arguments: `verify`, the folder, and perhaps `--skip-checksums`; `pages` and the folder; or `copy`, the folder and the
+// folder to copy it to.
 const [task, dir = '', extra = ''] = process.argv.slice(2);
 // Written at once and not by way of a stream, since the next read may be the last.
 const tell = (line: ChildLine) => writeSync(1, `${JSON.stringify(line)}\n`);
@@ -23,6 +24,8 @@ const usesChecksums = extra !== '--skip-checksums';
 const stopped = !isInUse(dir);
 if (task === 'verify' && usesChecksums && stopped) pages();
 const files = openForReading(dir);
+// From the first read on nothing is overwritten that can be reached now.
+const hold = () => files.meta?.get(Buffer.from('format'));
 if (task === 'copy') {
   await files.root.backup(join(extra, DATA_FILE), true);
   // LMDB leaves a copy with one meta page of use and no transaction on its pages: what checkMetaPages goes by comes
@@ -30,11 +33,13 @@ if (task === 'copy') {
   const copy = openFiles(extra, false);
   for (let commits = 0; commits < 2; commits++) await touch(copy);
   await copy.root.close();
+} else if (task === 'pages') {
+  hold();
+  pages();
 } else {
   // In one turn, and so in one read transaction, whoever writes meanwhile.
   if (usesChecksums && !stopped) {
-    // From the first read on nothing is overwritten that can be reached now.
-    files.meta?.get(Buffer.from('format'));
+    hold();
     pages();
   }
   const report = new Scan({ files, tell: (at, share) => tell({ at, share }), skipChecksums: !usesChecksums }).run();

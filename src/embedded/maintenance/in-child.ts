@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
+import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { CORRUPT_SIGNALS } from '../store/probe.ts';
 import type { ChildLine } from './report.ts';
 
+const LOW_PRIORITY = 10;
 const entry = fileURLToPath(new URL('../maintenance-entry.mjs', import.meta.url));
 
 export interface ChildEnd {
@@ -13,12 +15,22 @@ export interface ChildEnd {
   readonly error?: string;
 }
 
-/** Runs a task of child.ts on its own process. @throws Error when it cannot be run or somebody else ends it */
-export async function inChild(args: readonly string[], hear: (line: ChildLine) => void = () => {}): Promise<ChildEnd> {
+/**
+ * Runs a task of child.ts on its own process.
+ * @param aside for a task that nobody waits for: it gives way to others, and is ended when this is aborted
+ * @throws Error when it cannot be run or somebody ends it
+ */
+export async function inChild(
+  args: readonly string[],
+  hear: (line: ChildLine) => void = () => {},
+  aside?: AbortSignal,
+): Promise<ChildEnd> {
   const child = spawn(process.execPath, [entry, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_OPTIONS: '' },
+    ...(aside && { signal: aside }),
   });
+  if (aside && child.pid !== undefined) giveWay(child.pid);
   createInterface(child.stdout).on('line', (line) => hear(JSON.parse(line) as ChildLine));
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => {
@@ -32,4 +44,12 @@ export async function inChild(args: readonly string[], hear: (line: ChildLine) =
   if (signal !== null) throw new Error(`The process that reads the store was ended by ${signal}.`);
   if (code === 0) return {};
   return { error: /Error: (.*)/.exec(said)?.[1] ?? `it ended with status ${code}` };
+}
+
+function giveWay(pid: number): void {
+  try {
+    setPriority(pid, LOW_PRIORITY);
+  } catch {
+    // It has ended already, or may not be told.
+  }
 }

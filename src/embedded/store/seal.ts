@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncToDisk } from '../sync-to-disk.ts';
@@ -10,6 +10,7 @@ import { checkMetaPages } from './meta-pages.ts';
 // was not the last. So a proper stop leaves the number of the last transaction in a file beside it, which the next
 // start compares and removes. It costs nothing while the store runs. After kill -9 there is none, and need not be:
 // then the last commit was on the disk or had not been acknowledged.
+// Beside it are the file's size and time of change: where they are still the same, nobody has written to it since.
 const SEAL = 'closed';
 
 /**
@@ -21,7 +22,7 @@ export async function seal(dir: string): Promise<void> {
   const draft = `${path}.new`;
   try {
     const { transaction } = checkMetaPages(join(dir, DATA_FILE));
-    await writeFile(draft, `${transaction}\n`, { mode: 0o600 });
+    await writeFile(draft, `${transaction} ${traceOf(dir)}\n`, { mode: 0o600 });
     await syncToDisk(draft);
     await rename(draft, path);
     await syncToDisk(dir);
@@ -30,12 +31,21 @@ export async function seal(dir: string): Promise<void> {
   }
 }
 
-/** Compares the seal, where there is one. @throws StoreCorrupt when the file is not what was closed */
-export function checkSeal(dir: string, transaction: bigint): void {
+const traceOf = (dir: string): string => {
+  const { size, mtimeNs } = statSync(join(dir, DATA_FILE), { bigint: true });
+  return `${size} ${mtimeNs}`;
+};
+
+/**
+ * Compares the seal, where there is one.
+ * @returns whether nobody has written to the file since it was closed
+ * @throws StoreCorrupt when the file is not what was closed
+ */
+export function checkSeal(dir: string, transaction: bigint): boolean {
   const path = join(dir, SEAL);
-  if (!existsSync(path)) return;
-  const sealed = readFileSync(path, 'utf8').trim();
-  if (sealed === String(transaction)) return;
+  if (!existsSync(path)) return false;
+  const [sealed = '', ...trace] = readFileSync(path, 'utf8').trim().split(' ');
+  if (sealed === String(transaction)) return trace.join(' ') === traceOf(dir);
   throw new StoreCorrupt(
     `${join(dir, DATA_FILE)} ends with transaction ${transaction} and was closed after ${sealed}: it is not the file ` +
       `that was closed. Where it was put there on purpose, remove ${path}.`,

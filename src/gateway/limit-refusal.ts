@@ -26,9 +26,36 @@ const refused = (reason: string, seconds: number): Refusal =>
     headers: { 'Retry-After': String(seconds) },
   });
 
+interface Said {
+  readonly limit: number;
+  readonly seconds: number;
+  readonly refusal: Refusal;
+}
+
+/** A power of two, above the seconds of a minute. */
+const remembered = 64;
+
+/**
+ * What was said last of each scope and metric, by seconds: a flood of refusals repeats the same few sentences, and a
+ * refusal must cost less than an answer.
+ */
+const said = new Map(
+  Object.keys(whose).map((scope) => [
+    scope,
+    new Map(Object.keys(what).map((metric) => [metric, new Array<Said | undefined>(remembered).fill(undefined)])),
+  ]),
+);
+
 /** The 429 of a limit: scope, metric, limit and seconds are in the message (decisions F.6). */
-export const limitRefusal = ({ scope, metric, limit, seconds }: Wait): Refusal =>
-  refused(`${whose[scope]} is limited to ${limit} ${what[metric]}`, seconds);
+export const limitRefusal = ({ scope, metric, limit, seconds }: Wait): Refusal => {
+  const bySecond = said.get(scope)!.get(metric)!;
+  const place = seconds & (remembered - 1);
+  const last = bySecond[place];
+  if (last?.seconds === seconds && last.limit === limit) return last.refusal;
+  const made = refused(`${whose[scope]} is limited to ${limit} ${what[metric]}`, seconds);
+  bySecond[place] = { limit, seconds, refusal: made };
+  return made;
+};
 
 /** The 429 of an address that sends unknown credentials (decisions F.3). */
 export const addressRefusal = (seconds: number): Refusal =>

@@ -108,7 +108,20 @@ const detailOf = (refused: Refusal): readonly Detail[] =>
     ? refused.details
     : [{ loc: locate(refused.param), msg: refused.message, type: 'value_error', input: null, ctx: {} }];
 
-const quoted = (text: string | null): string => (text === null ? 'null' : JSON.stringify(text));
+/** Messages are constants, or repeat what was said before: most of them are quoted already. */
+const quotes = new Map<string, string>();
+const mostQuotes = 1_000;
+
+const quoted = (text: string | null): string => {
+  if (text === null) return 'null';
+  let quote = quotes.get(text);
+  if (quote === undefined) {
+    quote = JSON.stringify(text);
+    if (quotes.size >= mostQuotes) quotes.clear();
+    quotes.set(text, quote);
+  }
+  return quote;
+};
 const detailText = (refused: Refusal): string => `"detail":${JSON.stringify(detailOf(refused))},`;
 
 // The bodies are written as text: refusals under load must cost less than answers, and JSON.stringify of an envelope

@@ -168,7 +168,7 @@ class Found {
   readonly permissions: ReadonlySet<string>;
   readonly expiresAt: number | null;
   usedAt = 0;
-  usedIn = 0;
+  noted = false;
   stale = false;
 
   constructor(whose: Whose, facts: Facts, inactive?: Inactive['inactive']) {

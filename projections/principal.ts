@@ -19,9 +19,9 @@ interface Base extends Identity {
   readonly permissions: ReadonlySet<string>;
   /** Milliseconds; compared on every request. */
   readonly expiresAt: number | null;
-  /** Unix seconds of the last use, and the round of the access log that knows of it. Kept here, where noting costs no look-up. */
+  /** Unix seconds of the last use, and whether the access log knows of it. Kept here, where noting costs no look-up. */
   usedAt?: number;
-  usedIn?: number;
+  noted?: boolean;
 }
 
 /** A project API key; calls the inference routes. */

@@ -8,7 +8,7 @@ import type { Metadata, NewEvent } from '../kernel/store.ts';
 /** What the gate has gathered and nobody has recorded yet; taking it empties it. */
 export interface Gathered {
   /** Unix seconds by credential, by organization. */
-  takeUsed(): ReadonlyMap<string, ReadonlyMap<string, number>>;
+  takeUsed(due?: (organizationId: string) => boolean): ReadonlyMap<string, ReadonlyMap<string, number>>;
   /** Refusals, one entry per minute, credential, route and code: of the minutes that are over, or all. */
   takeDenied(everything: boolean): readonly Refusals[];
 }
@@ -68,16 +68,17 @@ export class AccessRecords {
 
   /**
    * Writes what has been gathered; the present minute's refusals only when asked for everything, at the end.
+   * @param due whose uses; by default everybody's
    * @throws the first failure, after everything has been tried
    */
-  write(everything: boolean): Promise<void> {
-    const turn = this.#writing.then(() => this.#writeAll(everything));
+  write(everything: boolean, due?: (organizationId: string) => boolean): Promise<void> {
+    const turn = this.#writing.then(() => this.#writeAll(everything, due));
     this.#writing = turn.catch(() => {});
     return turn;
   }
 
-  async #writeAll(everything: boolean): Promise<void> {
-    const batches = [...this.#waiting, ...this.#uses(), ...this.#denials(everything)];
+  async #writeAll(everything: boolean, due?: (organizationId: string) => boolean): Promise<void> {
+    const batches = [...this.#waiting, ...this.#uses(due), ...this.#denials(everything)];
     this.#waiting = [];
     let failure: unknown;
     await Promise.all(
@@ -96,10 +97,10 @@ export class AccessRecords {
     if (failure !== undefined) throw failure;
   }
 
-  #uses(): Batch[] {
+  #uses(due?: (organizationId: string) => boolean): Batch[] {
     const at = this.#clock.wall();
     const metadata = { at, actor: { type: 'system', id: 'gate' } } as const;
-    return [...this.#gathered.takeUsed()].flatMap(([organizationId, uses]) =>
+    return [...this.#gathered.takeUsed(due)].flatMap(([organizationId, uses]) =>
       pieces([...uses], mostUses).map((piece) => ({
         stream: useStream(organizationId, at),
         events: [eventOf({ type: 'credential.used', used: Object.fromEntries(piece) }, metadata)],

@@ -28,12 +28,11 @@ const minuteMs = 60_000;
 
 /**
  * What credentials do, gathered in memory until somebody takes it: last uses and refused attempts. Noting a use costs the
- * hot path two comparisons, and a list entry once a round.
+ * hot path two comparisons, and a list entry once a minute.
  */
 export class AccessLog {
   /** Unix seconds, brought up to date by `tick`: reading the clock would cost each request 30 ns. */
   now: number;
-  #round = 1;
   #used: BearerPrincipal[] = [];
   #denied = new Map<string, Denied>();
   /** Refusals that had no room. */
@@ -53,8 +52,8 @@ export class AccessLog {
   /** A credential was judged good, whatever becomes of its request. */
   used(principal: BearerPrincipal): void {
     if (principal.usedAt === this.now) return;
-    if (principal.usedIn !== this.#round) {
-      principal.usedIn = this.#round;
+    if (principal.noted !== true) {
+      principal.noted = true;
       this.#used.push(principal);
     }
     principal.usedAt = this.now;
@@ -79,17 +78,23 @@ export class AccessLog {
     }
   }
 
-  /** The last uses since they were last taken: Unix seconds by credential, by organization. */
-  takeUsed(): Map<string, Map<string, number>> {
+  /** The last uses since they were last taken, of the organizations that are due: Unix seconds by credential, by organization. */
+  takeUsed(due: (organizationId: string) => boolean = () => true): Map<string, Map<string, number>> {
     const byOrganization = new Map<string, Map<string, number>>();
-    for (const { id, organizationId, usedAt = 0 } of this.#used) {
+    const later: BearerPrincipal[] = [];
+    for (const principal of this.#used) {
+      const { id, organizationId, usedAt = 0 } = principal;
+      if (!due(organizationId)) {
+        later.push(principal);
+        continue;
+      }
+      principal.noted = false;
       const uses = byOrganization.get(organizationId) ?? new Map<string, number>();
       byOrganization.set(organizationId, uses);
       // The directory forgets and finds again: one credential may have been several principals.
       if (usedAt > (uses.get(id) ?? 0)) uses.set(id, usedAt);
     }
-    this.#used = [];
-    this.#round += 1;
+    this.#used = later;
     return byOrganization;
   }
 

@@ -54,6 +54,18 @@ describe('uses', () => {
     log.used(two);
     expect(taken()).toEqual({ org_1: { key_2: s + 6 } });
   });
+  test('of organizations that are not due yet are kept, with what comes meanwhile', () => {
+    const [one, other] = [principal('key_1'), principal('key_2', 'org_2')];
+    log.used(one);
+    log.used(other);
+    const s = start / 1000;
+    expect([...log.takeUsed((id) => id === 'org_2').keys()]).toEqual(['org_2']);
+    at(1);
+    log.used(one);
+    log.used(other);
+    expect([...log.takeUsed((id) => id === 'org_3')]).toEqual([]);
+    expect(taken()).toEqual({ org_1: { key_1: s + 1 }, org_2: { key_2: s + 1 } });
+  });
   test('of one credential that was looked up twice are the later one', () => {
     const [first, again] = [principal('key_1'), principal('key_1')];
     log.used(first);

@@ -74,7 +74,7 @@ const seriesOf = ({ scenarios: [found] }: Result): readonly Series[] => {
 /** Why the rounds say nothing. The load average is no reason here: after tests it is always high, and passes slowly. */
 const whyNot = ({ scenarios: [found] }: Result): string | null => {
   const unit = found?.contenders.find(({ name }) => name === 'hello');
-  if (!found || !unit) return 'nothing was measured';
+  if (!found || !unit) return found?.verdict.invalid.join('; ') ?? 'nothing was measured';
   const strayed = spread(cpuOf(unit));
   if (Number.isNaN(strayed)) return 'without /proc there is no CPU time';
   if (strayed > mostSpread)

@@ -124,33 +124,6 @@ const setOf = (permissions: readonly string[]): ReadonlySet<string> => {
   return set;
 };
 
-/** Whose credential it is, of all kinds. */
-interface Whose {
-  readonly kind: Principal['kind'];
-  readonly id: string;
-  readonly organizationId: string;
-  readonly projectId?: string | undefined;
-}
-
-interface Facts {
-  readonly name: string;
-  readonly projectName: string;
-  readonly tier: number;
-  readonly organizationStatus: 'active' | 'suspended';
-  readonly permissions: ReadonlySet<string>;
-  readonly expiresAt: number | null;
-}
-
-const noSet: ReadonlySet<string> = new Set();
-const noFacts: Facts = {
-  name: '',
-  projectName: '',
-  tier: 0,
-  organizationStatus: 'active',
-  permissions: noSet,
-  expiresAt: null,
-};
-
 /**
  * What is found, of whichever kind, with all fields: the objects of several shapes that there were before cost each request
  * 1.4 µs at the gate (measured).
@@ -186,19 +159,30 @@ class Found {
   }
 }
 
+/** Whose credential it is, of all kinds. */
+type Whose = Pick<Found, 'kind' | 'id' | 'organizationId' | 'projectId'>;
+type Facts = Pick<Found, 'name' | 'projectName' | 'tier' | 'organizationStatus' | 'permissions' | 'expiresAt'>;
+
+const noFacts: Facts = {
+  name: '',
+  projectName: '',
+  tier: 0,
+  organizationStatus: 'active',
+  permissions: new Set(),
+  expiresAt: null,
+};
+
 /** Whether a credential works is the conjunction of its own state and those of its project or client and organization. */
 const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Principal | Inactive => {
   const isToken = row.kind === 'oauth_token';
   const { organizationId } = row;
   // Who acts by a token is the client: its tokens are many hands of one caller (decisions A.6, I).
-  const whose: Whose = isToken
-    ? { kind: 'oauth_client', id: row.ownerId, organizationId }
-    : {
-        kind: row.kind,
-        id: row.id,
-        organizationId,
-        projectId: row.kind === 'project_key' ? row.ownerId : undefined,
-      };
+  const whose: Whose = {
+    kind: isToken ? 'oauth_client' : row.kind,
+    id: isToken ? row.ownerId : row.id,
+    organizationId,
+    projectId: row.kind === 'project_key' ? row.ownerId : undefined,
+  };
   const inactive = (reason: Inactive['inactive']): Inactive => new Found(whose, noFacts, reason) as Inactive;
   const organization = models.get(organizationRows, organizationId);
   if (!organization || row.status === 'deleted') return inactive('invalid_api_key');

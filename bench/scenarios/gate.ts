@@ -4,16 +4,13 @@ import { messageRequest, modelsRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
 import { inProcess, weirUnderLoad } from './weir-under-load.ts';
 
-/** Enough for 90,000 a second at the spec's own limits: one that is refused spoils the run. */
-const crowds = [{ organizations: 3000, projects: 2, keys: 4, tier: 5 }];
-
 /** What the gate watches: the gateway's own part of its two hot routes, beside bare uWebSockets.js. */
 export const gateScenario: Scenario = {
   id: 'gate',
   title: 'The hot routes beside bare uWebSockets.js',
   about: ['GET /v1/models, and POST /v1/messages on a model that Weir simulates itself, in a closed loop.'],
   async run(stage) {
-    const { weir, keys } = await weirUnderLoad(stage, { crowds });
+    const { weir, keys } = await weirUnderLoad(stage);
     const target = { ...weir, keys };
     const message = messageRequest({ model: inProcess, bodyBytes: 600, maxTokens: 64, stream: false });
     const contenders: Contender[] = [

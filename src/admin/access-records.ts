@@ -5,10 +5,13 @@ import { type AccessDenied, type CredentialsUsed, denialStream, useStream } from
 import type { Journal } from '../kernel/journal.ts';
 import type { Metadata, NewEvent } from '../kernel/store.ts';
 
+/** Whose turn it is. */
+export type Due = (organizationId: string) => boolean;
+
 /** What the gate has gathered and nobody has recorded yet; taking it empties it. */
 export interface Gathered {
   /** Unix seconds by credential, by organization. */
-  takeUsed(due?: (organizationId: string) => boolean): ReadonlyMap<string, ReadonlyMap<string, number>>;
+  takeUsed(due?: Due): ReadonlyMap<string, ReadonlyMap<string, number>>;
   /** Refusals, one entry per minute, credential, route and code: of the minutes that are over, or all. */
   takeDenied(everything: boolean): readonly Refusals[];
 }
@@ -71,13 +74,13 @@ export class AccessRecords {
    * @param due whose uses; by default everybody's
    * @throws the first failure, after everything has been tried
    */
-  write(everything: boolean, due?: (organizationId: string) => boolean): Promise<void> {
+  write(everything: boolean, due?: Due): Promise<void> {
     const turn = this.#writing.then(() => this.#writeAll(everything, due));
     this.#writing = turn.catch(() => {});
     return turn;
   }
 
-  async #writeAll(everything: boolean, due?: (organizationId: string) => boolean): Promise<void> {
+  async #writeAll(everything: boolean, due?: Due): Promise<void> {
     const batches = [...this.#waiting, ...this.#uses(due), ...this.#denials(everything)];
     this.#waiting = [];
     let failure: unknown;
@@ -97,7 +100,7 @@ export class AccessRecords {
     if (failure !== undefined) throw failure;
   }
 
-  #uses(due?: (organizationId: string) => boolean): Batch[] {
+  #uses(due?: Due): Batch[] {
     const at = this.#clock.wall();
     const metadata = { at, actor: { type: 'system', id: 'gate' } } as const;
     return [...this.#gathered.takeUsed(due)].flatMap(([organizationId, uses]) =>

@@ -84,9 +84,9 @@ export const authenticateClient = (
   for (const pepper of secrets.peppers) {
     const found = directory.find(digest(pepper, secret));
     if (found?.id !== id) continue;
-    if (found.inactive === undefined && found.kind === 'client_secret') return found;
     if (found.inactive !== undefined)
       accessLog.refused(found, { method: 'POST', path: head.path }, 'invalid_client', head);
+    else if (found.kind === 'client_secret') return found;
   }
   throw guess(failed, now, head);
 };

@@ -1,4 +1,4 @@
-import type { AccessRecords } from '../admin/access-records.ts';
+import type { AccessRecords, Due } from '../admin/access-records.ts';
 import { type Clock, seconds } from '../clock.ts';
 import type { AccessLog } from '../gateway/access-log.ts';
 import { within } from '../kernel/patience.ts';
@@ -16,8 +16,8 @@ const secondOf = (organizationId: string): number =>
 
 /** Whose turn came after the second `since`, up to the second `now`. */
 export const dueBetween =
-  (since: number, now: number) =>
-  (organizationId: string): boolean =>
+  (since: number, now: number): Due =>
+  (organizationId) =>
     (((secondOf(organizationId) - since - 1) % minute) + minute) % minute < now - since;
 
 /**
@@ -26,7 +26,7 @@ export const dueBetween =
  * up for 300 ms. At the end, all that there is.
  */
 export const recordAccess = (log: AccessLog, records: AccessRecords, clock: Clock): { close(): Promise<void> } => {
-  const write = async (everything: boolean, due?: (organizationId: string) => boolean): Promise<void> => {
+  const write = async (everything: boolean, due?: Due): Promise<void> => {
     try {
       await records.write(everything, due);
       if (log.missed > 0)

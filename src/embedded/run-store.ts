@@ -35,7 +35,7 @@ export interface StoreOptions {
   readonly pings?: ServerOptions['pings'];
   readonly limits?: Partial<Limits>;
   readonly faults?: Faults;
-  /** Whether the file is as it was left, so that its pages may be looked at while it serves (`watchPages`). */
+  /** Whether the file is as it was left, so that its pages may be looked at while it serves (`damageOfPages`). */
   readonly untouched?: boolean;
   /** How often what `$maxAge` has hidden is removed. Default every ten minutes. */
   readonly sweepEveryMs?: number;

@@ -139,17 +139,19 @@ const readJournal = (store: WindowStore, chunk: ChunkReader, elapsed: Millis, na
   }
 };
 
-/** What is in the log is of the last minute and not younger, so nothing need be expired for it. */
 const again = (store: WindowStore, address: number, age: Millis): void => {
+  if (age < minuteMs) pushAttempt(store, address, age);
+  addDayRequests(store, address, Math.floor((store.now - age) / tenMinutesMs), 1);
+};
+
+/** One of the last minute, and none younger is in the log: so nothing need be expired for it. */
+const pushAttempt = (store: WindowStore, address: number, age: Millis): void => {
   const fields = kindOf(store, address) << kindShift;
   const words = store.kinds.words;
   const word = wordOf(address);
-  if (age < minuteMs) {
-    const log = (word << 1) + words[fields + logField]!;
-    const u16 = store.slabs.u16[address >>> slabShift]!;
-    pushLog(viewOf(store, address), u16, word, log, words[fields + rpmField]!, (store.ms - age) | 0);
-  }
-  addDayRequests(store, address, Math.floor((store.now - age) / tenMinutesMs), 1);
+  const log = (word << 1) + words[fields + logField]!;
+  const u16 = store.slabs.u16[address >>> slabShift]!;
+  pushLog(viewOf(store, address), u16, word, log, words[fields + rpmField]!, (store.ms - age) | 0);
 };
 
 const clear = (store: WindowStore, address: number): void => {
@@ -171,23 +173,16 @@ const clear = (store: WindowStore, address: number): void => {
 
 /** Of the attempts the newest that the limit of today has room for. */
 const readLog = (store: WindowStore, address: number, chunk: ChunkReader, elapsed: Millis): void => {
-  const fields = kindOf(store, address) << kindShift;
-  const capacity = store.kinds.words[fields + rpmField]!;
+  const capacity = store.kinds.words[(kindOf(store, address) << kindShift) + rpmField]!;
   const count = chunk.u16();
-  const newest = chunk.u32() + elapsed;
+  let age = chunk.u32() + elapsed;
   const gaps = Array.from({ length: Math.max(0, count - 1) }, () => chunk.u16());
   const ages: number[] = [];
-  let age = newest;
   for (let entry = 0; entry < Math.min(count, capacity) && age < minuteMs; entry++) {
     ages.push(age);
     age += gaps[gaps.length - 1 - entry] ?? 0;
   }
-  const word = wordOf(address);
-  const log = (word << 1) + store.kinds.words[fields + logField]!;
-  const u16 = store.slabs.u16[address >>> slabShift]!;
-  for (const each of ages.reverse()) {
-    pushLog(viewOf(store, address), u16, word, log, capacity, (store.ms - each) | 0);
-  }
+  for (const each of ages.reverse()) pushAttempt(store, address, each);
 };
 
 const readRing = (

@@ -40,18 +40,16 @@ export class Slots {
   slotOf(handle: number): number {
     const slot = handle & slotMask;
     if (slot >= this.length) return -1;
-    const generation = this.pages[slot >>> pageShift]![((slot & pageMask) << 1) + 1]!;
-    return generation * slotRange + slot === handle ? slot : -1;
+    return this.handleOf(slot) === handle ? slot : -1;
   }
 
   handleOf(slot: number): number {
-    return this.pages[slot >>> pageShift]![((slot & pageMask) << 1) + 1]! * slotRange + slot;
+    return this.#generation(slot) * slotRange + slot;
   }
 
   /** Slot and the low bits of its generation: names it for the hour that a journal may be kept, not for ever. */
   tagOf(slot: number): number {
-    const generation = this.pages[slot >>> pageShift]![((slot & pageMask) << 1) + 1]!;
-    return slot | ((generation & 31) << 26);
+    return slot | ((this.#generation(slot) & 31) << 26);
   }
 
   /** Address of the slot's record; -1 when the slot is free. */
@@ -91,6 +89,10 @@ export class Slots {
       page[at + 1]!++;
       this.#free.push(slot);
     }
+  }
+
+  #generation(slot: number): number {
+    return this.pages[slot >>> pageShift]![((slot & pageMask) << 1) + 1]!;
   }
 
   #setAddress(slot: number, address: number): void {

@@ -10,10 +10,13 @@ import { inChild } from './in-child.ts';
 export async function damageOfPages(dir: string, calledOff: AbortSignal): Promise<StoreCorrupt | undefined> {
   let damage: string | undefined;
   try {
-    const hear = (line: object) => {
-      if ('damage' in line) damage = (line as { damage: { what: string } }).damage.what;
-    };
-    const { killedBy } = await inChild(['pages', dir], hear, calledOff);
+    const { killedBy } = await inChild(
+      ['pages', dir],
+      (line) => {
+        if ('damage' in line) damage = line.damage.what;
+      },
+      calledOff,
+    );
     if (killedBy !== undefined) damage = `Reading ${dir} kills the process (${killedBy}): it is damaged.`;
   } catch {
     return undefined;

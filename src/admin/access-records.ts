@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Identity } from '../../projections/principal.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock, Millis } from '../clock.ts';
 import { type AccessDenied, type CredentialsUsed, denialStream, useStream } from '../domain/access-facts.ts';
 import type { Journal } from '../kernel/journal.ts';
 import type { Metadata, NewEvent } from '../kernel/store.ts';
@@ -39,6 +40,8 @@ const mostRefusals = 500;
 const mostWaiting = 10_000;
 /** Appends under way at once. */
 const lanes = 16;
+/** Appends that begin at once where there is time: they share commits, and three milliseconds are not noticed. */
+const together = 4;
 
 const pieces = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
@@ -60,33 +63,43 @@ export class AccessRecords {
   readonly #gathered: Gathered;
   readonly #journal: Journal;
   readonly #clock: Clock;
+  readonly #pause: (ms: Millis) => Promise<unknown>;
   #waiting: Batch[] = [];
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(gathered: Gathered, journal: Journal, clock: Clock) {
+  /** @param pause for tests; real timers by default */
+  constructor(gathered: Gathered, journal: Journal, clock: Clock, pause: (ms: Millis) => Promise<unknown> = wait) {
     this.#gathered = gathered;
     this.#journal = journal;
     this.#clock = clock;
+    this.#pause = pause;
   }
 
   /**
    * Writes what has been gathered; the present minute's refusals only when asked for everything, at the end.
    * @param due whose uses; by default everybody's
+   * @param overMs the appends begin over this time, a few at a time: each takes the event loop and the store a millisecond
    * @throws the first failure, after everything has been tried
    */
-  write(everything: boolean, due?: Due): Promise<void> {
-    const turn = this.#writing.then(() => this.#writeAll(everything, due));
+  write(everything: boolean, due?: Due, overMs: Millis = 0): Promise<void> {
+    const turn = this.#writing.then(() => this.#writeAll(everything, due, overMs));
     this.#writing = turn.catch(() => {});
     return turn;
   }
 
-  async #writeAll(everything: boolean, due?: Due): Promise<void> {
+  async #writeAll(everything: boolean, due: Due | undefined, overMs: Millis): Promise<void> {
     const batches = [...this.#waiting, ...this.#uses(due), ...this.#denials(everything)];
     this.#waiting = [];
+    const gapMs = overMs / batches.length;
+    const began = this.#clock.monotonic();
+    let begun = 0;
     let failure: unknown;
     await Promise.all(
       Array.from({ length: lanes }, async () => {
         for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+          const early = began + gapMs * (begun - (begun % together)) - this.#clock.monotonic();
+          begun += 1;
+          if (early > 0) await this.#pause(early);
           try {
             await this.#journal.append(batch.stream, batch.events);
           } catch (error) {

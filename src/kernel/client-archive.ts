@@ -32,6 +32,8 @@ export interface Archive {
   last(stream?: string): Promise<RawEvent | undefined>;
   /** Appends added one after another are written in that order. */
   append(append: RawAppend): Promise<RawAnswer>;
+  /** Appends that may overtake each other, on several calls: the client sends one message per call and turn of the loop. */
+  appendInAnyOrder(append: RawAppend): Promise<RawAnswer>;
   /** Hard delete. @throws StoreUnavailable, or an error of the client where it is refused */
   tombstone(stream: string): Promise<'written' | 'deleted'>;
   close(): Promise<void>;
@@ -60,6 +62,9 @@ interface Inner {
   GRPCStreamCreator<T>(service: unknown, name: string, open: (client: StreamsClient) => T): () => Promise<T>;
   callArguments(options: object, callOptions: object): unknown[];
 }
+
+/** Calls that appends in any order are spread over. */
+const appendCalls = 8;
 
 const forever = { deadline: Number.POSITIVE_INFINITY };
 
@@ -105,13 +110,19 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
     return Object.assign(readable, { cancel: async () => void readable.destroy() });
   };
 
-  const appends = new OrderedAppends({
-    patience: patient(),
-    silenceMs,
-    open: inner.GRPCStreamCreator(grpcServices.StreamsClient, 'appendRaw', (streams) =>
-      streams.batchAppend(...inner.callArguments({}, forever)),
-    ),
-  });
+  /** Each opens its call with its first append. */
+  const appends = Array.from(
+    { length: appendCalls },
+    () =>
+      new OrderedAppends({
+        patience: patient(),
+        silenceMs,
+        open: inner.GRPCStreamCreator(grpcServices.StreamsClient, 'appendRaw', (streams) =>
+          streams.batchAppend(...inner.callArguments({}, forever)),
+        ),
+      }),
+  );
+  let turn = 0;
 
   const read = (open: (from: bigint | null, limit: number) => ReadRequest, limit: number) =>
     resumingRead<bigint | null, RawEvent>(
@@ -134,7 +145,11 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
       for await (const event of read(() => backwardsFromEnd(stream), 1)) return event;
       return undefined;
     },
-    append: (append) => appends.add(append),
+    append: (append) => appends[0]!.add(append),
+    appendInAnyOrder(append) {
+      turn = (turn + 1) % appendCalls;
+      return appends[turn]!.add(append);
+    },
     async tombstone(stream) {
       const trial = patient();
       for (;;) {
@@ -149,7 +164,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
       }
     },
     async close() {
-      appends.close();
+      for (const each of appends) each.close();
       await client.dispose();
     },
   };

@@ -56,6 +56,20 @@ describe('last uses', () => {
     await seen();
     expect(lastUseOf(at.admin.models, 'key_1')).toBe(1795219170);
   });
+  test('of many organizations are written a few at a time over the time that there is', async () => {
+    for (let i = 0; i < 10; i++) use(`key_${i}`, `org_${i}`);
+    const waits: number[] = [];
+    const paced = new AccessRecords(at.accessLog, journal(at.store), at.clock, async (ms) => waits.push(ms));
+    await paced.write(false, undefined, 800);
+    expect(at.store.log).toHaveLength(10);
+    expect(waits).toEqual([320, 320, 320, 320, 640, 640]);
+  });
+  test('are written at once where there is no time', async () => {
+    for (let i = 0; i < 10; i++) use(`key_${i}`, `org_${i}`);
+    const never = () => Promise.reject(new Error('nobody should wait'));
+    await new AccessRecords(at.accessLog, journal(at.store), at.clock, never).write(true);
+    expect(at.store.log).toHaveLength(10);
+  });
   test.each([10_000, 10_001])('of %i credentials fit into appends of half a mebibyte', async (count) => {
     for (let i = 0; i < count; i++) use(`key_${String(i).padStart(26, '0')}`);
     await records.write(false);

@@ -4,6 +4,7 @@ import { availableParallelism, loadavg } from 'node:os';
 import { progressBar } from '../../src/cli/progress.ts';
 import { part, readmeFile, withPart } from '../support/readme.ts';
 import { type Figures, noFigures, type Plan } from './figures.ts';
+import { type LongTest, passed, passes, withPassed } from './long-tests.ts';
 import { BadOptions, type Options, readOptions, usage } from './options.ts';
 import { Scene } from './scene.ts';
 import { merged, type Row, rowOf, rowsIn, tableOf } from './table.ts';
@@ -53,6 +54,18 @@ const run = async (kind: Kind, plan: Plan): Promise<{ readonly row?: Row; readon
   return { row: rowOf(kind, plan, figures, canary), isWell };
 };
 
+const rewrite = (name: string, change: (table: string) => string): void => {
+  const text = readFileSync(readmeFile, 'utf8');
+  writeFileSync(readmeFile, withPart(text, name, change(part(text, name))));
+};
+
+const atLength = async (test: LongTest, count: number): Promise<boolean> => {
+  const isWell = await passes(test, count);
+  if (isWell) rewrite('long-tests', (table) => withPassed(table, passed(test, count)));
+  else say(`${test.id}: has failed. Again: npm run torture -- ${test.id}=${count}`);
+  return isWell;
+};
+
 const main = async ({ runs, seed = Date.now() % 1_000_000, from, help }: Options): Promise<number> => {
   if (help) {
     process.stdout.write(usage);
@@ -61,6 +74,10 @@ const main = async ({ runs, seed = Date.now() % 1_000_000, from, help }: Options
   let isWell = true;
   const rows: Row[] = [];
   for (const { kind, count } of runs) {
+    if ('file' in kind) {
+      isWell = (await atLength(kind, count)) && isWell;
+      continue;
+    }
     const done = await run(kind, { count, seed, from });
     isWell &&= done.isWell;
     if (done.row === undefined) continue;
@@ -68,8 +85,8 @@ const main = async ({ runs, seed = Date.now() % 1_000_000, from, help }: Options
     say(`${done.row.cells.join(' | ')}`);
     if (from > 0) continue;
     // After each, since the next may take hours and be interrupted.
-    const text = readFileSync(readmeFile, 'utf8');
-    writeFileSync(readmeFile, withPart(text, 'torture', tableOf(merged(rowsIn(part(text, 'torture')), [done.row]))));
+    const { row } = done;
+    rewrite('torture', (table) => tableOf(merged(rowsIn(table), [row])));
   }
   process.stdout.write(`${tableOf(rows)}\n`);
   return isWell ? 0 : 1;

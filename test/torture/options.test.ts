@@ -1,5 +1,7 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { noFigures } from './figures.ts';
+import { longTests, passed, withPassed } from './long-tests.ts';
 import { readOptions } from './options.ts';
 import { merged, rowOf, rowsIn, tableOf } from './table.ts';
 import { repetition, tortures } from './tortures.ts';
@@ -22,7 +24,8 @@ test('counts, seed and first cycle are read; without a name all are run at lengt
     seed: 9,
     from: 0,
   });
-  expect(readOptions([]).runs.map(({ kind }) => kind)).toEqual(tortures);
+  expect(readOptions([]).runs.map(({ kind }) => kind)).toEqual([...tortures, ...longTests]);
+  expect(readOptions(['k8=7']).runs).toEqual([{ kind: longTests.at(-1), count: 7 }]);
   expect(readOptions(['D1=1', '--from', '30']).from).toBe(30);
   expect(readOptions(['--help']).help).toBe(true);
 });
@@ -35,6 +38,7 @@ test.each([
   [['--seed'], '--seed needs a whole number from 0 on.'],
   [['--from', '3'], '--from needs one torture'],
   [['D3', '--from', '3'], '--from needs one torture'],
+  [['K8', '--from', '3'], '--from needs one torture'],
 ])('%j is refused', (args, message) => {
   expect(() => readOptions(args)).toThrow(message);
 });
@@ -57,4 +61,18 @@ test('a failure can be had again by what is printed', () => {
   expect(repetition(tortures[2]!, plan, { ...noFigures(), firstWrong: 371 })).toBe(
     'npm run torture -- D3=1000 --seed 7',
   );
+});
+
+test.each(longTests)('$id is there and is told how much', ({ file, variable }) => {
+  expect(existsSync(file) && readFileSync(file, 'utf8')).toContain(`process.env.${variable} `);
+});
+
+test('the table of long tests keeps the larger runs, in order', () => {
+  const [one, other] = [longTests[0]!, longTests[1]!];
+  const first = withPassed('', passed(other, 10));
+  const both = withPassed(first, passed(one, 12_345));
+  expect(both.split('\n').slice(2)).toEqual([passed(one, 12_345).line, passed(other, 10).line]);
+  expect(both).toContain('| ADMIN random administrators against a plain model | 12,345 steps | 0 |');
+  expect(withPassed(both, passed(one, 12_344))).toBe(both);
+  expect(withPassed(both, passed(other, 11))).toContain('| 11 operations |');
 });

@@ -1,7 +1,8 @@
+import { type LongTest, longTests } from './long-tests.ts';
 import { type Kind, tortures } from './tortures.ts';
 
 export interface Options {
-  readonly runs: readonly { readonly kind: Kind; readonly count: number }[];
+  readonly runs: readonly { readonly kind: Kind | LongTest; readonly count: number }[];
   readonly seed: number | undefined;
   readonly from: number;
   readonly help: boolean;
@@ -12,16 +13,23 @@ export class BadOptions extends Error {
   override readonly name = 'BadOptions';
 }
 
-const width = Math.max(...tortures.map(({ title }) => title.length));
+const kinds: readonly (Kind | LongTest)[] = [...tortures, ...longTests];
+const width = Math.max(...kinds.map(({ title }) => title.length));
+const listed = (some: readonly (Kind | LongTest)[]): string =>
+  some
+    .map(({ id, title, unit, counts }) => `  ${id.padEnd(7)}${title.padEnd(width)}  ${counts.long} ${unit}`)
+    .join('\n');
 
 export const usage = `Usage: npm run torture -- [D1=1000 D2 …] [options]
 
 Tortures the event store and what stands on it, each torture and first its canary: the same with the protection switched
 off, which has to be noticed. Without a name all are run.
 
-${tortures
-  .map(({ id, title, unit, counts }) => `  ${id.padEnd(5)}${title.padEnd(width)}  ${counts.long} ${unit}`)
-  .join('\n')}
+${listed(tortures)}
+
+And tests of \`npm test\`, at length:
+
+${listed(longTests)}
 
   --seed N    everything that chance decides follows from it (default: a new one)
   --from N    begin with this cycle, to see a failure again; the README is left as it is
@@ -39,7 +47,7 @@ const wholeNumber = (name: string, text: string | undefined, least: number): num
 
 /** @throws BadOptions with the first fault */
 export const readOptions = (args: readonly string[]): Options => {
-  const runs: { kind: Kind; count: number }[] = [];
+  const runs: { kind: Kind | LongTest; count: number }[] = [];
   const options: { seed?: number; from?: number } = {};
   const rest = [...args];
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
@@ -49,15 +57,15 @@ export const readOptions = (args: readonly string[]): Options => {
       continue;
     }
     const [id, count, ...more] = word.split('=');
-    const kind = tortures.find((each) => each.id === id?.toUpperCase());
+    const kind = kinds.find((each) => each.id === id?.toUpperCase());
     if (kind === undefined || more.length > 0)
-      throw new BadOptions(`There is no ${word}; there are ${tortures.map((each) => each.id).join(', ')}.`);
+      throw new BadOptions(`There is no ${word}; there are ${kinds.map((each) => each.id).join(', ')}.`);
     if (runs.some((run) => run.kind === kind)) throw new BadOptions(`${kind.id} is there twice.`);
     runs.push({ kind, count: count === undefined ? kind.counts.long : wholeNumber(kind.id, count, 1) });
   }
   const { seed, from = 0 } = options;
-  if (from > 0 && (runs.length !== 1 || !runs[0]!.kind.isRepeatable))
+  if (from > 0 && !(runs.length === 1 && 'isRepeatable' in runs[0]!.kind && runs[0]!.kind.isRepeatable))
     throw new BadOptions('--from needs one torture, and one whose cycles have seeds of their own.');
-  const all = tortures.map((kind) => ({ kind, count: kind.counts.long }));
+  const all = kinds.map((kind) => ({ kind, count: kind.counts.long }));
   return { runs: runs.length > 0 ? runs : all, seed, from, help: false };
 };

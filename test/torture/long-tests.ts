@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** A test that `npm test` lets have a few rounds, and that is also run with many. */
+export interface LongTest {
+  readonly id: string;
+  readonly title: string;
+  /** What is counted. */
+  readonly unit: string;
+  readonly file: string;
+  /** The environment variable by which the test is told how much. */
+  readonly variable: string;
+  /** How much, in `npm run torture` unless told otherwise. */
+  readonly counts: { readonly long: number };
+}
+
+/** By their numbers in reliability.md 8 and 9, where they have one. */
+export const longTests: readonly LongTest[] = [
+  {
+    id: 'ADMIN',
+    title: 'random administrators against a plain model',
+    unit: 'steps',
+    file: 'test/admin/administrators.test.ts',
+    variable: 'ADMINISTRATOR_STEPS',
+    counts: { long: 10_000 },
+  },
+  {
+    id: 'G4',
+    title: 'rate limits against plain lists',
+    unit: 'operations',
+    file: 'test/limits/windows.test.ts',
+    variable: 'LIMITS_OPERATIONS',
+    counts: { long: 300_000 },
+  },
+  {
+    id: 'H11',
+    title: 'random requests, read off the OpenAPI document',
+    unit: 'to each route',
+    file: 'test/openapi/requests.test.ts',
+    variable: 'WEIR_H11',
+    counts: { long: 5_000 },
+  },
+  {
+    id: 'H14',
+    title: 'requests that are broken off at any moment',
+    unit: 'aborts',
+    file: 'test/gateway/limits-charges.test.ts',
+    variable: 'LIMITS_ABORTS',
+    counts: { long: 10_000 },
+  },
+  {
+    id: 'K8',
+    title: 'Idempotency-Keys while the server is killed',
+    unit: 'creations',
+    file: 'test/e2e/idempotency-kills.test.ts',
+    variable: 'IDEMPOTENCY_REQUESTS',
+    counts: { long: 10_000 },
+  },
+];
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs the test to its end and tells whether it has passed. What it says goes to standard error. */
+export const passes = async ({ file, variable }: LongTest, count: number): Promise<boolean> => {
+  const child = spawn('npx', ['vitest', 'run', '--config', 'test/vitest.config.ts', file], {
+    cwd: root,
+    stdio: ['ignore', process.stderr.fd, process.stderr.fd],
+    env: { ...process.env, [variable]: String(count) },
+  });
+  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
+  return code === 0;
+};
+
+/** One line of the README's table. */
+export interface Passed {
+  readonly id: string;
+  readonly count: number;
+  readonly line: string;
+}
+
+const heads = '| test | what was run | failures |\n| --- | --- | --- |';
+const grouped = (value: number): string => value.toLocaleString('en-US');
+
+export const passed = ({ id, title, unit }: LongTest, count: number): Passed => ({
+  id,
+  count,
+  line: `| ${id} ${title} | ${grouped(count)} ${unit} | 0 |`,
+});
+
+/** The table with a run in it, which replaces no larger one. */
+export const withPassed = (table: string, run: Passed): string => {
+  const known = longTests.flatMap((test): Passed[] => {
+    const found = new RegExp(`^\\| ${test.id} .*? \\| ([\\d,]+) `, 'm').exec(table);
+    return found ? [passed(test, Number(found[1]!.replaceAll(',', '')))] : [];
+  });
+  const rows = new Map(known.map((each) => [each.id, each]));
+  if (run.count >= (rows.get(run.id)?.count ?? 0)) rows.set(run.id, run);
+  const lines = longTests.flatMap(({ id }) => rows.get(id)?.line ?? []);
+  return [heads, ...lines].join('\n');
+};

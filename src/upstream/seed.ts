@@ -44,13 +44,23 @@ const addString = (lanes: Lanes, text: string): void => {
   if (head < text.length) addRange(lanes, text, text.length - longest / 2, text.length);
 };
 
+const mixA = (a: number, word: number): number => Math.imul(a ^ word, 0x01000193);
+const mixB = (b: number, word: number): number => Math.imul((b + word) ^ (b >>> 15), 0x2c1b3c6d);
+
 const addRange = (lanes: Lanes, text: string, from: number, to: number): void => {
-  for (let index = from; index < to; index += 1) mix(lanes, text.charCodeAt(index));
+  let { a, b } = lanes;
+  for (let index = from; index < to; index += 1) {
+    const unit = text.charCodeAt(index);
+    a = mixA(a, unit);
+    b = mixB(b, unit);
+  }
+  lanes.a = a;
+  lanes.b = b;
 };
 
 const mix = (lanes: Lanes, word: number): void => {
-  lanes.a = Math.imul(lanes.a ^ word, 0x01000193);
-  lanes.b = Math.imul((lanes.b + word) ^ (lanes.b >>> 15), 0x2c1b3c6d);
+  lanes.a = mixA(lanes.a, word);
+  lanes.b = mixB(lanes.b, word);
 };
 
 /** A small generator (a Weyl sequence through a multiplicative finalizer); the same state gives the same numbers. */

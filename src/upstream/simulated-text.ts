@@ -1,5 +1,5 @@
 import { integerBetween, type Random, seededRandom } from './seed.ts';
-import { tokenize } from './tokens.ts';
+import { countTokens, tokenize } from './tokens.ts';
 
 /** Words of at most four characters with their punctuation: each is one token with the space before it. */
 const words = (
@@ -47,12 +47,12 @@ export interface Prose {
  */
 export const prose = (opening: string, length: number, most: number, random: Random): Prose => {
   const start = integerBetween(random, 0, corpusTokens - 1);
-  const head = tokenize(opening);
+  const opened = countTokens(opening);
   const tokens = Math.min(length, most);
   const cut = most < length;
-  if (tokens <= head.length) return { text: head.slice(0, tokens).join(''), tokens, cut };
-  if (cut) return { text: opening + filler(start, tokens - head.length), tokens, cut };
-  return { text: `${opening}${filler(start, tokens - head.length - 1)} end.`, tokens, cut };
+  if (tokens <= opened) return { text: tokenize(opening).slice(0, tokens).join(''), tokens, cut };
+  if (cut) return { text: opening + filler(start, tokens - opened), tokens, cut };
+  return { text: `${opening}${filler(start, tokens - opened - 1)} end.`, tokens, cut };
 };
 
 /** The first `most` tokens of a text. */

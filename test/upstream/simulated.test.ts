@@ -57,6 +57,12 @@ describe('tokens', () => {
       }),
     );
   });
+  test('are counted alike whatever UTF-16 unit is among them', () => {
+    for (let unit = 0; unit <= 0xffff; unit++) {
+      const text = `a${String.fromCharCode(unit)}bcde😀f`;
+      if (countTokens(text) !== tokenize(text).length) expect.fail(unit.toString(16));
+    }
+  });
 });
 
 describe('answer', () => {

@@ -90,7 +90,7 @@ export const seed = async (plan: SeedPlan, tools: SeedTools) => {
       const place = { stream, revision: BigInt(i), position: 0n, created: 0 };
       return { ...place, id: randomUUID(), type, isJson: true, data: Buffer.from(JSON.stringify(data)), metadata };
     });
-    const answer = await archive.appendInAnyOrder({ stream, expected: -1n, events });
+    const answer = await archive.append({ stream, expected: -1n, events });
     if (answer.is !== 'written') throw new Failure(`The store did not take ${stream}: ${answer.is}.`);
   };
   const writeStory = <D extends object, F extends Fact, C extends Decisions<D, F>>(

@@ -32,8 +32,6 @@ export interface Archive {
   last(stream?: string): Promise<RawEvent | undefined>;
   /** Appends added one after another are written in that order. */
   append(append: RawAppend): Promise<RawAnswer>;
-  /** Appends that may overtake each other, on several calls: the client sends one message per call and turn of the loop. */
-  appendInAnyOrder(append: RawAppend): Promise<RawAnswer>;
   /** Hard delete. @throws StoreUnavailable, or an error of the client where it is refused */
   tombstone(stream: string): Promise<'written' | 'deleted'>;
   close(): Promise<void>;
@@ -62,9 +60,6 @@ interface Inner {
   GRPCStreamCreator<T>(service: unknown, name: string, open: (client: StreamsClient) => T): () => Promise<T>;
   callArguments(options: object, callOptions: object): unknown[];
 }
-
-/** Calls that appends in any order are spread over. */
-const appendCalls = 8;
 
 const forever = { deadline: Number.POSITIVE_INFINITY };
 
@@ -110,19 +105,13 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
     return Object.assign(readable, { cancel: async () => void readable.destroy() });
   };
 
-  /** Each opens its call with its first append. */
-  const appends = Array.from(
-    { length: appendCalls },
-    () =>
-      new OrderedAppends({
-        patience: patient(),
-        silenceMs,
-        open: inner.GRPCStreamCreator(grpcServices.StreamsClient, 'appendRaw', (streams) =>
-          streams.batchAppend(...inner.callArguments({}, forever)),
-        ),
-      }),
-  );
-  let turn = 0;
+  const appends = new OrderedAppends({
+    patience: patient(),
+    silenceMs,
+    open: inner.GRPCStreamCreator(grpcServices.StreamsClient, 'appendRaw', (streams) =>
+      streams.batchAppend(...inner.callArguments({}, forever)),
+    ),
+  });
 
   const read = (open: (from: bigint | null, limit: number) => ReadRequest, limit: number) =>
     resumingRead<bigint | null, RawEvent>(
@@ -145,11 +134,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
       for await (const event of read(() => backwardsFromEnd(stream), 1)) return event;
       return undefined;
     },
-    append: (append) => appends[0]!.add(append),
-    appendInAnyOrder(append) {
-      turn = (turn + 1) % appendCalls;
-      return appends[turn]!.add(append);
-    },
+    append: (append) => appends.add(append),
     async tombstone(stream) {
       const trial = patient();
       for (;;) {
@@ -164,7 +149,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
       }
     },
     async close() {
-      for (const each of appends) each.close();
+      appends.close();
       await client.dispose();
     },
   };

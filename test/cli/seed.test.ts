@@ -206,7 +206,7 @@ test('a store that fails ends it at once, with the reason and what was made unti
   let appends = 0;
   let underWay = 0;
   const archive = {
-    async appendInAnyOrder() {
+    async append() {
       appends += 1;
       underWay += 1;
       await new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The `weir` command: the one file that touches the process. What it runs is in `cli/`. */
 import { createInterface } from 'node:readline/promises';
+import { lowerHelperThreads } from './helper-threads.ts';
 import { runsOn } from './node-version.ts';
 
 const complaint = runsOn(process.versions.node);
@@ -8,6 +9,8 @@ if (complaint !== null) {
   process.stderr.write(`${complaint}\n`);
   process.exit(1);
 }
+
+lowerHelperThreads();
 
 // Imported only now: an unfit Node would fail on a syntax or a symbol before it could be told apart.
 const { program } = await import('./cli/program.ts');

@@ -57,6 +57,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/clock': [],
   'src/errors': [],
   'src/telemetry': [],
+  'src/helper-threads': [],
   'src/node-version': [],
   'src/ids': ['src/clock'],
   'src/config': ['zod', 'src/secret', 'src/secrets'],

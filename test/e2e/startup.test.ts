@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
@@ -326,4 +326,22 @@ test.skipIf(process.getuid?.() === 0)('a folder without permission is told as su
   expect(complaintOf(refused)).toMatch(/no permission to write there\.$/);
   chmodSync(dir, 0o700);
   rmSync(dir, { recursive: true });
+});
+
+test.runIf(process.platform === 'linux')('the helper threads of a server give way to those that serve', async () => {
+  const server = await startServer({});
+  const pid = server.spawned.child.pid!;
+  const niceness = new Map(
+    readdirSync(`/proc/${pid}/task`).map((thread) => {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+      // The name, in brackets, may have spaces; the nineteenth field is behind it.
+      return [Number(thread), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])];
+    }),
+  );
+  expect(niceness.get(pid)).toBe(0);
+  const lowered = [...niceness.values()].filter((nice) => nice === 10);
+  expect(lowered.length).toBeGreaterThanOrEqual(4);
+  // The embedded store's thread is one that serves.
+  expect(niceness.size - lowered.length).toBeGreaterThanOrEqual(2);
+  await server.stop();
 });

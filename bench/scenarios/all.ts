@@ -3,6 +3,7 @@ import { adminMix } from './admin-mix.ts';
 import { concTruth } from './conc-truth.ts';
 import { hello } from './hello.ts';
 import { limiter } from './limiter.ts';
+import { limitsInside } from './limits-inside.ts';
 import { messages } from './messages.ts';
 import { models } from './models.ts';
 import { notBuilt } from './not-built.ts';
@@ -30,6 +31,7 @@ export const scenarios: readonly Scenario[] = [
   zipf1e5,
   zipf1e6,
   limiter,
+  limitsInside,
   store,
   soak,
   notBuilt,

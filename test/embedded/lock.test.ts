@@ -137,6 +137,27 @@ describe('damaged files', () => {
     }
   });
 
+  test('with any flipped bit in the version or the flags are refused: LMDB dies of some of them', async () => {
+    const dir = await used(20);
+    const sound = readFileSync(join(dir, 'events.mdb'));
+    for (const page of [0, 4096]) {
+      for (const [field, length] of [
+        [28, 4],
+        [52, 2],
+      ] as const) {
+        for (let bit = 0; bit < length * 8; bit++) {
+          change(dir, () => {
+            const bytes: Buffer = Buffer.from(sound);
+            bytes[page + field + (bit >> 3)]! ^= 1 << (bit & 7);
+            return bytes;
+          });
+          const refusal = await rejection(startEmbedded({ dir, inThread: true }));
+          expect(refusal.name, `page ${page}, field ${field}, bit ${bit}`).toBe('StoreCorrupt');
+        }
+      }
+    }
+  });
+
   test('with any flipped bit in a transaction id are refused, whichever commit is the last', async () => {
     // Which bits make the two pages change places depends on the last two bits of the transaction.
     for (const commits of [20, 21, 22, 23]) {

@@ -5,12 +5,18 @@ import { StoreCorrupt } from './corrupt.ts';
 // kills the process, and a flipped bit in a transaction id opens the previous commit without a word. Offsets within
 // a page, for the 64-bit little-endian platforms that lmdb-js has binaries for:
 const MAGIC = 24;
+const VERSION = 28;
 const PAGE_SIZE = 48;
+const FLAGS = 52;
 const MAIN_ROOT = 136;
 const LAST_PAGE = 144;
 const TRANSACTION = 152;
 const PAGE_END = 160;
 const LMDB_MAGIC = 0xbeefc0de;
+/** Another one kills the process as well: lmdb-js does not get over the error. */
+const LMDB_VERSION = 2;
+/** A file of its own, numbers for keys of the free list. One bit more says that the file is encrypted, which kills too. */
+const LMDB_FLAGS = 0x4008;
 // Every page begins with its own number and the transaction that wrote it. A commit rewrites the root of the main
 // table, and that root is not used again before the commit after the next: so each of the two meta pages bears the
 // same transaction as its root. Where a flipped bit makes the two change places (n with n - 1 becomes n - 2 with n - 1,
@@ -76,6 +82,7 @@ function readMeta(descriptor: number, offset: number, page: number, file: string
   if (read !== PAGE_END || bytes.readUInt32LE(MAGIC) !== LMDB_MAGIC || bytes.readBigUInt64LE(0) !== BigInt(page)) {
     throw damaged(file);
   }
+  if (bytes.readUInt32LE(VERSION) !== LMDB_VERSION || bytes.readUInt16LE(FLAGS) !== LMDB_FLAGS) throw damaged(file);
   const pageSize = bytes.readUInt32LE(PAGE_SIZE);
   if (pageSize < 256 || pageSize > 65_536 || (pageSize & (pageSize - 1)) !== 0) throw damaged(file);
   return {

@@ -70,6 +70,10 @@ class Filling {
     complain(this.figures, `${this.name}: ${sentence}`);
   }
 
+  note(sentence: string): void {
+    if (!this.figures.notes.includes(sentence)) this.figures.notes.push(sentence);
+  }
+
   inspect(store: Store, when: string) {
     return inspect(this.scene.connect(store.endpoint), this.history, this.figures, `${this.name}, ${when}`);
   }
@@ -140,7 +144,10 @@ async function withoutGate(filling: Filling, canary: boolean): Promise<void> {
   await filling.fill(store, () => canary && performance.now() - began > CANARY_MS);
   if (!canary) {
     await Promise.race([store.exited, wait(RECOVERY_LIMIT_MS)]);
-    if (store.process.exitCode === null) filling.complain('the store goes on');
+    const { exitCode, signalCode } = store.process;
+    if (exitCode === null && signalCode === null) filling.complain('the store goes on');
+    // As good as a kill -9, and seen: LMDB may die of a commit that fails.
+    if (signalCode !== null) filling.note(`without the gate it once ended by ${signalCode}`);
     if (/unhandled/.test(store.said())) filling.complain(store.said());
   }
   await store.kill();

@@ -43,6 +43,8 @@ export interface Stage extends Meter {
   /** Ends with the scenario. */
   onEnd(end: () => Promise<void>): void;
   child(name: string, entry: URL, core: number | null): Promise<Child>;
+  /** A server of the bench's own, on the core of what is measured, which needs no key and tells its port. */
+  server(name: string, called: string, entry: URL): Promise<Target & { readonly pid: number }>;
   bare(): Promise<Target>;
   weir(env?: Readonly<Record<string, string>>): Promise<Weir>;
   /** The simulated model, on the generator's core. */
@@ -68,6 +70,11 @@ export const openStage = async (options: StageOptions, undo: (() => Promise<void
     return started;
   };
   const generator = await child('The generator', new URL('./gen/main.ts', import.meta.url), pinning.generator);
+  const server: Stage['server'] = async (name, called, entry) => {
+    const { ask, pid } = await child(called, entry, pinning.server);
+    const { port } = await ask<{ port: number }>({});
+    return { name, pid, address: { host: '127.0.0.1', port }, keys: noKeys, lost: () => undefined };
+  };
   let gateways = 0;
   return {
     ...options,
@@ -75,17 +82,8 @@ export const openStage = async (options: StageOptions, undo: (() => Promise<void
     generator,
     child,
     onEnd: (end) => void undo.push(end),
-    async bare() {
-      const bare = await child('The bare server', new URL('./peers/uws-hello.ts', import.meta.url), pinning.server);
-      const { port } = await bare.ask<{ port: number }>({});
-      return {
-        name: 'hello',
-        pid: bare.pid,
-        address: { host: '127.0.0.1', port },
-        keys: noKeys,
-        lost: () => undefined,
-      };
-    },
+    server,
+    bare: () => server('hello', 'The bare server', new URL('./peers/uws-hello.ts', import.meta.url)),
     async weir(env) {
       const dataDir = join(dir, `weir-${++gateways}`);
       const weir = await startWeir({ dataDir, core: pinning.server, ...(env ? { env } : {}) });

@@ -57,7 +57,8 @@ export interface ContenderResult {
 
 const over = (value: number | null, unit: number): number | null =>
   value === null || unit === 0 ? null : value / unit;
-const cpuOf = ({ serverMicros, done }: HttpSample): number | null => over(serverMicros, done);
+const cpuOf = ({ serverMicros, done }: Pick<HttpSample, 'serverMicros' | 'done'>): number | null =>
+  over(serverMicros, done);
 const perSecondOf = ({ done, seconds }: HttpSample): number => done / seconds;
 
 /** The phase that a client would call the latency. */
@@ -84,7 +85,8 @@ const mostOf = (values: readonly (number | null | undefined)[]): number | null =
 };
 
 /** CPU per request of each round; null without /proc. */
-export const cpuSeries = (samples: readonly HttpSample[]): number[] | null => all(samples.map(cpuOf));
+export const cpuSeries = (samples: readonly Pick<HttpSample, 'serverMicros' | 'done'>[]): number[] | null =>
+  all(samples.map(cpuOf));
 
 const ratioOf = (
   samples: readonly HttpSample[],

@@ -6,7 +6,6 @@ import { cachedPackage } from '../peers/npm-cache.ts';
 import { type Bar, type BarRule, barOf } from '../report/bar.ts';
 import { estimate, median, pairedRatios } from '../report/statistics.ts';
 import type { Stage } from '../stage.ts';
-import { noKeys, type Target } from '../target.ts';
 import { closedPlan, contender } from './plans.ts';
 import { helloRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
@@ -81,20 +80,8 @@ export const crossCheck: Scenario = {
     '64 connections in a closed loop against a server that answers after 5 ms, by this generator, wrk and autocannon in turns: all are far below their limits, so that requests per second must agree within 10 %.',
   ],
   async run(stage) {
-    const server = await stage.child(
-      'The late server',
-      new URL('../peers/late-hello.ts', import.meta.url),
-      stage.pinning.server,
-    );
-    const { port } = await server.ask<{ port: number }>({});
+    const target = await stage.server('late', 'The late server', new URL('../peers/late-hello.ts', import.meta.url));
     const { found, notes } = await others(stage);
-    const target: Target = {
-      name: 'late',
-      pid: server.pid,
-      address: { host: '127.0.0.1', port },
-      keys: noKeys,
-      lost: () => undefined,
-    };
     const plan = closedPlan(stage, helloRequest, { connections: 64 });
     const own = contender('late', 'this generator', target, plan, null, 'proxied');
     const { rounds, seconds } = stage.settings;
@@ -105,7 +92,7 @@ export const crossCheck: Scenario = {
       stage.tell(`round ${round + 1} of ${rounds}`, round / rounds);
       samples.push((await measureOnce(stage, own, length)).sample);
       for (const { name, perSecond } of found) {
-        rates.get(name)!.push(await perSecond(`http://127.0.0.1:${port}/`, 64, length));
+        rates.get(name)!.push(await perSecond(`http://127.0.0.1:${target.address.port}/`, 64, length));
       }
     }
     const ours = samples.map(({ done, seconds: took }) => done / took);

@@ -1,5 +1,4 @@
 import { measureRounds } from '../measure.ts';
-import { noKeys } from '../target.ts';
 import { bareContender, closedPlan, contender } from './plans.ts';
 import { helloRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
@@ -10,14 +9,7 @@ export const hello: Scenario = {
   about: ['GET / answered with five bytes, by bare uWebSockets.js (the unit, 1.00) and by node:http.'],
   async run(stage) {
     const bare = await bareContender(stage);
-    const node = await stage.child(
-      'node:http',
-      new URL('../peers/node-hello.ts', import.meta.url),
-      stage.pinning.server,
-    );
-    const { port } = await node.ask<{ port: number }>({});
-    const address = { host: '127.0.0.1', port };
-    const target = { name: 'node-http', pid: node.pid, address, keys: noKeys, lost: () => undefined };
+    const target = await stage.server('node-http', 'node:http', new URL('../peers/node-hello.ts', import.meta.url));
     const contenders = [bare, contender('node-http', 'node:http', target, closedPlan(stage, helloRequest))];
     return { ...(await measureRounds(stage, contenders, stage.settings)), rounds: stage.settings.rounds };
   },

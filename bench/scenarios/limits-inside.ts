@@ -1,8 +1,7 @@
 import { measureRounds } from '../measure.ts';
 import { type BarRule, barOf } from '../report/bar.ts';
-import type { ContenderResult } from '../report/contender.ts';
+import { type ContenderResult, cpuSeries } from '../report/contender.ts';
 import { type Estimate, estimate } from '../report/statistics.ts';
-import { noKeys } from '../target.ts';
 import { bareContender, closedPlan, contender } from './plans.ts';
 import { helloRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
@@ -16,11 +15,9 @@ const inside: BarRule = {
 
 /** CPU per request of one beyond that of the other, round by round. */
 const beyond = (one: ContenderResult | undefined, other: ContenderResult | undefined): Estimate | null => {
-  const pairs = (one?.windows ?? []).map((window, i) => [window, other?.windows[i]] as const);
-  const extra = pairs.map(
-    ([a, b]) => (a.serverMicros ?? Number.NaN) / a.done - (b?.serverMicros ?? Number.NaN) / (b?.done ?? 1),
-  );
-  return extra.length === 0 || extra.some(Number.isNaN) ? null : estimate(extra);
+  const [values, bare] = [cpuSeries(one?.windows ?? []), cpuSeries(other?.windows ?? [])];
+  if (!values?.length || values.length !== bare?.length) return null;
+  return estimate(values.map((value, i) => value - bare[i]!));
 };
 
 export const limitsInside: Scenario = {
@@ -32,10 +29,7 @@ export const limitsInside: Scenario = {
   async run(stage) {
     const bare = await bareContender(stage);
     const entry = new URL('../peers/uws-limited.ts', import.meta.url);
-    const limited = await stage.child('The bare server with limits', entry, stage.pinning.server);
-    const { port } = await limited.ask<{ port: number }>({});
-    const address = { host: '127.0.0.1', port };
-    const target = { name: 'limited', pid: limited.pid, address, keys: noKeys, lost: () => undefined };
+    const target = await stage.server('limited', 'The bare server with limits', entry);
     const contenders = [bare, contender('limited', 'the same with limits', target, closedPlan(stage, helloRequest))];
     return {
       ...(await measureRounds(stage, contenders, stage.settings)),

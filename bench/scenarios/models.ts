@@ -2,7 +2,7 @@ import { readKeys } from '../gen/requests.ts';
 import { type Contender, measureRounds } from '../measure.ts';
 import { startProxies } from '../peers/proxies.ts';
 import { type BarRule, barOf, notYet } from '../report/bar.ts';
-import type { ContenderResult } from '../report/contender.ts';
+import { type ContenderResult, cpuSeries } from '../report/contender.ts';
 import { type Estimate, estimate, pairedRatios } from '../report/statistics.ts';
 import { bareContender, closedPlan, contender } from './plans.ts';
 import { modelsRequest } from './requests.ts';
@@ -33,9 +33,7 @@ const unlimited = 'the gateway enforces no limits, so this is authentication, ro
 
 /** CPU per request of one contender over another's, round by round. */
 export const cpuRatio = (one: ContenderResult | undefined, other: ContenderResult | undefined): Estimate | null => {
-  const series = (result: ContenderResult | undefined) =>
-    result?.windows.map(({ serverMicros, done }) => (serverMicros ?? Number.NaN) / done);
-  const [values, units] = [series(one), series(other)];
+  const [values, units] = [cpuSeries(one?.windows ?? []), cpuSeries(other?.windows ?? [])];
   if (!values?.length || !units?.length || [...values, ...units].some((value) => !(value > 0))) return null;
   return estimate(pairedRatios(values, units));
 };

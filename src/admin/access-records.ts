@@ -92,13 +92,12 @@ export class AccessRecords {
     this.#waiting = [];
     const gapMs = overMs / batches.length;
     const began = this.#clock.monotonic();
-    let begun = 0;
+    const queue = batches.entries();
     let failure: unknown;
     await Promise.all(
       Array.from({ length: lanes }, async () => {
-        for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-          const early = began + gapMs * (begun - (begun % together)) - this.#clock.monotonic();
-          begun += 1;
+        for (const [i, batch] of queue) {
+          const early = began + gapMs * (i - (i % together)) - this.#clock.monotonic();
           if (early > 0) await this.#pause(early);
           try {
             await this.#journal.append(batch.stream, batch.events);

@@ -25,7 +25,8 @@ export const dueBetween =
 /**
  * Writes down what credentials have done: refusals after the minute in which they were, uses once a minute and
  * organization, each at a second of its own and spread over it. All at the turn of the minute, those of 3,000 organizations
- * held everything up for 300 ms; fifty at the turn of each second were 40 ms of 20,000 requests/s that waited. At the end, all that there is.
+ * held everything up for 300 ms; fifty at the turn of each second were 40 ms of 20,000 requests/s that waited. At the end,
+ * all that there is.
  */
 export const recordAccess = (log: AccessLog, records: AccessRecords, clock: Clock): { close(): Promise<void> } => {
   const write = async (everything: boolean, due?: Due): Promise<void> => {

@@ -1,11 +1,11 @@
-import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { noMount } from '../torture/loop-disk.ts';
-import { tool } from '../torture/scene.ts';
+import { noMount, tmpfs } from '../torture/loop-disk.ts';
+import { Scene } from '../torture/scene.ts';
 import { call, createProject, expectRefusal, freshKey, itemsOf, paths, use } from './calls.ts';
 import { isRemote } from './remote-store.ts';
-import { eventually, freshDir, type Server, startServer } from './server.ts';
+import { eventually, type Server, startServer } from './server.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -15,19 +15,10 @@ const mib = 1024 * 1024;
 const why = isRemote ? 'the store is elsewhere' : noMount();
 if (why !== undefined) process.stderr.write(`SKIPPED: a gateway on a full disk: ${why}\n`);
 
-const mounted: string[] = [];
-afterAll(() => {
-  for (const path of mounted) tool('umount', '--lazy', path);
-});
-
-/** A disk of its own, as large as the store's own demands on it allow. */
-const disk = (): string => {
-  const path = freshDir('disk');
-  mkdirSync(path, { recursive: true });
-  tool('mount', '-t', 'tmpfs', '-o', 'size=192m', 'tmpfs', path);
-  mounted.push(path);
-  return path;
-};
+const scene = new Scene();
+afterAll(() => scene.end());
+/** Room for what the store demands of a disk, and for somebody else to take it. */
+const megabytes = 192;
 
 /** Takes the disk until so much is left: no faster than the store looks at it, twice a second, can keep up with. */
 const fillTo = async (path: string, leftBytes: number): Promise<void> => {
@@ -59,7 +50,7 @@ describe.concurrent('a gateway', () => {
     ['nearly full', 24 * mib],
     ['full to the last byte', 0],
   ])('on a disk that is %s commands are refused, all else is served, and it goes on by itself', async (_, left) => {
-    const path = disk();
+    const path = tmpfs(scene, megabytes);
     const server = await startServer({ dataDir: join(path, 'data') });
     const before = await createProject(server);
     await fillTo(path, left);

@@ -1,9 +1,9 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { complain, type Figures, type Plan, skip } from './figures.ts';
 import { Load } from './load.ts';
-import { loopDisk, noLoopDisk, noMount } from './loop-disk.ts';
+import { loopDisk, noLoopDisk, noMount, tmpfs } from './loop-disk.ts';
 import { History } from './oracle.ts';
 import { seeded } from './random.ts';
 import { inspect } from './read-back.ts';
@@ -24,11 +24,8 @@ interface Volume {
   more(): void;
 }
 
-function tmpfs(scene: Scene, megabytes: number, later: number): Volume {
-  const path = join(scene.dir(), 'mounted');
-  mkdirSync(path);
-  tool('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path);
-  scene.later(() => tool('umount', '--lazy', path));
+function inMemory(scene: Scene, megabytes: number, later: number): Volume {
+  const path = tmpfs(scene, megabytes);
   return { path, more: () => tool('mount', '-o', `remount,size=${later}m`, path) };
 }
 
@@ -118,11 +115,11 @@ export async function torturedByFullDisks({ count, seed, from = 0, canary }: Pla
     for (const kind of noExt4 === undefined && !canary ? (['tmpfs', 'ext4'] as const) : (['tmpfs'] as const)) {
       const scene = new Scene();
       try {
-        const small = kind === 'tmpfs' ? tmpfs(scene, 6, 40) : ext4(scene, 16, 5);
+        const small = kind === 'tmpfs' ? inMemory(scene, 6, 40) : ext4(scene, 16, 5);
         const raw = new Filling(scene, small, figures, seed, cycle, `${kind} without gate`);
         await withoutGate(raw, canary === true);
         if (canary) continue;
-        const larger = kind === 'tmpfs' ? tmpfs(scene, 14, 40) : ext4(scene, 40, 18);
+        const larger = kind === 'tmpfs' ? inMemory(scene, 14, 40) : ext4(scene, 40, 18);
         slowest = Math.max(
           slowest,
           await withGate(new Filling(scene, larger, figures, seed, cycle, `${kind} with gate`)),

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { grouped, merged, type Row, rowsIn, tableOf } from './table.ts';
 
 /** A test that `npm test` lets have a few rounds, and that is also run with many. */
 export interface LongTest {
@@ -71,30 +72,14 @@ export const passes = async ({ file, variable }: LongTest, count: number): Promi
   return code === 0;
 };
 
-/** One line of the README's table. */
-export interface Passed {
-  readonly id: string;
-  readonly count: number;
-  readonly line: string;
-}
+const heads = ['test', 'what was run', 'failures'];
 
-const heads = '| test | what was run | failures |\n| --- | --- | --- |';
-const grouped = (value: number): string => value.toLocaleString('en-US');
-
-export const passed = ({ id, title, unit }: LongTest, count: number): Passed => ({
+/** Its line in the README's table. */
+export const passed = ({ id, title, unit }: LongTest, count: number): Row => ({
   id,
   count,
-  line: `| ${id} ${title} | ${grouped(count)} ${unit} | 0 |`,
+  cells: [`${id} ${title}`, `${grouped(count)} ${unit}`, '0'],
 });
 
 /** The table with a run in it, which replaces no larger one. */
-export const withPassed = (table: string, run: Passed): string => {
-  const known = longTests.flatMap((test): Passed[] => {
-    const found = new RegExp(`^\\| ${test.id} .*? \\| ([\\d,]+) `, 'm').exec(table);
-    return found ? [passed(test, Number(found[1]!.replaceAll(',', '')))] : [];
-  });
-  const rows = new Map(known.map((each) => [each.id, each]));
-  if (run.count >= (rows.get(run.id)?.count ?? 0)) rows.set(run.id, run);
-  const lines = longTests.flatMap(({ id }) => rows.get(id)?.line ?? []);
-  return [heads, ...lines].join('\n');
-};
+export const withPassed = (table: string, run: Row): string => tableOf(merged(rowsIn(table), [run]), heads);

@@ -39,6 +39,15 @@ export const noLoopDisk = (): string | undefined =>
   (has('mkfs.ext4', '-V') ? undefined : 'there is no mkfs.ext4') ??
   (has('losetup', '--find') ? undefined : 'there is no free loop device');
 
+/** A file system in memory, at the path that is returned. */
+export function tmpfs(scene: Scene, megabytes: number): string {
+  const path = join(scene.dir(), 'mounted');
+  mkdirSync(path);
+  tool('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path);
+  scene.later(() => tool('umount', '--lazy', path));
+  return path;
+}
+
 type FileSystem = 'ext4' | 'xfs';
 
 /** Those whose tools are here. mkfs.xfs wants at least 300 MB. */

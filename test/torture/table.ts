@@ -20,7 +20,7 @@ const heads = [
   'seed',
   'seen',
 ];
-const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+export const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 const ungrouped = (text: string): number => Number(text.replaceAll(',', '').split(' ')[0]);
 
 export const rowOf = ({ id, title, unit }: Kind, { seed }: Plan, figures: Figures, canary: Figures): Row => {
@@ -44,7 +44,7 @@ const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 export const rowsIn = (text: string): Row[] =>
   text
     .split('\n')
-    .filter((each) => /^\| [A-Z]\d+ /.test(each))
+    .filter((each) => /^\| [A-Z]+\d* /.test(each))
     .map((each) => {
       const cells = each.slice(2, -2).split(' | ');
       return { id: cells[0]!.split(' ')[0]!, count: ungrouped(cells[1]!), cells };
@@ -63,5 +63,5 @@ export const merged = (before: readonly Row[], run: readonly Row[]): Row[] => {
   return [...rows.values()].sort((a, b) => inOrder(a.id).localeCompare(inOrder(b.id)));
 };
 
-export const tableOf = (rows: readonly Row[]): string =>
-  [line(heads), line(heads.map(() => '---')), ...rows.map(({ cells }) => line(cells))].join('\n');
+export const tableOf = (rows: readonly Row[], titles: readonly string[] = heads): string =>
+  [line(titles), line(titles.map(() => '---')), ...rows.map(({ cells }) => line(cells))].join('\n');

@@ -284,8 +284,9 @@ describe('whatever the text', () => {
         expect(units).toBeLessThanOrEqual(most);
         if (units > 0) scanned += 1;
       }),
-      { numRuns: 200 },
+      { numRuns: 600 },
     );
+    // About one rule in seven scans, so that fewer than twenty are no matter of luck.
     expect(scanned).toBeGreaterThan(20);
   });
 });

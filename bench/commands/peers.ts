@@ -3,8 +3,8 @@ import { scenarioNamed, scenarios } from '../scenarios/all.ts';
 import type { Terminal } from '../terminal.ts';
 import { type CommonOptions, settingsOf, withCommon } from './common.ts';
 
-/** Minutes of seeding and of running, for commands of their own: `run zipf-1e6` and `soak`. */
-const left = ['zipf-1e6', 'soak'];
+/** Minutes of seeding and of running, for commands of their own: `run` of the million, and `soak`. */
+const left = ['admin-1e6', 'zipf-1e6', 'store-1e6', 'soak'];
 
 const examples = `
 Examples:

@@ -1,6 +1,7 @@
 /** The load on a store of events, from one process with the client as it is published. */
 import { randomUUID } from 'node:crypto';
-import { EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client';
+import { once } from 'node:events';
+import { END, EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client';
 import { serveParent } from '../machine/parent.ts';
 import { Lanes } from './lanes.ts';
 import { type Load, type Sample, sampleWindow, type WindowOptions } from './sample.ts';
@@ -9,6 +10,8 @@ export interface StoreOrder extends WindowOptions {
   readonly endpoint: string;
   readonly work:
     | { readonly is: 'append'; readonly inFlight: number; readonly perAppend: number }
+    /** One append at a time, until a subscriber has its event. */
+    | { readonly is: 'live' }
     | { readonly is: 'read' }
     | { readonly is: 'catch-up' };
   /** Bytes of an event's data. */
@@ -17,8 +20,15 @@ export interface StoreOrder extends WindowOptions {
 
 /** `done` counts events. */
 export interface StoreSample extends Sample {
-  /** Median time of an append, milliseconds. */
+  /** Median time of an append, or of an append and its way to the subscriber, milliseconds. */
   readonly p50: number | null;
+}
+
+/** Events to be there before anything is measured: each begins a stream of its own. */
+export interface FillOrder {
+  readonly endpoint: string;
+  readonly fill: number;
+  readonly eventBytes: number;
 }
 
 const surroundings = JSON.stringify({ text: '' }).length;
@@ -72,24 +82,81 @@ const catchUpOnce = (client: EventStoreDBClient) => (load: Counting) =>
     subscription.on('error', reject);
   });
 
+const filling = 1000;
+
+const fill = async ({ endpoint, fill: wanted, eventBytes }: FillOrder): Promise<null> => {
+  const client = clientAt(endpoint);
+  const run = randomUUID();
+  const events = eventsOf(eventBytes);
+  let begun = 0;
+  const lane = async (): Promise<void> => {
+    while (begun < wanted)
+      await client.appendToStream(`bench-${run}-${begun++}`, events(1), { expectedRevision: NO_STREAM });
+  };
+  await Promise.all(Array.from({ length: filling }, lane));
+  return null;
+};
+
+const eventsOf = (eventBytes: number) => {
+  const data = { text: 'e'.repeat(eventBytes - surroundings) };
+  return (count: number) => Array.from({ length: count }, () => jsonEvent({ type: 'bench.appended', data }));
+};
+
+/** Resolves once the subscriber has been given the event with an id. */
+class Subscriber {
+  readonly #subscription;
+  #wanted: string | undefined;
+  #given: (() => void) | undefined;
+
+  constructor(client: EventStoreDBClient) {
+    this.#subscription = client.subscribeToAll({ fromPosition: END });
+    this.#subscription.on('data', ({ event }) => {
+      if (event?.id === this.#wanted) this.#given?.();
+    });
+  }
+
+  async listens(): Promise<void> {
+    await once(this.#subscription, 'confirmation');
+  }
+
+  given(id: string): Promise<void> {
+    this.#wanted = id;
+    return new Promise((resolve) => {
+      this.#given = resolve;
+    });
+  }
+
+  async end(): Promise<void> {
+    await this.#subscription.unsubscribe();
+  }
+}
+
+const middleOf = (times: number[]): number | null => times.sort((a, b) => a - b)[times.length >> 1] ?? null;
+
 serveParent(async (question) => {
+  if ('fill' in (question as object)) return fill(question as FillOrder);
   const { endpoint, work, eventBytes, ...window } = question as StoreOrder;
   const client = clientAt(endpoint);
   if (work.is === 'read') return sampleWindow(window, new Counting(readOnce(client)));
   if (work.is === 'catch-up') return sampleWindow(window, new Counting(catchUpOnce(client)));
+  const perAppend = work.is === 'append' ? work.perAppend : 1;
+  const subscriber = work.is === 'live' ? new Subscriber(client) : undefined;
+  await subscriber?.listens();
   const run = randomUUID();
-  const data = { text: 'e'.repeat(eventBytes - surroundings) };
+  const make = eventsOf(eventBytes);
   const revisions = new Map<number, bigint>();
   const times: number[] = [];
   const append = async (lane: number): Promise<void> => {
     const expectedRevision = revisions.get(lane) ?? NO_STREAM;
-    const events = Array.from({ length: work.perAppend }, () => jsonEvent({ type: 'bench.appended', data }));
+    const events = make(perAppend);
+    const given = subscriber?.given(events[0]!.id);
     const begun = performance.now();
     const { nextExpectedRevision } = await client.appendToStream(`bench-${run}-${lane}`, events, { expectedRevision });
+    await given;
     times.push(performance.now() - begun);
     revisions.set(lane, nextExpectedRevision);
   };
-  const sample = await sampleWindow(window, new Lanes(work.inFlight, append));
-  times.sort((a, b) => a - b);
-  return { ...sample, done: sample.done * work.perAppend, p50: times[times.length >> 1] ?? null };
+  const sample = await sampleWindow(window, new Lanes(work.is === 'append' ? work.inFlight : 1, append));
+  await subscriber?.end();
+  return { ...sample, done: sample.done * perAppend, p50: middleOf(times) };
 });

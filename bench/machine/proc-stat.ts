@@ -47,21 +47,28 @@ export const sleepsIn = (status: string): number | null => {
   return found === null ? null : Number(found[1]);
 };
 
-export const sleepsOf = (pid: number): number | null => {
-  const status = proc(`${pid}/status`);
-  return status === null ? null : sleepsIn(status);
-};
+/** An amount of memory out of /proc/<pid>/status, in bytes. */
+const memoryIn =
+  (field: string) =>
+  (status: string): number | null => {
+    const found = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status);
+    return found === null ? null : Number(found[1]) * 1024;
+  };
 
-/** Resident memory in bytes, out of /proc/<pid>/status. */
-export const rssIn = (status: string): number | null => {
-  const found = /^VmRSS:\s+(\d+) kB$/m.exec(status);
-  return found === null ? null : Number(found[1]) * 1024;
-};
+export const rssIn = memoryIn('VmRSS');
+/** Resident memory that no file stands behind: neither code nor the mapped pages of a store. */
+export const anonymousIn = memoryIn('RssAnon');
 
-export const rssOf = (pid: number): number | null => {
-  const status = proc(`${pid}/status`);
-  return status === null ? null : rssIn(status);
-};
+const ofProcess =
+  (read: (status: string) => number | null) =>
+  (pid: number): number | null => {
+    const status = proc(`${pid}/status`);
+    return status === null ? null : read(status);
+  };
+
+export const sleepsOf = ofProcess(sleepsIn);
+export const rssOf = ofProcess(rssIn);
+export const anonymousOf = ofProcess(anonymousIn);
 
 export interface MachineTicks {
   readonly all: number;

@@ -20,26 +20,45 @@ export interface Crowd {
   readonly tier: number;
 }
 
+/** What the seeding says of an organization. */
+export interface Seeded {
+  readonly admin_api_key: string;
+  readonly keys_per_second: number;
+}
+
 const seedMs = 3_600_000;
 
-/** Seeds each crowd once, beside the running gateway, and returns the file with a key a line. */
+/** Makes organizations beside the running gateway, with a key a line in the file `out`, and waits until it knows them. */
+export const seedOrganizations = async (
+  stage: Stage,
+  weir: Weir,
+  crowd: Crowd,
+  out: string,
+): Promise<readonly Seeded[]> => {
+  const options = Object.entries({ ...crowd, out }).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const { stdout } = await run(process.execPath, [builtMain, 'org', 'seed', '--json', ...options], {
+    env: { PATH: process.env.PATH, DATA_DIR: weir.dataDir },
+    maxBuffer: 2 ** 26,
+    timeout: seedMs,
+  });
+  await until(stage, weir, readFileSync(out, 'utf8').trimEnd().split('\n').at(-1) ?? '');
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Seeded);
+};
+
+/** Seeds each crowd once, and returns the file with all their keys. */
 export const seedKeys = async (stage: Stage, weir: Weir, crowds: readonly Crowd[]): Promise<string> => {
   const all = join(weir.dataDir, 'keys.ndjson');
   writeFileSync(all, '', { mode: 0o600 });
-  for (const [i, { organizations, projects, keys, tier }] of crowds.entries()) {
+  for (const [i, crowd] of crowds.entries()) {
     if (stage.interrupted.aborted) return all;
-    stage.tell(`seeding ${organizations} organizations`, i / crowds.length);
+    stage.tell(`seeding ${crowd.organizations} organizations`, i / crowds.length);
     const out = join(weir.dataDir, `keys-${i}.ndjson`);
-    const options = { organizations, projects, keys, tier, out };
-    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-    await run(process.execPath, [builtMain, 'org', 'seed', '--json', ...args], {
-      env: { PATH: process.env.PATH, DATA_DIR: weir.dataDir },
-      maxBuffer: 2 ** 26,
-      timeout: seedMs,
-    });
+    await seedOrganizations(stage, weir, crowd, out);
     appendFileSync(all, readFileSync(out));
   }
-  await until(stage, weir, readFileSync(all, 'utf8').trimEnd().split('\n').at(-1) ?? '');
   return all;
 };
 

@@ -14,31 +14,41 @@ const measured = (bar: Bar): string => (bar.verdict === 'invalid' ? blank : show
 const verdictOf = ({ verdict, note }: Bar): string =>
   verdict === 'met' || verdict === 'missed' || note === null ? verdict : `${verdict}: ${note}`;
 
-/** The bars of a run as Markdown. */
-const readmeTable = ({ scenarios, environment, at, settings }: Result): string => {
-  const { commit, cpu, cores, node } = environment;
-  const of = commit === null ? '' : ` of ${commit.slice(0, 7)}`;
-  const rows = scenarios.flatMap(({ bars }) =>
-    bars.map((bar) => `| ${bar.title} | ${bar.bound} | ${measured(bar)} | ${verdictOf(bar)} |`),
-  );
+const settled = ({ environment: { commit }, at, settings }: Result): string =>
+  `${at.slice(0, 10)}${commit === null ? '' : ` of ${commit.slice(0, 7)}`}; ${settings.rounds} interleaved rounds of ${settings.seconds} s`;
+
+/** The bars of runs as Markdown: of each scenario those of the last run that has it, in the order of the first. */
+const readmeTable = (results: readonly Result[]): string => {
+  const last = new Map(results.flatMap((result) => result.scenarios.map((each) => [each.id, { each, result }])));
+  const own = results
+    .map((result) => ({ result, ids: [...last].filter(([, from]) => from.result === result).map(([id]) => id) }))
+    .filter(({ ids }) => ids.length > 0);
+  const [most] = own.toSorted((a, b) => b.ids.length - a.ids.length);
+  if (most === undefined) throw new Error('there is no scenario in what was measured');
+  const { cpu, cores, node } = most.result.environment;
+  const others = own
+    .filter((one) => one !== most)
+    .map(({ result, ids }) => `${ids.map((id) => `\`${id}\``).join(', ')}: measured ${settled(result)}.`);
   return [
-    `Measured ${at.slice(0, 10)}${of} on ${cpu}, ${cores} cores, Node ${node}; ${settings.rounds} interleaved rounds of ${settings.seconds} s, 95 % intervals.`,
+    [`Measured ${settled(most.result)}, 95 % intervals; ${cpu}, ${cores} cores, Node ${node}.`, ...others].join('\n'),
     '',
     '| what | bar | measured | verdict |',
     '|---|---|---|---|',
-    ...rows,
+    ...[...last.values()].flatMap(({ each }) =>
+      each.bars.map((bar) => `| ${bar.title} | ${bar.bound} | ${measured(bar)} | ${verdictOf(bar)} |`),
+    ),
   ].join('\n');
 };
 
 /** The text with its table of bars made anew. @throws Error where it has no place for one */
-export const withTable = (text: string, result: Result): string => {
+export const withTable = (text: string, results: readonly Result[]): string => {
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`the README has no ${begin} … ${end}`);
-  return `${text.slice(0, from)}${begin}\n${readmeTable(result)}\n${text.slice(to)}`;
+  return `${text.slice(0, from)}${begin}\n${readmeTable(results)}\n${text.slice(to)}`;
 };
 
 /** @returns the file that was rewritten */
-export const writeReadme = (result: Result): string => {
-  writeFileSync(readmeFile, withTable(readFileSync(readmeFile, 'utf8'), result));
+export const writeReadme = (results: readonly Result[]): string => {
+  writeFileSync(readmeFile, withTable(readFileSync(readmeFile, 'utf8'), results));
   return readmeFile;
 };

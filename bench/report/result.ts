@@ -61,7 +61,7 @@ export interface Result {
 }
 
 /** 0 valid, 3 INVALID, 4 valid for CPU per request alone, 5 a bar was missed. */
-export const exitStatusOf = ({ scenarios }: Result): number => {
+export const exitStatusOf = ({ scenarios }: Pick<Result, 'scenarios'>): number => {
   if (scenarios.length === 0 || scenarios.some(({ verdict }) => verdict.is === 'INVALID')) return 3;
   if (scenarios.some(({ bars }) => bars.some(({ verdict }) => verdict === 'missed'))) return 5;
   return scenarios.some(({ verdict }) => verdict.is !== 'VALID') ? 4 : 0;

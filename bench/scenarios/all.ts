@@ -1,4 +1,5 @@
 import { addedLatency } from './added.ts';
+import { admin1e6 } from './admin-1e6.ts';
 import { adminMix } from './admin-mix.ts';
 import { concTruth } from './conc-truth.ts';
 import { hello } from './hello.ts';
@@ -12,6 +13,7 @@ import { rejectFlood } from './reject-flood.ts';
 import type { Scenario } from './scenario.ts';
 import { soak } from './soak.ts';
 import { store } from './store.ts';
+import { store1e6 } from './store-1e6.ts';
 import { stream } from './stream.ts';
 import { windowTruth } from './window-truth.ts';
 import { zipf1e5, zipf1e6 } from './zipf.ts';
@@ -26,6 +28,7 @@ export const scenarios: readonly Scenario[] = [
   stream,
   rejectFlood,
   adminMix,
+  admin1e6,
   windowTruth,
   concTruth,
   zipf1e5,
@@ -33,6 +36,7 @@ export const scenarios: readonly Scenario[] = [
   limiter,
   limitsInside,
   store,
+  store1e6,
   soak,
   notBuilt,
 ];

@@ -13,12 +13,32 @@ export const helloRequest: RequestPlan = {
   streams: false,
 };
 
-export const modelsRequest: RequestPlan = {
-  name: 'models',
+/** A resource or a page of a list. */
+export const getRequest = (path: string): RequestPlan => ({
+  name: 'get',
   weight: 1,
-  before: `${head('GET /v1/models HTTP/1.1', [])}Authorization: Bearer `,
+  before: `${head(`GET ${path} HTTP/1.1`, [])}Authorization: Bearer `,
   after: '\r\n\r\n',
   streams: false,
+});
+
+export const modelsRequest: RequestPlan = { ...getRequest('/v1/models'), name: 'models' };
+
+/** A key created; what the plan draws for each is its Idempotency-Key. */
+export const creationRequest = (path: string, adminKey: string): RequestPlan => {
+  const body = JSON.stringify({ name: 'bench' });
+  const fields = [
+    `Authorization: Bearer ${adminKey}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+  ];
+  return {
+    name: 'create',
+    weight: 1,
+    before: `${head(`POST ${path} HTTP/1.1`, fields)}Idempotency-Key: `,
+    after: `\r\n\r\n${body}`,
+    streams: false,
+  };
 };
 
 export interface MessageOptions {

@@ -1,14 +1,20 @@
 import { join } from 'node:path';
-import type { HttpSample } from '../gen/main.ts';
-import type { Sample } from '../gen/sample.ts';
-import type { StoreOrder, StoreSample } from '../gen/store-load.ts';
+import type { StoreOrder } from '../gen/store-load.ts';
 import { isInMemory } from '../machine/environment.ts';
-import type { Described, Measured } from '../measure.ts';
 import type { PutOrder } from '../peers/lmdb-puts.ts';
 import { type Bar, type BarRule, barOf } from '../report/bar.ts';
 import type { ContenderResult } from '../report/contender.ts';
 import { median } from '../report/statistics.ts';
 import type { Stage } from '../stage.ts';
+import {
+  described,
+  eventBytes,
+  type MeasuredWay,
+  measureWays,
+  type Store,
+  startEventLoad,
+  type Way,
+} from './events.ts';
 import type { Findings, Scenario } from './scenario.ts';
 
 interface Case {
@@ -32,111 +38,83 @@ const cases: readonly Case[] = [
   { name: 'read-all', title: '$all, read', work: { is: 'read' }, ratio: 0.7, perSecond: 75_000 },
   { name: 'catch-up', title: '$all, caught up', work: { is: 'catch-up' }, ratio: 0.7, perSecond: 75_000 },
 ];
+const live: Way['described'] = described('live', "Weir's store, append to live subscriber", 'append-1-framing', 1);
 
-const eventBytes = 268;
 const logged = 50_000;
-const sequential: BarRule = {
-  id: 'store-sequential',
-  title: 'store, one append at a time: p50 beyond that of a bare LMDB put',
-  unit: 'ms',
-  atMost: 0.3,
-};
-/** Where those 0.3 ms were set, one answer of the empty framing took 0.1 ms (eventstore.md 3). */
-const sequentialRatio: BarRule = {
-  id: 'store-sequential-ratio',
-  title: 'store, one append at a time: the same, beside one answer of the empty framing',
-  unit: '×',
-  atMost: 3,
-};
+
+/** What one append at a time may take beyond a bare LMDB put: in milliseconds, and in answers of the empty framing. */
+const latencies = [
+  { way: 'append-1', id: 'store-sequential', title: 'one append at a time', ms: 0.3, answers: 3 },
+  { way: 'live', id: 'store-live', title: 'append to live subscriber', ms: 0.4, answers: 4 },
+] as const;
 const elsewhere = 'of the machine it was set on; the ratio is for slower ones';
 
-/** What HTTP has and a store has not is empty. */
-const asSample = (sample: Sample): HttpSample => ({
-  ...sample,
-  statuses: { 200: sample.done },
-  histograms: {},
-  timeline: [],
-  busy: Math.min(1, sample.loadMicros / (sample.seconds * 1e6)),
-  rss: null,
-});
-
-const described = (name: string, label: string, unit: string | null, connections: number): Described => ({
-  name,
-  label,
-  purpose: 'events',
-  unit,
-  plan: { arrivals: { is: 'closed' }, connections },
-});
-
-interface Way {
-  readonly described: Described;
-  readonly samples: HttpSample[];
-  measure(seconds: number): Promise<Sample>;
-}
-
-const waysOf = async (stage: Stage): Promise<{ ways: readonly Way[]; p50s: number[] }> => {
-  const { server, generator } = stage.pinning;
-  const start = (name: string, entry: URL, core = server) => stage.child(name, entry, core);
-  const store = await start('The embedded store', new URL('../peers/embedded-store.ts', import.meta.url));
-  const toRead = await start('The store that is read', new URL('../peers/embedded-store.ts', import.meta.url));
-  const framing = await start('The empty framing', new URL('../peers/empty-framing.ts', import.meta.url));
-  const lmdb = await start('LMDB', new URL('../peers/lmdb-puts.ts', import.meta.url));
-  const load = await start('The client', new URL('../gen/store-load.ts', import.meta.url), generator);
-  const at = (child: typeof store, order: object) => child.ask<{ endpoint: string }>(order);
-  const atStore = await at(store, { dir: join(stage.dir, 'store') });
-  const atLog = await at(toRead, { dir: join(stage.dir, 'log') });
-  const atFraming = await at(framing, { socket: join(stage.dir, 'empty.sock'), events: logged, eventBytes });
-  const ask = (where: { endpoint: string }, pid: number, work: StoreOrder['work'], seconds: number) =>
-    load.ask<StoreSample>(
-      { ...where, work, eventBytes, pid, rampMs: 300, seconds } satisfies StoreOrder,
-      30_000 + seconds * 1000,
-    );
+const waysOf = async (stage: Stage): Promise<readonly Way[]> => {
+  const start = (name: string, file: string) =>
+    stage.child(name, new URL(`../peers/${file}`, import.meta.url), stage.pinning.server);
+  const listening = async (name: string, file: string, order: object): Promise<Store> => {
+    const child = await start(name, file);
+    return { pid: child.pid, ...(await child.ask<{ endpoint: string }>(order)) };
+  };
+  const store = await listening('The embedded store', 'embedded-store.ts', { dir: join(stage.dir, 'store') });
+  const log = await listening('The store that is read', 'embedded-store.ts', { dir: join(stage.dir, 'log') });
+  const empty = { socket: join(stage.dir, 'empty.sock'), events: logged, eventBytes };
+  const framing = await listening('The empty framing', 'empty-framing.ts', empty);
+  const lmdb = await start('LMDB', 'lmdb-puts.ts');
+  const load = await startEventLoad(stage);
   stage.tell('filling the log that is read', 0);
-  for (let filled = 0; filled < logged; ) filled += (await ask(atLog, toRead.pid, append(100, 10), 0.5)).done;
+  for (let filled = 0; filled < logged; ) filled += (await load.ask(log, append(100, 10), 0.5)).done;
 
-  const p50s: number[] = [];
+  const putsOf = (inFlight: number, seconds: number) => {
+    const file = join(stage.dir, 'puts.mdb');
+    const order: PutOrder = { file, inFlight, valueBytes: eventBytes, rampMs: 300, seconds };
+    return lmdb.ask<Awaited<ReturnType<Way['measure']>>>(order, 60_000 + seconds * 1000);
+  };
   const ways = cases.flatMap(({ name, title, work, puts }): Way[] => {
-    const [where, pid] = work.is === 'append' ? [atStore, store.pid] : [atLog, toRead.pid];
+    const own = work.is === 'append' ? store : log;
     const inFlight = work.is === 'append' ? work.inFlight : 1;
-    const own = async (seconds: number): Promise<Sample> => {
-      const sample = await ask(where, pid, work, seconds);
-      if (name === 'append-1' && sample.p50 !== null) p50s.push(sample.p50);
-      return sample;
-    };
-    const put = (seconds: number): Promise<Sample> =>
-      lmdb.ask<Sample>(
-        {
-          file: join(stage.dir, 'puts.mdb'),
-          inFlight: puts ?? 1,
-          valueBytes: eventBytes,
-          rampMs: 300,
-          seconds,
-        } satisfies PutOrder,
-        60_000 + seconds * 1000,
-      );
+    const unit = `${name}-framing`;
     return [
       {
-        described: described(`${name}-framing`, `empty framing, ${title}`, null, inFlight),
-        samples: [],
-        measure: (seconds) => ask(atFraming, framing.pid, work, seconds),
+        described: described(unit, `empty framing, ${title}`, null, inFlight),
+        measure: (seconds) => load.ask(framing, work, seconds),
       },
-      { described: described(name, `Weir's store, ${title}`, `${name}-framing`, inFlight), samples: [], measure: own },
+      {
+        described: described(name, `Weir's store, ${title}`, unit, inFlight),
+        measure: (seconds) => load.ask(own, work, seconds),
+      },
       ...(puts === undefined
         ? []
         : [
             {
-              described: described(`${name}-puts`, `bare LMDB, ${puts} puts in flight`, `${name}-framing`, puts),
-              samples: [],
-              measure: put,
+              described: described(`${name}-puts`, `bare LMDB, ${puts} puts in flight`, unit, puts),
+              measure: (seconds: number) => putsOf(puts, seconds),
             },
           ]),
     ];
   });
-  return { ways, p50s };
+  return [...ways, { described: live, measure: (seconds) => load.ask(store, { is: 'live' }, seconds) }];
 };
 
-const barsOf = (results: ReadonlyMap<string, ContenderResult>, p50s: readonly number[]): readonly Bar[] => {
-  const bars = cases.flatMap(({ name, title, ratio, perSecond }) => {
+const latencyBars = (
+  results: ReadonlyMap<string, ContenderResult>,
+  measured: readonly MeasuredWay[],
+): readonly Bar[] => {
+  const [puts, framing] = [results.get('append-1-puts'), results.get('append-1-framing')];
+  return latencies.flatMap(({ way, id, title, ms, answers }) => {
+    const p50s = measured.find(({ contender }) => contender.name === way)?.p50s ?? [];
+    const added = p50s.length === 0 || !puts ? null : median(p50s) - 1000 / puts.perSecond;
+    const beyond = { id, title: `store, ${title}: p50 beyond that of a bare LMDB put`, unit: 'ms', atMost: ms };
+    // Where the milliseconds were set, one answer of the empty framing took 0.1 ms (eventstore.md 3).
+    const ratioTitle = `store, ${title}: the same, beside one answer of the empty framing`;
+    const ratio = { id: `${id}-ratio`, title: ratioTitle, unit: '×', atMost: answers };
+    const inAnswers = added === null || !framing ? null : (added * framing.perSecond) / 1000;
+    return [barOf(beyond, added, elsewhere), barOf(ratio, inAnswers)];
+  });
+};
+
+const rateBars = (results: ReadonlyMap<string, ContenderResult>): readonly Bar[] =>
+  cases.flatMap(({ name, title, ratio, perSecond }) => {
     const own = results.get(name);
     const rule = (id: string, unit: string, atLeast: number): BarRule => ({
       id: `store-${name}-${id}`,
@@ -149,12 +127,10 @@ const barsOf = (results: ReadonlyMap<string, ContenderResult>, p50s: readonly nu
       ...(perSecond === undefined ? [] : [barOf(rule('rate', '', perSecond), own?.perSecond ?? null, elsewhere)]),
     ];
   });
-  const puts = results.get('append-1-puts');
-  const framing = results.get('append-1-framing');
-  const added = p50s.length === 0 || !puts ? null : median(p50s) - 1000 / puts.perSecond;
-  const ratio = added === null || !framing ? null : (added * framing.perSecond) / 1000;
-  return [barOf(sequential, added, elsewhere), barOf(sequentialRatio, ratio), ...bars];
-};
+
+/** Why figures of a disk say nothing. */
+export const notOnDisk = (stage: Stage): readonly string[] =>
+  isInMemory(stage.dir) ? ['the data is on a file system in memory, where fsync costs nothing (set TMPDIR)'] : [];
 
 /** The embedded store, reached by the published client, beside what bounds it. */
 export const store: Scenario = {
@@ -165,34 +141,12 @@ export const store: Scenario = {
     'The empty framing is the same HTTP/2, gRPC and codec without storage; bare LMDB is puts with fsync before each is answered, without any of those. "req" means event here.',
   ],
   async run(stage): Promise<Findings> {
-    const { ways, p50s } = await waysOf(stage);
-    const { rounds, seconds, warmUpSeconds } = stage.settings;
-    let complete = 0;
-    for (let round = 0; round <= rounds && !stage.interrupted.aborted; round++) {
-      if (round === 1) p50s.length = 0;
-      for (const [i, { described: each, samples, measure }] of ways.entries()) {
-        if (stage.interrupted.aborted) break;
-        stage.tell(
-          `${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}: ${each.label}`,
-          (round + i / ways.length) / (rounds + 1),
-        );
-        const sample = await measure(round === 0 ? Math.max(0.5, warmUpSeconds / 3) : seconds);
-        if (round > 0) samples.push(asSample(sample));
-      }
-      if (!stage.interrupted.aborted) complete = round;
-    }
-    const measured: Measured[] = ways.map(({ described: each, samples }) => ({
-      contender: each,
-      samples: samples.slice(0, complete),
-      inside: samples.slice(0, complete).map(() => null),
-    }));
+    const measured = await measureWays(stage, await waysOf(stage));
     return {
-      measured: complete === 0 ? [] : measured,
-      rounds,
-      invalid: isInMemory(stage.dir)
-        ? ['the data is on a file system in memory, where fsync costs nothing (set TMPDIR)']
-        : [],
-      barsOf: (results) => barsOf(results, p50s),
+      measured,
+      rounds: stage.settings.rounds,
+      invalid: notOnDisk(stage),
+      barsOf: (results) => [...latencyBars(results, measured), ...rateBars(results)],
     };
   },
 };

@@ -1,4 +1,4 @@
-import { cpSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { complain, type Figures, type Plan } from './figures.ts';
 import { Load } from './load.ts';
@@ -7,10 +7,13 @@ import { seeded } from './random.ts';
 import { inspect, readAll } from './read-back.ts';
 import { fromBuild, Scene } from './scene.ts';
 
+/** Appends acknowledged beside one copy, at most: a store that grows as fast as it is copied never ends. */
+const beside = 1_000;
+
 /**
- * D14: a copy of the stopped store, and copies by `weir store backup`'s own function while 16 clients write. A copy has
- * everything that was acknowledged before it began, it is the beginning of the log and nothing else, and it starts.
- * `count` is the number of hot copies. The canary keeps the copy that was made before.
+ * D14: copies by `weir store backup`'s own function while 16 clients write, and a copy of the stopped store. A copy has
+ * everything that was acknowledged before it began, it starts, and it is the beginning of the next one and nothing else, the
+ * last of the log itself. `count` is the number of hot copies. The canary holds each to what was acknowledged later.
  */
 export async function torturedByBackups({ count, seed, canary }: Plan, figures: Figures): Promise<void> {
   const random = seeded(seed);
@@ -20,54 +23,62 @@ export async function torturedByBackups({ count, seed, canary }: Plan, figures: 
   try {
     const dir = scene.dir();
     let store = await scene.start(dir);
+    const client = scene.connect(store.endpoint);
     const history = new History();
     const load = new Load(history, random, String(seed));
-    const writing = load.begin(scene.connect(store.endpoint));
-    const copies: { readonly dir: string; readonly acknowledged: number }[] = [];
-    await writing.reached(200);
+    let before: readonly Found[] = [];
     for (; figures.cycles < count; figures.cycles++) {
+      const name = `copy ${figures.cycles}`;
+      const begun = history.acknowledged;
+      const writing = load.begin(client, begun + beside);
+      await writing.reached(begun + random.between(50, 400));
       const out = join(scene.dir(), 'copy');
       const { acknowledged } = history;
-      copies.push({ dir: out, acknowledged });
       const report = await backupStore(dir, out);
-      if (report.verdict !== 'ok') complain(figures, `copy ${figures.cycles} is ${report.verdict}`);
-      await writing.reached(acknowledged + random.between(50, 400));
+      if (report.verdict !== 'ok') complain(figures, `${name} is ${report.verdict}`);
+      await writing.stop();
+      const after = history.acknowledged;
+      await load.run(client, () => history.acknowledged > after);
+      const wanted = history.acknowledgedIds(canary ? history.acknowledged : acknowledged);
+      const there = await found(scene, out, wanted, figures, name);
+      expectBeginning(figures, name, before, there);
+      before = there;
+      rmSync(out, { recursive: true });
     }
-    await writing.stop();
-    const all = await readAll(scene.connect(store.endpoint));
+    expectBeginning(figures, 'the log', before, await readAll(client));
     await store.stop();
     const cold = join(scene.dir(), 'cold');
     cpSync(dir, cold, { recursive: true });
     store = await scene.start(cold);
     if (!canary) await inspect(scene.connect(store.endpoint), history, figures, 'the copy of the stopped store');
     await store.kill();
-    for (const [i, copy] of copies.entries()) {
-      const wanted = canary ? (copies[i + 1]?.acknowledged ?? history.acknowledged) : copy.acknowledged;
-      await judge(scene, copy.dir, all, history.acknowledgedIds(wanted), figures, `copy ${i}`);
-    }
     figures.acknowledged = history.acknowledged;
   } finally {
     await scene.end();
   }
 }
 
-async function judge(
+function expectBeginning(figures: Figures, name: string, before: readonly Found[], after: readonly Found[]): void {
+  const fault = difference(name, after.slice(0, before.length), before);
+  if (fault !== undefined) complain(figures, fault);
+}
+
+/** What is in a copy, which has to have what is wanted. */
+async function found(
   scene: Scene,
   dir: string,
-  all: readonly Found[],
   wanted: readonly string[],
   figures: Figures,
   name: string,
-): Promise<void> {
+): Promise<readonly Found[]> {
   const restored = await scene.start(dir);
   const there = await readAll(scene.connect(restored.endpoint));
   await restored.kill();
-  const fault = difference(name, there, all.slice(0, there.length));
-  if (fault !== undefined) complain(figures, fault);
   const ids = new Set(there.map(({ id }) => id));
   for (const id of wanted) {
     if (ids.has(id)) continue;
     figures.lost++;
     complain(figures, `${name}: ${id} was acknowledged before it began and is not in it`);
   }
+  return there;
 }

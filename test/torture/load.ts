@@ -70,11 +70,11 @@ export class Load {
     await Promise.all(this.writers.map((writer) => this.write(client, writer, enough)));
   }
 
-  /** Starts writing, until the server is gone or it is stopped. */
-  begin(client: EventStoreDBClient): Writing {
+  /** Starts writing, until the server is gone, it is stopped, or `most` in all are acknowledged. */
+  begin(client: EventStoreDBClient, most = Number.POSITIVE_INFINITY): Writing {
     let isOver = false;
     let isEnough = false;
-    const ended = this.run(client, () => isEnough).then(() => {
+    const ended = this.run(client, () => isEnough || this.history.acknowledged >= most).then(() => {
       isOver = true;
     });
     return {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { coresOf, pinned } from '../../../bench/machine/pin.ts';
 import {
+  anonymousIn,
   cpuMicrosOf,
   readMachineTicks,
   rssIn,
@@ -48,6 +49,7 @@ test('sleeps are the voluntary switches alone', () => {
 test('resident memory is in bytes', () => {
   expect(rssIn('VmHWM:\t   90 kB\nVmRSS:\t   82 kB\n')).toBe(82 * 1024);
   expect(rssIn('Name:\tnode\n')).toBeNull();
+  expect(anonymousIn('VmRSS:\t   82 kB\nRssAnon:\t   70 kB\nRssFile:\t   12 kB\n')).toBe(70 * 1024);
 });
 
 test('a list of cores has ranges and single ones', () => {

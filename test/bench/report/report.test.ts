@@ -137,11 +137,9 @@ describe('the table in the README', () => {
   const place = 'before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n';
 
   test('is rewritten in its place, and what must not be quoted is left out', () => {
-    const text = withTable(
-      place,
-      result(scenario(), scenario(1, { bars: [invalidated(barOf(rule, 1.2)), notYet(rule, 'no limits')] })),
-    );
-    expect(text).toMatch(/^before\n<!-- bench -->\nMeasured 2026-11-20 of 0123456 on Some CPU/);
+    const other = scenario(1, { id: 'other', bars: [invalidated(barOf(rule, 1.2)), notYet(rule, 'no limits')] });
+    const text = withTable(place, [result(scenario(), other)]);
+    expect(text).toMatch(/^before\n<!-- bench -->\nMeasured 2026-11-20 of 0123456; 5 .* Some CPU, 2 cores/);
     expect(text).toContain('| CPU beside bare | ≤ 2.5 × | 2.00 [1.90–2.10] × | met |');
     expect(text).toContain('| CPU <beside> bare | ≤ 1.5 × | – | invalid |');
     expect(text).toContain('| not yet: no limits |');
@@ -149,8 +147,23 @@ describe('the table in the README', () => {
     expect(text).not.toContain('old');
   });
 
-  test('needs its place', () => {
-    expect(() => withTable('nothing', result())).toThrow(/has no <!-- bench -->/);
+  test('holds several runs: of each scenario the later, in the order of the first', () => {
+    const barred = (id: string, value: number) => scenario(1, { id, bars: [barOf({ ...rule, title: id }, value)] });
+    const text = withTable(place, [
+      result(barred('one', 1), barred('two', 1), barred('three', 1)),
+      { ...result(barred('two', 1.25)), at: '2026-11-21T10:00:00.000Z' },
+    ]);
+    expect(text.match(/^\| (one|two|three) .*$/gm)).toEqual([
+      '| one | ≤ 1.5 × | 1.00 × | met |',
+      '| two | ≤ 1.5 × | 1.25 × | met |',
+      '| three | ≤ 1.5 × | 1.00 × | met |',
+    ]);
+    expect(text).toMatch(/\n`two`: measured 2026-11-21 of 0123456; .*\.\n\n\|/);
+  });
+
+  test('needs its place, and something to say', () => {
+    expect(() => withTable(place, [{ ...result(), scenarios: [] }])).toThrow(/no scenario/);
+    expect(() => withTable('nothing', [result()])).toThrow(/has no <!-- bench -->/);
   });
 });
 

@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Contender, measureRounds } from '../measure.ts';
+import { fileFor, seedOrganizations } from '../peers/seed.ts';
+import type { Weir } from '../peers/weir.ts';
+import { type BarRule, barOf } from '../report/bar.ts';
+import type { ContenderResult } from '../report/contender.ts';
+import type { Stage } from '../stage.ts';
+import { eventBytes, startEventLoad } from './events.ts';
+import { closedPlan, contender } from './plans.ts';
+import { creationRequest, getRequest } from './requests.ts';
+import type { Scenario } from './scenario.ts';
+
+const crowd = { organizations: 1, projects: 1000, keys: 1_000_000, tier: 5 };
+/** Below the most that an administrator may be allowed, 60,000 a minute. */
+const pagesPerSecond = 100;
+/** A project holds 1,000 keys: few enough for every round and its warm-up. */
+const creationsPerSecond = 25;
+
+const seeding: BarRule = { id: 'seed-rate', title: 'weir org seed, a million keys', unit: 'keys/s', atLeast: 10_000 };
+const seedingRatio: BarRule = {
+  id: 'seed-ratio',
+  title: 'weir org seed, keys beside appends to the empty framing with 100 in flight',
+  unit: '×',
+  // Where 10,000 were set, the framing took 27,000 (eventstore.md 3).
+  atLeast: 0.37,
+};
+const pages: BarRule = {
+  id: 'list-page',
+  title: 'a page of 100 among 1,000 projects or keys in an organization of a million: p99 for the client',
+  unit: 'ms',
+  atMost: 2,
+};
+const lastPage: BarRule = { id: 'list-last', title: 'CPU of the last page beside the first', unit: '×', atMost: 1.2 };
+const creation: BarRule = {
+  id: 'key-creation',
+  title: 'a key created, with its fsync and in the lists when it is answered: p50 for the client',
+  unit: 'ms',
+  atMost: 5,
+};
+
+interface Page {
+  readonly last_id: string;
+  readonly has_more: boolean;
+}
+
+const ask = async <Answer>(weir: Weir, key: string, path: string, body?: object): Promise<Answer> => {
+  const { host, port } = weir.address;
+  const response = await fetch(`http://${host}:${port}${path}`, {
+    method: body ? 'POST' : 'GET',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'idempotency-key': randomUUID(),
+    },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  const answer = (await response.json()) as Answer;
+  if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${JSON.stringify(answer)}`);
+  return answer;
+};
+
+const pageSize = 100;
+
+/** The path of a list's last page. */
+const lastOf = async (weir: Weir, key: string, path: string): Promise<string> => {
+  let at = `${path}?limit=${pageSize}`;
+  for (;;) {
+    const { has_more, last_id } = await ask<Page>(weir, key, at);
+    if (!has_more) return at;
+    at = `${path}?limit=${pageSize}&after=${last_id}`;
+  }
+};
+
+const idsOf = async (weir: Weir, key: string, path: string): Promise<readonly string[]> =>
+  (await ask<{ data: readonly { id: string }[] }>(weir, key, path)).data.map(({ id }) => id);
+
+const listedMs = 600_000;
+
+/** Lists follow the log in its order: when they have the newest project, they have all before it. */
+const listed = async (stage: Stage, weir: Weir, key: string, path: string, id: string): Promise<void> => {
+  for (const end = performance.now() + listedMs; performance.now() < end && !stage.interrupted.aborted; ) {
+    const [newest] = await idsOf(weir, key, `${path}?limit=1&order=desc`);
+    if (newest === id) return;
+    stage.tell('waiting for the lists to have all of it', 0.9);
+    await sleep(1000);
+  }
+  throw new Error(`${id} was not in the lists after ${listedMs / 1000} s.`);
+};
+
+/** What the empty framing takes of this machine, for a rate that was set on another. */
+const framingRate = async (stage: Stage): Promise<number> => {
+  const entry = new URL('../peers/empty-framing.ts', import.meta.url);
+  const framing = await stage.child('The empty framing', entry, stage.pinning.server);
+  const order = { socket: join(stage.dir, 'empty.sock'), events: 1, eventBytes };
+  const { endpoint } = await framing.ask<{ endpoint: string }>(order);
+  const load = await startEventLoad(stage);
+  const work = { is: 'append', inFlight: 100, perAppend: 1 } as const;
+  await load.ask({ endpoint, pid: framing.pid }, work, 2);
+  const { done, seconds } = await load.ask({ endpoint, pid: framing.pid }, work, stage.settings.seconds);
+  await framing.end();
+  return done / seconds;
+};
+
+const worst = (values: readonly (number | undefined)[]): number | null =>
+  values.some((value) => value === undefined) ? null : Math.max(...(values as number[]));
+
+/** An administrator's day in the largest organization that the bars speak of. */
+export const admin1e6: Scenario = {
+  id: 'admin-1e6',
+  title: 'Administration of an organization with a million keys',
+  about: [
+    'An organization of 1,000 projects with 1,000 keys each, made by `weir org seed` beside the running gateway; when all of them are in the lists, pages of 100 are read and keys are created, one request at a time and below every limit.',
+    "Times are the client's, which bound the server's from above.",
+  ],
+  async run(stage) {
+    const before = await framingRate(stage);
+    const most = '60000';
+    const weir = await stage.weir({ ADMIN_CREDENTIAL_RPM: most, ADMIN_ORGANIZATION_RPM: most });
+    const [seeded] = await seedOrganizations(stage, weir, crowd, join(weir.dataDir, 'keys.ndjson'));
+    const framing = (before + (await framingRate(stage))) / 2;
+    if (seeded === undefined || stage.interrupted.aborted) return {};
+    const key = seeded.admin_api_key;
+
+    const root = '/v1/organization/projects';
+    const { id: fresh } = await ask<{ id: string }>(weir, key, root, { name: 'bench' });
+    await listed(stage, weir, key, root, fresh);
+    const [full = fresh] = await idsOf(weir, key, `${root}?limit=1&order=asc`);
+    const keysOf = `${root}/${full}/api_keys`;
+    const once = fileFor(stage, 'idempotency-keys', Array.from({ length: 100_000 }, () => randomUUID()).join('\n'));
+
+    const reading = (path: string) =>
+      closedPlan(stage, getRequest(path), {
+        connections: 1,
+        arrivals: { is: 'constant', rate: pagesPerSecond },
+      });
+    const asked = { ...weir, keys: { keys: [key], zipf: 0 } };
+    const lists = { projects: root, keys: keysOf };
+    const contenders: Contender[] = [];
+    for (const [name, path] of Object.entries(lists)) {
+      const first = `${name}-first`;
+      const last = await lastOf(weir, key, path);
+      contenders.push(
+        contender(first, `${name}, first page`, asked, reading(`${path}?limit=${pageSize}`), null, 'times'),
+        contender(`${name}-last`, `${name}, last page`, asked, reading(last), first, 'times'),
+      );
+    }
+    const creating = closedPlan(stage, creationRequest(`${root}/${fresh}/api_keys`, key), {
+      connections: 1,
+      arrivals: { is: 'constant', rate: creationsPerSecond },
+      expected: 201,
+    });
+    const created = { ...weir, keys: { keys: { file: once }, zipf: 0 } };
+    contenders.push(contender('creation', 'keys created', created, creating, null, 'times'));
+
+    return {
+      ...(await measureRounds(stage, contenders, stage.settings)),
+      rounds: stage.settings.rounds,
+      notes: [`the empty framing took ${Math.round(framing).toLocaleString('en-US')} appends a second`],
+      barsOf: (results: ReadonlyMap<string, ContenderResult>) => {
+        const of = (name: string) => results.get(name);
+        const all = Object.keys(lists).flatMap((name) => [of(`${name}-first`), of(`${name}-last`)]);
+        const ratios = Object.keys(lists).map((name) => of(`${name}-last`)?.cpuRatio?.median);
+        return [
+          barOf(seeding, seeded.keys_per_second),
+          barOf(seedingRatio, seeded.keys_per_second / framing),
+          barOf(pages, worst(all.map((each) => each?.latency.service?.p99))),
+          barOf(lastPage, worst(ratios)),
+          barOf(creation, of('creation')?.latency.service?.p50 ?? null),
+        ];
+      },
+    };
+  },
+};

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { plantedFaults } from '../planted/faults.ts';
 import { grouped, merged, type Row, rowsIn, tableOf } from './table.ts';
 
 /** A test that `npm test` lets have a few rounds, and that is also run with many. */
@@ -56,6 +57,14 @@ export const longTests: readonly LongTest[] = [
     file: 'test/e2e/idempotency-kills.test.ts',
     variable: 'IDEMPOTENCY_REQUESTS',
     counts: { long: 10_000 },
+  },
+  {
+    id: 'Q1',
+    title: 'mistakes planted in the source, one at a time',
+    unit: 'of them, each noticed by its tests',
+    file: 'test/planted/planted.test.ts',
+    variable: 'PLANTED_FAULTS',
+    counts: { long: plantedFaults.length },
   },
 ];
 

@@ -25,7 +25,7 @@ test('counts, seed and first cycle are read; without a name all are run at lengt
     from: 0,
   });
   expect(readOptions([]).runs.map(({ kind }) => kind)).toEqual([...tortures, ...longTests]);
-  expect(readOptions(['k8=7']).runs).toEqual([{ kind: longTests.at(-1), count: 7 }]);
+  expect(readOptions(['q1=7']).runs).toEqual([{ kind: longTests.at(-1), count: 7 }]);
   expect(readOptions(['D1=1', '--from', '30']).from).toBe(30);
   expect(readOptions(['--help']).help).toBe(true);
 });

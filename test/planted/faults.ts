@@ -1,0 +1,189 @@
+/** A mistake that somebody could make, and the tests that are there to notice it. */
+export interface PlantedFault {
+  readonly title: string;
+  /** Of the source, from the project's root. */
+  readonly file: string;
+  /** What stands there once, and what is put in its place. */
+  readonly from: string;
+  readonly to: string;
+  /** A file or folder of tests, and which of them by their names. */
+  readonly test: string;
+  readonly only?: string;
+}
+
+const store: readonly PlantedFault[] = [
+  {
+    title: 'a commit is not synced to the disk',
+    file: 'src/embedded/store/database.ts',
+    from: '    noSync,\n',
+    to: '    noSync: true,\n',
+    test: 'test/torture/disk.test.ts',
+    only: 'D3',
+  },
+  {
+    title: 'an append is answered before its commit',
+    file: 'src/embedded/store/writer.ts',
+    from: 'else batch.replies.push(() => reply(outcome));',
+    to: 'else reply(outcome);',
+    test: 'test/torture/disk.test.ts',
+    only: 'D3',
+  },
+  {
+    title: 'the error of a commit is swallowed',
+    file: 'src/embedded/store/group-commit.ts',
+    from: 'if (this.options.faults.ignoreCommitErrors) this',
+    to: 'if (this.commits > 0) this',
+    test: 'test/torture/disk.test.ts',
+    only: 'D4',
+  },
+  {
+    title: 'an append at an old revision is written all the same',
+    file: 'src/embedded/store/decide.ts',
+    from: 'if (revision < stream.last) return',
+    to: 'if (revision < stream.last && ids.length === 0) return',
+    test: 'test/contract/append.test.ts',
+  },
+  {
+    title: 'a repeated append is written again',
+    file: 'src/embedded/store/decide.ts',
+    from: 'recent.find(id, stream.name)',
+    to: "recent.find(id, stream.name + '!')",
+    test: 'test/contract/append.test.ts',
+  },
+  {
+    title: 'a record with a wrong checksum is handed out',
+    file: 'src/embedded/store/reader.ts',
+    from: 'if (!this.faults.skipChecksums) verifyRecord',
+    to: 'if (this.faults.skipChecksums) verifyRecord',
+    test: 'test/torture/disk.test.ts',
+    only: 'D6',
+  },
+  {
+    title: 'a reaction that failed is passed over',
+    file: 'src/kernel/reactor.ts',
+    from: 'await pause(wait, closing.signal);',
+    to: 'break;',
+    test: 'test/kernel/reactor.test.ts',
+  },
+];
+
+const limits: readonly PlantedFault[] = [
+  {
+    title: 'a refused attempt does not count',
+    file: 'src/limits/admit.ts',
+    from: '  pushLog(i32, u16, word, log, rpm, store.ms);',
+    to: '  if (!full) pushLog(i32, u16, word, log, rpm, store.ms);',
+    test: 'test/limits/windows.test.ts',
+  },
+  {
+    title: 'the windows of the project are not asked',
+    file: 'src/limits/admit.ts',
+    from: 'why |= attempt(store, store.projectAt) << 1;',
+    to: 'attempt(store, store.projectAt);',
+    test: 'test/limits/windows.test.ts',
+  },
+  {
+    title: 'an attempt leaves its window a millisecond before its time, where an older one goes',
+    file: 'src/limits/request-log.ts',
+    from: 'while (sinceNewest + span >= minuteMs) {',
+    to: 'while (sinceNewest + span >= minuteMs - 1) {',
+    test: 'test/limits/windows.test.ts',
+  },
+  {
+    title: 'Retry-After is rounded down',
+    file: 'src/limits/retry-after.ts',
+    from: 'Math.ceil(longest / 1000)',
+    to: 'Math.floor(longest / 1000)',
+    test: 'test/limits/retry-after.test.ts',
+  },
+  {
+    title: 'after a restart every window is empty',
+    file: 'src/limits/snapshot-files.ts',
+    from: 'restored: restore(store, buffers, clock.wall(), clock.monotonic())',
+    to: 'restored: restore(store, [], clock.wall(), clock.monotonic())',
+    test: 'test/limits/snapshot-files.test.ts',
+  },
+  {
+    title: 'a request whose client has left stays in flight',
+    file: 'src/http/answer.ts',
+    from: '    this.pass?.end();\n',
+    to: '    if (!this.gone) this.pass?.end();\n',
+    test: 'test/gateway/limits-charges.test.ts',
+  },
+  {
+    title: 'a reservation is not given back',
+    file: 'src/limits/settle.ts',
+    from: 'instead ? tokens : before + tokens',
+    to: 'instead ? Math.max(before, tokens) : before + tokens',
+    test: 'test/limits/windows.test.ts',
+  },
+];
+
+const administration: readonly PlantedFault[] = [
+  {
+    title: 'an Idempotency-Key answers for another body',
+    file: 'src/domain/idempotency.ts',
+    from: 'if (data.fingerprint !== input.fingerprint) throw',
+    to: 'if (input.fingerprint.length === 0) throw',
+    test: 'test/admin/idempotent.test.ts',
+  },
+  {
+    title: 'an Idempotency-Key is shared by all credentials of an organization',
+    file: 'src/admin/idempotent.ts',
+    from: 'JSON.stringify([organizationId, credentialId, ',
+    to: 'JSON.stringify([organizationId, credentialId.length, ',
+    test: 'test/admin/idempotent.test.ts',
+  },
+  {
+    title: 'a request that takes up an abandoned one makes a second resource',
+    file: 'src/domain/idempotency.ts',
+    from: 'return reserved(data.resourceId);',
+    to: 'return reserved(input.resourceId);',
+    test: 'test/admin/idempotent-crash.test.ts',
+  },
+  {
+    title: 'a revoked key works until the read models know',
+    file: 'projections/directory.ts',
+    from: '      refused.set(id, { position, reason });\n',
+    to: '',
+    test: 'test/projections/directory.test.ts',
+  },
+  {
+    title: 'nobody asks for the permission',
+    file: 'src/gateway/authenticate.ts',
+    from: 'if (!found.permissions.has(access.permission)) return',
+    to: "if (access.permission.endsWith('?')) return",
+    test: 'test/matrix',
+  },
+  {
+    title: 'a project is found by its id in any organization',
+    file: 'src/admin/projects.ts',
+    from: 'const row = admin.models.get(projectRows, projectKeyOf(call.principal.organizationId, call.params.project_id));',
+    to: "const all = admin.models.range(projectRows, { prefix: '', limit: 1000 });\n    const row = all.find((each) => each.row.id === call.params.project_id)?.row;",
+    test: 'test/matrix',
+  },
+  {
+    title: 'a policy is changed by who has seen an older revision',
+    file: 'src/domain/policy.ts',
+    from: '  if (revision !== data.revision) {',
+    to: '  if (revision > data.revision) {',
+    test: 'test/admin/policies-race.test.ts',
+  },
+  {
+    title: 'an answer does not wait for the lists to have what it made',
+    file: 'src/admin/command.ts',
+    from: 'if (head !== null) await admin.models.reached(head, admin.projectionWaitMs);',
+    to: 'if (head !== null) void admin.models.reached(head, admin.projectionWaitMs);',
+    test: 'test/admin/keys.test.ts',
+  },
+  {
+    title: 'the last of two lengths is believed',
+    file: 'src/http/framing.ts',
+    from: 'if ((seen & bit) !== 0) return malformed',
+    to: 'if ((seen & bit) !== 0 && bit !== 8) return malformed',
+    test: 'test/http/smuggling.test.ts',
+  },
+];
+
+/** Q1 of reliability.md: planted one at a time, each has to be noticed. */
+export const plantedFaults: readonly PlantedFault[] = [...store, ...limits, ...administration];

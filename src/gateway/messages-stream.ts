@@ -49,6 +49,7 @@ export const streamMessage = async (sink: Sink, stream: MessageStream): Promise<
     spending.add(stream.first);
     output.add(toEvents(stream.first));
     output.flush();
+    let isBegun = false;
     for (;;) {
       await output.room();
       if (sink.gone) return;
@@ -57,6 +58,10 @@ export const streamMessage = async (sink: Sink, stream: MessageStream): Promise<
       spending.add(step.value);
       output.add(toEvents(step.value));
       if (step.value.type === 'end') return;
+      if (isBegun || step.value.type !== 'block_delta') continue;
+      // The first token is what clients wait for: it does not wait for the rest of what came with it.
+      output.flush();
+      isBegun = true;
     }
   } catch (error) {
     if (!sink.gone && !signal.aborted) output.add(failureEvent(error, stream.requestId));

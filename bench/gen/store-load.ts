@@ -86,7 +86,7 @@ const filling = 1000;
 
 const fill = async ({ endpoint, fill: wanted, eventBytes }: FillOrder): Promise<null> => {
   const client = clientAt(endpoint);
-  const run = randomUUID();
+  const run = randomUUID().slice(0, 8);
   const events = eventsOf(eventBytes);
   let begun = 0;
   const lane = async (): Promise<void> => {

@@ -71,7 +71,7 @@ export const store1e6: Scenario = {
   id: 'store-1e6',
   title: 'The embedded event store with a million events',
   about: [
-    `\`weir eventstore\` with ${many.toLocaleString('en-US')} events of ${eventBytes} bytes, each on a stream of its own, written over TCP by the published client. It is ended by SIGTERM and by SIGKILL, and opened again; then one append at a time, in turns with a store of ${few.toLocaleString('en-US')} events.`,
+    `\`weir eventstore\` with ${many.toLocaleString('en-US')} events of ${eventBytes} bytes, each on a stream of its own with a name of some 20 bytes, written over TCP by the published client. It is ended by SIGTERM and by SIGKILL, and opened again; then one append at a time, in turns with a store of ${few.toLocaleString('en-US')} events.`,
     'Opening is timed from the start of the process until it takes connections, with the pages of the file still in the memory of the system. Anonymous memory is what no file stands behind.',
   ],
   async run(stage) {

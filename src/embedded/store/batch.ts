@@ -7,6 +7,9 @@ import { encodeStream, type Stream } from './streams.ts';
 const MIN_SEGMENT_BYTES = 16 * 1024;
 const MAX_SEGMENT_BYTES = 256 * 1024;
 
+/** Positions only grow. Told so, LMDB fills each page before it begins the next, where it else leaves one record's room. */
+const atEnd = { append: true } as const;
+
 /** One event on its way to the disk. `bytes` is its record. */
 export interface Written {
   readonly stream: Stream;
@@ -90,7 +93,7 @@ export class Batch {
     const positions = Buffer.allocUnsafeSlow(Math.max(8, this.records.length * 8));
     let at = 0;
     for (const { stream, position, revision, bytes } of this.records) {
-      files.ev.put(positionKey(position), bytes);
+      files.ev.put(positionKey(position), bytes, atEnd);
       putUint64(positions, at, position);
       files.sx.put(revisionKey(stream.number, revision), positions.subarray(at, at + 8));
       at += 8;

@@ -3,11 +3,16 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import { StoreCorrupt } from './corrupt.ts';
 import { getUint64, putUint64 } from './keys.ts';
 
+/** What lmdb-js takes here as it does in `putSync`, and its types leave out. */
+interface Appending {
+  put(key: Buffer, value: Buffer, options: { readonly append: true }): Promise<boolean>;
+}
+
 /** The LMDB environment of one store. Keys and values are bytes. */
 export interface LogFiles {
   readonly root: RootDatabase<Buffer, Buffer>;
   /** Position → record. */
-  readonly ev: Database<Buffer, Buffer>;
+  readonly ev: Database<Buffer, Buffer> & Appending;
   /** Stream number and revision → position. */
   readonly sx: Database<Buffer, Buffer>;
   /** Stream name → number, flags. */
@@ -50,7 +55,14 @@ function openTables(dir: string, noSync: boolean): LogFiles {
     ...bytes,
   });
   const table = (name: string): Database<Buffer, Buffer> => root.openDB({ name, ...bytes });
-  return { root, ev: table('ev'), sx: table('sx'), sn: table('sn'), gaps: table('gaps'), meta: table('meta') };
+  return {
+    root,
+    ev: table('ev') as LogFiles['ev'],
+    sx: table('sx'),
+    sn: table('sn'),
+    gaps: table('gaps'),
+    meta: table('meta'),
+  };
 }
 
 /**
@@ -69,7 +81,14 @@ export function openForReading(dir: string): LogFiles {
     ...bytes,
   });
   const table = (name: string): Database<Buffer, Buffer> => root.openDB({ name, ...bytes });
-  return { root, ev: table('ev'), sx: table('sx'), sn: table('sn'), gaps: table('gaps'), meta: table('meta') };
+  return {
+    root,
+    ev: table('ev') as LogFiles['ev'],
+    sx: table('sx'),
+    sn: table('sn'),
+    gaps: table('gaps'),
+    meta: table('meta'),
+  };
 }
 
 /** The store's own id, made at first use. Throws StoreCorrupt for a format that this version does not know. */

@@ -65,6 +65,13 @@ export function watchFreeSpace(options: SpaceOptions): FreeSpace {
   return space;
 }
 
+const PIECE = 64 * 1024;
+
+/** In pieces: a server that has little to do would keep the whole of it in memory until it next collects garbage. */
+async function* noise(size: number): AsyncGenerator<Buffer> {
+  for (let left = size; left > 0; left -= PIECE) yield promisify(randomBytes)(Math.min(left, PIECE));
+}
+
 /** A file whose only purpose is to be deleted. Its bytes are random: some file systems store others in less room. */
 function layBallast(path: string, size: number): { lay(): void; laid(): Promise<void>; giveUp(): void } {
   let lying = existsSync(path);
@@ -73,8 +80,7 @@ function layBallast(path: string, size: number): { lay(): void; laid(): Promise<
     lay() {
       if (lying || laying !== undefined || size === 0) return;
       const draft = `${path}.new`;
-      laying = promisify(randomBytes)(size)
-        .then((bytes) => writeFile(draft, bytes, { mode: 0o600 }))
+      laying = writeFile(draft, noise(size), { mode: 0o600 })
         .then(() => rename(draft, path))
         .then(() => {
           lying = true;

@@ -37,7 +37,7 @@ export interface Stream {
 }
 
 const PREFIX = '$$';
-const PER_GENERATION = 20_000;
+const PER_GENERATION = 10_000;
 const HIGHEST_ORDINARY = 2 ** 62;
 const HIGHEST = 2 ** 63;
 const VALUE_BYTES = 17;
@@ -70,7 +70,7 @@ export function decodeStream(nameBytes: Buffer, value: Buffer): StreamEntry | un
 }
 
 /**
- * The streams in use: two generations of at most 20,000, so that a million streams do not live in memory. A
+ * The streams in use: two generations of at most 10,000, so that a million streams do not live in memory. A
  * metastream lives in the entry of the stream that it describes, so there is never a second object for either.
  */
 export class Streams {

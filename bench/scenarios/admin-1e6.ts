@@ -89,18 +89,22 @@ const listed = async (stage: Stage, weir: Weir, key: string, path: string, id: s
   throw new Error(`${id} was not in the lists after ${listedMs / 1000} s.`);
 };
 
-/** What the empty framing takes of this machine, for a rate that was set on another. */
-const framingRate = async (stage: Stage): Promise<number> => {
+/** Measures what the empty framing takes of this machine, for a rate that was set on another. */
+const framingRate = async (stage: Stage): Promise<() => Promise<number>> => {
   const entry = new URL('../peers/empty-framing.ts', import.meta.url);
-  const framing = await stage.child('The empty framing', entry, stage.pinning.server);
-  const order = { socket: join(stage.dir, 'empty.sock'), events: 1, eventBytes };
-  const { endpoint } = await framing.ask<{ endpoint: string }>(order);
+  const { ask, pid } = await stage.child('The empty framing', entry, stage.pinning.server);
+  const { endpoint } = await ask<{ endpoint: string }>({
+    socket: join(stage.dir, 'empty.sock'),
+    events: 1,
+    eventBytes,
+  });
   const load = await startEventLoad(stage);
   const work = { is: 'append', inFlight: 100, perAppend: 1 } as const;
-  await load.ask({ endpoint, pid: framing.pid }, work, 2);
-  const { done, seconds } = await load.ask({ endpoint, pid: framing.pid }, work, stage.settings.seconds);
-  await framing.end();
-  return done / seconds;
+  return async () => {
+    await load.ask({ endpoint, pid }, work, 2);
+    const { done, seconds } = await load.ask({ endpoint, pid }, work, stage.settings.seconds);
+    return done / seconds;
+  };
 };
 
 const worst = (values: readonly (number | undefined)[]): number | null =>
@@ -115,11 +119,12 @@ export const admin1e6: Scenario = {
     "Times are the client's, which bound the server's from above.",
   ],
   async run(stage) {
-    const before = await framingRate(stage);
+    const measureFraming = await framingRate(stage);
+    const before = await measureFraming();
     const most = '60000';
     const weir = await stage.weir({ ADMIN_CREDENTIAL_RPM: most, ADMIN_ORGANIZATION_RPM: most });
     const [seeded] = await seedOrganizations(stage, weir, crowd, join(weir.dataDir, 'keys.ndjson'));
-    const framing = (before + (await framingRate(stage))) / 2;
+    const framing = (before + (await measureFraming())) / 2;
     if (seeded === undefined || stage.interrupted.aborted) return {};
     const key = seeded.admin_api_key;
 

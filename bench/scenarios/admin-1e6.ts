@@ -1,25 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuMicrosOf } from '../machine/proc-stat.ts';
+import { cpuMicrosOf, loadNow } from '../machine/proc-stat.ts';
 import { type Contender, measureRounds } from '../measure.ts';
 import { fileFor, seedOrganizations } from '../peers/seed.ts';
 import type { Weir } from '../peers/weir.ts';
 import { type BarRule, barOf } from '../report/bar.ts';
-import type { ContenderResult } from '../report/contender.ts';
+import { type ContenderResult, cpuSeries } from '../report/contender.ts';
 import type { Stage } from '../stage.ts';
 import { eventBytes, startEventLoad } from './events.ts';
 import { closedPlan, contender } from './plans.ts';
 import { creationRequest, getRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
 
-/** One project more is made for the keys that are created. */
-const crowd = { organizations: 1, projects: 999, keys: 999_000, tier: 5 };
+/** For the keys that are created: each takes 1,000. */
+const freshProjects = 10;
+const crowd = { organizations: 1, projects: 1000 - freshProjects, keys: 1_000_000 - freshProjects * 1000, tier: 5 };
 /** Below the most that an administrator may be allowed, 60,000 a minute. */
 const pagesPerSecond = 100;
-/** A project holds 1,000 keys: few enough for every round and its warm-up. */
-const creationsPerSecond = 25;
-
 const seeding: BarRule = { id: 'seed-rate', title: 'weir org seed, a million keys', unit: 'keys/s', atLeast: 10_000 };
 const seedingRatio: BarRule = {
   id: 'seed-ratio',
@@ -30,7 +28,7 @@ const seedingRatio: BarRule = {
 };
 const pages: BarRule = {
   id: 'list-page',
-  title: 'a page of 1,000 projects or keys in an organization of a million keys: p99 for the client',
+  title: 'a page of projects or keys in an organization of a million: CPU of the server in the worst window',
   unit: 'ms',
   atMost: 2,
 };
@@ -99,8 +97,10 @@ const listed = async (stage: Stage, weir: Weir, key: string, path: string, id: s
 
 const idleShare = 0.1;
 const lookMs = 2000;
+/** Well below the load average at which a run must not be quoted. */
+const quietLoad = 1.5;
 
-/** What reacts to a million new keys goes on for minutes, and is not what is measured. */
+/** What reacts to a million new keys goes on for minutes, and is not what is measured; nor is the load that it leaves. */
 const settled = async (stage: Stage, { pid }: Weir): Promise<void> => {
   for (const end = performance.now() + listedMs; performance.now() < end && !stage.interrupted.aborted; ) {
     const before = cpuMicrosOf(pid);
@@ -108,7 +108,8 @@ const settled = async (stage: Stage, { pid }: Weir): Promise<void> => {
     await sleep(lookMs);
     const after = cpuMicrosOf(pid);
     if (!before || !after) return;
-    if (after.user + after.system - before.user - before.system < idleShare * lookMs * 1000) return;
+    const micros = after.user + after.system - before.user - before.system;
+    if (micros < idleShare * lookMs * 1000 && loadNow() < quietLoad) return;
   }
 };
 
@@ -128,6 +129,12 @@ const framingRate = async (stage: Stage): Promise<(inFlight: number) => Promise<
     const { done, seconds } = await load.ask({ endpoint, pid }, work, stage.settings.seconds);
     return done / seconds;
   };
+};
+
+/** Milliseconds of the server per request, in the window in which they were most. */
+const worstWindow = (result: ContenderResult | undefined): number | undefined => {
+  const micros = cpuSeries(result?.windows ?? []);
+  return micros?.length ? Math.max(...micros) / 1000 : undefined;
 };
 
 const elsewhere = 'of the machine it was set on; the ratio is for slower ones';
@@ -155,10 +162,12 @@ export const admin1e6: Scenario = {
     const key = seeded.admin_api_key;
 
     const root = '/v1/organization/projects';
-    const { id: fresh } = await ask<{ id: string }>(weir, key, root, { name: 'bench' });
-    await listed(stage, weir, key, root, fresh);
+    const fresh: string[] = [];
+    for (let n = 0; n < freshProjects; n++)
+      fresh.push((await ask<{ id: string }>(weir, key, root, { name: `bench ${n}` })).id);
+    await listed(stage, weir, key, root, fresh.at(-1)!);
     await settled(stage, weir);
-    const [full = fresh] = await idsOf(weir, key, `${root}?limit=1&order=asc`);
+    const [full = ''] = await idsOf(weir, key, `${root}?limit=1&order=asc`);
     const keysOf = `${root}/${full}/api_keys`;
     const once = fileFor(stage, 'idempotency-keys', Array.from({ length: 100_000 }, () => randomUUID()).join('\n'));
 
@@ -178,11 +187,8 @@ export const admin1e6: Scenario = {
         contender(`${name}-last`, `${name}, last page`, asked, reading(last), first, 'times'),
       );
     }
-    const creating = closedPlan(stage, creationRequest(`${root}/${fresh}/api_keys`, key), {
-      connections: 1,
-      arrivals: { is: 'constant', rate: creationsPerSecond },
-      expected: 201,
-    });
+    const creations = fresh.map((id) => creationRequest(`${root}/${id}/api_keys`, key));
+    const creating = closedPlan(stage, creations[0]!, { requests: creations, connections: 1, expected: 201 });
     const created = { ...weir, keys: { keys: { file: once }, zipf: 0 } };
     contenders.push(contender('creation', 'keys created', created, creating, null, 'times'));
 
@@ -198,7 +204,7 @@ export const admin1e6: Scenario = {
         return [
           barOf(seeding, seeded.keys_per_second, elsewhere),
           barOf(seedingRatio, seeded.keys_per_second / framing),
-          barOf(pages, worst(all.map((each) => each?.latency.service?.p99))),
+          barOf(pages, worst(all.map(worstWindow))),
           barOf(lastPage, worst(ratios)),
           barOf(creation, made, elsewhere),
           barOf(creationRatio, made && (made * one) / 1000),

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { barOf, invalidated, notYet } from '../../../bench/report/bar.ts';
 import { compareResults } from '../../../bench/report/compare.ts';
 import { summary } from '../../../bench/report/console.ts';
+import { refusalsIn } from '../../../bench/report/figures.ts';
 import { headline, htmlReport } from '../../../bench/report/html.ts';
 import { html, jsonInScript } from '../../../bench/report/markup.ts';
 import { faultsOf } from '../../../bench/report/read.ts';
@@ -165,6 +166,14 @@ describe('the table in the README', () => {
     expect(() => withTable(place, [{ ...result(), scenarios: [] }])).toThrow(/no scenario/);
     expect(() => withTable('nothing', [result()])).toThrow(/has no <!-- bench -->/);
   });
+});
+
+test.each([
+  [{ 200: 2, 201: 1, 429: 1 }, 0.25, 0],
+  [{ 200: 1, 0: 1, 404: 1, 500: 1 }, 0, 0.75],
+  [{}, 0, 0],
+])('of %j a share of %d was refused and %d has failed', (statuses, refused, failed) => {
+  expect(refusalsIn(statuses)).toEqual({ refused, failed });
 });
 
 test('the terminal says verdict, bars and reasons', () => {

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { open } from 'lmdb';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type Reactor, startReactors } from '../../src/kernel/reactor.ts';
 import type { EventStore } from '../../src/kernel/store.ts';
 import { event } from '../support/events.ts';
@@ -106,6 +107,39 @@ describe('a reactor', () => {
       [1, 2],
       [1, 2],
     ]);
+  });
+
+  test('keeps its checkpoint while it runs, soon after what it was done with', async () => {
+    const store = memoryStore();
+    const dir = freshDir();
+    await append(store, [1, 2]);
+    const { reactor, until } = counting();
+    const running = await startReactors({ dir, store, logId: 'log-1', reactors: [reactor], keepMs: 5 });
+    cleanUps.push(() => running.close());
+    await until(2);
+    let last: string | undefined;
+    for await (const { id } of store.read('counter-a')) last = id;
+    const kept = open<{ eventId: string }, string>({ path: dir, encoding: 'json', compression: false, readOnly: true });
+    cleanUps.push(() => kept.close());
+    await vi.waitFor(() => {
+      kept.resetReadTxn();
+      expect(kept.get('checkpoint')?.eventId).toBe(last);
+    });
+  });
+
+  test('keeps the last of what it was done with when it is closed', async () => {
+    const store = memoryStore();
+    const dir = freshDir();
+    await append(store, [1, 2]);
+    const first = counting();
+    const running = await startReactors({ dir, store, logId: 'log-1', reactors: [first.reactor], keepMs: 60_000 });
+    await first.until(2);
+    await running.close();
+    await append(store, [3], 1);
+    const second = counting();
+    await start(store, dir, second.reactor);
+    await second.until(1);
+    expect(second.seen).toEqual([3]);
   });
 
   test('ends although a reaction never succeeds', async () => {

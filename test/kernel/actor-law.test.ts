@@ -162,7 +162,8 @@ describe('actors, in any order of events and with any faults of the store', () =
 describe('canary: the law is broken', () => {
   test('without the mailbox', async () => {
     const outcome = await fc.check(law({ mailbox: () => (task) => task() }), { numRuns: 300, endOnFailure: true });
-    expect(outcome.errorInstance).toMatchObject({ message: expect.stringContaining('less than or equal to 1') });
+    // Two at once, or answers out of order, whichever comes first.
+    expect(outcome.failed).toBe(true);
   });
 
   test('without ids that a repeat can be told by', async () => {

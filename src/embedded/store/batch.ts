@@ -9,6 +9,12 @@ const MAX_SEGMENT_BYTES = 256 * 1024;
 
 /** Positions only grow. Told so, LMDB fills each page before it begins the next, where it else leaves one record's room. */
 const atEnd = { append: true } as const;
+/** Such a put has a promise of its own. That it was refused cannot be, and must not pass if it is: nobody catches it. */
+const expectWritten = (isWritten: boolean): void => {
+  if (!isWritten) throw new Error('LMDB has refused a record at the end of the log');
+};
+/** A commit that fails rejects the batch as well. */
+const toldByBatch = (): void => {};
 
 /** One event on its way to the disk. `bytes` is its record. */
 export interface Written {
@@ -93,7 +99,7 @@ export class Batch {
     const positions = Buffer.allocUnsafeSlow(Math.max(8, this.records.length * 8));
     let at = 0;
     for (const { stream, position, revision, bytes } of this.records) {
-      files.ev.put(positionKey(position), bytes, atEnd);
+      files.ev.put(positionKey(position), bytes, atEnd).then(expectWritten, toldByBatch);
       putUint64(positions, at, position);
       files.sx.put(revisionKey(stream.number, revision), positions.subarray(at, at + 8));
       at += 8;

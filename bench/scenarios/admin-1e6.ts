@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuMicrosOf, loadNow } from '../machine/proc-stat.ts';
 import { type Contender, measureRounds } from '../measure.ts';
+import { administer } from '../peers/administrator.ts';
 import { fileFor, seedOrganizations } from '../peers/seed.ts';
 import type { Weir } from '../peers/weir.ts';
 import { type BarRule, barOf } from '../report/bar.ts';
 import { type ContenderResult, cpuSeries } from '../report/contender.ts';
 import type { Stage } from '../stage.ts';
-import { eventBytes, startEventLoad } from './events.ts';
+import { elsewhere, startEventLoad, startFraming } from './events.ts';
 import { closedPlan, contender } from './plans.ts';
 import { creationRequest, getRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
@@ -53,34 +54,18 @@ interface Page {
   readonly has_more: boolean;
 }
 
-const ask = async <Answer>(weir: Weir, key: string, path: string, body?: object): Promise<Answer> => {
-  const { host, port } = weir.address;
-  const response = await fetch(`http://${host}:${port}${path}`, {
-    method: body ? 'POST' : 'GET',
-    headers: {
-      authorization: `Bearer ${key}`,
-      'content-type': 'application/json',
-      'idempotency-key': randomUUID(),
-    },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  const answer = (await response.json()) as Answer;
-  if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${JSON.stringify(answer)}`);
-  return answer;
-};
-
 /** The path of a list's last page. */
 const lastOf = async (weir: Weir, key: string, path: string): Promise<string> => {
   let at = path;
   for (;;) {
-    const { has_more, last_id } = await ask<Page>(weir, key, at);
+    const { has_more, last_id } = await administer<Page>(weir, key, at);
     if (!has_more) return at;
     at = `${path}?after=${last_id}`;
   }
 };
 
 const idsOf = async (weir: Weir, key: string, path: string): Promise<readonly string[]> =>
-  (await ask<{ data: readonly { id: string }[] }>(weir, key, path)).data.map(({ id }) => id);
+  (await administer<{ data: readonly { id: string }[] }>(weir, key, path)).data.map(({ id }) => id);
 
 const listedMs = 600_000;
 
@@ -115,18 +100,12 @@ const settled = async (stage: Stage, { pid }: Weir): Promise<void> => {
 
 /** Measures how many appends a second the empty framing takes of this machine, for figures that were set on another. */
 const framingRate = async (stage: Stage): Promise<(inFlight: number) => Promise<number>> => {
-  const entry = new URL('../peers/empty-framing.ts', import.meta.url);
-  const { ask, pid } = await stage.child('The empty framing', entry, stage.pinning.server);
-  const { endpoint } = await ask<{ endpoint: string }>({
-    socket: join(stage.dir, 'empty.sock'),
-    events: 1,
-    eventBytes,
-  });
+  const framing = await startFraming(stage, 1);
   const load = await startEventLoad(stage);
   return async (inFlight) => {
     const work = { is: 'append', inFlight, perAppend: 1 } as const;
-    await load.ask({ endpoint, pid }, work, 2);
-    const { done, seconds } = await load.ask({ endpoint, pid }, work, stage.settings.seconds);
+    await load.ask(framing, work, 2);
+    const { done, seconds } = await load.ask(framing, work, stage.settings.seconds);
     return done / seconds;
   };
 };
@@ -137,8 +116,6 @@ const worstWindow = (result: ContenderResult | undefined): number | undefined =>
   return micros?.length ? Math.max(...micros) / 1000 : undefined;
 };
 
-const elsewhere = 'of the machine it was set on; the ratio is for slower ones';
-
 const worst = (values: readonly (number | undefined)[]): number | null =>
   values.some((value) => value === undefined) ? null : Math.max(...(values as number[]));
 
@@ -148,7 +125,7 @@ export const admin1e6: Scenario = {
   title: 'Administration of an organization with a million keys',
   about: [
     'An organization of 1,000 projects with 1,000 keys each, made by `weir org seed` beside the running gateway; when all of them are in the lists, and the gateway has nothing more to do with them, pages of 20 are read and keys are created, one request at a time and below every limit.',
-    "Times are the client's, which bound the server's from above.",
+    "Of a page it is the server's CPU that counts, of a key the time that the client waits for it.",
   ],
   async run(stage) {
     const measureFraming = await framingRate(stage);
@@ -164,7 +141,7 @@ export const admin1e6: Scenario = {
     const root = '/v1/organization/projects';
     const fresh: string[] = [];
     for (let n = 0; n < freshProjects; n++)
-      fresh.push((await ask<{ id: string }>(weir, key, root, { name: `bench ${n}` })).id);
+      fresh.push((await administer<{ id: string }>(weir, key, root, { name: `bench ${n}` })).id);
     await listed(stage, weir, key, root, fresh.at(-1)!);
     await settled(stage, weir);
     const [full = ''] = await idsOf(weir, key, `${root}?limit=1&order=asc`);

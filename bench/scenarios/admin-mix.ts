@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadNow, machineTicks, stealShare } from '../machine/proc-stat.ts';
 import { type Measured, measureOnce } from '../measure.ts';
+import { administer } from '../peers/administrator.ts';
 import type { Weir } from '../peers/weir.ts';
 import { type BarRule, barOf } from '../report/bar.ts';
 import { closedPlan, contender } from './plans.ts';
@@ -20,33 +20,19 @@ const unchanged: BarRule = {
   atMost: 1.3,
 };
 
-const post = async (weir: Weir, path: string, body: object): Promise<Record<string, unknown>> => {
-  const { host, port } = weir.address;
-  const response = await fetch(`http://${host}:${port}/v1/organization${path}`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${weir.adminKey}`,
-      'content-type': 'application/json',
-      'idempotency-key': randomUUID(),
-    },
-    body: JSON.stringify(body),
-  });
-  const answer = (await response.json()) as Record<string, unknown>;
-  if (!response.ok) throw new Error(`POST ${path} was answered with ${response.status}: ${JSON.stringify(answer)}`);
-  return answer;
-};
-
 /** Makes keys and pauses and resumes a policy, until it is told to stop; returns how many commands it has sent. */
-const administer = async (weir: Weir, stop: AbortSignal): Promise<number> => {
-  const made = await post(weir, '/policies', { name: 'bench', rule: 'false' });
-  let { revision } = await post(weir, `/policies/${made.id}/publish`, { revision: made.revision });
+const keepBusy = async (weir: Weir, stop: AbortSignal): Promise<number> => {
+  const post = (path: string, body: object) =>
+    administer<Record<string, unknown>>(weir, weir.adminKey, `/v1/organization${path}`, body);
+  const made = await post('/policies', { name: 'bench', rule: 'false' });
+  let { revision } = await post(`/policies/${made.id}/publish`, { revision: made.revision });
   let sent = 2;
   for (let isLive = true; !stop.aborted; sent++) {
     const began = performance.now();
     if (sent % 2 === 0) {
-      await post(weir, `/projects/${weir.projectId}/api_keys`, { name: `bench ${sent}` });
+      await post(`/projects/${weir.projectId}/api_keys`, { name: `bench ${sent}` });
     } else {
-      ({ revision } = await post(weir, `/policies/${made.id}/${isLive ? 'pause' : 'resume'}`, { revision }));
+      ({ revision } = await post(`/policies/${made.id}/${isLive ? 'pause' : 'resume'}`, { revision }));
       isLive = !isLive;
     }
     await sleep(Math.max(0, 1000 / commandsPerSecond - (performance.now() - began)));
@@ -81,7 +67,7 @@ export const adminMix: Scenario = {
       for (const { contender: one, samples, inside } of measured) {
         stage.tell(`round ${round} of ${rounds}: ${one.label}`, (round - 1) / rounds);
         const stop = new AbortController();
-        const administered = one.name === 'mixed' ? administer(weir, stop.signal) : Promise.resolve(0);
+        const administered = one.name === 'mixed' ? keepBusy(weir, stop.signal) : Promise.resolve(0);
         // It is awaited below; a failure meanwhile must not end the process.
         administered.catch(() => {});
         const once = await measureOnce(stage, one, seconds).finally(() => stop.abort());

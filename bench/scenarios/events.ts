@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { HttpSample } from '../gen/main.ts';
 import type { Sample } from '../gen/sample.ts';
 import type { FillOrder, StoreOrder, StoreSample } from '../gen/store-load.ts';
@@ -6,6 +7,9 @@ import type { Stage } from '../stage.ts';
 
 /** Of an event's data. */
 export const eventBytes = 268;
+
+/** Beside a figure in seconds that has a ratio as well. */
+export const elsewhere = 'of the machine it was set on; the ratio is for slower ones';
 
 /** Where a store of events listens, and whose CPU time counts. */
 export interface Store {
@@ -46,6 +50,14 @@ export const startEventLoad = async (stage: Stage) => {
     fill: ({ endpoint }: Store, fill: number): Promise<null> =>
       load.ask({ endpoint, fill, eventBytes } satisfies FillOrder, marginMs),
   };
+};
+
+/** The empty framing, whose log has so many events to read. */
+export const startFraming = async (stage: Stage, events: number): Promise<Store> => {
+  const entry = new URL('../peers/empty-framing.ts', import.meta.url);
+  const { ask, pid } = await stage.child('The empty framing', entry, stage.pinning.server);
+  const order = { socket: join(stage.dir, 'empty.sock'), events, eventBytes };
+  return { pid, ...(await ask<{ endpoint: string }>(order)) };
 };
 
 /** What HTTP has and a store has not is empty. */

@@ -8,11 +8,13 @@ import { median } from '../report/statistics.ts';
 import type { Stage } from '../stage.ts';
 import {
   described,
+  elsewhere,
   eventBytes,
   type MeasuredWay,
   measureWays,
   type Store,
   startEventLoad,
+  startFraming,
   type Way,
 } from './events.ts';
 import type { Findings, Scenario } from './scenario.ts';
@@ -47,19 +49,17 @@ const latencies = [
   { way: 'append-1', id: 'store-sequential', title: 'one append at a time', ms: 0.3, answers: 3 },
   { way: 'live', id: 'store-live', title: 'append to live subscriber', ms: 0.4, answers: 4 },
 ] as const;
-const elsewhere = 'of the machine it was set on; the ratio is for slower ones';
 
 const waysOf = async (stage: Stage): Promise<readonly Way[]> => {
   const start = (name: string, file: string) =>
     stage.child(name, new URL(`../peers/${file}`, import.meta.url), stage.pinning.server);
-  const listening = async (name: string, file: string, order: object): Promise<Store> => {
-    const child = await start(name, file);
-    return { pid: child.pid, ...(await child.ask<{ endpoint: string }>(order)) };
+  const startStore = async (name: string, folder: string): Promise<Store> => {
+    const { ask, pid } = await start(name, 'embedded-store.ts');
+    return { pid, ...(await ask<{ endpoint: string }>({ dir: join(stage.dir, folder) })) };
   };
-  const store = await listening('The embedded store', 'embedded-store.ts', { dir: join(stage.dir, 'store') });
-  const log = await listening('The store that is read', 'embedded-store.ts', { dir: join(stage.dir, 'log') });
-  const empty = { socket: join(stage.dir, 'empty.sock'), events: logged, eventBytes };
-  const framing = await listening('The empty framing', 'empty-framing.ts', empty);
+  const store = await startStore('The embedded store', 'store');
+  const log = await startStore('The store that is read', 'log');
+  const framing = await startFraming(stage, logged);
   const lmdb = await start('LMDB', 'lmdb-puts.ts');
   const load = await startEventLoad(stage);
   stage.tell('filling the log that is read', 0);

@@ -41,19 +41,9 @@ export function openFiles(dir: string, noSync: boolean): LogFiles {
   }
 }
 
-function openTables(dir: string, noSync: boolean): LogFiles {
-  const bytes = { encoding: 'binary', keyEncoding: 'binary' } as const;
-  const root = open<Buffer, Buffer>({
-    path: join(dir, DATA_FILE),
-    // With overlapping sync a rejected commit can still survive, and reads see it before it is on disk.
-    overlappingSync: false,
-    // The writer makes the batches. lmdb-js's own would wrap each in one more, whose promise nobody can catch.
-    eventTurnBatching: false,
-    noSync,
-    noSubdir: true,
-    maxDbs: 8,
-    ...bytes,
-  });
+const bytes = { encoding: 'binary', keyEncoding: 'binary' } as const;
+
+function tablesOf(root: LogFiles['root']): LogFiles {
   const table = (name: string): Database<Buffer, Buffer> => root.openDB({ name, ...bytes });
   return {
     root,
@@ -65,12 +55,26 @@ function openTables(dir: string, noSync: boolean): LogFiles {
   };
 }
 
+function openTables(dir: string, noSync: boolean): LogFiles {
+  const root = open<Buffer, Buffer>({
+    path: join(dir, DATA_FILE),
+    // With overlapping sync a rejected commit can still survive, and reads see it before it is on disk.
+    overlappingSync: false,
+    // The writer makes the batches. lmdb-js's own would wrap each in one more, whose promise nobody can catch.
+    eventTurnBatching: false,
+    noSync,
+    noSubdir: true,
+    maxDbs: 8,
+    ...bytes,
+  });
+  return tablesOf(root);
+}
+
 /**
  * The environment for somebody who only reads, also while a server has it open. A table that has never been made is
  * undefined. Must run in a process of its own: LMDB does not allow one file to be opened twice in one.
  */
 export function openForReading(dir: string): LogFiles {
-  const bytes = { encoding: 'binary', keyEncoding: 'binary' } as const;
   const path = join(dir, DATA_FILE);
   const root = open<Buffer, Buffer>({
     path,
@@ -80,15 +84,7 @@ export function openForReading(dir: string): LogFiles {
     maxDbs: 8,
     ...bytes,
   });
-  const table = (name: string): Database<Buffer, Buffer> => root.openDB({ name, ...bytes });
-  return {
-    root,
-    ev: table('ev') as LogFiles['ev'],
-    sx: table('sx'),
-    sn: table('sn'),
-    gaps: table('gaps'),
-    meta: table('meta'),
-  };
+  return tablesOf(root);
 }
 
 /** The store's own id, made at first use. Throws StoreCorrupt for a format that this version does not know. */

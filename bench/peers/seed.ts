@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { builtMain } from '../build.ts';
 import { keyOnLine } from '../gen/requests.ts';
+import { cpuMicrosOf, loadNow } from '../machine/proc-stat.ts';
 import type { Stage } from '../stage.ts';
 import type { Weir } from './weir.ts';
 
@@ -27,6 +28,9 @@ export interface Seeded {
 }
 
 const seedMs = 3_600_000;
+const tellMs = 1000;
+/** A line of the file of keys, which all are of one length. */
+const lineBytes = 151;
 
 /** Makes organizations beside the running gateway, with a key a line in the file `out`, and waits until it knows them. */
 export const seedOrganizations = async (
@@ -36,11 +40,16 @@ export const seedOrganizations = async (
   out: string,
 ): Promise<readonly Seeded[]> => {
   const options = Object.entries({ ...crowd, out }).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const keys = crowd.organizations * crowd.keys;
+  const telling = setInterval(() => {
+    const part = existsSync(out) ? statSync(out).size / lineBytes / keys : 0;
+    stage.tell(`seeding ${keys.toLocaleString('en-US')} keys`, Math.min(1, part));
+  }, tellMs);
   const { stdout } = await run(process.execPath, [builtMain, 'org', 'seed', '--json', ...options], {
     env: { PATH: process.env.PATH, DATA_DIR: weir.dataDir },
     maxBuffer: 2 ** 26,
     timeout: seedMs,
-  });
+  }).finally(() => clearInterval(telling));
   await until(stage, weir, readFileSync(out, 'utf8').trimEnd().split('\n').at(-1) ?? '');
   return stdout
     .trim()
@@ -54,7 +63,6 @@ export const seedKeys = async (stage: Stage, weir: Weir, crowds: readonly Crowd[
   writeFileSync(all, '', { mode: 0o600 });
   for (const [i, crowd] of crowds.entries()) {
     if (stage.interrupted.aborted) return all;
-    stage.tell(`seeding ${crowd.organizations} organizations`, i / crowds.length);
     const out = join(weir.dataDir, `keys-${i}.ndjson`);
     await seedOrganizations(stage, weir, crowd, out);
     appendFileSync(all, readFileSync(out));
@@ -76,6 +84,25 @@ const until = async (stage: Stage, weir: Weir, line: string): Promise<void> => {
     stage.tell('waiting for the gateway to know the keys', 0.9);
     // Slowly: unknown keys are limited by address, and the wait is short or long.
     await sleep(pauseMs);
+  }
+};
+
+const idleShare = 0.1;
+const lookMs = 2000;
+const settledMs = 600_000;
+/** Well below the load average at which a run must not be quoted. */
+const quietLoad = 1.5;
+
+/** Waits for quiet: what reacts to a million new keys goes on for minutes, and is not what is measured; nor is the load that it leaves. */
+export const settled = async (stage: Stage, { pid }: Weir): Promise<void> => {
+  for (const end = performance.now() + settledMs; performance.now() < end && !stage.interrupted.aborted; ) {
+    const before = cpuMicrosOf(pid);
+    stage.tell('waiting for the gateway to have nothing to do', 0.95);
+    await sleep(lookMs);
+    const after = cpuMicrosOf(pid);
+    if (!before || !after) return;
+    const micros = after.user + after.system - before.user - before.system;
+    if (micros < idleShare * lookMs * 1000 && loadNow() < quietLoad) return;
   }
 };
 

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuMicrosOf, loadNow } from '../machine/proc-stat.ts';
 import { type Contender, measureRounds } from '../measure.ts';
 import { administer } from '../peers/administrator.ts';
-import { fileFor, seedOrganizations } from '../peers/seed.ts';
+import { fileFor, seedOrganizations, settled } from '../peers/seed.ts';
 import type { Weir } from '../peers/weir.ts';
 import { type BarRule, barOf } from '../report/bar.ts';
 import { type ContenderResult, cpuSeries } from '../report/contender.ts';
@@ -78,24 +77,6 @@ const listed = async (stage: Stage, weir: Weir, key: string, path: string, id: s
     await sleep(1000);
   }
   throw new Error(`${id} was not in the lists after ${listedMs / 1000} s.`);
-};
-
-const idleShare = 0.1;
-const lookMs = 2000;
-/** Well below the load average at which a run must not be quoted. */
-const quietLoad = 1.5;
-
-/** What reacts to a million new keys goes on for minutes, and is not what is measured; nor is the load that it leaves. */
-const settled = async (stage: Stage, { pid }: Weir): Promise<void> => {
-  for (const end = performance.now() + listedMs; performance.now() < end && !stage.interrupted.aborted; ) {
-    const before = cpuMicrosOf(pid);
-    stage.tell('waiting for the gateway to have nothing to do', 0.95);
-    await sleep(lookMs);
-    const after = cpuMicrosOf(pid);
-    if (!before || !after) return;
-    const micros = after.user + after.system - before.user - before.system;
-    if (micros < idleShare * lookMs * 1000 && loadNow() < quietLoad) return;
-  }
 };
 
 /** Measures how many appends a second the empty framing takes of this machine, for figures that were set on another. */

@@ -1,4 +1,5 @@
 import { type Contender, measureRounds } from '../measure.ts';
+import { settled } from '../peers/seed.ts';
 import { type BarRule, barOf } from '../report/bar.ts';
 import { bareContender, closedPlan, contender } from './plans.ts';
 import { modelsRequest } from './requests.ts';
@@ -27,6 +28,7 @@ const zipfScenario = (id: string, keyCount: number): Scenario => {
     async run(stage) {
       const crowds = [{ organizations: keyCount / perOrganization, projects: 2, keys: perOrganization, tier: 5 }];
       const { weir, keys, isLimited } = await weirUnderLoad(stage, { crowds, zipf: exponent });
+      await settled(stage, weir);
       const plan = closedPlan(stage, modelsRequest, { expected: null });
       const contenders: Contender[] = [
         await bareContender(stage),

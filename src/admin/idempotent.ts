@@ -50,7 +50,8 @@ const created = (body: Made['body'], value: string | undefined, again = false): 
 export const once = async (admin: Administration, call: CreateCall, making: Making): Promise<Reply> => {
   const idempotencyKey = call.head.header('idempotency-key');
   if (idempotencyKey === undefined) {
-    const { body, head } = await making.create(making.newResourceId(), making.mint?.() ?? '');
+    // Routes that mint a secret require the key.
+    const { body, head } = await making.create(making.newResourceId(), '');
     await shown(admin, head);
     return created(body, undefined);
   }
@@ -66,7 +67,7 @@ export const once = async (admin: Administration, call: CreateCall, making: Maki
   const reservation = { fingerprint, resourceId: making.newResourceId(), at: admin.clock.wall() };
   const reserved = await execute(() => keys.tell(stream, 'reserve', reservation, context));
   const { resourceId, answer } = reserved.state.data;
-  if (reserved.facts.length === 0 && answer) return repeat(admin, asking, making, resourceId, answer.body);
+  if (answer) return repeat(admin, asking, making, resourceId, answer.body);
 
   try {
     const { mint } = making;

@@ -26,6 +26,8 @@ interface Asked {
   readonly body?: object;
   readonly credential?: string;
   readonly secret?: string;
+  readonly scheme?: string;
+  readonly kind?: AdminPrincipal['kind'];
   readonly path?: string;
 }
 
@@ -34,14 +36,16 @@ const call = ({
   body = { name: 'a' },
   credential = 'akey_1',
   secret = 'caller-secret',
+  scheme = 'Bearer',
+  kind = 'admin_key',
   path = '/v1/x',
 }: Asked = {}) => {
   const headers: Record<string, string> = {
-    authorization: `Bearer ${secret}`,
+    authorization: `${scheme} ${secret}`,
     ...(key !== '' && { 'idempotency-key': key }),
   };
   const head: Head = { requestId: 'req_1', method: 'POST', path, ip: '127.0.0.1', header: (name) => headers[name] };
-  return { head, body, principal: { id: credential, organizationId: 'org_1' } as AdminPrincipal };
+  return { head, body, principal: { kind, id: credential, organizationId: 'org_1' } as AdminPrincipal };
 };
 const make = async (id: string, secret: string): Promise<Made> => {
   made.push([id, secret]);
@@ -68,8 +72,9 @@ describe('the same request again', () => {
     const again = await attempt();
     expect(await text(Promise.resolve(again))).toBe(first);
     expect(first).toBe('{"id":"res_0","name":"a","value":"secret-1"}');
+    expect((await attempt({ key: 'another-key' })).headers).toBeUndefined();
     expect(again.headers).toEqual({ 'Idempotent-Replayed': 'true' });
-    expect(made).toHaveLength(1);
+    expect(made).toHaveLength(2);
   });
   test('is recorded as a secret shown again', async () => {
     const shown: string[] = [];
@@ -127,12 +132,41 @@ describe('a secret', () => {
     const all = JSON.stringify(at.store.log, (_, value) => (typeof value === 'bigint' ? String(value) : value));
     for (const hidden of ['secret-1', 'caller-secret', 'very-secret-key']) expect(all).not.toContain(hidden);
     expect(at.store.ages.get(replayStream('res_0'))).toBe(86_400);
-    expect(at.store.log.filter((event) => event.stream === replayStream('res_0'))).toHaveLength(1);
+    expect(at.store.log.filter((event) => event.stream === replayStream('res_0'))).toMatchObject([
+      {
+        type: 'replay.sealed',
+        metadata: {
+          at: at.clock.wall(),
+          actor: { type: 'api_key', id: 'akey_1' },
+          $correlationId: 'req_1',
+          v: 1,
+        },
+      },
+    ]);
   });
   test('cannot be opened without the secret of the credential that made it', async () => {
     await attempt();
     expect(await codeOf(attempt({ secret: 'stolen-or-forged' }))).toBe('idempotency_result_unavailable');
     expect(await codeOf(attempt())).toBe('made');
+  });
+  test('is bound to the token and not to how its scheme is written', async () => {
+    const first = await text(attempt({ scheme: 'Bearer' }));
+    expect(await text(attempt({ scheme: 'bearer' }))).toBe(first);
+    expect(await codeOf(attempt({ secret: 'bearer caller-secret' }))).toBe('idempotency_result_unavailable');
+  });
+  test('that an OAuth client made is repeated to any of its tokens, which live for an hour', async () => {
+    const kind = 'oauth_client';
+    const first = await text(attempt({ kind, credential: 'oac_1', secret: 'first-token' }));
+    expect(await text(attempt({ kind, credential: 'oac_1', secret: 'second-token' }))).toBe(first);
+  });
+  test('is the one that a twin has kept in the meantime', async () => {
+    await at.close();
+    // The append lands, and is answered as if another had been first.
+    at = await stage({
+      fault: (stream) => (stream.startsWith('replay-') ? 'conflict-after-landing' : 'none'),
+    });
+    expect(await text(attempt())).toBe('{"id":"res_0","name":"a","value":"secret-1"}');
+    expect(made).toEqual([['res_0', 'secret-1']]);
   });
   test('is beyond everybody once the key of its day is destroyed, 48 hours after the day began', async () => {
     const days = () => readdirSync(join(at.dir, 'day-keys'));
@@ -181,6 +215,16 @@ describe('a request that failed', () => {
     at.clock.at += 30_000;
     expect(await codeOf(attempt())).toBe('made');
     expect(made).toEqual(lost);
+  });
+  test('is not taken up by whoever cannot open its secret', async () => {
+    expect(await codeOf(attempt({}, failing(fault('dependency_unavailable'))))).toBe('dependency_unavailable');
+    at.clock.at += 30_000;
+    expect(await codeOf(attempt({ secret: 'stolen-or-forged' }))).toBe('idempotency_result_unavailable');
+    expect(made).toEqual([]);
+  });
+  test('by a defect of ours holds the key, for nobody knows what it did', async () => {
+    expect(await codeOf(attempt({}, failing(fault('internal_error'))))).toBe('internal_error');
+    expect(await codeOf(attempt())).toBe('idempotency_in_progress');
   });
   test('before its secret was kept is taken up with its own id', async () => {
     at.store.available = false;

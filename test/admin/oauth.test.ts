@@ -51,6 +51,8 @@ describe('POST /v1/oauth/token', () => {
       await post('/v1/oauth/token', { ...grant, client_id: id, client_secret: secret }),
       await post('/v1/oauth/token', { ...grant, client_id: id }, basic(mine.oauthClient)),
       await post('/v1/oauth/token', { ...grant, something: 'else', scope: '' }, basic(mine.oauthClient)),
+      // Both halves are form-encoded (RFC 6749, 2.3.1).
+      await post('/v1/oauth/token', grant, basic({ id: id.replace('_', '%5F'), secret })),
     ];
     for (const { status, headers, body } of answers) {
       expect(status).toBe(200);
@@ -64,7 +66,7 @@ describe('POST /v1/oauth/token', () => {
       expect(tokenKind(body.access_token)).toBe('t');
       expect(await use(body.access_token)).toBe('200');
     }
-    expect(new Set(answers.map(({ body }) => body.access_token)).size).toBe(4);
+    expect(new Set(answers.map(({ body }) => body.access_token)).size).toBe(5);
   });
 
   test('narrows the token to the scope that was asked for', async () => {
@@ -122,6 +124,17 @@ describe('POST /v1/oauth/token', () => {
       expect(refusal(await post('/v1/oauth/token', { ...grant, ...fields }))).toBe('401 invalid_client');
     }
     expect(refusal(await post('/v1/oauth/token', grant, bearer(mine.adminKey.value)))).toBe('401 invalid_client');
+  });
+
+  test('says how to authenticate, and what was said twice', async () => {
+    const { id, secret } = mine.oauthClient;
+    const own = basic(mine.oauthClient);
+    const said = async (fields: Fields, headers?: Fields): Promise<string> =>
+      (await post('/v1/oauth/token', { ...grant, ...fields }, headers)).body.error_description;
+    expect(await said({})).toMatch(/HTTP Basic or by client_id and client_secret in the body/);
+    expect(await said({}, bearer(mine.adminKey.value))).toMatch(/HTTP Basic or in the body/);
+    expect(await said({ client_id: id, client_secret: secret }, own)).toMatch(/in the header and in the body/);
+    expect(await said({ client_id: 'oac_other' }, own)).toMatch(/not the client of the Authorization header/);
   });
 
   test('reads secrets from headers and body alone, and no assertion', async () => {
@@ -211,6 +224,7 @@ test('one address may guess sixty times a minute, and a client that is known is 
   const refused = await wrong();
   expect(refusal(refused)).toBe('429 temporarily_unavailable');
   expect(refused.headers['retry-after']).toBe('60');
+  expect(refused.body.error_description).toMatch(/unknown clients came from this address. Come back in 60 seconds/);
   expect(refusal(await post('/v1/oauth/revoke', { token: 'x' }, basic({ id: 'oac_1', secret: 'x' })))).toBe(
     '429 temporarily_unavailable',
   );

@@ -12,7 +12,7 @@ const reserved = (resource = 'key_1', at = 0): IdempotencyFact => ({
 const answer = { status: 201, body: { id: 'key_1' } };
 const completed: IdempotencyFact = { type: 'idempotency.completed', completed_at: 100, ...answer };
 const again = (at: number, fingerprint = 'f') => ({ fingerprint, resourceId: 'key_2', at });
-const refused = (code: string) => ({ refusal: { code } });
+const refused = (code: string) => ({ refusal: { code, param: 'header.Idempotency-Key' } });
 
 describe('reserve', () => {
   test('takes a key that nobody holds', () => {
@@ -20,6 +20,9 @@ describe('reserve', () => {
   });
   test('refuses a twin while the first is at work, and lets an abandoned one be taken up with its own id', () => {
     given(idempotency, [reserved()]).when('reserve', again(29_999)).refuses(refused('idempotency_in_progress'));
+    given(idempotency, [reserved()])
+      .when('reserve', again(29_999))
+      .refuses({ refusal: { headers: { 'Retry-After': '1' } } });
     given(idempotency, [reserved()])
       .when('reserve', again(30_000))
       .then([reserved('key_1', 30_000)]);

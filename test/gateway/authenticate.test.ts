@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Directory, Inactive } from '../../projections/directory.ts';
-import type { AdminPrincipal, Principal, ProjectPrincipal } from '../../projections/principal.ts';
+import type { AdminPrincipal, ClientPrincipal, Principal, ProjectPrincipal } from '../../projections/principal.ts';
 import { isRefusal, type Refusal } from '../../src/errors.ts';
 import { AccessLog } from '../../src/gateway/access-log.ts';
 import { apiKeyGate } from '../../src/gateway/authenticate.ts';
@@ -35,7 +35,7 @@ const directory: Directory = {
 };
 let accessLog = new AccessLog(clock);
 const windows = testWindows(5);
-const gateOf = () => apiKeyGate({ directory, peppers: [pepper, oldPepper], clock, accessLog, windows });
+const gateOf = (of = windows) => apiKeyGate({ directory, peppers: [pepper, oldPepper], clock, accessLog, windows: of });
 let gate = gateOf();
 /** What the gate says of a request that ends at once: why not, or who it is. */
 const meet = (headers: Record<string, string>, access: Access): Refusal | Principal => {
@@ -75,7 +75,7 @@ const admin = (fields: Partial<AdminPrincipal> = {}): AdminPrincipal => ({
   expiresAt: null,
   ...fields,
 });
-const give = (kind: 'p' | 'a', found: Principal | Inactive, under = pepper): string => {
+const give = (kind: 'p' | 'a' | 't', found: Principal | Inactive, under = pepper): string => {
   const token = newToken(kind);
   known.set(digest(under, token), found);
   return token;
@@ -188,6 +188,126 @@ describe('a key is refused', () => {
       headers: { 'WWW-Authenticate': 'Bearer realm="api", error="insufficient_scope", scope="models:read"' },
     });
   });
+});
+
+describe('a refusal says what would have been right', () => {
+  const messageOf = (headers: Record<string, string>, access: Access) => (meet(headers, access) as Refusal).message;
+
+  test('which kind of credential', () => {
+    const adminKey = bearer(give('a', admin()));
+    const projectKey = bearer(give('p', project()));
+    expect(messageOf(adminKey, models)).toBe('This route takes a project API key.');
+    expect(messageOf(projectKey, listProjects)).toBe('This route takes an Admin API key or an OAuth access token.');
+    expect(messageOf(projectKey, { ...listProjects, adminKeyOnly: true })).toBe('This route takes an Admin API key.');
+  });
+  test('which permission', () => {
+    const key = bearer(give('p', project({ permissions: new Set() })));
+    expect(messageOf(key, models)).toBe('The credential lacks the permission models:read.');
+  });
+});
+
+describe('an access token', () => {
+  const token = (fields: Partial<AdminPrincipal> = {}) =>
+    give('t', admin({ kind: 'oauth_client', id: 'oac_1', ...fields }));
+
+  test('speaks for its client where the route takes one', () => {
+    const sent = bearer(token());
+    expect(judge(sent, listProjects)).toBe('oac_1');
+    expect(judge(sent, { ...listProjects, adminKeyOnly: true })).toBe('credential_type_not_allowed');
+    expect(judge(sent, models)).toBe('credential_type_not_allowed');
+  });
+  test('that is unknown, withdrawn or over is told so as a token', () => {
+    expect(judge(bearer(newToken('t')), listProjects)).toBe('invalid_access_token');
+    expect(judge(bearer(token({ expiresAt: 1000 })), listProjects)).toBe('access_token_expired');
+    const withdrawn: Inactive = { ...ended('invalid_access_token'), kind: 'oauth_client' };
+    expect(judge(bearer(give('t', withdrawn)), listProjects)).toBe('invalid_access_token');
+  });
+  test('that does not work counts for the address that sends it, sixty times a minute', () => {
+    gate = gateOf(testWindows(5));
+    const over = bearer(token({ expiresAt: 1000 }));
+    for (let n = 0; n < 60; n++) expect(judge(over, listProjects)).toBe('access_token_expired');
+    expect(meet(over, listProjects)).toMatchObject({
+      code: 'rate_limit_exceeded',
+      message: expect.stringContaining('unknown credentials'),
+    });
+  });
+});
+
+describe('what the directory has said is asked again once it is stale', () => {
+  const keptBy = (found: Principal | Inactive) => {
+    const token = give('p', found);
+    expect(judge(bearer(token))).toBe('key_1');
+    looked = 0;
+    expect(judge(bearer(token))).toBe('key_1');
+    expect(looked).toBe(0);
+    found.stale = true;
+    return token;
+  };
+  const now = (token: string, found?: Principal | Inactive) => {
+    if (found === undefined) known.delete(digest(pepper, token));
+    else known.set(digest(pepper, token), found);
+    return judge(bearer(token));
+  };
+
+  test('and what it says then counts', () => {
+    const token = keptBy(project());
+    expect(now(token, ended('api_key_revoked'))).toBe('api_key_revoked');
+    expect(now(token, project({ id: 'key_2' }))).toBe('api_key_revoked');
+  });
+  test('whoever is not there any more is nobody', () => {
+    expect(now(keptBy(project()))).toBe('invalid_api_key');
+  });
+  test('a secret of an OAuth client opens no route', () => {
+    const secret = { ...admin(), kind: 'client_secret' } satisfies ClientPrincipal;
+    expect(now(keptBy(project()), secret)).toBe('invalid_api_key');
+  });
+});
+
+describe('beyond the limits', () => {
+  const fresh = () => {
+    gate = gateOf(testWindows(0));
+  };
+  const once = (headers: Record<string, string>, access: Access): string => {
+    const verdict = gate.judge(head(headers), access, aim);
+    if (isRefusal(verdict)) return verdict.code;
+    verdict.end();
+    return verdict.limited ? 'limited' : (verdict.denied?.code ?? 'let through');
+  };
+  const times = (count: number, headers: Record<string, string>, access: Access = models): string[] =>
+    Array.from({ length: count }, () => once(headers, access));
+  const refusals = () => accessLog.takeDenied(true).map(({ code, count }) => [code, count]);
+  const credits: Access = { credential: 'project', permission: 'models:read', limits: 'credits' };
+  // Of the Free tier's key, a minute (spec).
+  const ofModels = 60;
+  const ofCredits = 60;
+
+  test('a good key is limited, whatever else it would be refused for', () => {
+    fresh();
+    const key = bearer(give('p', project({ permissions: new Set() })));
+    expect(times(ofModels, key)).toEqual(Array.from({ length: ofModels }, () => 'insufficient_permissions'));
+    expect(times(2, key)).toEqual(['limited', 'limited']);
+    expect(refusals()).toEqual([['insufficient_permissions', ofModels]]);
+  });
+  test('a revoked key is limited in its own windows alone, which is not noted as a refusal of the key', () => {
+    fresh();
+    const revoked = bearer(give('p', ended('api_key_revoked')));
+    expect(times(ofModels, revoked)).toEqual(Array.from({ length: ofModels }, () => 'api_key_revoked'));
+    expect(times(1, revoked)).toEqual(['rate_limit_exceeded']);
+    expect(refusals()).toEqual([['api_key_revoked', ofModels]]);
+    expect(times(1, bearer(give('p', project())))).toEqual(['let through']);
+  });
+  test('the balance is limited in windows of its own', () => {
+    fresh();
+    const key = bearer(give('p', project()));
+    expect(times(ofCredits, key, credits)).toEqual(Array.from({ length: ofCredits }, () => 'let through'));
+    expect(times(1, key, credits)).toEqual(['limited']);
+    expect(times(ofModels, key)).toEqual(Array.from({ length: ofModels }, () => 'let through'));
+    expect(times(1, key)).toEqual(['limited']);
+  });
+});
+
+test('a route that takes neither key nor token has no gate', () => {
+  expect(() => gate.judge(head({}), { credential: 'none' } as Access, aim)).toThrow('has no gate');
 });
 
 describe('a request with an Origin', () => {

@@ -3,7 +3,7 @@ import { start } from '../../src/limits/admit.ts';
 import { inferenceWindows } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { reserve } from '../../src/limits/reserve.ts';
-import { grow, release, settle } from '../../src/limits/settle.ts';
+import { charge, grow, release, settle } from '../../src/limits/settle.ts';
 import { sweepTickets } from '../../src/limits/sweep.ts';
 import { isRefused, type Ticket } from '../../src/limits/ticket.ts';
 import { counted, type Trouble, type WindowStore } from '../../src/limits/window-store.ts';
@@ -118,6 +118,29 @@ describe('a ticket', () => {
     expect(used(store, 'tokens_per_minute')).toEqual([1_003_096, 1_003_096, 1_003_096]);
     settle(store, ticket, 1_002_000);
     expect(used(store, 'tokens_per_minute')).toEqual([1_002_000, 1_002_000, 1_002_000]);
+  });
+
+  test('is charged what was used before the answer is sent, and stays in flight until that', () => {
+    const { store, troubles, me } = open();
+    const ticket = reserved(store, me, 100);
+    charge(store, ticket, Number.NaN);
+    expect(used(store, 'tokens_per_minute')).toEqual([100, 100, 100]);
+    for (const [tokens, counts] of [
+      [40.2, 41],
+      [-5, 0],
+      [30, 30],
+    ] as const) {
+      charge(store, ticket, tokens);
+      expect(used(store, 'tokens_per_minute')).toEqual([counts, counts, counts]);
+      expect(used(store, 'tokens_per_day')[2]).toBe(counts);
+      expect(used(store, 'concurrent_requests')).toEqual([1, 1, 1]);
+    }
+    settle(store, ticket, 30);
+    expect(used(store, 'concurrent_requests')).toEqual([0, 0, 0]);
+    expect(troubles).toEqual([]);
+    charge(store, ticket, 9_999);
+    expect(troubles).toEqual([{ kind: 'ticket_ended_twice', ticket }]);
+    expect(used(store, 'tokens_per_minute')).toEqual([30, 30, 30]);
   });
 
   test('that outlives the longest request is ended by the sweep, reported, and late to everything after', () => {

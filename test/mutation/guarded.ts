@@ -27,10 +27,12 @@ export const guarded = {
       'test/limits/windows.test.ts',
       'test/limits/retry-after.test.ts',
       'test/limits/tickets.test.ts',
+      'test/limits/acquire.test.ts',
       'test/limits/headers.test.ts',
       'test/limits/inspect.test.ts',
       'test/limits/upkeep.test.ts',
       'test/limits/bounds.test.ts',
+      'test/limits/snapshot.test.ts',
     ],
   },
   idempotency: {

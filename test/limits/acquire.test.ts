@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { freeIfEmpty } from '../../src/limits/acquire.ts';
+import { countRequest, start } from '../../src/limits/admit.ts';
+import { creditWindows, inferenceWindows } from '../../src/limits/families.ts';
+import { reserve } from '../../src/limits/reserve.ts';
+import { settle } from '../../src/limits/settle.ts';
+import { sweepSlots } from '../../src/limits/sweep.ts';
+import type { Ticket } from '../../src/limits/ticket.ts';
+import { advance } from '../../src/limits/window.ts';
+import { counted, type WindowStore } from '../../src/limits/window-store.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const ids = ['k', 'p', 'o'] as const;
+
+const inference = () => ({ store: inferenceWindows({ tierOf: () => 0 }), me: counted('k', 'p', 'o') });
+const taken = (store: WindowStore, me: ReturnType<typeof counted>, tokens: number, now: number) =>
+  reserve(store, start(store, me, now) as Ticket<'admitted'>, tokens, now) as Ticket<'reserved'>;
+
+/** Whether the record of this scope is freed at this time, looked at alone. */
+const frees = (store: WindowStore, scope: number, now: number): boolean => {
+  store.setNow(now);
+  const slot = store.slots.find(scope, ids[scope]!)!;
+  advance(store, store.slots.address(slot));
+  const freed = freeIfEmpty(store, slot);
+  expect(store.slots.find(scope, ids[scope]!)).toBe(freed ? undefined : slot);
+  return freed;
+};
+
+describe('a record is kept', () => {
+  test('while a request is in flight, however long ago it began', () => {
+    const { store, me } = inference();
+    const ticket = taken(store, me, 0, 0);
+    expect(frees(store, 0, 3 * day)).toBe(false);
+    settle(store, ticket, 0);
+    expect(frees(store, 0, 3 * day)).toBe(true);
+  });
+
+  test('for its requests of the day', () => {
+    const { store, me } = inference();
+    settle(store, taken(store, me, 0, 0), 0);
+    expect(frees(store, 0, 2 * minute)).toBe(false);
+    expect(frees(store, 0, day - 1)).toBe(false);
+    expect(frees(store, 0, day + 10 * minute)).toBe(true);
+  });
+
+  test('for its attempts of the last minute, where only those are counted, to the millisecond', () => {
+    const store = creditWindows();
+    countRequest(store, counted('k', null, 'o'), 0);
+    const key = () => store.slots.find(0, 'k')!;
+    store.setNow(minute - 1);
+    advance(store, store.slots.address(key()));
+    expect(freeIfEmpty(store, key())).toBe(false);
+    store.setNow(minute);
+    advance(store, store.slots.address(key()));
+    expect(freeIfEmpty(store, key())).toBe(true);
+  });
+
+  test('for tokens of the last minute and of the day, although its requests have aged out', () => {
+    const { store, me } = inference();
+    const ticket = start(store, me, 0) as Ticket<'admitted'>;
+    // Reserved a day after its attempt: the tokens are all that is left.
+    const late = day + 30 * minute;
+    settle(store, reserve(store, ticket, 10, late) as Ticket<'reserved'>, 10);
+    expect(frees(store, 0, late + minute)).toBe(false);
+    expect(frees(store, 0, late + minute + 1_000)).toBe(true);
+    expect(frees(store, 1, late + minute + 1_000)).toBe(true);
+    expect(frees(store, 2, late + hour)).toBe(false);
+    expect(frees(store, 2, late + day + 10 * minute)).toBe(true);
+  });
+
+  test('while another record names it: a project goes after its keys, an organization after both', () => {
+    const { store, me } = inference();
+    settle(store, taken(store, me, 0, 0), 0);
+    settle(store, taken(store, counted('k2', 'p', 'o'), 0, 0), 0);
+    const late = 2 * day;
+    expect([frees(store, 2, late), frees(store, 1, late)]).toEqual([false, false]);
+    expect(frees(store, 0, late)).toBe(true);
+    expect(frees(store, 1, late)).toBe(false);
+    for (let round = 0; round < 3; round++) sweepSlots(store, late, 1_000);
+    expect(store.slots.live).toBe(0);
+  });
+});
+
+test('what is freed is used again, empty, by whoever comes next', () => {
+  const { store, me } = inference();
+  for (let n = 0; n < 60; n++) settle(store, taken(store, me, 1_000, 0), 1_000);
+  const bytes = store.slabs.bytes;
+  const late = 2 * day;
+  for (let round = 0; round < 3; round++) sweepSlots(store, late, 1_000);
+  expect(store.slots.live).toBe(0);
+  for (let n = 0; n < 60; n++) settle(store, taken(store, counted('other', 'elsewhere', 'theirs'), 1_000, late), 1_000);
+  expect(start(store, counted('other', 'elsewhere', 'theirs'), late)).toBeLessThan(0);
+  expect(start(store, me, late)).toBeGreaterThanOrEqual(0);
+  expect(store.slabs.bytes).toBe(bytes);
+});
+
+test('of a thousand organizations that come and go every other day, none takes more memory than the first', () => {
+  const { store } = inference();
+  let bytes = 0;
+  for (let n = 0; n < 1_000; n++) {
+    const now = n * 2 * day;
+    for (let round = 0; round < 3; round++) sweepSlots(store, now, 1_000);
+    settle(store, taken(store, counted(`k${n}`, `p${n}`, `o${n}`), 1, now), 1);
+    expect(store.slots.live).toBe(3);
+    bytes ||= store.slabs.bytes;
+  }
+  expect(store.slabs.bytes).toBe(bytes);
+});
+
+test('a key of a family with projects has to name its own', () => {
+  const { store } = inference();
+  expect(() => start(store, counted('k', null, 'o'), 0)).toThrow('A key is counted with its project.');
+});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { start } from '../../src/limits/admit.ts';
-import { inferenceWindows } from '../../src/limits/families.ts';
+import { countInactive, countRequest, start } from '../../src/limits/admit.ts';
+import { creditWindows, inferenceWindows } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { settle } from '../../src/limits/settle.ts';
@@ -38,6 +38,48 @@ describe('why was I limited', () => {
     settle(store, first, 600_000);
     expect(inspect(store, 'key', 'k', 4_000)?.lastRefusal).toEqual({ metrics: ['tokens_per_minute'], agoMs: 1_000 });
     expect(inspect(store, 'project', 'p', 4_000)?.lastRefusal).toBeNull();
+  });
+
+  test('tells it of the scope that refused, and of no other', () => {
+    const store = inferenceWindows({ tierOf: () => 0 });
+    const last = (scope: 'key' | 'project' | 'organization', id: string) => inspect(store, scope, id, 0)?.lastRefusal;
+    // The project's 90 a minute are gone before any of its keys' 60.
+    for (let n = 0; n < 90; n++) countRequest(store, counted(`k${n % 3}`, 'p', 'o'), 0);
+    expect([last('key', 'k0'), last('project', 'p'), last('organization', 'o')]).toEqual([null, null, null]);
+    countRequest(store, counted('k0', 'p', 'o'), 0);
+    const refusal = { metrics: ['requests_per_minute'], agoMs: 0 };
+    expect([last('key', 'k0'), last('project', 'p'), last('organization', 'o')]).toEqual([null, refusal, null]);
+    // The organization's 120.
+    for (let n = 0; n < 30; n++) countRequest(store, counted('k9', 'p9', 'o'), 0);
+    expect([last('key', 'k9'), last('project', 'p9'), last('organization', 'o')]).toEqual([null, null, refusal]);
+  });
+
+  test('tells it of a key that does not work any more', () => {
+    const store = inferenceWindows({ tierOf: () => 0 });
+    const me = counted('k', 'p', 'o');
+    for (let n = 0; n < 60; n++) expect(countInactive(store, me, 0)).toBe(0);
+    expect(inspect(store, 'key', 'k', 0)?.lastRefusal).toBeNull();
+    expect(countInactive(store, me, 1_000)).not.toBe(0);
+    expect(inspect(store, 'key', 'k', 1_000)?.lastRefusal).toEqual({ metrics: ['requests_per_minute'], agoMs: 0 });
+    expect(inspect(store, 'organization', 'o', 1_000)?.windows[0]).toMatchObject({ used: 0 });
+  });
+
+  test('tells it in a family of two scopes', () => {
+    const store = creditWindows();
+    for (let n = 0; n < 60; n++) countRequest(store, counted('k', null, 'o'), 0);
+    expect(inspect(store, 'key', 'k', 0)?.lastRefusal).toBeNull();
+    countRequest(store, counted('k', null, 'o'), 0);
+    expect(inspect(store, 'key', 'k', 0)?.lastRefusal).toEqual({ metrics: ['requests_per_minute'], agoMs: 0 });
+    expect(inspect(store, 'organization', 'o', 0)?.lastRefusal).toBeNull();
+  });
+
+  test('counts no further than a bucket holds, and stays refused there', () => {
+    const store = inferenceWindows({ tierOf: () => 0 });
+    const me = counted('k', 'p', 'o');
+    for (let n = 0; n < 66_000; n++) countRequest(store, me, n);
+    const [, day] = inspect(store, 'key', 'k', 66_000)!.windows;
+    expect(day).toMatchObject({ metric: 'requests_per_day', used: 65_535, remaining: 0 });
+    expect(inspect(store, 'key', 'k', 66_000)?.lastRefusal?.metrics).toContain('requests_per_day');
   });
 
   test('is null of what has not been seen, and counts nothing by being asked', () => {

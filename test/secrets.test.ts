@@ -16,6 +16,9 @@ test('are made on the first start, for the owner alone, and stay the same', () =
   const folder = fresh();
   const made = loadSecrets(folder);
   expect(made.pepper).toMatch(/^[0-9a-f]{64}$/);
+  expect(made.pepperId).toMatch(/^[0-9a-f]{8}$/);
+  expect(made.pepper).not.toContain(made.pepperId);
+  expect(made.mac('a')).toMatch(/^[0-9a-f]{64}$/);
   expect(made.peppers).toEqual([made.pepper]);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   expect(statSync(join(folder, 'secrets.json')).mode & 0o777).toBe(0o600);

@@ -296,6 +296,16 @@ describe('beyond the limits', () => {
     expect(refusals()).toEqual([['api_key_revoked', ofModels]]);
     expect(times(1, bearer(give('p', project())))).toEqual(['let through']);
   });
+  test('an Admin key that has expired is limited as an administrator, and not in windows of inference', () => {
+    const few = { credentialRpm: 5, credentialConcurrent: 10, organizationRpm: 5, organizationConcurrent: 10 };
+    gate = gateOf(testWindows(0, { administration: few }));
+    const expired = bearer(give('a', admin({ expiresAt: 1000 })));
+    expect(times(6, expired, listProjects)).toEqual([
+      ...Array.from({ length: 5 }, () => 'api_key_expired'),
+      'rate_limit_exceeded',
+    ]);
+    expect(times(1, bearer(give('a', admin({ id: 'akey_2' }))), listProjects)).toEqual(['let through']);
+  });
   test('the balance is limited in windows of its own', () => {
     fresh();
     const key = bearer(give('p', project()));

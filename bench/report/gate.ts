@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Estimate, estimate, median } from './statistics.ts';
+import { type Estimate, estimate, standardError } from './statistics.ts';
 
 const ratio = z.number().positive();
 const estimated = z.strictObject({ median: ratio, low: ratio, high: ratio });
@@ -30,7 +30,7 @@ export interface GateRow {
   readonly cpu: Estimate;
   /** Of the ratio now by the baseline's: 1 is no change, 1.2 is 20 % more CPU. */
   readonly change: Estimate | null;
-  /** Above this the change counts: what was asked for, or three times the run's own variation if that is more. */
+  /** Above this the change counts: what was asked for, or three standard errors of the run's median if that is more. */
   readonly limit: number;
   readonly p99Change: Estimate | null;
   readonly verdict: 'same' | 'slower' | 'no baseline';
@@ -42,15 +42,8 @@ export interface GateLimits {
   readonly maxP99: number;
 }
 
-/** Consistent with the standard deviation of normal noise; one disturbed round does not move it. */
-const toDeviation = 1.4826;
-const timesVariation = 3;
-
-/** Coefficient of variation by the median absolute deviation. */
-const variation = (values: readonly number[]): number => {
-  const middle = median(values);
-  return (toDeviation * median(values.map((value) => Math.abs(value - middle)))) / middle;
-};
+/** A median that lies so many standard errors above the baseline's is no chance. */
+const errors = 3;
 
 const changeOf = ({ median: middle, low, high }: Estimate, { median: base }: Estimate): Estimate => ({
   median: middle / base,
@@ -67,7 +60,7 @@ export const judgeGate = (
 ): readonly GateRow[] =>
   series.map(({ name, cpu, p99 }) => {
     const base = baseline.entries[name];
-    const limit = Math.max(limits.maxCpu, 1 + timesVariation * variation(cpu));
+    const limit = Math.max(limits.maxCpu, 1 + errors * standardError(cpu));
     const now = estimate(cpu, resamples);
     if (base === undefined) {
       return { name, cpu: now, change: null, limit, p99Change: null, verdict: 'no baseline', warning: null };

@@ -15,6 +15,22 @@ export const spread = (values: readonly number[]): number => {
   return Math.max(...values.map((value) => Math.abs(value - middle))) / middle;
 };
 
+/** Consistent with the standard deviation of normal noise; one disturbed round does not move it. */
+const toDeviation = 1.4826;
+
+/** How far values usually lie from their median, as a share of it: by the median absolute deviation. */
+export const variation = (values: readonly number[]): number => {
+  const middle = median(values);
+  return (toDeviation * median(values.map((value) => Math.abs(value - middle)))) / middle;
+};
+
+/** Of normal noise: the error of a median beside that of a mean. */
+const ofMedian = 1.2533;
+
+/** Standard error of the median, as a share of it. */
+export const standardError = (values: readonly number[]): number =>
+  (ofMedian * variation(values)) / Math.sqrt(values.length);
+
 /** Ratios of what was measured in the same round. @throws RangeError for series of different lengths */
 export const pairedRatios = (values: readonly number[], units: readonly number[]): number[] => {
   if (values.length !== units.length) throw new RangeError('paired ratios need as many values as units');

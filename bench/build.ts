@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -34,4 +34,25 @@ export const ensureBuilt = (): boolean => {
     throw new Error(`Weir could not be built:\n${stdout}${stderr}`);
   }
   return true;
+};
+
+const mostBytes = 2 ** 28;
+
+/** Weir as it was at a commit, built with the packages of now; or the reason why there is none. */
+export const formerBuild = (commit: string): { readonly main: string } | { readonly reason: string } => {
+  const dir = join(root, 'results/builds', commit);
+  const main = join(dir, 'dist/src/main.js');
+  if (existsSync(main)) return { main };
+  try {
+    const quiet = ['ignore', 'pipe', 'ignore'] as const;
+    const tree = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: mostBytes, stdio: [...quiet] });
+    mkdirSync(dir, { recursive: true });
+    execFileSync('tar', ['-x', '-C', dir], { input: tree });
+    symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+    execFileSync('npm', ['run', '-s', 'build'], { cwd: dir, stdio: [...quiet] });
+    return { main };
+  } catch {
+    rmSync(dir, { recursive: true, force: true });
+    return { reason: `commit ${commit} is not in this repository, or does not build with these packages` };
+  }
 };

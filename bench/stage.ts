@@ -46,7 +46,8 @@ export interface Stage extends Meter {
   /** A server of the bench's own, on the core of what is measured, which needs no key and tells its port. */
   server(name: string, called: string, entry: URL): Promise<Target & { readonly pid: number }>;
   bare(): Promise<Target>;
-  weir(env?: Readonly<Record<string, string>>): Promise<Weir>;
+  /** @param main the entry of a build; this one's by default */
+  weir(env?: Readonly<Record<string, string>>, main?: string): Promise<Weir>;
   /** The simulated model, on the generator's core. */
   sim(behaviour: Behaviour): Promise<SimTarget>;
 }
@@ -84,9 +85,9 @@ export const openStage = async (options: StageOptions, undo: (() => Promise<void
     onEnd: (end) => void undo.push(end),
     server,
     bare: () => server('hello', 'The bare server', new URL('./peers/uws-hello.ts', import.meta.url)),
-    async weir(env) {
+    async weir(env, main) {
       const dataDir = join(dir, `weir-${++gateways}`);
-      const weir = await startWeir({ dataDir, core: pinning.server, ...(env ? { env } : {}) });
+      const weir = await startWeir({ dataDir, core: pinning.server, ...(env && { env }), ...(main && { main }) });
       undo.push(weir.end);
       return weir;
     },

@@ -1,13 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
+import { formerBuild } from '../build.ts';
 import { numberBetween, wholeBetween } from '../options.ts';
 import type { ContenderResult } from '../report/contender.ts';
 import { interval } from '../report/figures.ts';
 import { type Baseline, baselineOf, baselineSchema, type GateRow, judgeGate, type Series } from '../report/gate.ts';
 import type { Result } from '../report/result.ts';
 import { pairedRatios, variation } from '../report/statistics.ts';
-import { gateScenario } from '../scenarios/gate.ts';
+import { formerOf, gateScenario } from '../scenarios/gate.ts';
 import { runScenarios } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { type CommonOptions, settingsOf, withCommon } from './common.ts';
@@ -36,8 +37,10 @@ Examples:
   npm run bench -- gate --pairs 5 --seconds 1 --max-cpu 1.3 --twice     as .ci/run does, half a minute
   npm run bench -- gate --pairs 31 --write                     measures a new baseline, on a quiet machine
 
-It fails where CPU per request, as a ratio to bare uWebSockets.js in the same rounds, has grown beyond --max-cpu (or
-three standard errors of its median, if that is more) and the 95 % interval leaves no doubt that it has grown. A p99
+It builds the baseline's commit beside the present source and runs both in the same rounds, for what others do to the
+machine's caches moves the ratio to a bare server by more than a slow change does. Where that commit is not in the
+repository, the ratios to bare uWebSockets.js are held against the baseline's. It fails where CPU per request has grown
+beyond --max-cpu (or three standard errors of the median, if that is more) and the 95 % interval leaves no doubt of it. A p99
 beyond --max-p99 is only told. With --twice a failure is measured again before it counts. Where the machine was too
 uneven to judge, it says so and exits with 3; with --twice, which is for CI, that is no failure.`;
 
@@ -60,15 +63,19 @@ const cpuOf = ({ windows }: ContenderResult): number[] =>
 
 /** Of a run that `whyNot` finds nothing against. */
 const seriesOf = ({ scenarios: [found] }: Result): readonly Series[] => {
-  const unit = found?.contenders.find(({ name }) => name === 'hello');
-  if (!found || !unit) throw new TypeError('nothing was measured');
-  return found.contenders
-    .filter((each) => each !== unit)
-    .map((each) => ({
-      name: each.name,
-      cpu: pairedRatios(cpuOf(each), cpuOf(unit)),
-      p99: pairedRatios(each.p99Rounds, unit.p99Rounds),
-    }));
+  const named = new Map(found?.contenders.map((each) => [each.name, each]));
+  const unit = named.get('hello');
+  if (!unit) throw new TypeError('nothing was measured');
+  const beside = (each: ContenderResult, other: ContenderResult) => ({
+    cpu: pairedRatios(cpuOf(each), cpuOf(other)),
+    p99: pairedRatios(each.p99Rounds, other.p99Rounds),
+  });
+  return ['models', 'messages-own'].map((name) => {
+    const each = named.get(name);
+    if (!each) throw new TypeError(`${name} was not measured`);
+    const former = named.get(formerOf(name));
+    return { name, ...beside(each, unit), former: former ? beside(each, former) : null };
+  });
 };
 
 /** Why the rounds say nothing. The load average is no reason here: after tests it is always high, and passes slowly. */
@@ -82,10 +89,10 @@ const whyNot = ({ scenarios: [found] }: Result): string | null => {
   return steal !== null && steal > mostSteal ? `the hypervisor took ${(steal * 100).toFixed(1)} % of the time` : null;
 };
 
-const line = ({ name, cpu, change, limit, verdict, warning }: GateRow): string => {
+const line = ({ name, cpu, change, limit, verdict, warning }: GateRow, before: string): string => {
   const now = `${name}: ${interval(cpu)} times bare uWebSockets.js`;
   const judged = change
-    ? `, ${interval(change)} times the baseline (limit ${limit.toFixed(2)}): ${verdict}`
+    ? `, ${interval(change)} times ${before} (limit ${limit.toFixed(2)}): ${verdict}`
     : ': no baseline';
   return `${now}${judged}${warning === null ? '' : `\n  warning: ${warning}`}\n`;
 };
@@ -107,12 +114,13 @@ export const gateCommand = (terminal: Terminal): Command => {
     )
     .option('--twice', 'measure a failure again before it counts; what cannot be judged passes')
     .option('--write', 'write the baseline instead of comparing with it');
-  withCommon(command, { rounds: 15, seconds: 1 });
+  withCommon(command, { rounds: 11, seconds: 1 });
   return command.addHelpText('after', examples).action(async (options: GateOptions) => {
     const settings = { ...settingsOf(options), rounds: options.pairs ?? options.rounds, withPeers: false };
-    const measure = () => runScenarios([gateScenario], terminal.session, settings, options.pin);
+    const measure = (former: string | null) =>
+      runScenarios([gateScenario(former)], terminal.session, settings, options.pin);
     if (options.write) {
-      const result = await measure();
+      const result = await measure(null);
       const { environment, at } = result;
       const about = {
         at,
@@ -130,8 +138,12 @@ export const gateCommand = (terminal: Terminal): Command => {
     }
     const baseline = readBaseline(options.baseline);
     const limits = { maxCpu: options.maxCpu, maxP99: options.maxP99 };
+    const { commit } = baseline;
+    const former = commit === null ? { reason: 'its baseline names no commit' } : formerBuild(commit);
+    if ('reason' in former) terminal.say(`Beside the baseline's ratios alone: ${former.reason}.`);
+    const before = 'main' in former ? `the build of ${commit?.slice(0, 7)}` : 'the baseline';
     for (const isLast of options.twice ? [false, true] : [true]) {
-      const result = await measure();
+      const result = await measure('main' in former ? former.main : null);
       if (result.interrupted) return terminal.exit(130);
       const reason = whyNot(result);
       if (reason !== null) {
@@ -139,7 +151,7 @@ export const gateCommand = (terminal: Terminal): Command => {
         return terminal.exit(options.twice ? 0 : notJudged);
       }
       const rows = judgeGate(seriesOf(result), baseline, limits);
-      terminal.out(rows.map(line).join(''));
+      terminal.out(rows.map((row) => line(row, before)).join(''));
       if (rows.every(({ verdict }) => verdict !== 'slower')) {
         terminal.out('no change beyond the noise\n');
         return;

@@ -3,7 +3,6 @@ import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } fro
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { builtMain } from '../build.ts';
 import { keyOnLine } from '../gen/requests.ts';
 import { cpuMicrosOf, loadNow } from '../machine/proc-stat.ts';
 import type { Stage } from '../stage.ts';
@@ -45,7 +44,7 @@ export const seedOrganizations = async (
     const part = existsSync(out) ? statSync(out).size / lineBytes / keys : 0;
     stage.tell(`seeding ${keys.toLocaleString('en-US')} keys`, Math.min(1, part));
   }, tellMs);
-  const { stdout } = await run(process.execPath, [builtMain, 'org', 'seed', '--json', ...options], {
+  const { stdout } = await run(process.execPath, [weir.main, 'org', 'seed', '--json', ...options], {
     env: { PATH: process.env.PATH, DATA_DIR: weir.dataDir },
     maxBuffer: 2 ** 26,
     timeout: seedMs,

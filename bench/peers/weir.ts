@@ -13,11 +13,14 @@ export interface WeirOptions {
   readonly core: number | null;
   /** What of the defaults is set otherwise. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The entry of a build; this one's by default. */
+  readonly main?: string;
 }
 
 /** A gateway that was started on an empty folder, with what its first start has made. */
 export interface Weir extends Target {
   readonly pid: number;
+  readonly main: string;
   readonly dataDir: string;
   readonly organizationId: string;
   readonly adminKey: string;
@@ -29,9 +32,9 @@ const startMs = 30_000;
 const askMs = 5_000;
 
 /** Starts the built gateway with the defaults, on a core where one is given. */
-export const startWeir = async ({ dataDir, core, env }: WeirOptions): Promise<Weir> => {
+export const startWeir = async ({ dataDir, core, env, main = builtMain }: WeirOptions): Promise<Weir> => {
   const probe = new URL('./probe.mjs', import.meta.url).href;
-  const [file = '', ...rest] = pinned(core, [process.execPath, '--import', probe, builtMain, 'serve']);
+  const [file = '', ...rest] = pinned(core, [process.execPath, '--import', probe, main, 'serve']);
   const child = spawn(file, rest, {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     detached: true,
@@ -46,6 +49,7 @@ export const startWeir = async ({ dataDir, core, env }: WeirOptions): Promise<We
     return {
       name: 'weir',
       pid: child.pid!,
+      main,
       dataDir,
       address: { host: '127.0.0.1', port: Number(new URL(made.base_url).port) },
       keys: { keys: [made.project_api_key], zipf: 0 },

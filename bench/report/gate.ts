@@ -18,17 +18,22 @@ export const baselineSchema = z.strictObject({
 
 export type Baseline = z.infer<typeof baselineSchema>;
 
-/** Ratios of one contender to the unit, round by round. */
-export interface Series {
-  readonly name: string;
+interface Ratios {
   readonly cpu: readonly number[];
   readonly p99: readonly number[];
+}
+
+/** Ratios of one contender to the unit, round by round. */
+export interface Series extends Ratios {
+  readonly name: string;
+  /** To the same of the former build, in the same rounds. */
+  readonly former: Ratios | null;
 }
 
 export interface GateRow {
   readonly name: string;
   readonly cpu: Estimate;
-  /** Of the ratio now by the baseline's: 1 is no change, 1.2 is 20 % more CPU. */
+  /** By the former build, or else of the ratio now by the baseline's: 1 is no change, 1.2 is 20 % more CPU. */
   readonly change: Estimate | null;
   /** Above this the change counts: what was asked for, or three standard errors of the run's median if that is more. */
   readonly limit: number;
@@ -51,22 +56,31 @@ const changeOf = ({ median: middle, low, high }: Estimate, { median: base }: Est
   high: high / base,
 });
 
-/** Holds the ratios of this run against the baseline's. @param resamples of the bootstrap */
+/**
+ * Holds this run against the former build, which felt the same machine, and where there is none against the ratios of the
+ * baseline.
+ * @param resamples of the bootstrap
+ */
 export const judgeGate = (
   series: readonly Series[],
   baseline: Baseline,
   limits: GateLimits,
   resamples?: number,
 ): readonly GateRow[] =>
-  series.map(({ name, cpu, p99 }) => {
+  series.map(({ name, cpu, p99, former }) => {
     const base = baseline.entries[name];
-    const limit = Math.max(limits.maxCpu, 1 + errors * standardError(cpu));
+    const limit = Math.max(limits.maxCpu, 1 + errors * standardError(former?.cpu ?? cpu));
     const now = estimate(cpu, resamples);
-    if (base === undefined) {
+    if (former === null && base === undefined) {
       return { name, cpu: now, change: null, limit, p99Change: null, verdict: 'no baseline', warning: null };
     }
-    const change = changeOf(now, base.cpu);
-    const p99Change = base.p99 && p99.length > 0 ? changeOf(estimate(p99, resamples), base.p99) : null;
+    const beside = (before: readonly number[] | undefined, after: readonly number[], at?: Estimate | null) => {
+      if (before) return before.length > 0 ? estimate(before, resamples) : null;
+      return at && after.length > 0 ? changeOf(estimate(after, resamples), at) : null;
+    };
+    const change = beside(former?.cpu, cpu, base?.cpu);
+    const p99Change = beside(former?.p99, p99, base?.p99);
+    const isSlower = change !== null && change.median > limit && change.low > 1;
     const isLate = p99Change !== null && p99Change.median > limits.maxP99 && p99Change.low > 1;
     return {
       name,
@@ -75,8 +89,8 @@ export const judgeGate = (
       limit,
       p99Change,
       // Beyond the limit, and so in nearly every round that no change is out of the question.
-      verdict: change.median > limit && change.low > 1 ? 'slower' : 'same',
-      warning: isLate ? `p99 is ${p99Change.median.toFixed(2)} times the baseline's` : null,
+      verdict: isSlower ? 'slower' : 'same',
+      warning: isLate ? `p99 is ${p99Change.median.toFixed(2)} times that of before` : null,
     };
   });
 

@@ -58,10 +58,16 @@ export interface LoadedWeir {
 /** A gateway full of keys; `sim` is what it forwards to. */
 export const weirUnderLoad = async (
   stage: Stage,
-  options: { readonly sim?: SimTarget; readonly crowds?: readonly Crowd[]; readonly zipf?: number } = {},
+  options: {
+    readonly sim?: SimTarget;
+    readonly crowds?: readonly Crowd[];
+    readonly zipf?: number;
+    /** The entry of a build; this one's by default. */
+    readonly main?: string;
+  } = {},
 ): Promise<LoadedWeir> => {
-  const { sim = null, crowds = [crowd], zipf = 0 } = options;
-  const weir = await stage.weir(upstreamEnv(stage, sim));
+  const { sim = null, crowds = [crowd], zipf = 0, main } = options;
+  const weir = await stage.weir(upstreamEnv(stage, sim), main);
   const file = await seedKeys(stage, weir, crowds);
   return { weir, keys: { keys: { file }, zipf }, isLimited: await isLimited(weir) };
 };

@@ -27,6 +27,7 @@ const series = (random: Random, slowdown: number, noise: number): Series => ({
   name: 'models',
   cpu: ratios(random, 1.5 * slowdown, noise),
   p99: ratios(random, 2, noise),
+  former: null,
 });
 
 const failures = (slowdown: number, noise: number, runs: number): number =>
@@ -54,15 +55,24 @@ describe('the gate', () => {
   });
 
   test('fails beyond the limit and not at it', () => {
-    const exact = (change: number): Series => ({ name: 'models', cpu: Array(pairs).fill(1.5 * change), p99: [] });
+    const exact = (change: number): Series => ({
+      name: 'models',
+      cpu: Array(pairs).fill(1.5 * change),
+      p99: [],
+      former: null,
+    });
     const verdict = (change: number) => judgeGate([exact(change)], baseline, limits)[0]!.verdict;
     expect([verdict(1.09), verdict(1.11)]).toEqual(['same', 'slower']);
   });
 
   test('allows more where the run itself varies more', () => {
-    const even = judgeGate([{ name: 'models', cpu: Array(pairs).fill(1.5), p99: [] }], baseline, limits)[0]!;
+    const even = judgeGate(
+      [{ name: 'models', cpu: Array(pairs).fill(1.5), p99: [], former: null }],
+      baseline,
+      limits,
+    )[0]!;
     const uneven = judgeGate(
-      [{ name: 'models', cpu: [1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8], p99: [] }],
+      [{ name: 'models', cpu: [1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8], p99: [], former: null }],
       baseline,
       limits,
     )[0]!;
@@ -70,17 +80,34 @@ describe('the gate', () => {
     expect(uneven.limit).toBeGreaterThan(1.25);
   });
 
+  test('holds against the former build where there is one, whatever the baseline says', () => {
+    const all = (value: number): number[] => Array(pairs).fill(value);
+    const verdicts = (beside: number, toFormer: number) =>
+      judgeGate(
+        [{ name: 'models', cpu: all(beside), p99: [], former: { cpu: all(toFormer), p99: [] } }],
+        baseline,
+        limits,
+      )[0]!;
+    // The machine has become worse for both builds.
+    expect(verdicts(3, 1.02)).toMatchObject({ verdict: 'same', change: { median: 1.02 } });
+    expect(verdicts(1.5, 1.2)).toMatchObject({ verdict: 'slower', change: { median: 1.2 } });
+    const unknown = { name: 'new', cpu: all(1), p99: [], former: { cpu: all(1.2), p99: [] } };
+    expect(judgeGate([unknown], baseline, limits)[0]!.verdict).toBe('slower');
+  });
+
   test('warns of a p99 and does not fail for it', () => {
     const [row] = judgeGate(
-      [{ name: 'models', cpu: Array(pairs).fill(1.5), p99: Array(pairs).fill(3) }],
+      [{ name: 'models', cpu: Array(pairs).fill(1.5), p99: Array(pairs).fill(3), former: null }],
       baseline,
       limits,
     );
-    expect(row).toMatchObject({ verdict: 'same', warning: "p99 is 1.50 times the baseline's" });
+    expect(row).toMatchObject({ verdict: 'same', warning: 'p99 is 1.50 times that of before' });
   });
 
   test('says where there is nothing to compare with', () => {
-    expect(judgeGate([{ name: 'new', cpu: [1, 1], p99: [] }], baseline, limits)[0]!.verdict).toBe('no baseline');
+    expect(judgeGate([{ name: 'new', cpu: [1, 1], p99: [], former: null }], baseline, limits)[0]!.verdict).toBe(
+      'no baseline',
+    );
   });
 });
 

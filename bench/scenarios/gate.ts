@@ -30,11 +30,11 @@ export const gateScenario = (former: string | null): Scenario => ({
   title: 'The hot routes beside bare uWebSockets.js and the build before',
   about: ['GET /v1/models, and POST /v1/messages on a model that Weir simulates itself, in a closed loop.'],
   async run(stage) {
-    const contenders = [
-      await bareContender(stage),
-      ...(await contendersOf(stage)),
-      ...(former === null ? [] : await contendersOf(stage, former)),
-    ];
+    const now = await contendersOf(stage);
+    const before = former === null ? [] : await contendersOf(stage, former);
+    // What is compared runs one after the other.
+    const pairs = now.flatMap((each, i) => [each, ...before.slice(i, i + 1)]);
+    const contenders = [await bareContender(stage), ...pairs];
     return { ...(await measureRounds(stage, contenders, stage.settings)), rounds: stage.settings.rounds };
   },
 });

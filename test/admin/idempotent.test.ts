@@ -68,13 +68,13 @@ const failing = (error: Error) => ({ create: async () => Promise.reject(error) }
 
 describe('the same request again', () => {
   test('is answered byte for byte, with its secret, and makes nothing', async () => {
-    const first = await text(attempt());
+    const first = await attempt();
     const again = await attempt();
-    expect(await text(Promise.resolve(again))).toBe(first);
-    expect(first).toBe('{"id":"res_0","name":"a","value":"secret-1"}');
-    expect((await attempt({ key: 'another-key' })).headers).toBeUndefined();
+    expect(await text(Promise.resolve(again))).toBe(await text(Promise.resolve(first)));
+    expect(await text(Promise.resolve(first))).toBe('{"id":"res_0","name":"a","value":"secret-1"}');
+    expect(first.headers).toBeUndefined();
     expect(again.headers).toEqual({ 'Idempotent-Replayed': 'true' });
-    expect(made).toHaveLength(2);
+    expect(made).toHaveLength(1);
   });
   test('is recorded as a secret shown again', async () => {
     const shown: string[] = [];

@@ -38,11 +38,11 @@ export const ensureBuilt = (): boolean => {
 
 const mostBytes = 2 ** 28;
 
-/** Weir as it was at a commit, built with the packages of now; or the reason why there is none. */
-export const formerBuild = (commit: string): { readonly main: string } | { readonly reason: string } => {
+/** The entry of Weir as it was at a commit, built with the packages of now; null where it cannot be had. */
+export const formerBuild = (commit: string): string | null => {
   const dir = join(root, 'results/builds', commit);
   const main = join(dir, 'dist/src/main.js');
-  if (existsSync(main)) return { main };
+  if (existsSync(main)) return main;
   try {
     const quiet = ['ignore', 'pipe', 'ignore'] as const;
     const tree = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: mostBytes, stdio: [...quiet] });
@@ -50,9 +50,9 @@ export const formerBuild = (commit: string): { readonly main: string } | { reado
     execFileSync('tar', ['-x', '-C', dir], { input: tree });
     symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
     execFileSync('npm', ['run', '-s', 'build'], { cwd: dir, stdio: [...quiet] });
-    return { main };
+    return main;
   } catch {
     rmSync(dir, { recursive: true, force: true });
-    return { reason: `commit ${commit} is not in this repository, or does not build with these packages` };
+    return null;
   }
 };

@@ -5,10 +5,18 @@ import { formerBuild } from '../build.ts';
 import { numberBetween, wholeBetween } from '../options.ts';
 import type { ContenderResult } from '../report/contender.ts';
 import { interval } from '../report/figures.ts';
-import { type Baseline, baselineOf, baselineSchema, type GateRow, judgeGate, type Series } from '../report/gate.ts';
+import {
+  type Baseline,
+  baselineOf,
+  baselineSchema,
+  type GateRow,
+  gateRounds,
+  judgeGate,
+  type Series,
+} from '../report/gate.ts';
 import type { Result } from '../report/result.ts';
 import { pairedRatios, variation } from '../report/statistics.ts';
-import { formerOf, gateScenario } from '../scenarios/gate.ts';
+import { formerOf, gateScenario, judged } from '../scenarios/gate.ts';
 import { runScenarios } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { type CommonOptions, settingsOf, withCommon } from './common.ts';
@@ -33,7 +41,7 @@ const defaultBaseline = fileURLToPath(new URL('../baseline.json', import.meta.ur
 const examples = `
 Examples:
   npm run bench -- gate                                        against bench/baseline.json
-  npm run bench -- gate --pairs 5 --seconds 1 --max-cpu 1.3 --twice     as .ci/run does, half a minute
+  npm run bench -- gate --pairs 5 --seconds 0.6 --max-cpu 1.3 --twice   as .ci/run does, a minute and a half
   npm run bench -- gate --pairs 31 --write                     measures a new baseline, on a quiet machine
 
 It builds the baseline's commit beside the present source and runs both in the same rounds, for what others do to the
@@ -69,7 +77,7 @@ const seriesOf = ({ scenarios: [found] }: Result): readonly Series[] => {
     cpu: pairedRatios(cpuOf(each), cpuOf(other)),
     p99: pairedRatios(each.p99Rounds, other.p99Rounds),
   });
-  return ['models', 'messages-own'].map((name) => {
+  return Object.values(judged).map((name) => {
     const each = named.get(name);
     if (!each) throw new TypeError(`${name} was not measured`);
     const former = named.get(formerOf(name));
@@ -81,12 +89,12 @@ const seriesOf = ({ scenarios: [found] }: Result): readonly Series[] => {
  * Why the rounds say nothing. The load average is no reason here: after tests it is always high, and passes slowly. Beside a
  * former build the machine need not have been even, for the limit grows with what the two of them vary.
  */
-const whyNot = ({ scenarios: [found] }: Result): string | null => {
+const whyNot = ({ scenarios: [found] }: Result, former: string | null): string | null => {
   const unit = found?.contenders.find(({ name }) => name === 'hello');
   if (!found || !unit) return found?.verdict.invalid.join('; ') || 'nothing was measured';
   const varied = variation(cpuOf(unit));
   if (Number.isNaN(varied)) return 'without /proc there is no CPU time';
-  if (found.contenders.some(({ name }) => name === formerOf('models'))) return null;
+  if (former !== null) return null;
   if (varied > mostVariation) return `the bare server's CPU per request varied by ${(varied * 100).toFixed(0)} %`;
   const { steal } = found.surroundings;
   return steal !== null && steal > mostSteal ? `the hypervisor took ${(steal * 100).toFixed(1)} % of the time` : null;
@@ -94,10 +102,10 @@ const whyNot = ({ scenarios: [found] }: Result): string | null => {
 
 const line = ({ name, cpu, change, limit, verdict, warning }: GateRow, before: string): string => {
   const now = `${name}: ${interval(cpu)} times bare uWebSockets.js`;
-  const judged = change
+  const compared = change
     ? `, ${interval(change)} times ${before} (limit ${limit.toFixed(2)}): ${verdict}`
     : ': no baseline';
-  return `${now}${judged}${warning === null ? '' : `\n  warning: ${warning}`}\n`;
+  return `${now}${compared}${warning === null ? '' : `\n  warning: ${warning}`}\n`;
 };
 
 export const gateCommand = (terminal: Terminal): Command => {
@@ -117,7 +125,7 @@ export const gateCommand = (terminal: Terminal): Command => {
     )
     .option('--twice', 'measure a failure again before it counts; what cannot be judged passes')
     .option('--write', 'write the baseline instead of comparing with it');
-  withCommon(command, { rounds: 11, seconds: 1 });
+  withCommon(command, { rounds: gateRounds, seconds: 1 });
   return command.addHelpText('after', examples).action(async (options: GateOptions) => {
     const settings = { ...settingsOf(options), rounds: options.pairs ?? options.rounds, withPeers: false };
     const measure = (former: string | null) =>
@@ -132,7 +140,7 @@ export const gateCommand = (terminal: Terminal): Command => {
         cpu: environment.cpu,
         rounds: settings.rounds,
       };
-      const found = whyNot(result);
+      const found = whyNot(result, null);
       if (found !== null) throw new Error(`No baseline was written: ${found}.`);
       const baseline = baselineSchema.parse(baselineOf(seriesOf(result), about));
       writeFileSync(options.baseline, `${JSON.stringify(baseline, null, 2)}\n`);
@@ -142,13 +150,17 @@ export const gateCommand = (terminal: Terminal): Command => {
     const baseline = readBaseline(options.baseline);
     const limits = { maxCpu: options.maxCpu, maxP99: options.maxP99 };
     const { commit } = baseline;
-    const former = commit === null ? { reason: 'its baseline names no commit' } : formerBuild(commit);
-    if ('reason' in former) terminal.say(`Beside the baseline's ratios alone: ${former.reason}.`);
-    const before = 'main' in former ? `the build of ${commit?.slice(0, 7)}` : 'the baseline';
+    const former = commit === null ? null : formerBuild(commit);
+    const before = former === null ? 'the baseline' : `the build of ${commit?.slice(0, 7)}`;
+    if (former === null) {
+      terminal.say(
+        `Beside the baseline's ratios alone: its commit ${commit ?? ''} is not here, or does not build now.`,
+      );
+    }
     for (const isLast of options.twice ? [false, true] : [true]) {
-      const result = await measure('main' in former ? former.main : null);
+      const result = await measure(former);
       if (result.interrupted) return terminal.exit(130);
-      const reason = whyNot(result);
+      const reason = whyNot(result, former);
       if (reason !== null) {
         terminal.out(`NOT JUDGED: ${reason}.\n`);
         return terminal.exit(options.twice ? 0 : notJudged);

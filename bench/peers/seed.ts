@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -41,8 +41,8 @@ export const seedOrganizations = async (
   const options = Object.entries({ ...crowd, out }).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const keys = crowd.organizations * crowd.keys;
   const telling = setInterval(() => {
-    const part = existsSync(out) ? statSync(out).size / lineBytes / keys : 0;
-    stage.tell(`seeding ${keys.toLocaleString('en-US')} keys`, Math.min(1, part));
+    const written = statSync(out, { throwIfNoEntry: false })?.size ?? 0;
+    stage.tell(`seeding ${keys.toLocaleString('en-US')} keys`, Math.min(1, written / lineBytes / keys));
   }, tellMs);
   const { stdout } = await run(process.execPath, [weir.main, 'org', 'seed', '--json', ...options], {
     env: { PATH: process.env.PATH, DATA_DIR: weir.dataDir },

@@ -47,6 +47,8 @@ export interface GateLimits {
   readonly maxP99: number;
 }
 
+/** Enough to notice a fifth more CPU where rounds vary by a tenth; where they vary less, fewer will do. */
+export const gateRounds = 15;
 /** A median that lies so many standard errors above the baseline's is no chance. */
 const errors = 3;
 
@@ -55,6 +57,10 @@ const changeOf = ({ median: middle, low, high }: Estimate, { median: base }: Est
   low: low / base,
   high: high / base,
 });
+
+const one: Estimate = { median: 1, low: 1, high: 1 };
+/** What ratios to the former build are held against. */
+const unchanged: Baseline['entries'][string] = { cpu: one, p99: one };
 
 /**
  * Holds this run against the former build, which felt the same machine, and where there is none against the ratios of the
@@ -68,19 +74,15 @@ export const judgeGate = (
   resamples?: number,
 ): readonly GateRow[] =>
   series.map(({ name, cpu, p99, former }) => {
-    const base = baseline.entries[name];
-    const limit = Math.max(limits.maxCpu, 1 + errors * standardError(former?.cpu ?? cpu));
+    const base = former === null ? baseline.entries[name] : unchanged;
+    const ratios = former ?? { cpu, p99 };
+    const limit = Math.max(limits.maxCpu, 1 + errors * standardError(ratios.cpu));
     const now = estimate(cpu, resamples);
-    if (former === null && base === undefined) {
+    if (base === undefined) {
       return { name, cpu: now, change: null, limit, p99Change: null, verdict: 'no baseline', warning: null };
     }
-    const beside = (before: readonly number[] | undefined, after: readonly number[], at?: Estimate | null) => {
-      if (before) return before.length > 0 ? estimate(before, resamples) : null;
-      return at && after.length > 0 ? changeOf(estimate(after, resamples), at) : null;
-    };
-    const change = beside(former?.cpu, cpu, base?.cpu);
-    const p99Change = beside(former?.p99, p99, base?.p99);
-    const isSlower = change !== null && change.median > limit && change.low > 1;
+    const change = changeOf(estimate(ratios.cpu, resamples), base.cpu);
+    const p99Change = base.p99 && ratios.p99.length > 0 ? changeOf(estimate(ratios.p99, resamples), base.p99) : null;
     const isLate = p99Change !== null && p99Change.median > limits.maxP99 && p99Change.low > 1;
     return {
       name,
@@ -89,7 +91,7 @@ export const judgeGate = (
       limit,
       p99Change,
       // Beyond the limit, and so in nearly every round that no change is out of the question.
-      verdict: isSlower ? 'slower' : 'same',
+      verdict: change.median > limit && change.low > 1 ? 'slower' : 'same',
       warning: isLate ? `p99 is ${p99Change.median.toFixed(2)} times that of before` : null,
     };
   });

@@ -5,6 +5,9 @@ import { messageRequest, modelsRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
 import { inProcess, weirUnderLoad } from './weir-under-load.ts';
 
+/** Whose cost is judged, by the names of their contenders. */
+export const judged = { models: 'models', messages: 'messages-own' } as const;
+
 /** What the same contender of the former build is called. */
 export const formerOf = (name: string): string => `${name}-before`;
 
@@ -14,8 +17,8 @@ const contendersOf = async (stage: Stage, main?: string): Promise<Contender[]> =
   const message = messageRequest({ model: inProcess, bodyBytes: 600, maxTokens: 64, stream: false });
   const [name, when] = main === undefined ? [(id: string) => id, ''] : [formerOf, ', before'];
   return [
-    contender(name('models'), `Weir, GET /v1/models${when}`, target, closedPlan(stage, modelsRequest)),
-    contender(name('messages-own'), `Weir, POST /v1/messages, own part${when}`, target, closedPlan(stage, message)),
+    contender(name(judged.models), `Weir, GET /v1/models${when}`, target, closedPlan(stage, modelsRequest)),
+    contender(name(judged.messages), `Weir, POST /v1/messages, own part${when}`, target, closedPlan(stage, message)),
   ];
 };
 

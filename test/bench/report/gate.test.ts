@@ -1,13 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { type Random, randomFrom } from '../../../bench/gen/random.ts';
-import { type Baseline, baselineOf, baselineSchema, judgeGate, type Series } from '../../../bench/report/gate.ts';
+import {
+  type Baseline,
+  baselineOf,
+  baselineSchema,
+  gateRounds,
+  judgeGate,
+  type Series,
+} from '../../../bench/report/gate.ts';
 
 const limits = { maxCpu: 1.1, maxP99: 1.3 };
-const pairs = 15;
 
 /** Ratios of a round as they come on a busy machine: some percent of noise, and now and then a round that is off. */
 const ratios = (random: Random, middle: number, noise: number): number[] =>
-  Array.from({ length: pairs }, () => {
+  Array.from({ length: gateRounds }, () => {
     const normal = Array.from({ length: 12 }, random).reduce((sum, value) => sum + value, -6);
     const isOff = random() < 0.05;
     return middle * (1 + noise * normal) * (isOff ? 1.3 : 1);
@@ -57,7 +63,7 @@ describe('the gate', () => {
   test('fails beyond the limit and not at it', () => {
     const exact = (change: number): Series => ({
       name: 'models',
-      cpu: Array(pairs).fill(1.5 * change),
+      cpu: Array(gateRounds).fill(1.5 * change),
       p99: [],
       former: null,
     });
@@ -67,7 +73,7 @@ describe('the gate', () => {
 
   test('allows more where the run itself varies more', () => {
     const even = judgeGate(
-      [{ name: 'models', cpu: Array(pairs).fill(1.5), p99: [], former: null }],
+      [{ name: 'models', cpu: Array(gateRounds).fill(1.5), p99: [], former: null }],
       baseline,
       limits,
     )[0]!;
@@ -81,7 +87,7 @@ describe('the gate', () => {
   });
 
   test('holds against the former build where there is one, whatever the baseline says', () => {
-    const all = (value: number): number[] => Array(pairs).fill(value);
+    const all = (value: number): number[] => Array(gateRounds).fill(value);
     const verdicts = (beside: number, toFormer: number) =>
       judgeGate(
         [{ name: 'models', cpu: all(beside), p99: [], former: { cpu: all(toFormer), p99: [] } }],
@@ -97,7 +103,7 @@ describe('the gate', () => {
 
   test('warns of a p99 and does not fail for it', () => {
     const [row] = judgeGate(
-      [{ name: 'models', cpu: Array(pairs).fill(1.5), p99: Array(pairs).fill(3), former: null }],
+      [{ name: 'models', cpu: Array(gateRounds).fill(1.5), p99: Array(gateRounds).fill(3), former: null }],
       baseline,
       limits,
     );

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
@@ -332,10 +332,13 @@ test.runIf(process.platform === 'linux')('the helper threads of a server give wa
   const server = await startServer({});
   const pid = server.spawned.child.pid!;
   const niceness = new Map(
-    readdirSync(`/proc/${pid}/task`).map((thread) => {
-      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+    readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+      const file = `/proc/${pid}/task/${thread}/stat`;
+      // A thread may end after it has been listed.
+      if (!existsSync(file)) return [];
+      const stat = readFileSync(file, 'utf8');
       // The name, in brackets, may have spaces; the nineteenth field is behind it.
-      return [Number(thread), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])];
+      return [[Number(thread), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])] as const];
     }),
   );
   expect(niceness.get(pid)).toBe(0);

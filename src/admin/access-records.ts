@@ -6,13 +6,10 @@ import { type AccessDenied, type CredentialsUsed, denialStream, useStream } from
 import type { Journal } from '../kernel/journal.ts';
 import type { Metadata, NewEvent } from '../kernel/store.ts';
 
-/** Whose turn it is. */
-export type Due = (organizationId: string) => boolean;
-
 /** What the gate has gathered and nobody has recorded yet; taking it empties it. */
 export interface Gathered {
-  /** Unix seconds by credential, by organization. */
-  takeUsed(due?: Due): ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** Unix seconds by credential, of those whose turn is one of `now`, or of all. */
+  takeUsed(now?: readonly number[]): ReadonlyMap<string, number>;
   /** Refusals, one entry per minute, credential, route and code: of the minutes that are over, or all. */
   takeDenied(everything: boolean): readonly Refusals[];
 }
@@ -33,15 +30,15 @@ interface Batch {
   readonly events: readonly NewEvent[];
 }
 
-/** Credentials in one event, and refusals in one append: well below the store's bound of 1 MiB. */
-const mostUses = 10_000;
+/** Credentials in one event: few enough that nobody waits for their read model; at the end, when nobody is served, many. */
+const mostUses = 250;
+const mostLastUses = 10_000;
+/** Refusals in one append. This and the above are well below the store's bound of 1 MiB. */
 const mostRefusals = 500;
-/** Batches that wait for a store that is away: an hour of a few hundred organizations. The oldest go first. */
+/** Batches that wait for a store that is away: nearly three hours of one a second. The oldest go first. */
 const mostWaiting = 10_000;
 /** Appends under way at once. */
 const lanes = 16;
-/** Appends that begin at once where there is time: they share commits, and three milliseconds are not noticed. */
-const together = 4;
 
 const pieces = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
@@ -56,8 +53,8 @@ const eventOf = (
 };
 
 /**
- * Records the last uses of credentials, one event per organization, and refused attempts of known ones, one event per
- * minute, credential, route and code (architecture 4). A batch that could not be written is kept, as it is, for next time.
+ * Records the last uses of credentials, many in one event, and refused attempts of known ones, one event per minute,
+ * credential, route and code (architecture 4). A batch that could not be written is kept, as it is, for next time.
  */
 export class AccessRecords {
   readonly #gathered: Gathered;
@@ -77,18 +74,22 @@ export class AccessRecords {
 
   /**
    * Writes what has been gathered; the present minute's refusals only when asked for everything, at the end.
-   * @param due whose uses; by default everybody's
-   * @param overMs the appends begin over this time, a few at a time: each takes the event loop and the store a millisecond
+   * @param now the turns whose uses are written; by default all
+   * @param overMs the appends begin over this time: each takes the event loop and the store some milliseconds
    * @throws the first failure, after everything has been tried
    */
-  write(everything: boolean, due?: Due, overMs: Millis = 0): Promise<void> {
-    const turn = this.#writing.then(() => this.#writeAll(everything, due, overMs));
+  write(everything: boolean, now?: readonly number[], overMs: Millis = 0): Promise<void> {
+    const turn = this.#writing.then(() => this.#writeAll(everything, now, overMs));
     this.#writing = turn.catch(() => {});
     return turn;
   }
 
-  async #writeAll(everything: boolean, due: Due | undefined, overMs: Millis): Promise<void> {
-    const batches = [...this.#waiting, ...this.#uses(due), ...this.#denials(everything)];
+  async #writeAll(everything: boolean, now: readonly number[] | undefined, overMs: Millis): Promise<void> {
+    const batches = [
+      ...this.#waiting,
+      ...this.#uses(now, everything ? mostLastUses : mostUses),
+      ...this.#denials(everything),
+    ];
     this.#waiting = [];
     const gapMs = overMs / batches.length;
     const began = this.#clock.monotonic();
@@ -97,7 +98,7 @@ export class AccessRecords {
     await Promise.all(
       Array.from({ length: lanes }, async () => {
         for (const [i, batch] of queue) {
-          const early = began + gapMs * (i - (i % together)) - this.#clock.monotonic();
+          const early = began + gapMs * i - this.#clock.monotonic();
           if (early > 0) await this.#pause(early);
           try {
             await this.#journal.append(batch.stream, batch.events);
@@ -112,15 +113,13 @@ export class AccessRecords {
     if (failure !== undefined) throw failure;
   }
 
-  #uses(due?: Due): Batch[] {
+  #uses(now: readonly number[] | undefined, most: number): Batch[] {
     const at = this.#clock.wall();
     const metadata = { at, actor: { type: 'system', id: 'gate' } } as const;
-    return [...this.#gathered.takeUsed(due)].flatMap(([organizationId, uses]) =>
-      pieces([...uses], mostUses).map((piece) => ({
-        stream: useStream(organizationId, at),
-        events: [eventOf({ type: 'credential.used', used: Object.fromEntries(piece) }, metadata)],
-      })),
-    );
+    return pieces([...this.#gathered.takeUsed(now)], most).map((piece) => ({
+      stream: useStream(at),
+      events: [eventOf({ type: 'credential.used', used: Object.fromEntries(piece) }, metadata)],
+    }));
   }
 
   #denials(everything: boolean): Batch[] {

@@ -1,6 +1,6 @@
 /** What credentials did, as it is recorded in batches: no command leads to it and no chart admits it (architecture 4). */
 
-/** On `credentialUse-<organization>_<day>`: the last use of each credential since the batch before. */
+/** On `credentialUse-<day>`: the last uses of credentials, of whichever organizations, since their turn before. */
 export interface CredentialsUsed {
   readonly type: 'credential.used';
   /** Unix seconds by credential. */
@@ -26,5 +26,5 @@ export interface AccessDenied {
 /** `20261120`, in UTC: what the names of daily streams end with. */
 const day = (at: number): string => new Date(at).toISOString().slice(0, 10).replaceAll('-', '');
 
-export const useStream = (organizationId: string, at: number): string => `credentialUse-${organizationId}_${day(at)}`;
+export const useStream = (at: number): string => `credentialUse-${day(at)}`;
 export const denialStream = (organizationId: string, at: number): string => `denial-${organizationId}_${day(at)}`;

@@ -26,6 +26,13 @@ export interface Denied {
 const mostDenied = 10_000;
 const minuteMs = 60_000;
 
+/** A minute has as many turns as seconds. */
+export const turns = 60;
+const everyTurn: readonly number[] = Array.from({ length: turns }, (_, turn) => turn);
+
+/** The turn at which a credential's uses are taken: any, as long as it is always the same. */
+const turnOf = (id: string): number => (id.charCodeAt(id.length - 1) * 31 + id.charCodeAt(id.length - 2)) % turns;
+
 /**
  * What credentials do, gathered in memory until somebody takes it: last uses and refused attempts. Noting a use costs the
  * hot path two comparisons, and a list entry once a minute.
@@ -33,7 +40,8 @@ const minuteMs = 60_000;
 export class AccessLog {
   /** Unix seconds, brought up to date by `tick`: reading the clock would cost each request 30 ns. */
   now: number;
-  #used: BearerPrincipal[] = [];
+  /** By turn, so that a million credentials in use are not looked through every second. */
+  readonly #used: BearerPrincipal[][] = everyTurn.map(() => []);
   #denied = new Map<string, Denied>();
   /** Refusals that had no room. */
   missed = 0;
@@ -54,7 +62,7 @@ export class AccessLog {
     if (principal.usedAt === this.now) return;
     if (principal.noted !== true) {
       principal.noted = true;
-      this.#used.push(principal);
+      this.#used[turnOf(principal.id)]!.push(principal);
     }
     principal.usedAt = this.now;
   }
@@ -78,24 +86,19 @@ export class AccessLog {
     }
   }
 
-  /** The last uses since they were last taken, of the organizations that are due: Unix seconds by credential, by organization. */
-  takeUsed(due: (organizationId: string) => boolean = () => true): Map<string, Map<string, number>> {
-    const byOrganization = new Map<string, Map<string, number>>();
-    const later: BearerPrincipal[] = [];
-    for (const principal of this.#used) {
-      const { id, organizationId, usedAt = 0 } = principal;
-      if (!due(organizationId)) {
-        later.push(principal);
-        continue;
+  /** The last uses since they were last taken, of the credentials whose turn it is: Unix seconds by credential. */
+  takeUsed(now: readonly number[] = everyTurn): Map<string, number> {
+    const uses = new Map<string, number>();
+    for (const turn of now) {
+      for (const principal of this.#used[turn]!) {
+        const { id, usedAt = 0 } = principal;
+        principal.noted = false;
+        // The directory forgets and finds again: one credential may have been several principals.
+        if (usedAt > (uses.get(id) ?? 0)) uses.set(id, usedAt);
       }
-      principal.noted = false;
-      const uses = byOrganization.get(organizationId) ?? new Map<string, number>();
-      byOrganization.set(organizationId, uses);
-      // The directory forgets and finds again: one credential may have been several principals.
-      if (usedAt > (uses.get(id) ?? 0)) uses.set(id, usedAt);
+      this.#used[turn] = [];
     }
-    this.#used = later;
-    return byOrganization;
+    return uses;
   }
 
   /** The refusals of the minutes that are over, or all of them. */

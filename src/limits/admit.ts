@@ -19,6 +19,7 @@ import { expireLog, pushLog } from './request-log.ts';
 import { resolve } from './resolve.ts';
 import { slabMask, slabShift } from './slabs.ts';
 import type { Refused, Ticket } from './ticket.ts';
+import { warm } from './warm.ts';
 import { advanceDay } from './window.ts';
 import type { Counted, WindowStore } from './window-store.ts';
 
@@ -33,11 +34,10 @@ import type { Counted, WindowStore } from './window-store.ts';
 export const start = (store: WindowStore, who: Counted, nowMs: Millis): Ticket<'admitted'> | Refused => {
   const why = countRequest(store, who, nowMs);
   if (why !== 0) return -why as Refused;
-  const { keySlot, projectSlot, organizationSlot } = store;
   enter(store, store.keyAt);
-  if (projectSlot >= 0) enter(store, store.projectAt);
+  if (store.projectSlot >= 0) enter(store, store.projectAt);
   enter(store, store.organizationAt);
-  return store.tickets.take(keySlot, projectSlot, organizationSlot, store.second);
+  return store.tickets.take(store);
 };
 
 /**
@@ -47,6 +47,7 @@ export const start = (store: WindowStore, who: Counted, nowMs: Millis): Ticket<'
 export const countRequest = (store: WindowStore, who: Counted, nowMs: Millis): number => {
   store.setNow(nowMs);
   resolve(store, who);
+  store.warmed = warm(store);
   let why = attempt(store, store.keyAt);
   if (store.projectSlot >= 0) why |= attempt(store, store.projectAt) << 1;
   why |= attempt(store, store.organizationAt) << store.top;

@@ -2,7 +2,17 @@ import { addDayTokens, addMinuteTokens } from './amounts.ts';
 import { inFlightHalf, mostTokens } from './layout.ts';
 import { changed, wordOf } from './record.ts';
 import { slabShift } from './slabs.ts';
-import { amountField, dayAmountField, dayField, secondField, slotField, stateField, type Ticket } from './ticket.ts';
+import {
+  addressField,
+  amountField,
+  dayAmountField,
+  dayField,
+  epochField,
+  secondField,
+  slotField,
+  stateField,
+  type Ticket,
+} from './ticket.ts';
 import type { WindowStore } from './window-store.ts';
 
 /**
@@ -67,6 +77,12 @@ export const locate = (store: WindowStore, ticket: Ticket): boolean => {
   store.keySlot = page[word + slotField]!;
   store.projectSlot = page[word + slotField + 1]!;
   store.organizationSlot = page[word + slotField + 2]!;
+  if (page[word + epochField] === (slots.epoch | 0)) {
+    store.keyAt = page[word + addressField]!;
+    store.projectAt = page[word + addressField + 1]!;
+    store.organizationAt = page[word + addressField + 2]!;
+    return true;
+  }
   store.keyAt = slots.address(store.keySlot);
   store.projectAt = store.projectSlot < 0 ? -1 : slots.address(store.projectSlot);
   store.organizationAt = slots.address(store.organizationSlot);

@@ -30,15 +30,32 @@ export const dayField = 6;
 /** Tokens reserved in the minute windows of key, project, organization, and in the day window. */
 export const amountField = 7;
 export const dayAmountField = 10;
+/** Of a free ticket: the next free one. */
 const nextField = 11;
+/** Of an open one: the epoch of its addresses, modulo 2^32. */
+export const epochField = nextField;
 /** Second of the start. */
 export const startedField = 12;
+/** Addresses of the records of key, project and organization, sound while the epoch of the slots is the ticket's. */
+export const addressField = 13;
 const ticketShift = 4;
 
 const pageShift = 10;
 const pageMask = (1 << pageShift) - 1;
 const indexRange = 2 ** 20;
 const indexMask = indexRange - 1;
+
+/** The records that a ticket is for: slots and addresses, -1 for a project that there is none of. */
+interface Found {
+  readonly keySlot: number;
+  readonly projectSlot: number;
+  readonly organizationSlot: number;
+  readonly keyAt: number;
+  readonly projectAt: number;
+  readonly organizationAt: number;
+  readonly second: number;
+  readonly slots: { readonly epoch: number };
+}
 
 /** Open tickets, in pages of 64 KiB that are only appended. */
 export class Tickets {
@@ -64,18 +81,22 @@ export class Tickets {
     return page[word + stateField] !== 0 && page[word + generationField] === Math.floor(ticket / indexRange);
   }
 
-  /** A ticket in state `admitted`. @throws RangeError above a million open ones */
-  take(key: number, project: number, organization: number, second: number): Ticket<'admitted'> {
+  /** A ticket in state `admitted` for the records that have been found. @throws RangeError above a million open ones */
+  take(found: Found): Ticket<'admitted'> {
     if (this.#free < 0) this.#grow();
     const index = this.#free;
     const page = this.pages[index >>> pageShift]!;
     const word = this.wordOf(index);
     this.#free = page[word + nextField]!;
     page[word + stateField] = 1;
-    page[word + slotField] = key;
-    page[word + slotField + 1] = project;
-    page[word + slotField + 2] = organization;
-    page[word + startedField] = second;
+    page[word + slotField] = found.keySlot;
+    page[word + slotField + 1] = found.projectSlot;
+    page[word + slotField + 2] = found.organizationSlot;
+    page[word + epochField] = found.slots.epoch;
+    page[word + startedField] = found.second;
+    page[word + addressField] = found.keyAt;
+    page[word + addressField + 1] = found.projectAt;
+    page[word + addressField + 2] = found.organizationAt;
     this.open++;
     return (page[word + generationField]! * indexRange + index) as Ticket<'admitted'>;
   }

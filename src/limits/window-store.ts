@@ -117,6 +117,8 @@ export class WindowStore {
   projectAt = -1;
   organizationAt = -1;
 
+  /** What `warm` has read; it means nothing. */
+  warmed = 0;
   /** `now` of the last snapshot. */
   savedAt = base;
   /** When windows began without knowing the last minute; records made within that minute begin half full. */

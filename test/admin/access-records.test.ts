@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { lastUseOf } from '../../projections/credential-uses.ts';
 import type { BearerPrincipal, Identity } from '../../projections/principal.ts';
 import { AccessRecords } from '../../src/admin/access-records.ts';
+import { turns } from '../../src/gateway/access-log.ts';
 import type { Head } from '../../src/http/route.ts';
 import { journal } from '../../src/kernel/journal.ts';
 import { StoreUnavailable } from '../../src/kernel/store.ts';
@@ -26,25 +27,28 @@ const refuse = (over: Partial<Identity> = {}): void =>
 const seen = () => at.admin.models.reached(at.store.log.at(-1)!.position, 2000);
 
 describe('last uses', () => {
-  test('are one event an organization, and what is read is the latest of all', async () => {
+  test('are one event of whichever organizations, and what is read is the latest of all', async () => {
     for (const id of ['key_1', 'key_2']) use(id);
     use('akey_3', 'org_2');
     await records.write(false);
     expect(at.store.log.map(({ stream, type, data }) => [stream, type, data])).toEqual([
-      ['credentialUse-org_1_20261120', 'credential.used', { used: { key_1: 1795219170, key_2: 1795219170 } }],
-      ['credentialUse-org_2_20261120', 'credential.used', { used: { akey_3: 1795219170 } }],
+      [
+        'credentialUse-20261120',
+        'credential.used',
+        { used: { key_1: 1795219170, key_2: 1795219170, akey_3: 1795219170 } },
+      ],
     ]);
     await seen();
     expect(lastUseOf(at.admin.models, 'key_2')).toBe(1795219170);
     expect(lastUseOf(at.admin.models, 'key_9')).toBeNull();
     await records.write(false);
-    expect(at.store.log).toHaveLength(2);
+    expect(at.store.log).toHaveLength(1);
   });
   test('go on the stream of the day on which they are recorded', async () => {
     use('key_1');
     at.clock.at += 31_000;
     await records.write(false);
-    expect(at.store.log[0]?.stream).toBe('credentialUse-org_1_20261121');
+    expect(at.store.log[0]?.stream).toBe('credentialUse-20261121');
   });
   test('never go back, in whatever order several gateways record theirs', async () => {
     use('key_1');
@@ -56,26 +60,47 @@ describe('last uses', () => {
     await seen();
     expect(lastUseOf(at.admin.models, 'key_1')).toBe(1795219170);
   });
-  test('of many organizations are written a few at a time over the time that there is', async () => {
-    for (let i = 0; i < 10; i++) use(`key_${i}`, `org_${i}`);
+  test('of many credentials are written one after the other over the time that there is', async () => {
+    for (let i = 0; i < 1000; i++) use(`key_${i}`);
     const waits: number[] = [];
     const paced = new AccessRecords(at.accessLog, journal(at.store), at.clock, async (ms) => waits.push(ms));
     await paced.write(false, undefined, 800);
-    expect(at.store.log).toHaveLength(10);
-    expect(waits).toEqual([320, 320, 320, 320, 640, 640]);
+    expect(at.store.log).toHaveLength(4);
+    expect(waits).toEqual([200, 400, 600]);
   });
   test('are written at once where there is no time', async () => {
-    for (let i = 0; i < 10; i++) use(`key_${i}`, `org_${i}`);
+    for (let i = 0; i < 1000; i++) use(`key_${i}`);
     const never = () => Promise.reject(new Error('nobody should wait'));
-    await new AccessRecords(at.accessLog, journal(at.store), at.clock, never).write(true);
-    expect(at.store.log).toHaveLength(10);
+    await new AccessRecords(at.accessLog, journal(at.store), at.clock, never).write(false);
+    expect(at.store.log).toHaveLength(4);
   });
-  test.each([10_000, 10_001])('of %i credentials fit into appends of half a mebibyte', async (count) => {
-    for (let i = 0; i < count; i++) use(`key_${String(i).padStart(26, '0')}`);
+  test('of the turns that are asked for are written, and no others', async () => {
+    for (let i = 0; i < 100; i++) use(`key_${i}`);
+    const evens = Array.from({ length: turns / 2 }, (_, half) => half * 2);
+    await records.write(false, evens);
+    const first = Object.keys(at.store.log[0]!.data.used as object);
+    expect(first.length).toBeGreaterThan(20);
+    expect(first.length).toBeLessThan(80);
     await records.write(false);
-    expect(at.store.log).toHaveLength(Math.ceil(count / 10_000));
-    for (const { data } of at.store.log) expect(JSON.stringify(data).length).toBeLessThan(524_288);
+    expect(at.store.log).toHaveLength(2);
+    expect([...first, ...Object.keys(at.store.log[1]!.data.used as object)].sort()).toEqual(
+      Array.from({ length: 100 }, (_, i) => `key_${i}`).sort(),
+    );
   });
+  test.each([
+    [250, false, 1],
+    [251, false, 2],
+    [10_000, true, 1],
+    [10_001, true, 2],
+  ])(
+    'of %i credentials (at the end: %s) are %i events, each less than half a mebibyte',
+    async (count, atEnd, events) => {
+      for (let i = 0; i < count; i++) use(`key_${String(i).padStart(26, '0')}`);
+      await records.write(atEnd);
+      expect(at.store.log).toHaveLength(events);
+      for (const { data } of at.store.log) expect(JSON.stringify(data).length).toBeLessThan(524_288);
+    },
+  );
 });
 
 describe('refused attempts', () => {

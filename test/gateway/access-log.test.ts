@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ProjectPrincipal } from '../../projections/principal.ts';
-import { AccessLog } from '../../src/gateway/access-log.ts';
+import { AccessLog, turns } from '../../src/gateway/access-log.ts';
 import type { Head } from '../../src/http/route.ts';
+import { newId } from '../../src/ids.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
 
 const minute = 60_000;
@@ -37,10 +38,10 @@ const at = (seconds: number): void => {
   clock.at = start + seconds * 1000;
   log.tick();
 };
-const taken = () => Object.fromEntries([...log.takeUsed()].map(([id, uses]) => [id, Object.fromEntries(uses)]));
+const taken = (now?: readonly number[]) => Object.fromEntries(log.takeUsed(now));
 
 describe('uses', () => {
-  test('are the last of each credential since they were taken, by organization', () => {
+  test('are the last of each credential since they were taken, whosever it is', () => {
     const [one, two, other] = [principal('key_1'), principal('key_2'), principal('key_3', 'org_2')];
     log.used(one);
     log.used(two);
@@ -48,34 +49,44 @@ describe('uses', () => {
     log.used(one);
     log.used(other);
     const s = start / 1000;
-    expect(taken()).toEqual({ org_1: { key_1: s + 5, key_2: s }, org_2: { key_3: s + 5 } });
+    expect(taken()).toEqual({ key_1: s + 5, key_2: s, key_3: s + 5 });
     expect(taken()).toEqual({});
     at(6);
     log.used(two);
-    expect(taken()).toEqual({ org_1: { key_2: s + 6 } });
+    expect(taken()).toEqual({ key_2: s + 6 });
   });
-  test('of organizations that are not due yet are kept, with what comes meanwhile', () => {
-    const [one, other] = [principal('key_1'), principal('key_2', 'org_2')];
+  test('of credentials whose turn it is not are kept, with what comes meanwhile', () => {
+    const [one, other] = [principal('key_1'), principal('key_2')];
     log.used(one);
     log.used(other);
     const s = start / 1000;
-    expect([...log.takeUsed((id) => id === 'org_2').keys()]).toEqual(['org_2']);
+    const turnOfOne = Array.from({ length: turns }, (_, turn) => turn).filter((turn) => 'key_1' in taken([turn]));
+    expect(turnOfOne).toHaveLength(1);
     at(1);
     log.used(one);
     log.used(other);
-    expect([...log.takeUsed((id) => id === 'org_3')]).toEqual([]);
-    expect(taken()).toEqual({ org_1: { key_1: s + 1 }, org_2: { key_2: s + 1 } });
+    expect(taken([(turnOfOne[0]! + 1) % turns, (turnOfOne[0]! + 2) % turns])).not.toHaveProperty('key_1');
+    expect(taken(turnOfOne)).toEqual({ key_1: s + 1 });
+    at(2);
+    log.used(one);
+    expect(taken(turnOfOne)).toEqual({ key_1: s + 2 });
+  });
+  test('of a thousand credentials are spread over the turns, each in one of them', () => {
+    for (let i = 0; i < 1000; i++) log.used(principal(newId('key', fixedClock(1))));
+    const counts = Array.from({ length: turns }, (_, turn) => log.takeUsed([turn]).size);
+    expect(counts.reduce((sum, each) => sum + each)).toBe(1000);
+    expect(Math.max(...counts)).toBeLessThan(60);
   });
   test('of one credential that was looked up twice are the later one', () => {
     const [first, again] = [principal('key_1'), principal('key_1')];
     log.used(first);
     at(1);
     log.used(again);
-    expect(taken()).toEqual({ org_1: { key_1: start / 1000 + 1 } });
+    expect(taken()).toEqual({ key_1: start / 1000 + 1 });
     at(2);
     log.used(again);
     log.used(first);
-    expect(taken()).toEqual({ org_1: { key_1: start / 1000 + 2 } });
+    expect(taken()).toEqual({ key_1: start / 1000 + 2 });
   });
 });
 

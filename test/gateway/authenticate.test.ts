@@ -356,15 +356,14 @@ test('no refusal repeats what was sent', () => {
 });
 
 describe('what a known credential does is noted', () => {
-  const uses = () =>
-    Object.fromEntries([...accessLog.takeUsed()].map(([org, used]) => [org, Object.fromEntries(used)]));
+  const uses = () => Object.fromEntries(accessLog.takeUsed());
   const refusals = () => accessLog.takeDenied(true).map(({ who, route, code, count }) => [who.id, route, code, count]);
 
   test('as a use, whenever it is good, though it may not do what it asks for', () => {
     judge(bearer(give('p', project())));
     judge(bearer(give('p', project({ id: 'key_2', permissions: new Set() }))));
     judge(bearer(give('a', admin())));
-    expect(uses()).toEqual({ org_1: { key_1: 1, key_2: 1, akey_1: 1 } });
+    expect(uses()).toEqual({ key_1: 1, key_2: 1, akey_1: 1 });
   });
   test('as a refusal, whatever it is refused for', () => {
     const organizationStatus = 'suspended';
@@ -385,7 +384,7 @@ describe('what a known credential does is noted', () => {
       ['akey_1', route, 'credential_type_not_allowed', 1],
       ['akey_2', route, 'browser_not_allowed', 1],
     ]);
-    expect(uses()).toEqual({ org_1: { key_few: 1, key_spent: 1, akey_1: 1, akey_2: 1 } });
+    expect(uses()).toEqual({ key_few: 1, key_spent: 1, akey_1: 1, akey_2: 1 });
   });
   test('and nothing of what is unknown', () => {
     judge({});

@@ -1,0 +1,34 @@
+import { kindShift, logField, minuteTokensField, requestsField, requestsWideField } from './kinds.ts';
+import { dayBuckets, kindWord, logWord, minuteBuckets, tokensWord } from './layout.ts';
+import { slabMask, slabShift } from './slabs.ts';
+import type { WindowStore } from './window-store.ts';
+
+/**
+ * Reads, of all three records at once, what an attempt and its tokens will read of one after the other. A crowd of keys is
+ * in no cache, and the decisions between those reads keep the processor from going ahead of them: asked for together, the
+ * lines come together.
+ * @returns nothing that means anything; keep it, or the reads may be left out
+ */
+export const warm = (store: WindowStore): number =>
+  ofRecord(store, store.keyAt) +
+  (store.projectAt < 0 ? 0 : ofRecord(store, store.projectAt)) +
+  ofRecord(store, store.organizationAt);
+
+const ofRecord = (store: WindowStore, address: number): number => {
+  const slab = address >>> slabShift;
+  const i32 = store.slabs.i32[slab]!;
+  const u16 = store.slabs.u16[slab]!;
+  const word = (address & slabMask) << 2;
+  const fields = store.kinds.words;
+  const kind = u16[(word + kindWord) << 1]! << kindShift;
+  const log = (word << 1) + fields[kind + logField]! + u16[(word + logWord) << 1]!;
+  const bucket = store.tenMinutes % dayBuckets;
+  const requests = fields[kind + requestsField]!;
+  const second = word + fields[kind + minuteTokensField]! + (store.second % minuteBuckets);
+  return (
+    i32[word + tokensWord]! +
+    u16[log]! +
+    i32[second]! +
+    (fields[kind + requestsWideField] === 1 ? i32[word + requests + bucket]! : u16[(word << 1) + requests + bucket]!)
+  );
+};

@@ -129,33 +129,34 @@ const setOf = (permissions: readonly string[]): ReadonlySet<string> => {
  * 1.4 µs at the gate (measured).
  */
 class Found {
+  // What every request looks at, side by side.
+  stale = false;
+  noted = false;
+  usedAt = 0;
   readonly kind: Principal['kind'];
+  readonly inactive: Inactive['inactive'] | undefined;
+  readonly expiresAt: number | null;
+  readonly permissions: ReadonlySet<string>;
+  readonly organizationStatus: 'active' | 'suspended';
+  readonly tier: number;
   readonly id: string;
   readonly organizationId: string;
   readonly projectId: string | undefined;
-  readonly inactive: Inactive['inactive'] | undefined;
   readonly name: string;
   readonly projectName: string;
-  readonly tier: number;
-  readonly organizationStatus: 'active' | 'suspended';
-  readonly permissions: ReadonlySet<string>;
-  readonly expiresAt: number | null;
-  usedAt = 0;
-  noted = false;
-  stale = false;
 
   constructor(whose: Whose, facts: Facts, inactive?: Inactive['inactive']) {
     this.kind = whose.kind;
+    this.inactive = inactive;
+    this.expiresAt = facts.expiresAt;
+    this.permissions = facts.permissions;
+    this.organizationStatus = facts.organizationStatus;
+    this.tier = facts.tier;
     this.id = whose.id;
     this.organizationId = whose.organizationId;
     this.projectId = whose.projectId;
-    this.inactive = inactive;
     this.name = facts.name;
     this.projectName = facts.projectName;
-    this.tier = facts.tier;
-    this.organizationStatus = facts.organizationStatus;
-    this.permissions = facts.permissions;
-    this.expiresAt = facts.expiresAt;
   }
 }
 

@@ -6,6 +6,7 @@ import type { Access, Gate, Head } from '../http/route.ts';
 import { digest, tokenKind } from '../ids.ts';
 import { countInactive } from '../limits/admit.ts';
 import { waitOfInactive } from '../limits/retry-after.ts';
+import { warmAhead } from '../limits/warm.ts';
 import { type Counted, counted } from '../limits/window-store.ts';
 import type { Windows } from '../limits/windows.ts';
 import type { AccessLog, Aim } from './access-log.ts';
@@ -84,7 +85,12 @@ export const apiKeyGate = (options: {
   readonly windows: Windows;
 }): Gate<BearerPrincipal> => {
   const { directory, peppers, clock, accessLog, windows } = options;
-  const tokens = new KnownTokens();
+  // The text of a token, whose it is and where that is counted lie in places of their own: asked for together, they come
+  // together.
+  const tokens = new KnownTokens(({ found, inference }) => {
+    const stale = found.stale === true ? 1 : 0;
+    return inference === undefined ? stale : stale + warmAhead(windows.inference, inference);
+  });
 
   const recognize = (text: string): KnownToken | undefined => {
     const token = text.slice(usualScheme.length);

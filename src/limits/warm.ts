@@ -1,7 +1,8 @@
 import { kindShift, logField, minuteTokensField, requestsField, requestsWideField } from './kinds.ts';
 import { dayBuckets, kindWord, logWord, minuteBuckets, tokensWord } from './layout.ts';
+import { kindOf } from './record.ts';
 import { slabMask, slabShift } from './slabs.ts';
-import type { WindowStore } from './window-store.ts';
+import type { Counted, WindowStore } from './window-store.ts';
 
 /**
  * Reads, of all three records at once, what an attempt and its tokens will read of one after the other. A crowd of keys is
@@ -32,3 +33,11 @@ const ofRecord = (store: WindowStore, address: number): number => {
     (fields[kind + requestsWideField] === 1 ? i32[word + requests + bucket]! : u16[(word << 1) + requests + bucket]!)
   );
 };
+
+/** Reads the beginnings of the records of a credential that is likely the one, as `warm` does later with what they lead to. */
+export const warmAhead = (store: WindowStore, who: Counted): number =>
+  who.epoch !== store.slots.epoch
+    ? 0
+    : kindOf(store, who.keyAt) +
+      (who.projectAt < 0 ? 0 : kindOf(store, who.projectAt)) +
+      kindOf(store, who.organizationAt);

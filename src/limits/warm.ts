@@ -8,11 +8,11 @@ import type { Counted, WindowStore } from './window-store.ts';
  * Reads, of all three records at once, what an attempt and its tokens will read of one after the other. A crowd of keys is
  * in no cache, and the decisions between those reads keep the processor from going ahead of them: asked for together, the
  * lines come together.
- * @returns nothing that means anything; keep it, or the reads may be left out
+ * @returns an int32 that means nothing, also where a limit is not there to be read of; keep it, or the reads may be left out
  */
 export const warm = (store: WindowStore): number =>
-  ofRecord(store, store.keyAt) +
-  (store.projectAt < 0 ? 0 : ofRecord(store, store.projectAt)) +
+  ofRecord(store, store.keyAt) ^
+  (store.projectAt < 0 ? 0 : ofRecord(store, store.projectAt)) ^
   ofRecord(store, store.organizationAt);
 
 const ofRecord = (store: WindowStore, address: number): number => {
@@ -27,9 +27,9 @@ const ofRecord = (store: WindowStore, address: number): number => {
   const requests = fields[kind + requestsField]!;
   const second = word + fields[kind + minuteTokensField]! + (store.second % minuteBuckets);
   return (
-    i32[word + tokensWord]! +
-    u16[log]! +
-    i32[second]! +
+    i32[word + tokensWord]! ^
+    u16[log]! ^
+    i32[second]! ^
     (fields[kind + requestsWideField] === 1 ? i32[word + requests + bucket]! : u16[(word << 1) + requests + bucket]!)
   );
 };
@@ -38,6 +38,6 @@ const ofRecord = (store: WindowStore, address: number): number => {
 export const warmAhead = (store: WindowStore, who: Counted): number =>
   who.epoch !== store.slots.epoch
     ? 0
-    : kindOf(store, who.keyAt) +
-      (who.projectAt < 0 ? 0 : kindOf(store, who.projectAt)) +
+    : kindOf(store, who.keyAt) ^
+      (who.projectAt < 0 ? 0 : kindOf(store, who.projectAt)) ^
       kindOf(store, who.organizationAt);

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { unlessGone } from '../support/unless-gone.ts';
 import {
   allLists,
   archive,
@@ -35,18 +36,8 @@ const connectionsOf = (pid: number, port: number): number => {
   const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const fields = readFileSync('/proc/net/tcp', 'utf8').split('\n');
   const rows = fields.map((line) => line.trim().split(/\s+/)).filter(([, , remote]) => remote?.endsWith(wanted));
-  const files = readdirSync(`/proc/${pid}/fd`).map((fd) => targetOf(`/proc/${pid}/fd/${fd}`));
+  const files = readdirSync(`/proc/${pid}/fd`).map((fd) => unlessGone(() => readlinkSync(`/proc/${pid}/fd/${fd}`)));
   return rows.filter(([, , , , , , , , , inode]) => files.includes(`socket:[${inode}]`)).length;
-};
-
-/** What an entry of /proc/<pid>/fd stands for; nothing when it was closed after it had been listed. */
-const targetOf = (entry: string): string | null => {
-  try {
-    return readlinkSync(entry);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
 };
 
 const question = { model: 'weir-sim-1', max_tokens: 50, messages: [{ role: 'user' as const, content: 'Hello' }] };

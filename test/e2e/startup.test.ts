@@ -1,7 +1,8 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
+import { unlessGone } from '../support/unless-gone.ts';
 import { archive, call, createKey, use } from './calls.ts';
 import { weirHere } from './here.ts';
 import { isRemote } from './remote-store.ts';
@@ -333,10 +334,8 @@ test.runIf(process.platform === 'linux')('the helper threads of a server give wa
   const pid = server.spawned.child.pid!;
   const niceness = new Map(
     readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
-      const file = `/proc/${pid}/task/${thread}/stat`;
-      // A thread may end after it has been listed.
-      if (!existsSync(file)) return [];
-      const stat = readFileSync(file, 'utf8');
+      const stat = unlessGone(() => readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8'));
+      if (stat === undefined) return [];
       // The name, in brackets, may have spaces; the nineteenth field is behind it.
       return [[Number(thread), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])] as const];
     }),

@@ -42,7 +42,7 @@ serveParent(async (question) => {
   return {
     nanoseconds,
     admitted: admitted / order.operations,
-    recordBytes: store.slabs.bytes / order.keys,
+    recordBytes: store.slab.bytes / order.keys,
     processBytes: filled.processBytes,
   } satisfies MicroSample;
 });

@@ -12,8 +12,7 @@ import {
   secondWord,
   tokensWord,
 } from './layout.ts';
-import { changed, kindOf, scopeOf, viewOf, wordOf } from './record.ts';
-import { slabShift } from './slabs.ts';
+import { changed, kindOf, scopeOf } from './record.ts';
 import type { Counted, WindowStore } from './window-store.ts';
 
 /** Makes the records of a credential that are not there, and renews its handle. Seen once a day and credential. */
@@ -52,17 +51,16 @@ const create = (
   organization: number,
 ): number => {
   const kind = (plan << planShift) + scope;
-  const address = store.slabs.take(store.kinds.words[(kind << kindShift) + unitsField]!);
+  const address = store.slab.take(store.kinds.words[(kind << kindShift) + unitsField]!);
   const slot = store.slots.take(scope, id, address);
-  const i32 = viewOf(store, address);
-  const word = wordOf(address);
-  store.slabs.u16[address >>> slabShift]![(word + kindWord) << 1] = kind;
-  i32[word + newestWord] = store.ms;
-  i32[word + secondWord] = store.second;
-  i32[word + dayWord] = store.tenMinutes;
+  const i32 = store.slab.i32;
+  store.slab.u16[(address + kindWord) << 1] = kind;
+  i32[address + newestWord] = store.ms;
+  i32[address + secondWord] = store.second;
+  i32[address + dayWord] = store.tenMinutes;
   // A key names its project here; projects and organizations count who names them.
-  i32[word + parentWord] = scope === 0 ? (store.top === 2 ? parent : -1) : 0;
-  i32[word + organizationWord] = organization;
+  i32[address + parentWord] = scope === 0 ? (store.top === 2 ? parent : -1) : 0;
+  i32[address + organizationWord] = organization;
   if (parent >= 0) addChild(store, parent, 1);
   fillToHalf(store, address);
   // The journal names keys by their slots, and this one's id is in no snapshot yet: what it counts for is told by records.
@@ -74,8 +72,8 @@ const create = (
 
 const addChild = (store: WindowStore, parent: number, by: 1 | -1): void => {
   const address = store.slots.address(parent);
-  const at = wordOf(address) + parentWord;
-  viewOf(store, address)[at] = viewOf(store, address)[at]! + by;
+  const at = address + parentWord;
+  store.slab.i32[at] = store.slab.i32[at]! + by;
 };
 
 /**
@@ -85,22 +83,20 @@ const addChild = (store: WindowStore, parent: number, by: 1 | -1): void => {
  */
 export const freeIfEmpty = (store: WindowStore, slot: number): boolean => {
   const address = store.slots.address(slot);
-  const i32 = viewOf(store, address);
-  const word = wordOf(address);
+  const i32 = store.slab.i32;
   const kind = kindOf(store, address);
   const scope = scopeOf(kind);
-  const slab = address >>> slabShift;
-  if (store.slabs.u16[slab]![(word << 1) + inFlightHalf] !== 0 || i32[word + requestsWord] !== 0) return false;
-  if (store.slabs.u16[slab]![((word + logWord) << 1) + 1] !== 0) return false;
-  const f64 = store.slabs.f64[slab]!;
-  if (f64[(word + tokensWord) >> 1] !== 0) return false;
+  if (store.slab.u16[(address << 1) + inFlightHalf] !== 0 || i32[address + requestsWord] !== 0) return false;
+  if (store.slab.u16[((address + logWord) << 1) + 1] !== 0) return false;
+  const f64 = store.slab.f64;
+  if (f64[(address + tokensWord) >> 1] !== 0) return false;
   const dayTokens = store.kinds.words[(kind << kindShift) + dayTokensField]!;
-  if (dayTokens !== 0 && f64[(word + dayTokens) >> 1] !== 0) return false;
-  if (scope > 0 && i32[word + parentWord] !== 0) return false;
-  const organization = i32[word + organizationWord]!;
-  const parent = scope === 0 && store.top === 2 ? i32[word + parentWord]! : organization;
+  if (dayTokens !== 0 && f64[(address + dayTokens) >> 1] !== 0) return false;
+  if (scope > 0 && i32[address + parentWord] !== 0) return false;
+  const organization = i32[address + organizationWord]!;
+  const parent = scope === 0 && store.top === 2 ? i32[address + parentWord]! : organization;
   if (parent >= 0) addChild(store, parent, -1);
-  store.slabs.give(address, store.kinds.words[(kind << kindShift) + unitsField]!);
+  store.slab.give(address, store.kinds.words[(kind << kindShift) + unitsField]!);
   store.slots.release(scope, slot);
   return true;
 };

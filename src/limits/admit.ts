@@ -14,10 +14,8 @@ import {
   requestsWord,
 } from './layout.ts';
 import { concurrentBit, dayBit, minuteBit, ofScope } from './reasons.ts';
-import { viewOf, wordOf } from './record.ts';
 import { expireLog, pushLog } from './request-log.ts';
 import { resolve } from './resolve.ts';
-import { slabMask, slabShift } from './slabs.ts';
 import type { Refused, Ticket } from './ticket.ts';
 import { warm } from './warm.ts';
 import { advanceDay } from './window.ts';
@@ -71,56 +69,62 @@ export const countInactive = (store: WindowStore, who: Counted, nowMs: Millis): 
 
 /** One attempt at one scope: judged against what was there before it, and recorded. Returns the bits of scope 0. */
 const attempt = (store: WindowStore, address: number): number => {
-  const slab = address >>> slabShift;
-  const i32 = store.slabs.i32[slab]!;
-  const u16 = store.slabs.u16[slab]!;
-  const word = (address & slabMask) << 2;
-  const kind = u16[(word + kindWord) << 1]! << kindShift;
+  const i32 = store.slab.i32;
+  const u16 = store.slab.u16;
+  const kind = u16[(address + kindWord) << 1]! << kindShift;
   const fields = store.kinds.words;
   // Tokens are not looked at here, so their ring is left to rest.
-  advanceRequests(store, address, i32, word);
+  advanceRequests(store, i32, address);
   const rpm = fields[kind + rpmField]!;
-  const log = (word << 1) + fields[kind + logField]!;
-  const full = expireLog(i32, u16, word, log, rpm, store.ms) >= rpm;
-  pushLog(i32, u16, word, log, rpm, store.ms);
+  const log = (address << 1) + fields[kind + logField]!;
+  const full = expireLog(i32, u16, address, log, rpm, store.ms) >= rpm;
+  pushLog(i32, u16, address, log, rpm, store.ms);
   let why = full ? minuteBit : 0;
   const rpd = fields[kind + rpdField]!;
   if (rpd !== 0) {
-    const sum = i32[word + requestsWord]!;
+    const sum = i32[address + requestsWord]!;
     if (sum >= rpd) why |= dayBit;
-    addRequest(i32, u16, word, fields[kind + requestsField]!, fields[kind + requestsWideField]!, store.tenMinutes, sum);
+    addRequest(
+      i32,
+      u16,
+      address,
+      fields[kind + requestsField]!,
+      fields[kind + requestsWideField]!,
+      store.tenMinutes,
+      sum,
+    );
   }
   const concurrent = fields[kind + concurrentField]!;
-  if (concurrent !== 0 && u16[(word << 1) + inFlightHalf]! >= concurrent) why |= concurrentBit;
+  if (concurrent !== 0 && u16[(address << 1) + inFlightHalf]! >= concurrent) why |= concurrentBit;
   return why;
 };
 
-const advanceRequests = (store: WindowStore, address: number, i32: Int32Array, word: number): void => {
-  if (i32[word + dayWord]! < store.tenMinutes) advanceDay(store, address);
+const advanceRequests = (store: WindowStore, i32: Int32Array, address: number): void => {
+  if (i32[address + dayWord]! < store.tenMinutes) advanceDay(store, address);
 };
 
 /** Adds one to the running ten minutes. A bucket that is full stops counting; its window is over the limit anyway. */
 const addRequest = (
   i32: Int32Array,
   u16: Uint16Array,
-  word: number,
+  address: number,
   at: number,
   wide: number,
   tenMinutes: number,
   sum: number,
 ): void => {
   const cells = wide === 1 ? i32 : u16;
-  const cell = at + (wide === 1 ? word : word << 1) + (tenMinutes % dayBuckets);
+  const cell = at + (wide === 1 ? address : address << 1) + (tenMinutes % dayBuckets);
   const count = cells[cell]!;
   if (count >= (wide === 1 ? mostRequestsWide : mostRequestsNarrow)) return;
   cells[cell] = count + 1;
-  i32[word + requestsWord] = sum + 1;
-  if (sum === 0) u16[((word + oldestWord) << 1) + 1] = tenMinutes;
+  i32[address + requestsWord] = sum + 1;
+  if (sum === 0) u16[((address + oldestWord) << 1) + 1] = tenMinutes;
 };
 
 const enter = (store: WindowStore, address: number): void => {
-  const u16 = store.slabs.u16[address >>> slabShift]!;
-  const at = (wordOf(address) << 1) + inFlightHalf;
+  const u16 = store.slab.u16;
+  const at = (address << 1) + inFlightHalf;
   u16[at] = u16[at]! + 1;
 };
 
@@ -133,7 +137,6 @@ export const noteRefusal = (store: WindowStore, why: number): void => {
 
 const note = (store: WindowStore, address: number, bits: number): void => {
   if (bits === 0) return;
-  const word = wordOf(address);
-  store.slabs.u16[address >>> slabShift]![(word + refusedWord) << 1] = bits;
-  viewOf(store, address)[word + refusedAtWord] = store.second;
+  store.slab.u16[(address + refusedWord) << 1] = bits;
+  store.slab.i32[address + refusedAtWord] = store.second;
 };

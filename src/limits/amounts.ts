@@ -13,7 +13,6 @@ import {
   secondWord,
   tokensWord,
 } from './layout.ts';
-import { slabMask, slabShift } from './slabs.ts';
 import type { WindowStore } from './window-store.ts';
 
 /** A need in whole tokens, never negative; what is no number is taken for more than any limit. */
@@ -25,66 +24,60 @@ export const wholeTokens = (tokens: number): number =>
  * left the ring is let be. A bucket stays between 0 and what it can hold, and the sum moves by what the bucket did.
  */
 export const addMinuteTokens = (store: WindowStore, address: number, second: number, by: number): void => {
-  const slab = address >>> slabShift;
-  const i32 = store.slabs.i32[slab]!;
-  const u16 = store.slabs.u16[slab]!;
-  const f64 = store.slabs.f64[slab]!;
-  const word = (address & slabMask) << 2;
-  const now = i32[word + secondWord]!;
+  const i32 = store.slab.i32;
+  const u16 = store.slab.u16;
+  const f64 = store.slab.f64;
+  const now = i32[address + secondWord]!;
   if (now - second >= minuteBuckets) return;
-  const ring = store.kinds.words[(u16[(word + kindWord) << 1]! << kindShift) + minuteTokensField]!;
+  const ring = store.kinds.words[(u16[(address + kindWord) << 1]! << kindShift) + minuteTokensField]!;
   if (ring === 0) return;
-  const cell = word + ring + (second % minuteBuckets);
+  const cell = address + ring + (second % minuteBuckets);
   const held = i32[cell]!;
   const holds = Math.min(mostTokens, Math.max(0, held + by));
   if (holds === held) return;
-  const sum = f64[(word + tokensWord) >> 1]!;
-  const hint = (word + oldestWord) << 1;
+  const sum = f64[(address + tokensWord) >> 1]!;
+  const hint = (address + oldestWord) << 1;
   if (sum === 0 || ((now - u16[hint]!) & 0xffff) < now - second) u16[hint] = second;
   i32[cell] = holds;
-  f64[(word + tokensWord) >> 1] = sum + holds - held;
+  f64[(address + tokensWord) >> 1] = sum + holds - held;
 };
 
 /** The same for the tokens-a-day ring of an organization's record, in ten minutes `tenMinutes`. */
 export const addDayTokens = (store: WindowStore, address: number, tenMinutes: number, by: number): void => {
-  const slab = address >>> slabShift;
-  const i32 = store.slabs.i32[slab]!;
-  const u16 = store.slabs.u16[slab]!;
-  const f64 = store.slabs.f64[slab]!;
-  const word = (address & slabMask) << 2;
-  const ring = store.kinds.words[(u16[(word + kindWord) << 1]! << kindShift) + dayTokensField]!;
-  const now = i32[word + dayWord]!;
+  const i32 = store.slab.i32;
+  const u16 = store.slab.u16;
+  const f64 = store.slab.f64;
+  const ring = store.kinds.words[(u16[(address + kindWord) << 1]! << kindShift) + dayTokensField]!;
+  const now = i32[address + dayWord]!;
   if (ring === 0 || now - tenMinutes >= dayBuckets) return;
-  const cell = word + ring + 2 + (tenMinutes % dayBuckets);
+  const cell = address + ring + 2 + (tenMinutes % dayBuckets);
   const held = i32[cell]!;
   const holds = Math.min(mostTokens, Math.max(0, held + by));
   if (holds === held) return;
-  const sum = f64[(word + ring) >> 1]!;
-  const hint = ((word + refusedWord) << 1) + 1;
+  const sum = f64[(address + ring) >> 1]!;
+  const hint = ((address + refusedWord) << 1) + 1;
   if (sum === 0 || ((now - u16[hint]!) & 0xffff) < now - tenMinutes) u16[hint] = tenMinutes;
   i32[cell] = holds;
-  f64[(word + ring) >> 1] = sum + holds - held;
+  f64[(address + ring) >> 1] = sum + holds - held;
 };
 
 /** Adds requests to a ten minutes of the day; for restoring, as the hot path has its own (`admit.ts`). */
 export const addDayRequests = (store: WindowStore, address: number, tenMinutes: number, by: number): void => {
-  const slab = address >>> slabShift;
-  const i32 = store.slabs.i32[slab]!;
-  const u16 = store.slabs.u16[slab]!;
-  const word = (address & slabMask) << 2;
-  const fields = u16[(word + kindWord) << 1]! << kindShift;
+  const i32 = store.slab.i32;
+  const u16 = store.slab.u16;
+  const fields = u16[(address + kindWord) << 1]! << kindShift;
   const at = store.kinds.words[fields + requestsField]!;
-  const now = i32[word + dayWord]!;
+  const now = i32[address + dayWord]!;
   if (at === 0 || now - tenMinutes >= dayBuckets) return;
   const wide = store.kinds.words[fields + requestsWideField] === 1;
   const cells = wide ? i32 : u16;
-  const cell = at + (wide ? word : word << 1) + (tenMinutes % dayBuckets);
+  const cell = at + (wide ? address : address << 1) + (tenMinutes % dayBuckets);
   const held = cells[cell]!;
   const holds = Math.min(wide ? mostRequestsWide : mostRequestsNarrow, held + by);
   if (holds === held) return;
-  const sum = i32[word + requestsWord]!;
-  const hint = ((word + oldestWord) << 1) + 1;
+  const sum = i32[address + requestsWord]!;
+  const hint = ((address + oldestWord) << 1) + 1;
   if (sum === 0 || ((now - u16[hint]!) & 0xffff) < now - tenMinutes) u16[hint] = tenMinutes;
   cells[cell] = holds;
-  i32[word + requestsWord] = sum + holds - held;
+  i32[address + requestsWord] = sum + holds - held;
 };

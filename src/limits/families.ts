@@ -3,7 +3,7 @@ import type { Plan } from './window-limits.ts';
 import { WindowStore, type WindowStoreOptions } from './window-store.ts';
 
 /** What every family may be given. */
-export type FamilyOptions = Pick<WindowStoreOptions, 'owner' | 'report' | 'allocate'>;
+export type FamilyOptions = Pick<WindowStoreOptions, 'owner' | 'report'>;
 
 const scopes = ['key', 'project', 'organization'] as const satisfies readonly Scope[];
 

@@ -1,9 +1,8 @@
 import { addMinuteTokens } from './amounts.ts';
 import { kindShift, logField, rpmField, tpmField } from './kinds.ts';
 import { logWord, minuteMs, tokensWord } from './layout.ts';
-import { kindOf, viewOf, wordOf } from './record.ts';
+import { kindOf } from './record.ts';
 import { pushLog } from './request-log.ts';
-import { slabShift } from './slabs.ts';
 import { advance } from './window.ts';
 import type { WindowStore } from './window-store.ts';
 
@@ -30,14 +29,12 @@ export const fillToHalf = (store: WindowStore, address: number): void => {
   if (store.now - store.cautiousSince >= minuteMs) return;
   const fields = kindOf(store, address) << kindShift;
   const words = store.kinds.words;
-  const u16 = store.slabs.u16[address >>> slabShift]!;
-  const word = wordOf(address);
+  const u16 = store.slab.u16;
   const rpm = words[fields + rpmField]!;
-  const log = (word << 1) + words[fields + logField]!;
-  const count = ((word + logWord) << 1) + 1;
+  const log = (address << 1) + words[fields + logField]!;
+  const count = ((address + logWord) << 1) + 1;
   // Booked at the present, not at the start: a record made late in that minute may be the later for it, never the fuller.
-  while (u16[count]! < Math.ceil(rpm / 2)) pushLog(viewOf(store, address), u16, word, log, rpm, store.ms);
-  const tokens =
-    Math.ceil(words[fields + tpmField]! / 2) - store.slabs.f64[address >>> slabShift]![(word + tokensWord) >> 1]!;
+  while (u16[count]! < Math.ceil(rpm / 2)) pushLog(store.slab.i32, u16, address, log, rpm, store.ms);
+  const tokens = Math.ceil(words[fields + tpmField]! / 2) - store.slab.f64[(address + tokensWord) >> 1]!;
   if (tokens > 0) addMinuteTokens(store, address, store.second, tokens);
 };

@@ -3,8 +3,7 @@ import { kindShift, planShift } from './kinds.ts';
 import { organizationWord, refusedAtWord, refusedWord } from './layout.ts';
 import { moveTo } from './move.ts';
 import { concurrentRequests, type MetricName, metricNames, reason, tokensPerDay } from './reasons.ts';
-import { kindOf, viewOf, wordOf } from './record.ts';
-import { slabShift } from './slabs.ts';
+import { kindOf } from './record.ts';
 import { limitOf, resetOf, usedOf } from './wait.ts';
 import { advance } from './window.ts';
 import type { ScopeName, WindowStore } from './window-store.ts';
@@ -64,8 +63,8 @@ const inspectSlot = (store: WindowStore, slot: number): Inspection => {
     const resetMs = metric === concurrentRequests ? (used === 0 ? 0 : null) : resetOf(store, address, metric);
     windows.push({ metric: name, used, limit, remaining: Math.max(0, limit - used), resetMs });
   }
-  const bits = store.slabs.u16[address >>> slabShift]![(wordOf(address) + refusedWord) << 1]!;
-  const at = viewOf(store, address)[wordOf(address) + refusedAtWord]!;
+  const bits = store.slab.u16[(address + refusedWord) << 1]!;
+  const at = store.slab.i32[address + refusedAtWord]!;
   return {
     scope: store.scopes[kind & ((1 << planShift) - 1)]!,
     id: store.slots.idOf(slot)!,
@@ -84,7 +83,7 @@ const inspectSlot = (store: WindowStore, slot: number): Inspection => {
 /** The slot's record with the limits that its organization has now. */
 const inForce = (store: WindowStore, slot: number): number => {
   const address = store.slots.address(slot);
-  const organization = viewOf(store, address)[wordOf(address) + organizationWord]!;
+  const organization = store.slab.i32[address + organizationWord]!;
   const top = organization < 0 ? slot : organization;
   const plan = store.kinds.successor[kindOf(store, store.slots.address(top)) >> planShift]!;
   if (top !== slot) moveTo(store, top, plan);

@@ -1,9 +1,9 @@
 import type { WindowLimits } from './window-limits.ts';
 
 /**
- * A record is a header of 16 Int32 words and the arrays that its limits need, in one run of an ArrayBuffer (or, for
- * several workers, a SharedArrayBuffer): nothing in it points to an object. Ticks are whole seconds and whole ten
- * minutes of the store's monotonic time.
+ * A record is a header of 16 Int32 words and the arrays that its limits need, in one run of a SharedArrayBuffer: nothing
+ * in it points to an object. Its address is the index of its first word. Ticks are whole seconds and whole ten minutes of
+ * the store's monotonic time.
  *
  * ```
  * header | tokens a day: f64 sum, 145 × i32 | tokens a minute: 61 × i32 | requests a day: 145 × u16 or i32 | log: rpm × u16

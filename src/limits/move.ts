@@ -18,25 +18,23 @@ import {
   mostRequestsNarrow,
   requestsWord,
   spanHalf,
-  unitWords,
 } from './layout.ts';
 import { changed, kindOf, scopeOf } from './record.ts';
-import { slabMask, slabShift } from './slabs.ts';
 import { advance } from './window.ts';
 import type { WindowStore } from './window-store.ts';
 
 interface Place {
   readonly i32: Int32Array;
   readonly u16: Uint16Array;
-  readonly word: number;
+  readonly address: number;
   /** Index of the kind's fields. */
   readonly fields: number;
 }
 
 const place = (store: WindowStore, address: number, kind: number): Place => ({
-  i32: store.slabs.i32[address >>> slabShift]!,
-  u16: store.slabs.u16[address >>> slabShift]!,
-  word: (address & slabMask) * unitWords,
+  i32: store.slab.i32,
+  u16: store.slab.u16,
+  address,
   fields: kind << kindShift,
 });
 
@@ -52,15 +50,15 @@ export const moveTo = (store: WindowStore, slot: number, plan: number): number =
   advance(store, address);
   const kind = (plan << planShift) + scopeOf(oldKind);
   const words = store.kinds.words;
-  const to = store.slabs.take(words[(kind << kindShift) + unitsField]!);
+  const to = store.slab.take(words[(kind << kindShift) + unitsField]!);
   const from = place(store, address, oldKind);
   const into = place(store, to, kind);
-  into.i32.set(from.i32.subarray(from.word, from.word + headerWords), into.word);
-  into.u16[(into.word + kindWord) << 1] = kind;
+  into.i32.set(from.i32.subarray(from.address, from.address + headerWords), into.address);
+  into.u16[(into.address + kindWord) << 1] = kind;
   copyTokens(words, from, into);
   if (words[into.fields + requestsField] !== 0) copyRequests(words, from, into);
   copyLog(words, from, into);
-  store.slabs.give(address, words[from.fields + unitsField]!);
+  store.slab.give(address, words[from.fields + unitsField]!);
   store.slots.move(slot, to);
   changed(store, slot, to);
   return to;
@@ -73,7 +71,7 @@ const copyTokens = (words: Int32Array, from: Place, into: Place): void => {
   ] as const) {
     const [at, to] = [words[from.fields + field]!, words[into.fields + field]!];
     if (at === 0 || to === 0) continue;
-    into.i32.set(from.i32.subarray(from.word + at, from.word + at + length), into.word + to);
+    into.i32.set(from.i32.subarray(from.address + at, from.address + at + length), into.address + to);
   }
 };
 
@@ -82,25 +80,25 @@ const copyRequests = (words: Int32Array, from: Place, into: Place): void => {
   const wasWide = words[from.fields + requestsWideField] === 1;
   const wide = words[into.fields + requestsWideField] === 1;
   const source = wasWide ? from.i32 : from.u16;
-  const at = words[from.fields + requestsField]! + (wasWide ? from.word : from.word << 1);
+  const at = words[from.fields + requestsField]! + (wasWide ? from.address : from.address << 1);
   const target = wide ? into.i32 : into.u16;
-  const to = words[into.fields + requestsField]! + (wide ? into.word : into.word << 1);
+  const to = words[into.fields + requestsField]! + (wide ? into.address : into.address << 1);
   let sum = 0;
   for (let bucket = 0; bucket < dayBuckets; bucket++) {
     const count = wide ? source[at + bucket]! : Math.min(source[at + bucket]!, mostRequestsNarrow);
     target[to + bucket] = count;
     sum += count;
   }
-  into.i32[into.word + requestsWord] = sum;
+  into.i32[into.address + requestsWord] = sum;
 };
 
 const copyLog = (words: Int32Array, from: Place, into: Place): void => {
   const oldCapacity = words[from.fields + rpmField]!;
   const capacity = words[into.fields + rpmField]!;
-  const half = (from.word + logWord) << 1;
+  const half = (from.address + logWord) << 1;
   const count = Math.min(from.u16[half + 1]!, capacity);
-  const at = (from.word << 1) + words[from.fields + logField]!;
-  const to = (into.word << 1) + words[into.fields + logField]!;
+  const at = (from.address << 1) + words[from.fields + logField]!;
+  const to = (into.address << 1) + words[into.fields + logField]!;
   let span = 0;
   for (let entry = 0; entry < count; entry++) {
     const source = (from.u16[half]! - count + entry + oldCapacity) % oldCapacity;
@@ -109,7 +107,7 @@ const copyLog = (words: Int32Array, from: Place, into: Place): void => {
     // The oldest entry's gap leads out of the log.
     if (entry > 0) span += gap;
   }
-  into.u16[(into.word + logWord) << 1] = count % capacity;
-  into.u16[((into.word + logWord) << 1) + 1] = count;
-  into.u16[(into.word << 1) + spanHalf] = span;
+  into.u16[(into.address + logWord) << 1] = count % capacity;
+  into.u16[((into.address + logWord) << 1) + 1] = count;
+  into.u16[(into.address << 1) + spanHalf] = span;
 };

@@ -1,16 +1,9 @@
 import { planShift } from './kinds.ts';
 import { changedFlag, kindWord } from './layout.ts';
-import { slabMask, slabShift } from './slabs.ts';
 import type { WindowStore } from './window-store.ts';
 
 /** A kind's number in the record at `address`. */
-export const kindOf = (store: WindowStore, address: number): number =>
-  store.slabs.u16[address >>> slabShift]![(((address & slabMask) << 2) + kindWord) << 1]!;
-
-/** The Int32 view of the record at `address`; its first word is `wordOf(address)`. */
-export const viewOf = (store: WindowStore, address: number): Int32Array => store.slabs.i32[address >>> slabShift]!;
-
-export const wordOf = (address: number): number => (address & slabMask) << 2;
+export const kindOf = (store: WindowStore, address: number): number => store.slab.u16[(address + kindWord) << 1]!;
 
 /** The scope of a kind: 0 for keys, up to the store's `top` for organizations. */
 export const scopeOf = (kind: number): number => kind & ((1 << planShift) - 1);
@@ -20,8 +13,8 @@ export const scopeOf = (kind: number): number => kind & ((1 << planShift) - 1);
  * keeps the list out of the hot path.
  */
 export const changed = (store: WindowStore, slot: number, address: number): void => {
-  const u16 = store.slabs.u16[address >>> slabShift]!;
-  const flags = ((wordOf(address) + kindWord) << 1) + 1;
+  const { u16 } = store.slab;
+  const flags = ((address + kindWord) << 1) + 1;
   if ((u16[flags]! & changedFlag) !== 0) return;
   u16[flags] = u16[flags]! | changedFlag;
   store.changes.add(slot);

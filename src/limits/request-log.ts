@@ -11,20 +11,20 @@ import { logWord, minuteMs, newestWord, spanHalf } from './layout.ts';
 export const expireLog = (
   i32: Int32Array,
   u16: Uint16Array,
-  word: number,
+  address: number,
   log: number,
   capacity: number,
   ms: number,
 ): number => {
-  const half = (word + logWord) << 1;
+  const half = (address + logWord) << 1;
   let count = u16[half + 1]!;
   if (count === 0) return 0;
-  const sinceNewest = (ms - i32[word + newestWord]!) | 0;
-  let span = u16[(word << 1) + spanHalf]!;
+  const sinceNewest = (ms - i32[address + newestWord]!) | 0;
+  let span = u16[(address << 1) + spanHalf]!;
   if (sinceNewest + span < minuteMs) return count;
   if (sinceNewest >= minuteMs) {
     u16[half + 1] = 0;
-    u16[(word << 1) + spanHalf] = 0;
+    u16[(address << 1) + spanHalf] = 0;
     return 0;
   }
   let second = u16[half]! - count + 1;
@@ -36,7 +36,7 @@ export const expireLog = (
     if (++second === capacity) second = 0;
   }
   u16[half + 1] = count;
-  u16[(word << 1) + spanHalf] = span;
+  u16[(address << 1) + spanHalf] = span;
   return count;
 };
 
@@ -44,26 +44,26 @@ export const expireLog = (
 export const pushLog = (
   i32: Int32Array,
   u16: Uint16Array,
-  word: number,
+  address: number,
   log: number,
   capacity: number,
   ms: number,
 ): void => {
-  const half = (word + logWord) << 1;
+  const half = (address + logWord) << 1;
   let head = u16[half]!;
   let count = u16[half + 1]!;
   if (count === capacity) {
     count--;
-    u16[(word << 1) + spanHalf] =
-      count === 0 ? 0 : u16[(word << 1) + spanHalf]! - u16[log + (head + 1 === capacity ? 0 : head + 1)]!;
+    u16[(address << 1) + spanHalf] =
+      count === 0 ? 0 : u16[(address << 1) + spanHalf]! - u16[log + (head + 1 === capacity ? 0 : head + 1)]!;
   }
   let gap = 0;
-  if (count === 0) i32[word + newestWord] = ms;
+  if (count === 0) i32[address + newestWord] = ms;
   else {
-    gap = (ms - i32[word + newestWord]!) | 0;
+    gap = (ms - i32[address + newestWord]!) | 0;
     if (gap < 0) gap = 0;
-    i32[word + newestWord] = (i32[word + newestWord]! + gap) | 0;
-    u16[(word << 1) + spanHalf] = u16[(word << 1) + spanHalf]! + gap;
+    i32[address + newestWord] = (i32[address + newestWord]! + gap) | 0;
+    u16[(address << 1) + spanHalf] = u16[(address << 1) + spanHalf]! + gap;
   }
   u16[log + head] = gap;
   if (++head === capacity) head = 0;
@@ -72,7 +72,7 @@ export const pushLog = (
 };
 
 /** Milliseconds until the oldest attempt leaves the window; 0 when there is none. */
-export const oldestLeavesIn = (i32: Int32Array, u16: Uint16Array, word: number, ms: number): number => {
-  if (u16[((word + logWord) << 1) + 1] === 0) return 0;
-  return minuteMs - (((ms - i32[word + newestWord]!) | 0) + u16[(word << 1) + spanHalf]!);
+export const oldestLeavesIn = (i32: Int32Array, u16: Uint16Array, address: number, ms: number): number => {
+  if (u16[((address + logWord) << 1) + 1] === 0) return 0;
+  return minuteMs - (((ms - i32[address + newestWord]!) | 0) + u16[(address << 1) + spanHalf]!);
 };

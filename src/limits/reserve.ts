@@ -4,10 +4,9 @@ import { addDayTokens, addMinuteTokens, wholeTokens } from './amounts.ts';
 import { dayTokensField, kindShift, tpmField } from './kinds.ts';
 import { mostTokens, tokensWord } from './layout.ts';
 import { dayTokensBit, minuteTokensBit } from './reasons.ts';
-import { changed, kindOf, wordOf } from './record.ts';
+import { changed, kindOf } from './record.ts';
 import { followPlan } from './resolve.ts';
 import { endTicket, locate } from './settle.ts';
-import { slabShift } from './slabs.ts';
 import { amountField, dayAmountField, dayField, type Refused, secondField, stateField, type Ticket } from './ticket.ts';
 import { advance } from './window.ts';
 import type { WindowStore } from './window-store.ts';
@@ -72,7 +71,7 @@ const wanted = (store: WindowStore, address: number, need: number): number => {
   advance(store, address);
   if (limit === 0 || need === 0) return 0;
   const amount = Math.min(need, limit);
-  const sum = store.slabs.f64[address >>> slabShift]![(wordOf(address) + tokensWord) >> 1]!;
+  const sum = store.slab.f64[(address + tokensWord) >> 1]!;
   return sum + amount > limit ? -1 : amount;
 };
 
@@ -80,7 +79,7 @@ const wantedOfDay = (store: WindowStore, address: number, need: number): number 
   const kind = kindOf(store, address);
   const limit = store.kinds.tpd[kind]!;
   if (limit === 0 || need === 0) return 0;
-  const at = wordOf(address) + store.kinds.words[(kind << kindShift) + dayTokensField]!;
+  const at = address + store.kinds.words[(kind << kindShift) + dayTokensField]!;
   const amount = Math.min(need, limit);
-  return store.slabs.f64[address >>> slabShift]![at >> 1]! + amount > limit ? -1 : amount;
+  return store.slab.f64[at >> 1]! + amount > limit ? -1 : amount;
 };

@@ -17,10 +17,9 @@ import {
   tokensWord,
   unitWords,
 } from './layout.ts';
-import { changed, kindOf, viewOf, wordOf } from './record.ts';
+import { changed, kindOf } from './record.ts';
 import { pushLog } from './request-log.ts';
 import { resolve } from './resolve.ts';
-import { slabShift } from './slabs.ts';
 import { type ChunkFault, ChunkReader } from './snapshot-form.ts';
 import { type Counted, counted, type WindowStore } from './window-store.ts';
 
@@ -148,27 +147,25 @@ const again = (store: WindowStore, address: number, age: Millis): void => {
 const pushAttempt = (store: WindowStore, address: number, age: Millis): void => {
   const fields = kindOf(store, address) << kindShift;
   const words = store.kinds.words;
-  const word = wordOf(address);
-  const log = (word << 1) + words[fields + logField]!;
-  const u16 = store.slabs.u16[address >>> slabShift]!;
-  pushLog(viewOf(store, address), u16, word, log, words[fields + rpmField]!, (store.ms - age) | 0);
+  const log = (address << 1) + words[fields + logField]!;
+  const u16 = store.slab.u16;
+  pushLog(store.slab.i32, u16, address, log, words[fields + rpmField]!, (store.ms - age) | 0);
 };
 
 const clear = (store: WindowStore, address: number): void => {
-  const i32 = viewOf(store, address);
-  const word = wordOf(address);
+  const i32 = store.slab.i32;
   const fields = kindOf(store, address) << kindShift;
   const words = store.kinds.words;
-  i32.fill(0, word + headerWords, word + words[fields + unitsField]! * unitWords);
-  i32[word + logWord] = 0;
-  store.slabs.u16[address >>> slabShift]![(word << 1) + spanHalf] = 0;
-  i32[word + requestsWord] = 0;
-  i32[word + secondWord] = store.second;
-  i32[word + dayWord] = store.tenMinutes;
-  const f64 = store.slabs.f64[address >>> slabShift]!;
-  f64[(word + tokensWord) >> 1] = 0;
+  i32.fill(0, address + headerWords, address + words[fields + unitsField]! * unitWords);
+  i32[address + logWord] = 0;
+  store.slab.u16[(address << 1) + spanHalf] = 0;
+  i32[address + requestsWord] = 0;
+  i32[address + secondWord] = store.second;
+  i32[address + dayWord] = store.tenMinutes;
+  const f64 = store.slab.f64;
+  f64[(address + tokensWord) >> 1] = 0;
   const day = words[fields + dayTokensField]!;
-  if (day !== 0) f64[(word + day) >> 1] = 0;
+  if (day !== 0) f64[(address + day) >> 1] = 0;
 };
 
 /** Of the attempts the newest that the limit of today has room for. */

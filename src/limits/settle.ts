@@ -1,7 +1,6 @@
 import { addDayTokens, addMinuteTokens } from './amounts.ts';
 import { inFlightHalf, mostTokens } from './layout.ts';
-import { changed, wordOf } from './record.ts';
-import { slabShift } from './slabs.ts';
+import { changed } from './record.ts';
 import {
   addressField,
   amountField,
@@ -123,7 +122,7 @@ export const endTicket = (store: WindowStore, ticket: Ticket): void => {
 };
 
 const leave = (store: WindowStore, address: number): void => {
-  const u16 = store.slabs.u16[address >>> slabShift]!;
-  const at = (wordOf(address) << 1) + inFlightHalf;
+  const u16 = store.slab.u16;
+  const at = (address << 1) + inFlightHalf;
   if (u16[at]! > 0) u16[at] = u16[at]! - 1;
 };

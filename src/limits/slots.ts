@@ -20,15 +20,13 @@ export class Slots {
   readonly #ids: (string | undefined)[] = [];
   readonly #byId: readonly Map<string, number>[];
   readonly #free: number[] = [];
-  readonly #allocate: (bytes: number) => ArrayBuffer | SharedArrayBuffer;
   /** Slots ever handed out; the table is no longer than this. */
   length = 0;
   /** Grows whenever the record of a slot in use moves or goes: until then whoever has looked an address up may keep it. */
   epoch = 0;
 
-  constructor(scopes: number, allocate: (bytes: number) => ArrayBuffer | SharedArrayBuffer) {
+  constructor(scopes: number) {
     this.#byId = Array.from({ length: scopes }, () => new Map<string, number>());
-    this.#allocate = allocate;
   }
 
   /** Slots in use. */
@@ -102,7 +100,8 @@ export class Slots {
   #append(): number {
     const slot = this.length;
     if (slot > slotMask) throw new RangeError('There are more credentials than slots.');
-    if (slot >>> pageShift === this.pages.length) this.pages.push(new Int32Array(this.#allocate(8 << pageShift)));
+    if (slot >>> pageShift === this.pages.length)
+      this.pages.push(new Int32Array(new SharedArrayBuffer(8 << pageShift)));
     this.pages[slot >>> pageShift]![((slot & pageMask) << 1) + 1] = 1;
     this.length++;
     return slot;

@@ -23,8 +23,7 @@ import {
   tenMinutesMs,
   tokensWord,
 } from './layout.ts';
-import { changed, kindOf, scopeOf, viewOf, wordOf } from './record.ts';
-import { slabShift } from './slabs.ts';
+import { changed, kindOf, scopeOf } from './record.ts';
 import { ChunkWriter } from './snapshot-form.ts';
 import { advance } from './window.ts';
 import type { WindowStore } from './window-store.ts';
@@ -47,8 +46,8 @@ export const snapshot = (store: WindowStore, wallMs: Millis, nowMs: Millis, most
     // A slot that was freed meanwhile: what was in it has left its windows.
     if (address < 0) continue;
     advance(store, address);
-    const flags = ((wordOf(address) + kindWord) << 1) + 1;
-    const u16 = store.slabs.u16[address >>> slabShift]!;
+    const flags = ((address + kindWord) << 1) + 1;
+    const u16 = store.slab.u16;
     u16[flags] = u16[flags]! & ~changedFlag;
     writeRecord(store, slot, address, writer);
   }
@@ -94,8 +93,7 @@ export const markChanged = (store: WindowStore, from: number, most: number): num
 };
 
 const writeRecord = (store: WindowStore, slot: number, address: number, writer: ChunkWriter): void => {
-  const i32 = viewOf(store, address);
-  const word = wordOf(address);
+  const i32 = store.slab.i32;
   const kind = kindOf(store, address);
   const scope = scopeOf(kind);
   const fields = kind << kindShift;
@@ -105,33 +103,32 @@ const writeRecord = (store: WindowStore, slot: number, address: number, writer: 
   writer.u8(scope);
   writer.u32(store.slots.tagOf(slot));
   writer.text(idOf(slot));
-  writer.text(scope === 0 ? idOf(i32[word + parentWord]!) : '');
-  writer.text(idOf(i32[word + organizationWord]!));
+  writer.text(scope === 0 ? idOf(i32[address + parentWord]!) : '');
+  writer.text(idOf(i32[address + organizationWord]!));
   writeLog(store, address, writer);
   const minute = words[fields + minuteTokensField]!;
-  const f64 = store.slabs.f64[address >>> slabShift]!;
-  const minuteSum = minute === 0 ? 0 : f64[(word + tokensWord) >> 1]!;
-  writeRing(writer, i32, word + minute, minuteBuckets, store.second, minuteSum);
+  const f64 = store.slab.f64;
+  const minuteSum = minute === 0 ? 0 : f64[(address + tokensWord) >> 1]!;
+  writeRing(writer, i32, address + minute, minuteBuckets, store.second, minuteSum);
   const wide = words[fields + requestsWideField] === 1;
   const requests = words[fields + requestsField]!;
-  const cells = wide ? i32 : store.slabs.u16[address >>> slabShift]!;
-  const requestsAt = requests + (wide ? word : word << 1);
-  writeRing(writer, cells, requestsAt, dayBuckets, store.tenMinutes, requests === 0 ? 0 : i32[word + requestsWord]!);
+  const cells = wide ? i32 : store.slab.u16;
+  const requestsAt = requests + (wide ? address : address << 1);
+  writeRing(writer, cells, requestsAt, dayBuckets, store.tenMinutes, requests === 0 ? 0 : i32[address + requestsWord]!);
   const day = words[fields + dayTokensField]!;
-  const daySum = day === 0 ? 0 : f64[(word + day) >> 1]!;
-  writeRing(writer, i32, word + day + 2, dayBuckets, store.tenMinutes, daySum);
+  const daySum = day === 0 ? 0 : f64[(address + day) >> 1]!;
+  writeRing(writer, i32, address + day + 2, dayBuckets, store.tenMinutes, daySum);
 };
 
 const writeLog = (store: WindowStore, address: number, writer: ChunkWriter): void => {
-  const u16 = store.slabs.u16[address >>> slabShift]!;
-  const word = wordOf(address);
+  const u16 = store.slab.u16;
   const fields = kindOf(store, address) << kindShift;
   const capacity = store.kinds.words[fields + rpmField]!;
-  const log = (word << 1) + store.kinds.words[fields + logField]!;
-  const half = (word + logWord) << 1;
+  const log = (address << 1) + store.kinds.words[fields + logField]!;
+  const half = (address + logWord) << 1;
   const count = u16[half + 1]!;
   writer.u16(count);
-  writer.u32((store.ms - viewOf(store, address)[word + newestWord]!) >>> 0);
+  writer.u32((store.ms - store.slab.i32[address + newestWord]!) >>> 0);
   // The gap of the oldest entry leads out of the log.
   const gaps = Math.max(0, count - 1);
   const head = u16[half]!;

@@ -1,7 +1,6 @@
 import { dayTokensField, kindShift, rpdField, rpmField, tpmField } from './kinds.ts';
 import { kindWord, logWord, requestsWord, tokensWord } from './layout.ts';
 import { requestsPerDay, requestsPerMinute, tokensPerDay, tokensPerMinute } from './reasons.ts';
-import { slabMask, slabShift } from './slabs.ts';
 import type { WindowStore } from './window-store.ts';
 
 /** The windows chosen last, as the address of a record and a metric: one thread, so one object will do. */
@@ -20,15 +19,13 @@ export const chooseTightest = (store: WindowStore): void => {
   let least = 2;
   for (let scope = 0; scope <= store.top; scope++) {
     const address = scope === 0 ? store.keyAt : scope === store.top ? store.organizationAt : store.projectAt;
-    const slab = address >>> slabShift;
-    const word = (address & slabMask) << 2;
-    const u16 = store.slabs.u16[slab]!;
-    const kind = u16[(word + kindWord) << 1]!;
+    const u16 = store.slab.u16;
+    const kind = u16[(address + kindWord) << 1]!;
     const fields = kind << kindShift;
 
     const rpm = words[fields + rpmField]!;
     // The log never holds more than the limit.
-    const minute = (rpm - u16[((word + logWord) << 1) + 1]!) / rpm;
+    const minute = (rpm - u16[((address + logWord) << 1) + 1]!) / rpm;
     if (minute < fewest) {
       fewest = minute;
       tightest.requestsAt = address;
@@ -36,7 +33,7 @@ export const chooseTightest = (store: WindowStore): void => {
     }
     const rpd = words[fields + rpdField]!;
     if (rpd !== 0) {
-      const left = rpd - store.slabs.i32[slab]![word + requestsWord]!;
+      const left = rpd - store.slab.i32[address + requestsWord]!;
       const day = left > 0 ? left / rpd : 0;
       if (day < fewest) {
         fewest = day;
@@ -47,8 +44,8 @@ export const chooseTightest = (store: WindowStore): void => {
 
     const tpm = words[fields + tpmField]!;
     if (tpm === 0) continue;
-    const f64 = store.slabs.f64[slab]!;
-    const left = tpm - f64[(word + tokensWord) >> 1]!;
+    const f64 = store.slab.f64;
+    const left = tpm - f64[(address + tokensWord) >> 1]!;
     const tokens = left > 0 ? left / tpm : 0;
     if (tokens < least) {
       least = tokens;
@@ -58,7 +55,7 @@ export const chooseTightest = (store: WindowStore): void => {
     }
     const tpd = store.kinds.tpd[kind]!;
     if (tpd === 0) continue;
-    const leftOfDay = tpd - f64[(word + words[fields + dayTokensField]!) >> 1]!;
+    const leftOfDay = tpd - f64[(address + words[fields + dayTokensField]!) >> 1]!;
     const day = leftOfDay > 0 ? leftOfDay / tpd : 0;
     if (day < least) {
       least = day;

@@ -15,9 +15,8 @@ import {
   tokensWord,
 } from './layout.ts';
 import { concurrentRequests, requestsPerDay, requestsPerMinute, tokensPerDay, tokensPerMinute } from './reasons.ts';
-import { kindOf, viewOf, wordOf } from './record.ts';
+import { kindOf } from './record.ts';
 import { oldestLeavesIn } from './request-log.ts';
-import { slabShift } from './slabs.ts';
 import type { WindowStore } from './window-store.ts';
 
 /**
@@ -32,13 +31,11 @@ export const limitOf = (store: WindowStore, address: number, metric: number): nu
 
 /** What the window holds: requests, requests in flight, or tokens. */
 export const usedOf = (store: WindowStore, address: number, metric: number): number => {
-  const word = wordOf(address);
-  const slab = address >>> slabShift;
-  if (metric === requestsPerMinute) return store.slabs.u16[slab]![((word + logWord) << 1) + 1]!;
-  if (metric === requestsPerDay) return store.slabs.i32[slab]![word + requestsWord]!;
-  if (metric === concurrentRequests) return store.slabs.u16[slab]![(word << 1) + inFlightHalf]!;
-  if (metric === tokensPerMinute) return store.slabs.f64[slab]![(word + tokensWord) >> 1]!;
-  return store.slabs.f64[slab]![(word + dayTokensAt(store, address)) >> 1]!;
+  if (metric === requestsPerMinute) return store.slab.u16[((address + logWord) << 1) + 1]!;
+  if (metric === requestsPerDay) return store.slab.i32[address + requestsWord]!;
+  if (metric === concurrentRequests) return store.slab.u16[(address << 1) + inFlightHalf]!;
+  if (metric === tokensPerMinute) return store.slab.f64[(address + tokensWord) >> 1]!;
+  return store.slab.f64[(address + dayTokensAt(store, address)) >> 1]!;
 };
 
 /**
@@ -49,29 +46,28 @@ export const usedOf = (store: WindowStore, address: number, metric: number): num
 export const waitFor = (store: WindowStore, address: number, metric: number, target: number): number => {
   const used = usedOf(store, address, metric);
   if (used <= target) return 0;
-  const i32 = viewOf(store, address);
-  const u16 = store.slabs.u16[address >>> slabShift]!;
-  const word = wordOf(address);
-  if (metric === requestsPerMinute) return oldestLeavesIn(i32, u16, word, store.ms);
+  const i32 = store.slab.i32;
+  const u16 = store.slab.u16;
+  if (metric === requestsPerMinute) return oldestLeavesIn(i32, u16, address, store.ms);
   const fields = kindOf(store, address) << kindShift;
   const words = store.kinds.words;
   let cells: Int32Array | Uint16Array = i32;
-  let at = word + words[fields + minuteTokensField]!;
-  let hint = (word + oldestWord) << 1;
-  let now = i32[word + secondWord]!;
+  let at = address + words[fields + minuteTokensField]!;
+  let hint = (address + oldestWord) << 1;
+  let now = i32[address + secondWord]!;
   let length = minuteBuckets;
   let size = secondMs;
   if (metric !== tokensPerMinute) {
-    now = i32[word + dayWord]!;
+    now = i32[address + dayWord]!;
     length = dayBuckets;
     size = tenMinutesMs;
     if (metric === tokensPerDay) {
-      at = word + dayTokensAt(store, address) + 2;
-      hint = ((word + refusedWord) << 1) + 1;
+      at = address + dayTokensAt(store, address) + 2;
+      hint = ((address + refusedWord) << 1) + 1;
     } else {
       const wide = words[fields + requestsWideField] === 1;
       cells = wide ? i32 : u16;
-      at = words[fields + requestsField]! + (wide ? word : word << 1);
+      at = words[fields + requestsField]! + (wide ? address : address << 1);
       hint++;
     }
   }

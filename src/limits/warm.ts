@@ -1,7 +1,6 @@
 import { kindShift, logField, minuteTokensField, requestsField, requestsWideField } from './kinds.ts';
 import { dayBuckets, kindWord, logWord, minuteBuckets, tokensWord } from './layout.ts';
 import { kindOf } from './record.ts';
-import { slabMask, slabShift } from './slabs.ts';
 import type { Counted, WindowStore } from './window-store.ts';
 
 /**
@@ -16,21 +15,21 @@ export const warm = (store: WindowStore): number =>
   ofRecord(store, store.organizationAt);
 
 const ofRecord = (store: WindowStore, address: number): number => {
-  const slab = address >>> slabShift;
-  const i32 = store.slabs.i32[slab]!;
-  const u16 = store.slabs.u16[slab]!;
-  const word = (address & slabMask) << 2;
+  const i32 = store.slab.i32;
+  const u16 = store.slab.u16;
   const fields = store.kinds.words;
-  const kind = u16[(word + kindWord) << 1]! << kindShift;
-  const log = (word << 1) + fields[kind + logField]! + u16[(word + logWord) << 1]!;
+  const kind = u16[(address + kindWord) << 1]! << kindShift;
+  const log = (address << 1) + fields[kind + logField]! + u16[(address + logWord) << 1]!;
   const bucket = store.tenMinutes % dayBuckets;
   const requests = fields[kind + requestsField]!;
-  const second = word + fields[kind + minuteTokensField]! + (store.second % minuteBuckets);
+  const second = address + fields[kind + minuteTokensField]! + (store.second % minuteBuckets);
   return (
-    i32[word + tokensWord]! ^
+    i32[address + tokensWord]! ^
     u16[log]! ^
     i32[second]! ^
-    (fields[kind + requestsWideField] === 1 ? i32[word + requests + bucket]! : u16[(word << 1) + requests + bucket]!)
+    (fields[kind + requestsWideField] === 1
+      ? i32[address + requests + bucket]!
+      : u16[(address << 1) + requests + bucket]!)
   );
 };
 

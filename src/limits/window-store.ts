@@ -4,7 +4,7 @@ import { ChangeList } from './change-list.ts';
 import { Journal } from './journal.ts';
 import { Kinds } from './kinds.ts';
 import { tenMinutesMs } from './layout.ts';
-import { type Allocate, Slabs } from './slabs.ts';
+import { Slab } from './slab.ts';
 import { noHandle, Slots } from './slots.ts';
 import { Tickets } from './ticket.ts';
 import type { Plan } from './window-limits.ts';
@@ -76,7 +76,6 @@ export interface WindowStoreOptions {
   /** The tier of an organization now: an index into `plans`. Asked when its record is made, never in the hot path. */
   readonly tierOf: (organization: string) => number;
   readonly report?: (trouble: Trouble) => void;
-  readonly allocate?: Allocate;
 }
 
 /** Starts inner time above a day, so that windows from before the start have ticks that are not negative. */
@@ -94,7 +93,7 @@ export class WindowStore {
   readonly tierOf: (organization: string) => number;
   readonly report: (trouble: Trouble) => void;
   readonly kinds: Kinds;
-  readonly slabs: Slabs;
+  readonly slab = new Slab();
   readonly slots: Slots;
   readonly tickets = new Tickets();
   readonly changes = new ChangeList();
@@ -127,7 +126,6 @@ export class WindowStore {
   sweepCursor = 0;
 
   constructor(options: WindowStoreOptions) {
-    const allocate = options.allocate ?? ((bytes: number) => new ArrayBuffer(bytes));
     if (options.scopes.length < 2 || options.scopes.length > 3)
       throw new RangeError('A family has two or three scopes.');
     if (options.plans.some((plan) => plan.length !== options.scopes.length)) {
@@ -139,8 +137,7 @@ export class WindowStore {
     this.tierOf = options.tierOf;
     this.report = options.report ?? (() => {});
     this.kinds = new Kinds(options.plans);
-    this.slabs = new Slabs(allocate);
-    this.slots = new Slots(options.scopes.length, allocate);
+    this.slots = new Slots(options.scopes.length);
   }
 
   /** Moves inner time on to `nowMs` of the monotonic clock; a time that is not later, or no number, changes nothing. */

@@ -76,11 +76,10 @@ describe('canary: histories notice', () => {
   test('slots of memory that are not emptied before they are used again', () =>
     expect(
       noticed(({ store }) => {
-        const { take } = store.slabs;
-        store.slabs.take = (units) => {
-          const address = take.call(store.slabs, units);
-          const from = (address & 0x3ffff) * 4;
-          store.slabs.i32[address >>> 18]!.fill(7, from + 16, from + units * 4);
+        const { take } = store.slab;
+        store.slab.take = (units) => {
+          const address = take.call(store.slab, units);
+          store.slab.i32.fill(7, address + 16, address + units * 4);
           return address;
         };
       }),

@@ -14,8 +14,7 @@ import {
   spanHalf,
   tokensWord,
 } from '../../src/limits/layout.ts';
-import { kindOf, viewOf, wordOf } from '../../src/limits/record.ts';
-import { slabShift } from '../../src/limits/slabs.ts';
+import { kindOf } from '../../src/limits/record.ts';
 import type { World } from './world.ts';
 
 /** What holds at any moment, read from the memory itself: sums are sums, and in flight is what tickets are open. */
@@ -29,22 +28,19 @@ export const checkMemory = (world: World): void => {
   for (let slot = 0; slot < store.slots.length; slot++) {
     const address = store.slots.address(slot);
     if (address < 0) continue;
-    const i32 = viewOf(store, address);
-    const u16 = store.slabs.u16[address >>> slabShift]!;
-    const f64 = store.slabs.f64[address >>> slabShift]!;
-    const word = wordOf(address);
+    const { i32, u16, f64 } = store.slab;
     const kind = kindOf(store, address);
     const field = (number: number) => store.kinds.words[(kind << kindShift) + number]!;
     const sum = (cells: Int32Array | Uint16Array, at: number, length: number) =>
       Array.from(cells.subarray(at, at + length)).reduce((total, each) => total + each, 0);
     const wide = field(requestsWideField) === 1;
-    expect(i32[word + requestsWord]).toBe(
-      sum(wide ? i32 : u16, field(requestsField) + (wide ? word : word * 2), dayBuckets),
+    expect(i32[address + requestsWord]).toBe(
+      sum(wide ? i32 : u16, field(requestsField) + (wide ? address : address * 2), dayBuckets),
     );
-    expect(f64[(word + tokensWord) / 2]).toBe(sum(i32, word + field(minuteTokensField), minuteBuckets));
+    expect(f64[(address + tokensWord) / 2]).toBe(sum(i32, address + field(minuteTokensField), minuteBuckets));
     const day = field(dayTokensField);
-    if (day > 0) expect(f64[(word + day) / 2]).toBe(sum(i32, word + day + 2, dayBuckets));
-    expect(u16[word * 2 + spanHalf]).toBeLessThan(60_000);
-    expect(u16[word * 2 + inFlightHalf]).toBe(inFlight.get(`${kind & 3}:${store.slots.idOf(slot)}`) ?? 0);
+    if (day > 0) expect(f64[(address + day) / 2]).toBe(sum(i32, address + day + 2, dayBuckets));
+    expect(u16[address * 2 + spanHalf]).toBeLessThan(60_000);
+    expect(u16[address * 2 + inFlightHalf]).toBe(inFlight.get(`${kind & 3}:${store.slots.idOf(slot)}`) ?? 0);
   }
 };

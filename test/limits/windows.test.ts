@@ -10,13 +10,13 @@ vi.setConfig({ testTimeout: 600_000 });
 const wanted = Number(process.env.LIMITS_OPERATIONS ?? 60_000);
 const perHistory = 250;
 
-const many = (operations: number, allocate?: (bytes: number) => SharedArrayBuffer) => {
+const many = (operations: number) => {
   let done = 0;
   let refusals = 0;
   while (done < operations) {
     fc.assert(
       fc.property(histories(perHistory), (history) => {
-        const world = new World(undefined, allocate);
+        const world = new World();
         live(world, history);
         checkMemory(world);
         done += world.operations;
@@ -32,8 +32,4 @@ test('agree with plain lists over any history: admissions, waits, headers, inspe
   const { done, refusals } = many(wanted * 0.9);
   expect(done).toBeGreaterThanOrEqual(wanted * 0.9);
   expect(refusals).toBeGreaterThan(wanted / 50);
-});
-
-test('agree on shared memory too', () => {
-  many(wanted * 0.1, (bytes) => new SharedArrayBuffer(bytes));
 });

@@ -71,7 +71,7 @@ export class World {
   operations = 0;
   refusals = 0;
 
-  constructor(plans = smallPlans, allocate?: (bytes: number) => ArrayBuffer | SharedArrayBuffer) {
+  constructor(plans = smallPlans) {
     this.oracle = new Oracle(plans);
     this.store = new WindowStore({
       name: 'test',
@@ -79,7 +79,6 @@ export class World {
       plans,
       tierOf: (organization) => this.oracle.tiers.get(organization) ?? 0,
       report: (trouble) => this.troubles.push(trouble),
-      ...(allocate && { allocate }),
     });
   }
 

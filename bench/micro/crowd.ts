@@ -11,22 +11,22 @@ import { ownersOf, popularKeys, tokens } from './traffic.ts';
 /** The window store of Weir full of keys that have each been used once, and the order in which they are used again. */
 export class CountedCrowd {
   readonly store: WindowStore;
-  readonly #seats: readonly Counted[];
-  readonly #drawn: Int32Array;
+  /** Whose turn it is, one after the other: what is measured does not look anybody up. */
+  readonly #drawn: readonly Counted[];
   #turn = 0;
   /** Kept from one operation to the next, so that nothing is optimized away. */
   headerBytes = 0;
 
   /** @param nowMs when each key is used once */
   constructor(keys: number, tier: Tier, nowMs: number) {
-    this.#drawn = popularKeys(keys, 1 << 20);
     const store = inferenceWindows({ tierOf: () => tier });
     this.store = store;
-    this.#seats = Array.from({ length: keys }, (_, n) => {
+    const seats = Array.from({ length: keys }, (_, n) => {
       const { key, project, organization } = ownersOf(n);
       return counted(key, project, organization);
     });
-    for (const seat of this.#seats) {
+    this.#drawn = Array.from(popularKeys(keys, 1 << 20), (key) => seats[key]!);
+    for (const seat of seats) {
       const ticket = start(store, seat, nowMs);
       if (!isRefused(ticket)) settle(store, reserve(store, ticket, 1, nowMs) as never, 1);
     }
@@ -36,7 +36,7 @@ export class CountedCrowd {
   request(nowMs: number, withHeaders: boolean): boolean {
     const { store } = this;
     this.#turn = (this.#turn + 1) & (this.#drawn.length - 1);
-    const seat = this.#seats[this.#drawn[this.#turn]!]!;
+    const seat = this.#drawn[this.#turn]!;
     const ticket = start(store, seat, nowMs);
     const reserved = isRefused(ticket) ? ticket : reserve(store, ticket, tokens.reserved, nowMs);
     if (withHeaders) this.headerBytes += quotaLines(store, seat, nowMs).length;

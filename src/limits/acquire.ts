@@ -10,6 +10,7 @@ import {
   parentWord,
   requestsWord,
   secondWord,
+  slotWord,
   tokensWord,
 } from './layout.ts';
 import { changed, kindOf, scopeOf } from './record.ts';
@@ -26,8 +27,6 @@ export const acquire = (store: WindowStore, who: Counted): void => {
   const key =
     store.slots.find(0, who.key) ?? create(store, 0, who.key, planIn(store, organization), parent, organization);
   who.handle = store.slots.handleOf(key);
-  who.projectSlot = store.top === 2 ? parent : -1;
-  who.organizationSlot = organization;
 };
 
 /** The slot of a project (with its organization's) or of an organization, made where it is not there. */
@@ -61,12 +60,13 @@ const create = (
   // A key names its project here; projects and organizations count who names them.
   i32[address + parentWord] = scope === 0 ? (store.top === 2 ? parent : -1) : 0;
   i32[address + organizationWord] = organization;
+  i32[address + slotWord] = slot;
   if (parent >= 0) addChild(store, parent, 1);
   fillToHalf(store, address);
   // The journal names keys by their slots, and this one's id is in no snapshot yet: what it counts for is told by records.
-  changed(store, slot, address);
-  if (parent >= 0) changed(store, parent, store.slots.address(parent));
-  if (organization >= 0) changed(store, organization, store.slots.address(organization));
+  changed(store, address);
+  if (parent >= 0) changed(store, store.slots.address(parent));
+  if (organization >= 0) changed(store, store.slots.address(organization));
   return slot;
 };
 

@@ -2,7 +2,6 @@ import type { Millis } from '../clock.ts';
 import { keyAlone } from './journal.ts';
 import { concurrentField, kindShift, logField, requestsField, requestsWideField, rpdField, rpmField } from './kinds.ts';
 import {
-  dayBuckets,
   dayWord,
   inFlightHalf,
   kindWord,
@@ -33,7 +32,7 @@ export const start = (store: WindowStore, who: Counted, nowMs: Millis): Ticket<'
   const why = countRequest(store, who, nowMs);
   if (why !== 0) return -why as Refused;
   enter(store, store.keyAt);
-  if (store.projectSlot >= 0) enter(store, store.projectAt);
+  if (store.projectAt >= 0) enter(store, store.projectAt);
   enter(store, store.organizationAt);
   return store.tickets.take(store);
 };
@@ -47,7 +46,7 @@ export const countRequest = (store: WindowStore, who: Counted, nowMs: Millis): n
   resolve(store, who);
   store.warmed = warm(store);
   let why = attempt(store, store.keyAt);
-  if (store.projectSlot >= 0) why |= attempt(store, store.projectAt) << 1;
+  if (store.projectAt >= 0) why |= attempt(store, store.projectAt) << 1;
   why |= attempt(store, store.organizationAt) << store.top;
   store.journal.add(who.tag, store.ms);
   if (why !== 0) noteRefusal(store, why);
@@ -90,6 +89,7 @@ const attempt = (store: WindowStore, address: number): number => {
       address,
       fields[kind + requestsField]!,
       fields[kind + requestsWideField]!,
+      store.tenMinutesCell,
       store.tenMinutes,
       sum,
     );
@@ -110,11 +110,12 @@ const addRequest = (
   address: number,
   at: number,
   wide: number,
+  cellOfTenMinutes: number,
   tenMinutes: number,
   sum: number,
 ): void => {
   const cells = wide === 1 ? i32 : u16;
-  const cell = at + (wide === 1 ? address : address << 1) + (tenMinutes % dayBuckets);
+  const cell = at + (wide === 1 ? address : address << 1) + cellOfTenMinutes;
   const count = cells[cell]!;
   if (count >= (wide === 1 ? mostRequestsWide : mostRequestsNarrow)) return;
   cells[cell] = count + 1;
@@ -131,7 +132,7 @@ const enter = (store: WindowStore, address: number): void => {
 /** Writes down in each record that refused which of its limits did, and when, for whoever asks why. */
 export const noteRefusal = (store: WindowStore, why: number): void => {
   note(store, store.keyAt, ofScope(why, 0));
-  if (store.projectSlot >= 0) note(store, store.projectAt, ofScope(why, 1));
+  if (store.projectAt >= 0) note(store, store.projectAt, ofScope(why, 1));
   note(store, store.organizationAt, ofScope(why, store.top));
 };
 

@@ -22,8 +22,16 @@ export const wholeTokens = (tokens: number): number =>
 /**
  * Changes what a second holds in the tokens-a-minute ring of a record by `by`, which may be negative. A second that has
  * left the ring is let be. A bucket stays between 0 and what it can hold, and the sum moves by what the bucket did.
+ *
+ * @param cellOfSecond the second's cell in every such ring, which the caller works out once for three records
  */
-export const addMinuteTokens = (store: WindowStore, address: number, second: number, by: number): void => {
+export const addMinuteTokens = (
+  store: WindowStore,
+  address: number,
+  second: number,
+  cellOfSecond: number,
+  by: number,
+): void => {
   const i32 = store.slab.i32;
   const u16 = store.slab.u16;
   const f64 = store.slab.f64;
@@ -31,7 +39,7 @@ export const addMinuteTokens = (store: WindowStore, address: number, second: num
   if (now - second >= minuteBuckets) return;
   const ring = store.kinds.words[(u16[(address + kindWord) << 1]! << kindShift) + minuteTokensField]!;
   if (ring === 0) return;
-  const cell = address + ring + (second % minuteBuckets);
+  const cell = address + ring + cellOfSecond;
   const held = i32[cell]!;
   const holds = Math.min(mostTokens, Math.max(0, held + by));
   if (holds === held) return;

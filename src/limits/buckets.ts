@@ -9,13 +9,14 @@ type Cells = Int32Array | Uint16Array;
 /** Empties the buckets of ticks `from` to `to` and returns what they held. */
 export const emptyBuckets = (cells: Cells, at: number, length: number, from: number, to: number): number => {
   let held = 0;
-  for (let tick = from; tick <= to; tick++) {
-    const cell = at + (tick % length);
-    const amount = cells[cell]!;
+  let cell = from % length;
+  for (let left = to - from; left >= 0; left--) {
+    const amount = cells[at + cell]!;
     if (amount !== 0) {
       held += amount;
-      cells[cell] = 0;
+      cells[at + cell] = 0;
     }
+    if (++cell === length) cell = 0;
   }
   return held;
 };

@@ -84,8 +84,8 @@ const inspectSlot = (store: WindowStore, slot: number): Inspection => {
 const inForce = (store: WindowStore, slot: number): number => {
   const address = store.slots.address(slot);
   const organization = store.slab.i32[address + organizationWord]!;
-  const top = organization < 0 ? slot : organization;
-  const plan = store.kinds.successor[kindOf(store, store.slots.address(top)) >> planShift]!;
-  if (top !== slot) moveTo(store, top, plan);
-  return moveTo(store, slot, plan);
+  const top = organization < 0 ? address : store.slots.address(organization);
+  const plan = store.kinds.successor[kindOf(store, top) >> planShift]!;
+  if (top !== address) moveTo(store, top, plan);
+  return moveTo(store, address, plan);
 };

@@ -43,6 +43,8 @@ export const refusedWord = 12;
 /** Second of that refusal. */
 export const refusedAtWord = 13;
 /* Word 14 of an organization's record is kept for the spin lock of several workers (limits.md 1.5). */
+/** The slot that this is the record of. */
+export const slotWord = 15;
 /** Words before the rings; the same in every kind. Even, since a double may come next. */
 export const headerWords = 16;
 

@@ -17,6 +17,7 @@ import {
   minuteBuckets,
   mostRequestsNarrow,
   requestsWord,
+  slotWord,
   spanHalf,
 } from './layout.ts';
 import { changed, kindOf, scopeOf } from './record.ts';
@@ -39,12 +40,11 @@ const place = (store: WindowStore, address: number, kind: number): Place => ({
 });
 
 /**
- * Gives the slot's record the limits of a plan and returns its address. Its windows and requests in flight stay; of the
+ * Gives a record the limits of a plan and returns its address then. Its windows and requests in flight stay; of the
  * log the newest entries stay, as many as the new limit, and more are never needed (limits.md 1.10). When a limit rises,
  * attempts beyond the old one are not known any more and do not count (decisions F.1).
  */
-export const moveTo = (store: WindowStore, slot: number, plan: number): number => {
-  const address = store.slots.address(slot);
+export const moveTo = (store: WindowStore, address: number, plan: number): number => {
   const oldKind = kindOf(store, address);
   if (oldKind >> planShift === plan) return address;
   advance(store, address);
@@ -59,8 +59,8 @@ export const moveTo = (store: WindowStore, slot: number, plan: number): number =
   if (words[into.fields + requestsField] !== 0) copyRequests(words, from, into);
   copyLog(words, from, into);
   store.slab.give(address, words[from.fields + unitsField]!);
-  store.slots.move(slot, to);
-  changed(store, slot, to);
+  store.slots.move(store.slab.i32[to + slotWord]!, to);
+  changed(store, to);
   return to;
 };
 

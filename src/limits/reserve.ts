@@ -8,7 +8,7 @@ import { changed, kindOf } from './record.ts';
 import { followPlan } from './resolve.ts';
 import { endTicket, locate } from './settle.ts';
 import { amountField, dayAmountField, dayField, type Refused, secondField, stateField, type Ticket } from './ticket.ts';
-import { advance } from './window.ts';
+import { advanceTokens } from './window.ts';
 import type { WindowStore } from './window-store.ts';
 
 /**
@@ -54,13 +54,14 @@ export const reserve = (
   page[word + amountField + 1] = project;
   page[word + amountField + 2] = organization;
   page[word + dayAmountField] = day;
-  addMinuteTokens(store, keyAt, store.second, key);
-  if (projectAt >= 0) addMinuteTokens(store, projectAt, store.second, project);
-  addMinuteTokens(store, organizationAt, store.second, organization);
+  const { second, secondCell } = store;
+  addMinuteTokens(store, keyAt, second, secondCell, key);
+  if (projectAt >= 0) addMinuteTokens(store, projectAt, second, secondCell, project);
+  addMinuteTokens(store, organizationAt, second, secondCell, organization);
   addDayTokens(store, organizationAt, store.tenMinutes, day);
-  changed(store, store.keySlot, keyAt);
-  if (projectAt >= 0) changed(store, store.projectSlot, projectAt);
-  changed(store, store.organizationSlot, organizationAt);
+  changed(store, keyAt);
+  if (projectAt >= 0) changed(store, projectAt);
+  changed(store, organizationAt);
   return ticket as unknown as Ticket<'reserved'>;
 };
 
@@ -68,7 +69,7 @@ export const reserve = (
 const wanted = (store: WindowStore, address: number, need: number): number => {
   const limit = store.kinds.words[(kindOf(store, address) << kindShift) + tpmField]!;
   // Also where nothing is reserved: settled tokens will be booked in this second, which the ring must have reached.
-  advance(store, address);
+  advanceTokens(store, address);
   if (limit === 0 || need === 0) return 0;
   const amount = Math.min(need, limit);
   const sum = store.slab.f64[(address + tokensWord) >> 1]!;

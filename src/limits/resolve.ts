@@ -1,5 +1,6 @@
 import { acquire } from './acquire.ts';
 import { planShift } from './kinds.ts';
+import { organizationWord, parentWord } from './layout.ts';
 import { moveTo } from './move.ts';
 import { kindOf } from './record.ts';
 import type { Counted, WindowStore } from './window-store.ts';
@@ -10,9 +11,6 @@ import type { Counted, WindowStore } from './window-store.ts';
  */
 export const resolve = (store: WindowStore, who: Counted): void => {
   if (who.epoch !== store.slots.epoch) renew(store, who);
-  store.keySlot = who.keySlot;
-  store.projectSlot = who.projectSlot;
-  store.organizationSlot = who.organizationSlot;
   store.keyAt = who.keyAt;
   store.projectAt = who.projectAt;
   store.organizationAt = who.organizationAt;
@@ -23,11 +21,12 @@ export const resolve = (store: WindowStore, who: Counted): void => {
 const renew = (store: WindowStore, who: Counted): void => {
   const { slots } = store;
   if (slots.slotOf(who.handle) < 0) acquire(store, who);
-  who.keySlot = slots.slotOf(who.handle);
-  who.tag = slots.tagOf(who.keySlot);
-  who.keyAt = slots.address(who.keySlot);
-  who.projectAt = who.projectSlot < 0 ? -1 : slots.address(who.projectSlot);
-  who.organizationAt = slots.address(who.organizationSlot);
+  const key = slots.slotOf(who.handle);
+  who.tag = slots.tagOf(key);
+  who.keyAt = slots.address(key);
+  const project = store.slab.i32[who.keyAt + parentWord]!;
+  who.projectAt = project < 0 ? -1 : slots.address(project);
+  who.organizationAt = slots.address(store.slab.i32[who.keyAt + organizationWord]!);
   who.epoch = slots.epoch;
 };
 
@@ -42,7 +41,7 @@ export const followPlan = (store: WindowStore): void => {
     return;
   }
   const inForce = store.kinds.successor[plan]!;
-  store.organizationAt = moveTo(store, store.organizationSlot, inForce);
-  if (store.projectSlot >= 0) store.projectAt = moveTo(store, store.projectSlot, inForce);
-  store.keyAt = moveTo(store, store.keySlot, inForce);
+  store.organizationAt = moveTo(store, store.organizationAt, inForce);
+  if (store.projectAt >= 0) store.projectAt = moveTo(store, store.projectAt, inForce);
+  store.keyAt = moveTo(store, store.keyAt, inForce);
 };

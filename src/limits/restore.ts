@@ -8,6 +8,7 @@ import {
   dayWord,
   headerWords,
   logWord,
+  minuteBuckets,
   minuteMs,
   requestsWord,
   secondMs,
@@ -89,7 +90,7 @@ const readChunk = (store: WindowStore, chunk: ChunkReader, wallMs: Millis, named
       clear(store, address);
       readLog(store, address, chunk, elapsed);
       readRing(chunk, elapsed, intoSecond, secondMs, store.now, (second, amount) =>
-        addMinuteTokens(store, address, second, amount),
+        addMinuteTokens(store, address, second, second % minuteBuckets, amount),
       );
       readRing(chunk, elapsed, intoTenMinutes, tenMinutesMs, store.now, (ten, amount) =>
         addDayRequests(store, address, ten, amount),
@@ -97,7 +98,7 @@ const readChunk = (store: WindowStore, chunk: ChunkReader, wallMs: Millis, named
       readRing(chunk, elapsed, intoTenMinutes, tenMinutesMs, store.now, (ten, amount) =>
         addDayTokens(store, address, ten, amount),
       );
-      changed(store, slot, address);
+      changed(store, address);
     }
     return chunk.records;
   } catch (problem) {

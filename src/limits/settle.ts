@@ -1,5 +1,5 @@
 import { addDayTokens, addMinuteTokens } from './amounts.ts';
-import { inFlightHalf, mostTokens } from './layout.ts';
+import { inFlightHalf, minuteBuckets, mostTokens } from './layout.ts';
 import { changed } from './record.ts';
 import {
   addressField,
@@ -72,19 +72,17 @@ export const locate = (store: WindowStore, ticket: Ticket): boolean => {
   const page = store.tickets.pageOf(ticket);
   const word = store.tickets.wordOf(ticket);
   const { slots } = store;
-  // Records with a request in flight are never freed, so these slots are what they were; their addresses may not be.
-  store.keySlot = page[word + slotField]!;
-  store.projectSlot = page[word + slotField + 1]!;
-  store.organizationSlot = page[word + slotField + 2]!;
   if (page[word + epochField] === (slots.epoch | 0)) {
     store.keyAt = page[word + addressField]!;
     store.projectAt = page[word + addressField + 1]!;
     store.organizationAt = page[word + addressField + 2]!;
     return true;
   }
-  store.keyAt = slots.address(store.keySlot);
-  store.projectAt = store.projectSlot < 0 ? -1 : slots.address(store.projectSlot);
-  store.organizationAt = slots.address(store.organizationSlot);
+  // Records with a request in flight are never freed, so these slots are what they were; their addresses may not be.
+  store.keyAt = slots.address(page[word + slotField]!);
+  const project = page[word + slotField + 1]!;
+  store.projectAt = project < 0 ? -1 : slots.address(project);
+  store.organizationAt = slots.address(page[word + slotField + 2]!);
   return true;
 };
 
@@ -94,15 +92,16 @@ const rebook = (store: WindowStore, ticket: Ticket, tokens: number, instead: boo
   const word = store.tickets.wordOf(ticket);
   if (page[word + stateField] !== 2) return;
   const second = page[word + secondField]!;
+  const cell = second % minuteBuckets;
   const day = page[word + dayField]!;
-  addMinuteTokens(store, store.keyAt, second, rewrite(page, word + amountField, tokens, instead));
+  addMinuteTokens(store, store.keyAt, second, cell, rewrite(page, word + amountField, tokens, instead));
   const project = rewrite(page, word + amountField + 1, tokens, instead);
-  if (store.projectAt >= 0) addMinuteTokens(store, store.projectAt, second, project);
-  addMinuteTokens(store, store.organizationAt, second, rewrite(page, word + amountField + 2, tokens, instead));
+  if (store.projectAt >= 0) addMinuteTokens(store, store.projectAt, second, cell, project);
+  addMinuteTokens(store, store.organizationAt, second, cell, rewrite(page, word + amountField + 2, tokens, instead));
   addDayTokens(store, store.organizationAt, day, rewrite(page, word + dayAmountField, tokens, instead));
-  changed(store, store.keySlot, store.keyAt);
-  if (store.projectAt >= 0) changed(store, store.projectSlot, store.projectAt);
-  changed(store, store.organizationSlot, store.organizationAt);
+  changed(store, store.keyAt);
+  if (store.projectAt >= 0) changed(store, store.projectAt);
+  changed(store, store.organizationAt);
 };
 
 /** Writes a new amount into a ticket and returns what that adds to the window it lies in. */

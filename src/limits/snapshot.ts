@@ -87,7 +87,7 @@ export const markChanged = (store: WindowStore, from: number, most: number): num
   const to = Math.min(store.slots.length, from + most);
   for (let slot = from; slot < to; slot++) {
     const address = store.slots.address(slot);
-    if (address >= 0) changed(store, slot, address);
+    if (address >= 0) changed(store, address);
   }
   return to < store.slots.length ? to : -1;
 };

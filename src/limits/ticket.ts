@@ -1,3 +1,5 @@
+import { slotWord } from './layout.ts';
+
 declare const ticketState: unique symbol;
 declare const refusedMark: unique symbol;
 
@@ -45,16 +47,14 @@ const pageMask = (1 << pageShift) - 1;
 const indexRange = 2 ** 20;
 const indexMask = indexRange - 1;
 
-/** The records that a ticket is for: slots and addresses, -1 for a project that there is none of. */
+/** The records that a ticket is for, by their addresses: -1 for a project that there is none of. */
 interface Found {
-  readonly keySlot: number;
-  readonly projectSlot: number;
-  readonly organizationSlot: number;
   readonly keyAt: number;
   readonly projectAt: number;
   readonly organizationAt: number;
   readonly second: number;
   readonly slots: { readonly epoch: number };
+  readonly slab: { readonly i32: Int32Array };
 }
 
 /** Open tickets, in pages of 64 KiB that are only appended. */
@@ -78,7 +78,9 @@ export class Tickets {
     const page = this.pages[(ticket & indexMask) >>> pageShift];
     if (page === undefined) return false;
     const word = this.wordOf(ticket);
-    return page[word + stateField] !== 0 && page[word + generationField] === Math.floor(ticket / indexRange);
+    return (
+      page[word + stateField] !== 0 && page[word + generationField]! * indexRange + (ticket & indexMask) === ticket
+    );
   }
 
   /** A ticket in state `admitted` for the records that have been found. @throws RangeError above a million open ones */
@@ -89,9 +91,10 @@ export class Tickets {
     const word = this.wordOf(index);
     this.#free = page[word + nextField]!;
     page[word + stateField] = 1;
-    page[word + slotField] = found.keySlot;
-    page[word + slotField + 1] = found.projectSlot;
-    page[word + slotField + 2] = found.organizationSlot;
+    const { i32 } = found.slab;
+    page[word + slotField] = i32[found.keyAt + slotWord]!;
+    page[word + slotField + 1] = found.projectAt < 0 ? -1 : i32[found.projectAt + slotWord]!;
+    page[word + slotField + 2] = i32[found.organizationAt + slotWord]!;
     page[word + epochField] = found.slots.epoch;
     page[word + startedField] = found.second;
     page[word + addressField] = found.keyAt;

@@ -10,7 +10,8 @@ import type { WindowStore } from './window-store.ts';
 export const retier = (store: WindowStore, organization: string, nowMs: Millis): void => {
   store.setNow(nowMs);
   const slot = store.slots.find(store.top, organization);
-  if (slot !== undefined) moveTo(store, slot, store.kinds.planOf(store.tierOf(organization)));
+  if (slot === undefined) return;
+  moveTo(store, store.slots.address(slot), store.kinds.planOf(store.tierOf(organization)));
 };
 
 /**

@@ -1,5 +1,5 @@
 import { kindShift, logField, minuteTokensField, requestsField, requestsWideField } from './kinds.ts';
-import { dayBuckets, kindWord, logWord, minuteBuckets, tokensWord } from './layout.ts';
+import { kindWord, logWord, tokensWord } from './layout.ts';
 import { kindOf } from './record.ts';
 import type { Counted, WindowStore } from './window-store.ts';
 
@@ -20,9 +20,9 @@ const ofRecord = (store: WindowStore, address: number): number => {
   const fields = store.kinds.words;
   const kind = u16[(address + kindWord) << 1]! << kindShift;
   const log = (address << 1) + fields[kind + logField]! + u16[(address + logWord) << 1]!;
-  const bucket = store.tenMinutes % dayBuckets;
+  const bucket = store.tenMinutesCell;
   const requests = fields[kind + requestsField]!;
-  const second = address + fields[kind + minuteTokensField]! + (store.second % minuteBuckets);
+  const second = address + fields[kind + minuteTokensField]! + store.secondCell;
   return (
     i32[address + tokensWord]! ^
     u16[log]! ^

@@ -3,7 +3,7 @@ import type { Millis } from '../clock.ts';
 import { ChangeList } from './change-list.ts';
 import { Journal } from './journal.ts';
 import { Kinds } from './kinds.ts';
-import { tenMinutesMs } from './layout.ts';
+import { dayBuckets, minuteBuckets, secondMs, tenMinutesMs } from './layout.ts';
 import { Slab } from './slab.ts';
 import { noHandle, Slots } from './slots.ts';
 import { Tickets } from './ticket.ts';
@@ -24,9 +24,6 @@ export interface Counted {
   handle: number;
   /** The handle in one word, for the journal. */
   tag: number;
-  keySlot: number;
-  projectSlot: number;
-  organizationSlot: number;
   /** Where the three records are, as long as none of the store has moved or gone since this epoch of its slots. */
   epoch: number;
   keyAt: number;
@@ -36,18 +33,16 @@ export interface Counted {
 
 /** A `Counted` of which nothing is known yet. */
 export const counted = (key: string, project: string | null, organization: string): Counted => ({
-  key,
-  project,
-  organization,
-  handle: noHandle,
-  tag: 0,
-  keySlot: -1,
-  projectSlot: -1,
-  organizationSlot: -1,
+  // What every request reads lies side by side.
   epoch: -1,
+  tag: 0,
   keyAt: -1,
   projectAt: -1,
   organizationAt: -1,
+  handle: noHandle,
+  key,
+  project,
+  organization,
 });
 
 /** What should never happen and has; for a log and a metric. */
@@ -105,13 +100,14 @@ export class WindowStore {
   now = base;
   /** `now` modulo 2^32. */
   ms = base | 0;
-  second = base / 1000;
+  second = base / secondMs;
   tenMinutes = base / tenMinutesMs;
+  /** The cells of the rings in which those two lie. */
+  secondCell = (base / secondMs) % minuteBuckets;
+  tenMinutesCell = (base / tenMinutesMs) % dayBuckets;
+  #nextSecond = base + secondMs;
 
-  /** What `resolve` has found: slots and addresses of the three records; -1 for a project that there is none of. */
-  keySlot = -1;
-  projectSlot = -1;
-  organizationSlot = -1;
+  /** What `resolve` or `locate` has found: addresses of the three records; -1 for a project that there is none of. */
   keyAt = -1;
   projectAt = -1;
   organizationAt = -1;
@@ -146,7 +142,11 @@ export class WindowStore {
     if (!(now > this.now)) return;
     this.now = now;
     this.ms = now | 0;
-    this.second = Math.floor(now / 1000);
+    if (now < this.#nextSecond) return;
+    this.second = Math.floor(now / secondMs);
     this.tenMinutes = Math.floor(now / tenMinutesMs);
+    this.secondCell = this.second % minuteBuckets;
+    this.tenMinutesCell = this.tenMinutes % dayBuckets;
+    this.#nextSecond = (this.second + 1) * secondMs;
   }
 }

@@ -27,15 +27,20 @@ import type { WindowStore } from './window-store.ts';
 
 /** Moves all windows of the record at `address` to the store's time. Running it twice changes nothing more. */
 export const advance = (store: WindowStore, address: number): void => {
-  const i32 = store.slab.i32;
-  const u16 = store.slab.u16;
+  advanceTokens(store, address);
+  const { i32, u16 } = store.slab;
   const kind = u16[(address + kindWord) << 1]! << kindShift;
   const fields = store.kinds.words;
-  if (i32[address + dayWord]! < store.tenMinutes) advanceDay(store, address);
-  if (i32[address + secondWord]! < store.second) {
-    advanceMinute(i32, u16, store.slab.f64, address, fields[kind + minuteTokensField]!, store.second);
-  }
   expireLog(i32, u16, address, (address << 1) + fields[kind + logField]!, fields[kind + rpmField]!, store.ms);
+};
+
+/** The same for all windows but that of the requests of a minute. */
+export const advanceTokens = (store: WindowStore, address: number): void => {
+  const { i32, u16, f64 } = store.slab;
+  if (i32[address + dayWord]! < store.tenMinutes) advanceDay(store, address);
+  if (i32[address + secondWord]! >= store.second) return;
+  const kind = u16[(address + kindWord) << 1]! << kindShift;
+  advanceMinute(i32, u16, f64, address, store.kinds.words[kind + minuteTokensField]!, store.second);
 };
 
 /** The tokens of a minute: a walk over the seconds that leave, which the oldest non-empty one bounds. */

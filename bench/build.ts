@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { basename, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** The entry of the built Weir. */
@@ -34,6 +34,14 @@ export const ensureBuilt = (): boolean => {
     throw new Error(`Weir could not be built:\n${stdout}${stderr}`);
   }
   return true;
+};
+
+/** A file of the harness and what it takes of Weir in one file, as `npm run build` makes the gateway: what is measured is what is run. */
+export const bundled = (entry: URL): URL => {
+  const source = fileURLToPath(entry);
+  const file = join(root, 'dist/bench', `${basename(source, '.ts')}.js`);
+  execFileSync(process.execPath, ['.build.mjs', source, file], { cwd: root });
+  return pathToFileURL(file);
 };
 
 const mostBytes = 2 ** 28;

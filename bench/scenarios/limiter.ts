@@ -1,3 +1,4 @@
+import { bundled } from '../build.ts';
 import type { HttpSample } from '../gen/main.ts';
 import type { Child } from '../machine/child.ts';
 import type { Described, Measured } from '../measure.ts';
@@ -138,7 +139,9 @@ export const limiter: Scenario = {
   async run(stage) {
     const { rounds } = stage.settings;
     const children: Child[] = [];
-    for (const { label, entry } of contestants) children.push(await stage.child(label, entry, stage.pinning.server));
+    for (const { label, entry } of contestants) {
+      children.push(await stage.child(label, bundled(entry), stage.pinning.server));
+    }
     const seen = contestants.map((of) => ({ of, samples: [] as MicroSample[] }));
     for (let round = 0; round <= rounds && !stage.interrupted.aborted; round++) {
       for (const [i, { of, samples }] of seen.entries()) {

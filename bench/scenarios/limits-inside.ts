@@ -1,3 +1,4 @@
+import { bundled } from '../build.ts';
 import { measureRounds } from '../measure.ts';
 import { type BarRule, barOf } from '../report/bar.ts';
 import { type ContenderResult, cpuSeries } from '../report/contender.ts';
@@ -28,7 +29,7 @@ export const limitsInside: Scenario = {
   ],
   async run(stage) {
     const bare = await bareContender(stage);
-    const entry = new URL('../peers/uws-limited.ts', import.meta.url);
+    const entry = bundled(new URL('../peers/uws-limited.ts', import.meta.url));
     const target = await stage.server('limited', 'The bare server with limits', entry);
     const contenders = [bare, contender('limited', 'the same with limits', target, closedPlan(stage, helloRequest))];
     return {

@@ -1,11 +1,12 @@
 import { Worker } from 'node:worker_threads';
+import { workerEntry } from './entries.ts';
 import type { RunningStore, StoreOptions } from './run-store.ts';
 import { StoreCorrupt } from './store/corrupt.ts';
 import type { Report } from './worker.ts';
 
 /** Runs a store on a thread of its own, which ends with the store. */
 export function runInWorker(options: StoreOptions): Promise<RunningStore> {
-  const worker = new Worker(new URL('./worker-entry.mjs', import.meta.url), {
+  const worker = new Worker(workerEntry, {
     workerData: options,
     // Loaders of the parent, such as vitest's, do not work in here; the entry registers what it needs.
     execArgv: [],

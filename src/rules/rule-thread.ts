@@ -5,6 +5,9 @@ import { failed, type Verdict } from './score.ts';
 /** Starting takes 50 ms, and seconds when tsx compiles on a busy machine; it is not part of any deadline. */
 const startMillis = 15_000;
 
+/** By the folder above: this module also runs as a part of `cli/program.js`, a folder beside this one. */
+const workerEntry = new URL('../rules/worker-entry.mjs', import.meta.url);
+
 /** A worker thread that evaluates one job at a time. A job past its deadline takes the thread with it. */
 export class RuleThread {
   readonly #worker: Worker;
@@ -14,7 +17,7 @@ export class RuleThread {
   alive = true;
 
   constructor() {
-    this.#worker = new Worker(new URL('./worker-entry.mjs', import.meta.url), {
+    this.#worker = new Worker(workerEntry, {
       // Loaders of the parent, such as vitest's, do not work in here; the entry registers what it needs.
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 512 },

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { maintenanceEntry } from '../entries.ts';
 import { CORRUPT_SIGNALS } from '../store/probe.ts';
 import type { ChildLine } from './report.ts';
 
 const LOW_PRIORITY = 10;
-const entry = fileURLToPath(new URL('../maintenance-entry.mjs', import.meta.url));
 
 export interface ChildEnd {
   /** The signal by which it died, where that means damaged files. */
@@ -25,7 +24,7 @@ export async function inChild(
   hear: (line: ChildLine) => void = () => {},
   aside?: AbortSignal,
 ): Promise<ChildEnd> {
-  const child = spawn(process.execPath, [entry, ...args], {
+  const child = spawn(process.execPath, [maintenanceEntry, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_OPTIONS: '' },
     ...(aside && { signal: aside }),

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { probeEntry } from '../entries.ts';
 import { StoreCorrupt } from './corrupt.ts';
 
-const entry = fileURLToPath(new URL('../probe-entry.mjs', import.meta.url));
 /** Illegal instruction, trap, abort, bus error, arithmetic fault, segmentation fault. */
 export const CORRUPT_SIGNALS = new Set(['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV']);
 
@@ -11,7 +10,7 @@ export const CORRUPT_SIGNALS = new Set(['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS'
  * @throws StoreCorrupt when the child does not survive it
  */
 export async function probe(file: string, all: boolean): Promise<void> {
-  const child = spawn(process.execPath, [entry, file, all ? 'all' : 'ends'], {
+  const child = spawn(process.execPath, [probeEntry, file, all ? 'all' : 'ends'], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, NODE_OPTIONS: '' },
   });

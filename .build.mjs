@@ -1,0 +1,35 @@
+// Builds dist/: each module by itself, for whoever loads one, and the command and the store's thread with all that they
+// import in one file each. Between modules V8 looks every constant and function up where it is used; in one file the
+// windows of a request cost a tenth less.
+//
+//   node .build.mjs              all of it, after tsc
+//   node .build.mjs ENTRY FILE   one TypeScript file with all that it imports
+import { copyFileSync, readdirSync } from 'node:fs';
+import { build } from 'esbuild';
+
+const bundle = (entry, file) =>
+  build({
+    entryPoints: [entry],
+    outfile: file,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    target: 'node20.19',
+    // Constants are put where they are used.
+    minifySyntax: true,
+    logLevel: 'warning',
+  });
+
+const [entry, file] = process.argv.slice(2);
+if (entry) await bundle(entry, file);
+else {
+  for (const folder of ['src/embedded', 'src/rules']) {
+    for (const name of readdirSync(folder)) {
+      if (name.endsWith('.mjs')) copyFileSync(`${folder}/${name}`, `dist/${folder}/${name}`);
+    }
+  }
+  // Where those that load them look. A place that they name (import.meta.url) is reached from the folder above.
+  await bundle('src/cli/program.ts', 'dist/src/cli/program.js');
+  await bundle('src/embedded/worker.ts', 'dist/src/embedded/worker.js');
+}

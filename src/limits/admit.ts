@@ -1,6 +1,6 @@
 import type { Millis } from '../clock.ts';
 import { keyAlone } from './journal.ts';
-import { concurrentField, kindShift, logField, requestsField, requestsWideField, rpdField, rpmField } from './kinds.ts';
+import { concurrentField, kindShift, logField, requestsWideField, rpdField, rpmField } from './kinds.ts';
 import {
   dayWord,
   inFlightHalf,
@@ -10,6 +10,7 @@ import {
   oldestWord,
   refusedAtWord,
   refusedWord,
+  requestsNowWord,
   requestsWord,
 } from './layout.ts';
 import { concurrentBit, dayBit, minuteBit, ofScope } from './reasons.ts';
@@ -83,16 +84,7 @@ const attempt = (store: WindowStore, address: number): number => {
   if (rpd !== 0) {
     const sum = i32[address + requestsWord]!;
     if (sum >= rpd) why |= dayBit;
-    addRequest(
-      i32,
-      u16,
-      address,
-      fields[kind + requestsField]!,
-      fields[kind + requestsWideField]!,
-      store.tenMinutesCell,
-      store.tenMinutes,
-      sum,
-    );
+    addRequest(i32, u16, address, fields[kind + requestsWideField]!, store.tenMinutes, sum);
   }
   const concurrent = fields[kind + concurrentField]!;
   if (concurrent !== 0 && u16[(address << 1) + inFlightHalf]! >= concurrent) why |= concurrentBit;
@@ -108,17 +100,13 @@ const addRequest = (
   i32: Int32Array,
   u16: Uint16Array,
   address: number,
-  at: number,
   wide: number,
-  cellOfTenMinutes: number,
   tenMinutes: number,
   sum: number,
 ): void => {
-  const cells = wide === 1 ? i32 : u16;
-  const cell = at + (wide === 1 ? address : address << 1) + cellOfTenMinutes;
-  const count = cells[cell]!;
+  const count = i32[address + requestsNowWord]!;
   if (count >= (wide === 1 ? mostRequestsWide : mostRequestsNarrow)) return;
-  cells[cell] = count + 1;
+  i32[address + requestsNowWord] = count + 1;
   i32[address + requestsWord] = sum + 1;
   if (sum === 0) u16[((address + oldestWord) << 1) + 1] = tenMinutes;
 };

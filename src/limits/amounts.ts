@@ -1,16 +1,20 @@
 import { dayTokensField, kindShift, minuteTokensField, requestsField, requestsWideField } from './kinds.ts';
 import {
-  dayBuckets,
+  dayCells,
+  dayTokensNowWord,
+  dayTokensRingWord,
   dayWord,
   kindWord,
-  minuteBuckets,
+  minuteCells,
   mostRequestsNarrow,
   mostRequestsWide,
   mostTokens,
   oldestWord,
   refusedWord,
+  requestsNowWord,
   requestsWord,
   secondWord,
+  tokensNowWord,
   tokensWord,
 } from './layout.ts';
 import type { WindowStore } from './window-store.ts';
@@ -22,24 +26,16 @@ export const wholeTokens = (tokens: number): number =>
 /**
  * Changes what a second holds in the tokens-a-minute ring of a record by `by`, which may be negative. A second that has
  * left the ring is let be. A bucket stays between 0 and what it can hold, and the sum moves by what the bucket did.
- *
- * @param cellOfSecond the second's cell in every such ring, which the caller works out once for three records
  */
-export const addMinuteTokens = (
-  store: WindowStore,
-  address: number,
-  second: number,
-  cellOfSecond: number,
-  by: number,
-): void => {
+export const addMinuteTokens = (store: WindowStore, address: number, second: number, by: number): void => {
   const i32 = store.slab.i32;
   const u16 = store.slab.u16;
   const f64 = store.slab.f64;
   const now = i32[address + secondWord]!;
-  if (now - second >= minuteBuckets) return;
+  if (now - second > minuteCells) return;
   const ring = store.kinds.words[(u16[(address + kindWord) << 1]! << kindShift) + minuteTokensField]!;
   if (ring === 0) return;
-  const cell = address + ring + cellOfSecond;
+  const cell = address + (second === now ? tokensNowWord : ring + (second % minuteCells));
   const held = i32[cell]!;
   const holds = Math.min(mostTokens, Math.max(0, held + by));
   if (holds === held) return;
@@ -57,8 +53,8 @@ export const addDayTokens = (store: WindowStore, address: number, tenMinutes: nu
   const f64 = store.slab.f64;
   const ring = store.kinds.words[(u16[(address + kindWord) << 1]! << kindShift) + dayTokensField]!;
   const now = i32[address + dayWord]!;
-  if (ring === 0 || now - tenMinutes >= dayBuckets) return;
-  const cell = address + ring + 2 + (tenMinutes % dayBuckets);
+  if (ring === 0 || now - tenMinutes > dayCells) return;
+  const cell = address + ring + (tenMinutes === now ? dayTokensNowWord : dayTokensRingWord + (tenMinutes % dayCells));
   const held = i32[cell]!;
   const holds = Math.min(mostTokens, Math.max(0, held + by));
   if (holds === held) return;
@@ -76,10 +72,11 @@ export const addDayRequests = (store: WindowStore, address: number, tenMinutes: 
   const fields = u16[(address + kindWord) << 1]! << kindShift;
   const at = store.kinds.words[fields + requestsField]!;
   const now = i32[address + dayWord]!;
-  if (at === 0 || now - tenMinutes >= dayBuckets) return;
+  if (at === 0 || now - tenMinutes > dayCells) return;
   const wide = store.kinds.words[fields + requestsWideField] === 1;
-  const cells = wide ? i32 : u16;
-  const cell = at + (wide ? address : address << 1) + (tenMinutes % dayBuckets);
+  const running = tenMinutes === now;
+  const cells = wide || running ? i32 : u16;
+  const cell = running ? address + requestsNowWord : at + (wide ? address : address << 1) + (tenMinutes % dayCells);
   const held = cells[cell]!;
   const holds = Math.min(wide ? mostRequestsWide : mostRequestsNarrow, held + by);
   if (holds === held) return;

@@ -1,7 +1,7 @@
 /**
- * Rings of counters, one bucket per tick. A tick lives in cell `tick % length`, and only the newest `length` ticks are in
- * the window. All functions walk from a tick that is known not to be after the oldest non-empty one, so a ring that has
- * been looked at before costs a step or two and not its length.
+ * Rings of counters, one bucket per tick that is over. A tick lies in cell `tick % length`, and only the newest `length` of
+ * them count, besides the running one, which is counted elsewhere. All functions walk from a tick that is known not to be
+ * after the oldest non-empty one, so a ring that has been looked at before costs a step or two and not its length.
  */
 
 type Cells = Int32Array | Uint16Array;
@@ -21,10 +21,10 @@ export const emptyBuckets = (cells: Cells, at: number, length: number, from: num
   return held;
 };
 
-/** The oldest tick with anything in it, `from` or later. There must be one; the walk is bounded all the same. */
-export const oldestBucket = (cells: Cells, at: number, length: number, from: number): number => {
+/** The oldest tick with anything in it, `from` or later; the running one `now` where no other has. */
+export const oldestBucket = (cells: Cells, at: number, length: number, from: number, now: number): number => {
   let tick = from;
-  while (cells[at + (tick % length)] === 0 && tick < from + length) tick++;
+  while (tick < now && cells[at + (tick % length)] === 0) tick++;
   return tick;
 };
 
@@ -34,13 +34,14 @@ export const lastToLeave = (
   at: number,
   length: number,
   from: number,
+  now: number,
   sum: number,
   target: number,
 ): number => {
   let left = sum;
-  for (let tick = from; tick < from + length; tick++) {
+  for (let tick = from; tick < now; tick++) {
     left -= cells[at + (tick % length)]!;
     if (left <= target) return tick;
   }
-  return from + length - 1;
+  return now;
 };

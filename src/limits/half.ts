@@ -36,5 +36,5 @@ export const fillToHalf = (store: WindowStore, address: number): void => {
   // Booked at the present, not at the start: a record made late in that minute may be the later for it, never the fuller.
   while (u16[count]! < Math.ceil(rpm / 2)) pushLog(store.slab.i32, u16, address, log, rpm, store.ms);
   const tokens = Math.ceil(words[fields + tpmField]! / 2) - store.slab.f64[(address + tokensWord) >> 1]!;
-  if (tokens > 0) addMinuteTokens(store, address, store.second, store.secondCell, tokens);
+  if (tokens > 0) addMinuteTokens(store, address, store.second, tokens);
 };

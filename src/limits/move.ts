@@ -10,12 +10,14 @@ import {
   unitsField,
 } from './kinds.ts';
 import {
-  dayBuckets,
+  dayCells,
+  dayTokensRingWord,
   headerWords,
   kindWord,
   logWord,
-  minuteBuckets,
+  minuteCells,
   mostRequestsNarrow,
+  requestsNowWord,
   requestsWord,
   slotWord,
   spanHalf,
@@ -66,8 +68,8 @@ export const moveTo = (store: WindowStore, address: number, plan: number): numbe
 
 const copyTokens = (words: Int32Array, from: Place, into: Place): void => {
   for (const [field, length] of [
-    [minuteTokensField, minuteBuckets],
-    [dayTokensField, dayBuckets + 2],
+    [minuteTokensField, minuteCells],
+    [dayTokensField, dayTokensRingWord + dayCells],
   ] as const) {
     const [at, to] = [words[from.fields + field]!, words[into.fields + field]!];
     if (at === 0 || to === 0) continue;
@@ -83,8 +85,10 @@ const copyRequests = (words: Int32Array, from: Place, into: Place): void => {
   const at = words[from.fields + requestsField]! + (wasWide ? from.address : from.address << 1);
   const target = wide ? into.i32 : into.u16;
   const to = words[into.fields + requestsField]! + (wide ? into.address : into.address << 1);
-  let sum = 0;
-  for (let bucket = 0; bucket < dayBuckets; bucket++) {
+  const running = into.address + requestsNowWord;
+  if (!wide) into.i32[running] = Math.min(into.i32[running]!, mostRequestsNarrow);
+  let sum = into.i32[running]!;
+  for (let bucket = 0; bucket < dayCells; bucket++) {
     const count = wide ? source[at + bucket]! : Math.min(source[at + bucket]!, mostRequestsNarrow);
     target[to + bucket] = count;
     sum += count;

@@ -54,10 +54,10 @@ export const reserve = (
   page[word + amountField + 1] = project;
   page[word + amountField + 2] = organization;
   page[word + dayAmountField] = day;
-  const { second, secondCell } = store;
-  addMinuteTokens(store, keyAt, second, secondCell, key);
-  if (projectAt >= 0) addMinuteTokens(store, projectAt, second, secondCell, project);
-  addMinuteTokens(store, organizationAt, second, secondCell, organization);
+  const { second } = store;
+  addMinuteTokens(store, keyAt, second, key);
+  if (projectAt >= 0) addMinuteTokens(store, projectAt, second, project);
+  addMinuteTokens(store, organizationAt, second, organization);
   addDayTokens(store, organizationAt, store.tenMinutes, day);
   changed(store, keyAt);
   if (projectAt >= 0) changed(store, projectAt);

@@ -8,13 +8,14 @@ import {
   dayWord,
   headerWords,
   logWord,
-  minuteBuckets,
   minuteMs,
+  requestsNowWord,
   requestsWord,
   secondMs,
   secondWord,
   spanHalf,
   tenMinutesMs,
+  tokensNowWord,
   tokensWord,
   unitWords,
 } from './layout.ts';
@@ -90,7 +91,7 @@ const readChunk = (store: WindowStore, chunk: ChunkReader, wallMs: Millis, named
       clear(store, address);
       readLog(store, address, chunk, elapsed);
       readRing(chunk, elapsed, intoSecond, secondMs, store.now, (second, amount) =>
-        addMinuteTokens(store, address, second, second % minuteBuckets, amount),
+        addMinuteTokens(store, address, second, amount),
       );
       readRing(chunk, elapsed, intoTenMinutes, tenMinutesMs, store.now, (ten, amount) =>
         addDayRequests(store, address, ten, amount),
@@ -161,6 +162,8 @@ const clear = (store: WindowStore, address: number): void => {
   i32[address + logWord] = 0;
   store.slab.u16[(address << 1) + spanHalf] = 0;
   i32[address + requestsWord] = 0;
+  i32[address + requestsNowWord] = 0;
+  i32[address + tokensNowWord] = 0;
   i32[address + secondWord] = store.second;
   i32[address + dayWord] = store.tenMinutes;
   const f64 = store.slab.f64;

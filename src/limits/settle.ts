@@ -1,5 +1,5 @@
 import { addDayTokens, addMinuteTokens } from './amounts.ts';
-import { inFlightHalf, minuteBuckets, mostTokens } from './layout.ts';
+import { inFlightHalf, mostTokens } from './layout.ts';
 import { changed } from './record.ts';
 import {
   addressField,
@@ -92,12 +92,11 @@ const rebook = (store: WindowStore, ticket: Ticket, tokens: number, instead: boo
   const word = store.tickets.wordOf(ticket);
   if (page[word + stateField] !== 2) return;
   const second = page[word + secondField]!;
-  const cell = second % minuteBuckets;
   const day = page[word + dayField]!;
-  addMinuteTokens(store, store.keyAt, second, cell, rewrite(page, word + amountField, tokens, instead));
+  addMinuteTokens(store, store.keyAt, second, rewrite(page, word + amountField, tokens, instead));
   const project = rewrite(page, word + amountField + 1, tokens, instead);
-  if (store.projectAt >= 0) addMinuteTokens(store, store.projectAt, second, cell, project);
-  addMinuteTokens(store, store.organizationAt, second, cell, rewrite(page, word + amountField + 2, tokens, instead));
+  if (store.projectAt >= 0) addMinuteTokens(store, store.projectAt, second, project);
+  addMinuteTokens(store, store.organizationAt, second, rewrite(page, word + amountField + 2, tokens, instead));
   addDayTokens(store, store.organizationAt, day, rewrite(page, word + dayAmountField, tokens, instead));
   changed(store, store.keyAt);
   if (store.projectAt >= 0) changed(store, store.projectAt);

@@ -10,17 +10,21 @@ import {
 } from './kinds.ts';
 import {
   changedFlag,
-  dayBuckets,
+  dayCells,
   dayMs,
+  dayTokensNowWord,
+  dayTokensRingWord,
   kindWord,
   logWord,
-  minuteBuckets,
+  minuteCells,
   newestWord,
   organizationWord,
   parentWord,
+  requestsNowWord,
   requestsWord,
   secondMs,
   tenMinutesMs,
+  tokensNowWord,
   tokensWord,
 } from './layout.ts';
 import { changed, kindOf, scopeOf } from './record.ts';
@@ -109,15 +113,17 @@ const writeRecord = (store: WindowStore, slot: number, address: number, writer: 
   const minute = words[fields + minuteTokensField]!;
   const f64 = store.slab.f64;
   const minuteSum = minute === 0 ? 0 : f64[(address + tokensWord) >> 1]!;
-  writeRing(writer, i32, address + minute, minuteBuckets, store.second, minuteSum);
+  writeRing(writer, i32, address + minute, minuteCells, store.second, i32[address + tokensNowWord]!, minuteSum);
   const wide = words[fields + requestsWideField] === 1;
   const requests = words[fields + requestsField]!;
   const cells = wide ? i32 : store.slab.u16;
   const requestsAt = requests + (wide ? address : address << 1);
-  writeRing(writer, cells, requestsAt, dayBuckets, store.tenMinutes, requests === 0 ? 0 : i32[address + requestsWord]!);
+  const requestsSum = requests === 0 ? 0 : i32[address + requestsWord]!;
+  writeRing(writer, cells, requestsAt, dayCells, store.tenMinutes, i32[address + requestsNowWord]!, requestsSum);
   const day = words[fields + dayTokensField]!;
   const daySum = day === 0 ? 0 : f64[(address + day) >> 1]!;
-  writeRing(writer, i32, address + day + 2, dayBuckets, store.tenMinutes, daySum);
+  const dayAt = address + day;
+  writeRing(writer, i32, dayAt + dayTokensRingWord, dayCells, store.tenMinutes, i32[dayAt + dayTokensNowWord]!, daySum);
 };
 
 const writeLog = (store: WindowStore, address: number, writer: ChunkWriter): void => {
@@ -144,13 +150,14 @@ const writeRing = (
   at: number,
   length: number,
   now: number,
+  running: number,
   sum: number,
 ): void => {
   const count = writer.reserve();
   let buckets = 0;
   let rest = sum;
-  for (let age = 0; rest > 0 && age < length; age++) {
-    const amount = cells[at + ((now - age) % length)]!;
+  for (let age = 0; rest > 0 && age <= length; age++) {
+    const amount = age === 0 ? running : cells[at + ((now - age) % length)]!;
     if (amount === 0) continue;
     writer.u8(age);
     writer.u32(amount);

@@ -1,11 +1,12 @@
 import { lastToLeave, oldestBucket } from './buckets.ts';
 import { dayTokensField, kindShift, minuteTokensField, requestsField, requestsWideField } from './kinds.ts';
 import {
-  dayBuckets,
+  dayCells,
+  dayTokensRingWord,
   dayWord,
   inFlightHalf,
   logWord,
-  minuteBuckets,
+  minuteCells,
   oldestWord,
   refusedWord,
   requestsWord,
@@ -55,14 +56,14 @@ export const waitFor = (store: WindowStore, address: number, metric: number, tar
   let at = address + words[fields + minuteTokensField]!;
   let hint = (address + oldestWord) << 1;
   let now = i32[address + secondWord]!;
-  let length = minuteBuckets;
+  let length = minuteCells;
   let size = secondMs;
   if (metric !== tokensPerMinute) {
     now = i32[address + dayWord]!;
-    length = dayBuckets;
+    length = dayCells;
     size = tenMinutesMs;
     if (metric === tokensPerDay) {
-      at = address + dayTokensAt(store, address) + 2;
+      at = address + dayTokensAt(store, address) + dayTokensRingWord;
       hint = ((address + refusedWord) << 1) + 1;
     } else {
       const wide = words[fields + requestsWideField] === 1;
@@ -71,9 +72,9 @@ export const waitFor = (store: WindowStore, address: number, metric: number, tar
       hint++;
     }
   }
-  const oldest = oldestBucket(cells, at, length, now - ((now - u16[hint]!) & 0xffff));
+  const oldest = oldestBucket(cells, at, length, now - ((now - u16[hint]!) & 0xffff), now);
   u16[hint] = oldest;
-  return (lastToLeave(cells, at, length, oldest, used, target) + length) * size - store.now;
+  return (lastToLeave(cells, at, length, oldest, now, used, target) + length + 1) * size - store.now;
 };
 
 /** Milliseconds until what remains of the window first grows without further traffic; 0 when the window is empty. */

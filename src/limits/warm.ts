@@ -1,5 +1,5 @@
-import { kindShift, logField, minuteTokensField, requestsField, requestsWideField } from './kinds.ts';
-import { kindWord, logWord, tokensWord } from './layout.ts';
+import { kindShift, logField, minuteTokensField, rpmField } from './kinds.ts';
+import { kindWord, logWord, minuteCells, oldestWord, secondWord, tokensWord } from './layout.ts';
 import { kindOf } from './record.ts';
 import type { Counted, WindowStore } from './window-store.ts';
 
@@ -12,24 +12,22 @@ import type { Counted, WindowStore } from './window-store.ts';
 export const warm = (store: WindowStore): number =>
   ofRecord(store, store.keyAt) ^
   (store.projectAt < 0 ? 0 : ofRecord(store, store.projectAt)) ^
-  ofRecord(store, store.organizationAt);
+  ofRecord(store, store.organizationAt) ^
+  store.slab.i32[store.organizationAt + 20]!;
 
 const ofRecord = (store: WindowStore, address: number): number => {
   const i32 = store.slab.i32;
   const u16 = store.slab.u16;
   const fields = store.kinds.words;
   const kind = u16[(address + kindWord) << 1]! << kindShift;
-  const log = (address << 1) + fields[kind + logField]! + u16[(address + logWord) << 1]!;
-  const bucket = store.tenMinutesCell;
-  const requests = fields[kind + requestsField]!;
-  const second = address + fields[kind + minuteTokensField]! + store.secondCell;
+  const half = (address + logWord) << 1;
+  let entry = u16[half]! - u16[half + 1]! + 1;
+  if (entry < 0) entry += fields[kind + rpmField]!;
+  const log = (address << 1) + fields[kind + logField]! + entry;
+  const before = i32[address + secondWord]!;
+  const oldest = before - ((before - u16[(address + oldestWord) << 1]!) & 0xffff);
   return (
-    i32[address + tokensWord]! ^
-    u16[log]! ^
-    i32[second]! ^
-    (fields[kind + requestsWideField] === 1
-      ? i32[address + requests + bucket]!
-      : u16[(address << 1) + requests + bucket]!)
+    i32[address + tokensWord]! ^ u16[log]! ^ i32[address + fields[kind + minuteTokensField]! + (oldest % minuteCells)]!
   );
 };
 

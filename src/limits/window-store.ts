@@ -3,7 +3,7 @@ import type { Millis } from '../clock.ts';
 import { ChangeList } from './change-list.ts';
 import { Journal } from './journal.ts';
 import { Kinds } from './kinds.ts';
-import { dayBuckets, minuteBuckets, secondMs, tenMinutesMs } from './layout.ts';
+import { secondMs, tenMinutesMs } from './layout.ts';
 import { Slab } from './slab.ts';
 import { noHandle, Slots } from './slots.ts';
 import { Tickets } from './ticket.ts';
@@ -102,9 +102,6 @@ export class WindowStore {
   ms = base | 0;
   second = base / secondMs;
   tenMinutes = base / tenMinutesMs;
-  /** The cells of the rings in which those two lie. */
-  secondCell = (base / secondMs) % minuteBuckets;
-  tenMinutesCell = (base / tenMinutesMs) % dayBuckets;
   #nextSecond = base + secondMs;
 
   /** What `resolve` or `locate` has found: addresses of the three records; -1 for a project that there is none of. */
@@ -145,8 +142,6 @@ export class WindowStore {
     if (now < this.#nextSecond) return;
     this.second = Math.floor(now / secondMs);
     this.tenMinutes = Math.floor(now / tenMinutesMs);
-    this.secondCell = this.second % minuteBuckets;
-    this.tenMinutesCell = this.tenMinutes % dayBuckets;
     this.#nextSecond = (this.second + 1) * secondMs;
   }
 }

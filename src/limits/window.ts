@@ -9,17 +9,21 @@ import {
   rpmField,
 } from './kinds.ts';
 import {
-  dayBuckets,
+  dayCells,
+  dayTokensNowWord,
+  dayTokensRingWord,
   dayWord,
   kindWord,
   logWord,
-  minuteBuckets,
+  minuteCells,
   newestWord,
   oldestWord,
   refusedWord,
+  requestsNowWord,
   requestsWord,
   secondWord,
   spanHalf,
+  tokensNowWord,
   tokensWord,
 } from './layout.ts';
 import { expireLog } from './request-log.ts';
@@ -54,52 +58,94 @@ const advanceMinute = (
 ): void => {
   const before = i32[address + secondWord]!;
   i32[address + secondWord] = second;
-  const sum = f64[(address + tokensWord) >> 1]!;
+  let sum = f64[(address + tokensWord) >> 1]!;
   if (sum === 0) return;
   const hint = (address + oldestWord) << 1;
   const oldest = before - ((before - u16[hint]!) & 0xffff);
-  const gone = Math.min(before, second - minuteBuckets);
-  if (oldest > gone) return;
-  f64[(address + tokensWord) >> 1] = sum - emptyBuckets(i32, address + ring, minuteBuckets, oldest, gone);
-  // Never further behind than the ring is long, or the 16 bits would wrap.
-  u16[hint] = gone + 1;
+  const gone = Math.min(before, second - minuteCells - 1);
+  if (oldest <= gone) {
+    sum -= emptyBuckets(i32, address + ring, minuteCells, oldest, Math.min(gone, before - 1));
+    // Never further behind than the window is long, or the 16 bits would wrap.
+    u16[hint] = gone + 1;
+  }
+  const running = i32[address + tokensNowWord]!;
+  if (running !== 0) {
+    i32[address + tokensNowWord] = 0;
+    if (gone === before) sum -= running;
+    else i32[address + ring + (before % minuteCells)] = running;
+  }
+  f64[(address + tokensWord) >> 1] = sum;
 };
 
 /** Once in ten minutes for a record in use: requests and, for organizations, tokens of the day. */
 export const advanceDay = (store: WindowStore, address: number): void => {
-  const i32 = store.slab.i32;
-  const u16 = store.slab.u16;
-  const f64 = store.slab.f64;
-  const kind = u16[(address + kindWord) << 1]! << kindShift;
-  const fields = store.kinds.words;
+  const { i32, u16 } = store.slab;
+  const fields = u16[(address + kindWord) << 1]! << kindShift;
+  const { words } = store.kinds;
   const before = i32[address + dayWord]!;
-  const gone = Math.min(before, store.tenMinutes - dayBuckets);
+  const gone = Math.min(before, store.tenMinutes - dayCells - 1);
   i32[address + dayWord] = store.tenMinutes;
-
-  const requests = i32[address + requestsWord]!;
-  const requestsHint = ((address + oldestWord) << 1) + 1;
-  const oldest = before - ((before - u16[requestsHint]!) & 0xffff);
-  if (requests !== 0 && oldest <= gone) {
-    const wide = fields[kind + requestsWideField] === 1;
-    const at = fields[kind + requestsField]! + (wide ? address : address << 1);
-    i32[address + requestsWord] = requests - emptyBuckets(wide ? i32 : u16, at, dayBuckets, oldest, gone);
-    u16[requestsHint] = gone + 1;
-  }
-
-  const ring = fields[kind + dayTokensField]!;
-  if (ring !== 0) {
-    const sum = f64[(address + ring) >> 1]!;
-    const tokensHint = ((address + refusedWord) << 1) + 1;
-    const first = before - ((before - u16[tokensHint]!) & 0xffff);
-    if (sum !== 0 && first <= gone) {
-      f64[(address + ring) >> 1] = sum - emptyBuckets(i32, address + ring + 2, dayBuckets, first, gone);
-      u16[tokensHint] = gone + 1;
-    }
-  }
+  if (i32[address + requestsWord] !== 0) advanceDayRequests(i32, u16, words, address, fields, before, gone);
+  const tokens = words[fields + dayTokensField]!;
+  if (tokens !== 0) advanceDayTokens(i32, u16, store.slab.f64, address, address + tokens, before, gone);
   // The log's times are modulo 2^32 ms: what has rested for a day is emptied while its age is still certain.
   if (gone === before) {
     u16[((address + logWord) << 1) + 1] = 0;
     u16[(address << 1) + spanHalf] = 0;
     i32[address + newestWord] = store.ms;
   }
+};
+
+const advanceDayRequests = (
+  i32: Int32Array,
+  u16: Uint16Array,
+  words: Int32Array,
+  address: number,
+  fields: number,
+  before: number,
+  gone: number,
+): void => {
+  const wide = words[fields + requestsWideField] === 1;
+  const cells = wide ? i32 : u16;
+  const at = words[fields + requestsField]! + (wide ? address : address << 1);
+  let sum = i32[address + requestsWord]!;
+  const hint = ((address + oldestWord) << 1) + 1;
+  const oldest = before - ((before - u16[hint]!) & 0xffff);
+  if (oldest <= gone) {
+    sum -= emptyBuckets(cells, at, dayCells, oldest, Math.min(gone, before - 1));
+    u16[hint] = gone + 1;
+  }
+  const running = i32[address + requestsNowWord]!;
+  if (running !== 0) {
+    i32[address + requestsNowWord] = 0;
+    if (gone === before) sum -= running;
+    else cells[at + (before % dayCells)] = running;
+  }
+  i32[address + requestsWord] = sum;
+};
+
+const advanceDayTokens = (
+  i32: Int32Array,
+  u16: Uint16Array,
+  f64: Float64Array,
+  address: number,
+  at: number,
+  before: number,
+  gone: number,
+): void => {
+  let sum = f64[at >> 1]!;
+  if (sum === 0) return;
+  const hint = ((address + refusedWord) << 1) + 1;
+  const oldest = before - ((before - u16[hint]!) & 0xffff);
+  if (oldest <= gone) {
+    sum -= emptyBuckets(i32, at + dayTokensRingWord, dayCells, oldest, Math.min(gone, before - 1));
+    u16[hint] = gone + 1;
+  }
+  const running = i32[at + dayTokensNowWord]!;
+  if (running !== 0) {
+    i32[at + dayTokensNowWord] = 0;
+    if (gone === before) sum -= running;
+    else i32[at + dayTokensRingWord + (before % dayCells)] = running;
+  }
+  f64[at >> 1] = sum;
 };

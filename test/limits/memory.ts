@@ -7,11 +7,13 @@ import {
   requestsWideField,
 } from '../../src/limits/kinds.ts';
 import {
-  dayBuckets,
+  dayCells,
   inFlightHalf,
-  minuteBuckets,
+  minuteCells,
+  requestsNowWord,
   requestsWord,
   spanHalf,
+  tokensNowWord,
   tokensWord,
 } from '../../src/limits/layout.ts';
 import { kindOf } from '../../src/limits/record.ts';
@@ -35,11 +37,16 @@ export const checkMemory = (world: World): void => {
       Array.from(cells.subarray(at, at + length)).reduce((total, each) => total + each, 0);
     const wide = field(requestsWideField) === 1;
     expect(i32[address + requestsWord]).toBe(
-      sum(wide ? i32 : u16, field(requestsField) + (wide ? address : address * 2), dayBuckets),
+      i32[address + requestsNowWord]! +
+        sum(wide ? i32 : u16, field(requestsField) + (wide ? address : address * 2), dayCells),
     );
-    expect(f64[(address + tokensWord) / 2]).toBe(sum(i32, address + field(minuteTokensField), minuteBuckets));
+    expect(f64[(address + tokensWord) / 2]).toBe(
+      i32[address + tokensNowWord]! + sum(i32, address + field(minuteTokensField), minuteCells),
+    );
     const day = field(dayTokensField);
-    if (day > 0) expect(f64[(address + day) / 2]).toBe(sum(i32, address + day + 2, dayBuckets));
+    if (day > 0) {
+      expect(f64[(address + day) / 2]).toBe(i32[address + day + 2]! + sum(i32, address + day + 3, dayCells));
+    }
     expect(u16[address * 2 + spanHalf]).toBeLessThan(60_000);
     expect(u16[address * 2 + inFlightHalf]).toBe(inFlight.get(`${kind & 3}:${store.slots.idOf(slot)}`) ?? 0);
   }

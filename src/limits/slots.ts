@@ -22,7 +22,10 @@ export class Slots {
   readonly #free: number[] = [];
   /** Slots ever handed out; the table is no longer than this. */
   length = 0;
-  /** Grows whenever the record of a slot in use moves or goes: until then whoever has looked an address up may keep it. */
+  /**
+   * Grows whenever the record of a slot in use moves, goes, or has other limits in force: until then whoever has looked an
+   * address up may keep it.
+   */
   epoch = 0;
 
   constructor(scopes: number) {

@@ -23,4 +23,5 @@ export const applyPlans = (store: WindowStore, plans: readonly (readonly WindowL
     throw new RangeError('Every plan has limits for every scope.');
   }
   store.kinds.replace(plans);
+  store.slots.epoch++;
 };

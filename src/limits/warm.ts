@@ -1,5 +1,14 @@
 import { kindShift, logField, minuteTokensField, rpmField } from './kinds.ts';
-import { kindWord, logWord, minuteCells, oldestWord, secondWord, tokensWord } from './layout.ts';
+import {
+  dayTokensNowWord,
+  headerWords,
+  kindWord,
+  logWord,
+  minuteCells,
+  oldestWord,
+  secondWord,
+  tokensWord,
+} from './layout.ts';
 import { kindOf } from './record.ts';
 import type { Counted, WindowStore } from './window-store.ts';
 
@@ -9,11 +18,19 @@ import type { Counted, WindowStore } from './window-store.ts';
  * lines come together.
  * @returns an int32 that means nothing, also where a limit is not there to be read of; keep it, or the reads may be left out
  */
-export const warm = (store: WindowStore): number =>
-  ofRecord(store, store.keyAt) ^
-  (store.projectAt < 0 ? 0 : ofRecord(store, store.projectAt)) ^
-  ofRecord(store, store.organizationAt) ^
-  store.slab.i32[store.organizationAt + 20]!;
+export const warm = (store: WindowStore): number => {
+  const { keyAt, projectAt, organizationAt } = store;
+  // The beginnings of all three first: the rest of each is found by its own.
+  const beginnings =
+    kindOf(store, keyAt) ^ kindOf(store, projectAt < 0 ? keyAt : projectAt) ^ kindOf(store, organizationAt);
+  return (
+    beginnings ^
+    ofRecord(store, keyAt) ^
+    (projectAt < 0 ? 0 : ofRecord(store, projectAt)) ^
+    ofRecord(store, organizationAt) ^
+    store.slab.i32[organizationAt + headerWords + dayTokensNowWord]!
+  );
+};
 
 const ofRecord = (store: WindowStore, address: number): number => {
   const i32 = store.slab.i32;

@@ -24,7 +24,7 @@ export interface Counted {
   handle: number;
   /** The handle in one word, for the journal. */
   tag: number;
-  /** Where the three records are, as long as none of the store has moved or gone since this epoch of its slots. */
+  /** Where the three records are, with the limits in force, as long as the epoch of the store's slots is this. */
   epoch: number;
   keyAt: number;
   projectAt: number;

@@ -71,8 +71,8 @@ const limits: readonly PlantedFault[] = [
   {
     title: 'a refused attempt does not count',
     file: 'src/limits/admit.ts',
-    from: '  pushLog(i32, u16, word, log, rpm, store.ms);',
-    to: '  if (!full) pushLog(i32, u16, word, log, rpm, store.ms);',
+    from: '  pushLog(i32, u16, address, log, rpm, store.ms);',
+    to: '  if (!full) pushLog(i32, u16, address, log, rpm, store.ms);',
     test: 'test/limits/windows.test.ts',
   },
   {

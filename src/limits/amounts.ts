@@ -17,11 +17,35 @@ import {
   tokensNowWord,
   tokensWord,
 } from './layout.ts';
+import { changed } from './record.ts';
 import type { WindowStore } from './window-store.ts';
 
 /** A need in whole tokens, never negative; what is no number is taken for more than any limit. */
 export const wholeTokens = (tokens: number): number =>
   Number.isNaN(tokens) ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil(tokens));
+
+/**
+ * Changes the tokens of the found records together: what `second` holds at key, project and organization, and what
+ * `tenMinutes` holds at the organization.
+ */
+export const addTokens = (
+  store: WindowStore,
+  second: number,
+  tenMinutes: number,
+  key: number,
+  project: number,
+  organization: number,
+  day: number,
+): void => {
+  const { keyAt, projectAt, organizationAt } = store;
+  addMinuteTokens(store, keyAt, second, key);
+  if (projectAt >= 0) addMinuteTokens(store, projectAt, second, project);
+  addMinuteTokens(store, organizationAt, second, organization);
+  addDayTokens(store, organizationAt, tenMinutes, day);
+  changed(store, keyAt);
+  if (projectAt >= 0) changed(store, projectAt);
+  changed(store, organizationAt);
+};
 
 /**
  * Changes what a second holds in the tokens-a-minute ring of a record by `by`, which may be negative. A second that has

@@ -1,11 +1,10 @@
 import type { Millis } from '../clock.ts';
 import { noteRefusal } from './admit.ts';
-import { addDayTokens, addMinuteTokens, wholeTokens } from './amounts.ts';
+import { addTokens, wholeTokens } from './amounts.ts';
 import { dayTokensField, kindShift, tpmField } from './kinds.ts';
 import { mostTokens, tokensWord } from './layout.ts';
 import { dayTokensBit, minuteTokensBit } from './reasons.ts';
-import { changed, kindOf } from './record.ts';
-import { followPlan } from './resolve.ts';
+import { kindOf } from './record.ts';
 import { endTicket, locate } from './settle.ts';
 import { amountField, dayAmountField, dayField, type Refused, secondField, stateField, type Ticket } from './ticket.ts';
 import { advanceTokens } from './window.ts';
@@ -28,7 +27,6 @@ export const reserve = (
 ): Ticket<'reserved'> | Refused => {
   store.setNow(nowMs);
   if (!locate(store, ticket)) throw new TypeError('Tokens were reserved with a ticket that has ended.');
-  followPlan(store);
   // A ticket's amounts are of 31 bits. No request needs more; one that said so would reserve what it could not give back.
   const need = Math.min(wholeTokens(tokens), mostTokens);
   const { keyAt, projectAt, organizationAt } = store;
@@ -54,14 +52,7 @@ export const reserve = (
   page[word + amountField + 1] = project;
   page[word + amountField + 2] = organization;
   page[word + dayAmountField] = day;
-  const { second } = store;
-  addMinuteTokens(store, keyAt, second, key);
-  if (projectAt >= 0) addMinuteTokens(store, projectAt, second, project);
-  addMinuteTokens(store, organizationAt, second, organization);
-  addDayTokens(store, organizationAt, store.tenMinutes, day);
-  changed(store, keyAt);
-  if (projectAt >= 0) changed(store, projectAt);
-  changed(store, organizationAt);
+  addTokens(store, store.second, store.tenMinutes, key, project, organization, day);
   return ticket as unknown as Ticket<'reserved'>;
 };
 

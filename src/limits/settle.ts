@@ -1,6 +1,6 @@
-import { addDayTokens, addMinuteTokens } from './amounts.ts';
+import { addTokens } from './amounts.ts';
 import { inFlightHalf, mostTokens } from './layout.ts';
-import { changed } from './record.ts';
+import { followPlan } from './resolve.ts';
 import {
   addressField,
   amountField,
@@ -66,7 +66,9 @@ export const grow = (store: WindowStore, ticket: Ticket<'reserved'>, tokens: num
 
 const reportTwice = (store: WindowStore, ticket: Ticket): void => store.report({ kind: 'ticket_ended_twice', ticket });
 
-/** Finds the records of an open ticket, in the store's fields; false when the ticket has ended. */
+/**
+ * Finds the records of an open ticket, with the limits in force, in the store's fields; false when the ticket has ended.
+ */
 export const locate = (store: WindowStore, ticket: Ticket): boolean => {
   if (!store.tickets.isOpen(ticket)) return false;
   const page = store.tickets.pageOf(ticket);
@@ -83,6 +85,7 @@ export const locate = (store: WindowStore, ticket: Ticket): boolean => {
   const project = page[word + slotField + 1]!;
   store.projectAt = project < 0 ? -1 : slots.address(project);
   store.organizationAt = slots.address(page[word + slotField + 2]!);
+  followPlan(store);
   return true;
 };
 
@@ -93,14 +96,10 @@ const rebook = (store: WindowStore, ticket: Ticket, tokens: number, instead: boo
   if (page[word + stateField] !== 2) return;
   const second = page[word + secondField]!;
   const day = page[word + dayField]!;
-  addMinuteTokens(store, store.keyAt, second, rewrite(page, word + amountField, tokens, instead));
+  const key = rewrite(page, word + amountField, tokens, instead);
   const project = rewrite(page, word + amountField + 1, tokens, instead);
-  if (store.projectAt >= 0) addMinuteTokens(store, store.projectAt, second, project);
-  addMinuteTokens(store, store.organizationAt, second, rewrite(page, word + amountField + 2, tokens, instead));
-  addDayTokens(store, store.organizationAt, day, rewrite(page, word + dayAmountField, tokens, instead));
-  changed(store, store.keyAt);
-  if (store.projectAt >= 0) changed(store, store.projectAt);
-  changed(store, store.organizationAt);
+  const organization = rewrite(page, word + amountField + 2, tokens, instead);
+  addTokens(store, second, day, key, project, organization, rewrite(page, word + dayAmountField, tokens, instead));
 };
 
 /** Writes a new amount into a ticket and returns what that adds to the window it lies in. */

@@ -14,7 +14,7 @@ import {
   requestsWord,
 } from './layout.ts';
 import { concurrentBit, dayBit, minuteBit, ofScope } from './reasons.ts';
-import { expireLog, pushLog } from './request-log.ts';
+import { logAttempt } from './request-log.ts';
 import { resolve } from './resolve.ts';
 import type { Refused, Ticket } from './ticket.ts';
 import { warm } from './warm.ts';
@@ -77,9 +77,7 @@ const attempt = (store: WindowStore, address: number): number => {
   advanceRequests(store, i32, address);
   const rpm = fields[kind + rpmField]!;
   const log = (address << 1) + fields[kind + logField]!;
-  const full = expireLog(i32, u16, address, log, rpm, store.ms) >= rpm;
-  pushLog(i32, u16, address, log, rpm, store.ms);
-  let why = full ? minuteBit : 0;
+  let why = logAttempt(i32, u16, address, log, rpm, store.ms) >= rpm ? minuteBit : 0;
   const rpd = fields[kind + rpdField]!;
   if (rpd !== 0) {
     const sum = i32[address + requestsWord]!;

@@ -1,7 +1,7 @@
 import type { Millis } from '../clock.ts';
 import { addressRange } from './address-range.ts';
 import { newestWord, spanHalf } from './layout.ts';
-import { expireLog, oldestLeavesIn, pushLog } from './request-log.ts';
+import { expireLog, logAttempt, oldestLeavesIn } from './request-log.ts';
 
 export interface FailedAttemptsOptions {
   /** Failures a minute and address that are answered with 401; decisions F.3. */
@@ -59,8 +59,8 @@ export class FailedAttempts {
     const entry = this.#entries.get(range) ?? this.#add(range);
     const word = entry * this.#recordWords;
     const log = (word + headWords) << 1;
-    const count = this.#expire(word);
-    pushLog(this.#i32, this.#u16, word, log, this.#perMinute, this.#now | 0);
+    this.#emptyOld(word);
+    const count = logAttempt(this.#i32, this.#u16, word, log, this.#perMinute, this.#now | 0);
     this.#i32[word] = this.#hour;
     if (count < this.#perMinute) return 0;
     return Math.max(1, Math.ceil(oldestLeavesIn(this.#i32, this.#u16, word, this.#now | 0) / 1000));
@@ -70,10 +70,15 @@ export class FailedAttempts {
     return Math.floor(this.#now / hourMs);
   }
 
-  /** Failures of the last minute. The log's times are modulo 2^32, so an entry from hours ago is emptied first. */
+  /** Failures of the last minute. */
   #expire(word: number): number {
-    if (this.#hour - this.#i32[word]! > 1) this.#empty(word);
+    this.#emptyOld(word);
     return expireLog(this.#i32, this.#u16, word, (word + headWords) << 1, this.#perMinute, this.#now | 0);
+  }
+
+  /** The log's times are modulo 2^32, so an entry from hours ago is emptied before it is read. */
+  #emptyOld(word: number): void {
+    if (this.#hour - this.#i32[word]! > 1) this.#empty(word);
   }
 
   #empty(word: number): void {

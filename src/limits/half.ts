@@ -2,7 +2,7 @@ import { addMinuteTokens } from './amounts.ts';
 import { kindShift, logField, rpmField, tpmField } from './kinds.ts';
 import { logWord, minuteMs, tokensWord } from './layout.ts';
 import { kindOf } from './record.ts';
-import { pushLog } from './request-log.ts';
+import { logAttempt } from './request-log.ts';
 import { advance } from './window.ts';
 import type { WindowStore } from './window-store.ts';
 
@@ -34,7 +34,7 @@ export const fillToHalf = (store: WindowStore, address: number): void => {
   const log = (address << 1) + words[fields + logField]!;
   const count = ((address + logWord) << 1) + 1;
   // Booked at the present, not at the start: a record made late in that minute may be the later for it, never the fuller.
-  while (u16[count]! < Math.ceil(rpm / 2)) pushLog(store.slab.i32, u16, address, log, rpm, store.ms);
+  while (u16[count]! < Math.ceil(rpm / 2)) logAttempt(store.slab.i32, u16, address, log, rpm, store.ms);
   const tokens = Math.ceil(words[fields + tpmField]! / 2) - store.slab.f64[(address + tokensWord) >> 1]!;
   if (tokens > 0) addMinuteTokens(store, address, store.second, tokens);
 };

@@ -40,35 +40,36 @@ export const expireLog = (
   return count;
 };
 
-/** Records an attempt; the log must have been expired at the same `ms`. A full one forgets its oldest entry. */
-export const pushLog = (
+/**
+ * Forgets what has left the window and records an attempt; a full log forgets its oldest entry for it.
+ * @returns how many attempts were in the window before
+ */
+export const logAttempt = (
   i32: Int32Array,
   u16: Uint16Array,
   address: number,
   log: number,
   capacity: number,
   ms: number,
-): void => {
+): number => {
+  const before = expireLog(i32, u16, address, log, capacity, ms);
   const half = (address + logWord) << 1;
-  let head = u16[half]!;
-  let count = u16[half + 1]!;
-  if (count === capacity) {
-    count--;
-    u16[(address << 1) + spanHalf] =
-      count === 0 ? 0 : u16[(address << 1) + spanHalf]! - u16[log + (head + 1 === capacity ? 0 : head + 1)]!;
-  }
+  const head = u16[half]!;
+  const after = head + 1 === capacity ? 0 : head + 1;
+  const full = before === capacity;
   let gap = 0;
-  if (count === 0) i32[address + newestWord] = ms;
+  let span = 0;
+  if (before === 0 || (full && capacity === 1)) i32[address + newestWord] = ms;
   else {
-    gap = (ms - i32[address + newestWord]!) | 0;
-    if (gap < 0) gap = 0;
+    gap = Math.max(0, (ms - i32[address + newestWord]!) | 0);
+    span = u16[(address << 1) + spanHalf]! + gap - (full ? u16[log + after]! : 0);
     i32[address + newestWord] = (i32[address + newestWord]! + gap) | 0;
-    u16[(address << 1) + spanHalf] = u16[(address << 1) + spanHalf]! + gap;
   }
   u16[log + head] = gap;
-  if (++head === capacity) head = 0;
-  u16[half] = head;
-  u16[half + 1] = count + 1;
+  u16[half] = after;
+  u16[half + 1] = full ? capacity : before + 1;
+  u16[(address << 1) + spanHalf] = span;
+  return before;
 };
 
 /** Milliseconds until the oldest attempt leaves the window; 0 when there is none. */

@@ -5,6 +5,7 @@ import { dayTokensField, kindShift, tpmField } from './kinds.ts';
 import { mostTokens, tokensWord } from './layout.ts';
 import { dayTokensBit, minuteTokensBit } from './reasons.ts';
 import { kindOf } from './record.ts';
+import { followPlan } from './resolve.ts';
 import { endTicket, locate } from './settle.ts';
 import { amountField, dayAmountField, dayField, type Refused, secondField, stateField, type Ticket } from './ticket.ts';
 import { advanceTokens } from './window.ts';
@@ -27,6 +28,7 @@ export const reserve = (
 ): Ticket<'reserved'> | Refused => {
   store.setNow(nowMs);
   if (!locate(store, ticket)) throw new TypeError('Tokens were reserved with a ticket that has ended.');
+  followPlan(store);
   // A ticket's amounts are of 31 bits. No request needs more; one that said so would reserve what it could not give back.
   const need = Math.min(wholeTokens(tokens), mostTokens);
   const { keyAt, projectAt, organizationAt } = store;

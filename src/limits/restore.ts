@@ -20,7 +20,7 @@ import {
   unitWords,
 } from './layout.ts';
 import { changed, kindOf } from './record.ts';
-import { pushLog } from './request-log.ts';
+import { logAttempt } from './request-log.ts';
 import { resolve } from './resolve.ts';
 import { type ChunkFault, ChunkReader } from './snapshot-form.ts';
 import { type Counted, counted, type WindowStore } from './window-store.ts';
@@ -151,7 +151,7 @@ const pushAttempt = (store: WindowStore, address: number, age: Millis): void => 
   const words = store.kinds.words;
   const log = (address << 1) + words[fields + logField]!;
   const u16 = store.slab.u16;
-  pushLog(store.slab.i32, u16, address, log, words[fields + rpmField]!, (store.ms - age) | 0);
+  logAttempt(store.slab.i32, u16, address, log, words[fields + rpmField]!, (store.ms - age) | 0);
 };
 
 const clear = (store: WindowStore, address: number): void => {

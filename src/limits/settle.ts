@@ -1,6 +1,5 @@
 import { addTokens } from './amounts.ts';
 import { inFlightHalf, mostTokens } from './layout.ts';
-import { followPlan } from './resolve.ts';
 import {
   addressField,
   amountField,
@@ -66,9 +65,7 @@ export const grow = (store: WindowStore, ticket: Ticket<'reserved'>, tokens: num
 
 const reportTwice = (store: WindowStore, ticket: Ticket): void => store.report({ kind: 'ticket_ended_twice', ticket });
 
-/**
- * Finds the records of an open ticket, with the limits in force, in the store's fields; false when the ticket has ended.
- */
+/** Finds the records of an open ticket, in the store's fields; false when the ticket has ended. */
 export const locate = (store: WindowStore, ticket: Ticket): boolean => {
   if (!store.tickets.isOpen(ticket)) return false;
   const page = store.tickets.pageOf(ticket);
@@ -85,7 +82,6 @@ export const locate = (store: WindowStore, ticket: Ticket): boolean => {
   const project = page[word + slotField + 1]!;
   store.projectAt = project < 0 ? -1 : slots.address(project);
   store.organizationAt = slots.address(page[word + slotField + 2]!);
-  followPlan(store);
   return true;
 };
 

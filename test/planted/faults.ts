@@ -70,9 +70,9 @@ const store: readonly PlantedFault[] = [
 const limits: readonly PlantedFault[] = [
   {
     title: 'a refused attempt does not count',
-    file: 'src/limits/admit.ts',
-    from: '  pushLog(i32, u16, address, log, rpm, store.ms);',
-    to: '  if (!full) pushLog(i32, u16, address, log, rpm, store.ms);',
+    file: 'src/limits/request-log.ts',
+    from: '  const full = before === capacity;',
+    to: '  if (before === capacity) return before;\n  const full = false;',
     test: 'test/limits/windows.test.ts',
   },
   {

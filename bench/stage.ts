@@ -44,7 +44,7 @@ export interface Stage extends Meter {
   onEnd(end: () => Promise<void>): void;
   child(name: string, entry: URL, core: number | null): Promise<Child>;
   /** A server of the bench's own, on the core of what is measured, which needs no key and tells its port. */
-  server(name: string, called: string, entry: URL): Promise<Target & { readonly pid: number }>;
+  server(name: string, called: string, entry: URL, told?: object): Promise<Target & { readonly pid: number }>;
   bare(): Promise<Target>;
   /** @param main the entry of a build; this one's by default */
   weir(env?: Readonly<Record<string, string>>, main?: string): Promise<Weir>;
@@ -71,9 +71,9 @@ export const openStage = async (options: StageOptions, undo: (() => Promise<void
     return started;
   };
   const generator = await child('The generator', new URL('./gen/main.ts', import.meta.url), pinning.generator);
-  const server: Stage['server'] = async (name, called, entry) => {
+  const server: Stage['server'] = async (name, called, entry, told = {}) => {
     const { ask, pid } = await child(called, entry, pinning.server);
-    const { port } = await ask<{ port: number }>({});
+    const { port } = await ask<{ port: number }>(told);
     return { name, pid, address: { host: '127.0.0.1', port }, keys: noKeys, lost: () => undefined };
   };
   let gateways = 0;

@@ -7,11 +7,14 @@ import { type Estimate, estimate, pairedRatios } from '../report/statistics.ts';
 import { bareContender, closedPlan, contender } from './plans.ts';
 import { modelsRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
-import { bodyOf, refusedKeys, weirUnderLoad } from './weir-under-load.ts';
+import { answerOf, refusedKeys, weirUnderLoad } from './weir-under-load.ts';
 
+const sameEntry = new URL('../peers/uws-same.ts', import.meta.url);
+
+/** Equal reply bytes on both sides (bench.md 2, rule 8). Beside the five bytes of `hello` it is the unit's column. */
 const cpu: BarRule = {
   id: 'models-cpu',
-  title: 'GET /v1/models, CPU per request beside bare uWebSockets.js',
+  title: 'GET /v1/models, CPU per request beside bare uWebSockets.js, same request and answer',
   unit: '×',
   atMost: 1.5,
 };
@@ -46,13 +49,17 @@ export const models: Scenario = {
   title: 'GET /v1/models: what the gateway itself costs',
   about: [
     'Closed loop over keep-alive connections. Weir: authentication, every limit of three scopes, every header; 12,000 keys of 3,000 organizations at tier 5, so that nothing is refused.',
-    'The refusals are of one key of the Free tier, far above its 60 a minute. HAProxy and nginx count three request rates per request and answer with the same body.',
+    'The refusals are of one key of the Free tier, far above its 60 a minute. HAProxy and nginx count three request rates per request and answer with the same body; the second bare server takes the same requests and writes the same headers and body. The unit takes a request without a key and writes five bytes.',
   ],
   async run(stage) {
     const { weir, keys, isLimited } = await weirUnderLoad(stage);
     const plan = closedPlan(stage, modelsRequest);
+    const [key = ''] = 'file' in keys.keys ? readKeys(keys.keys.file) : keys.keys;
+    const answer = await answerOf(weir, '/v1/models', key);
+    const same = await stage.server('same', 'The bare server with the same answer', sameEntry, answer);
     const contenders: Contender[] = [
       await bareContender(stage),
+      contender('same', 'bare uWebSockets.js, the same bytes', { ...same, keys }, plan),
       contender('models', 'Weir, GET /v1/models', { ...weir, keys }, plan),
     ];
     const notes: string[] = isLimited ? [] : [unlimited];
@@ -61,9 +68,7 @@ export const models: Scenario = {
       contenders.push(contender('refused', 'Weir, a 429', target, { ...plan, expected: null }, 'models'));
     }
     if (stage.settings.withPeers) {
-      const [key = ''] = 'file' in keys.keys ? readKeys(keys.keys.file) : keys.keys;
-      const body = await bodyOf(weir, '/v1/models', key);
-      const peers = await startProxies(stage, { body, upstreamPort: null });
+      const peers = await startProxies(stage, { body: Buffer.from(answer.body), upstreamPort: null });
       notes.push(...peers.notes);
       for (const target of peers.targets) {
         contenders.push(contender(target.name, `${target.name}, three request rates`, { ...target, keys }, plan));
@@ -78,7 +83,7 @@ export const models: Scenario = {
         const refused = results.get('refused');
         const note = isLimited ? null : unlimited;
         return [
-          barOf(cpu, own?.cpuRatio ?? null, note),
+          barOf(cpu, cpuRatio(own, results.get('same')), note),
           ...['haproxy', 'nginx'].map((name) =>
             barOf(
               besides(name),

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import type { KeyPlan } from '../gen/requests.ts';
 import { type Crowd, fileFor, seedKeys } from '../peers/seed.ts';
+import type { FixedAnswer } from '../peers/uws-same.ts';
 import type { Weir } from '../peers/weir.ts';
 import type { SimTarget, Stage } from '../stage.ts';
 import { Client } from '../truth/ask.ts';
@@ -85,15 +86,28 @@ export const isLimited = async (weir: Weir): Promise<boolean> => {
   }
 };
 
-/** The body of one answer, for peers that are to answer with the same bytes. @throws Error for any status but 200 */
-export const bodyOf = (weir: Weir, path: string, key: string): Promise<Buffer> =>
+/** What every uWebSockets.js writes of itself. */
+const written = /^(date|uwebsockets|content-length)$/i;
+
+/** The lines of a handler, from the value of its first header on. */
+const linesOf = (raw: readonly string[]): string => {
+  const lines: string[] = [];
+  for (let i = 0; i < raw.length; i += 2) {
+    if (!written.test(raw[i]!)) lines.push(lines.length === 0 ? raw[i + 1]! : `${raw[i]}: ${raw[i + 1]}`);
+  }
+  return lines.join('\r\n');
+};
+
+/** One answer, for peers that are to answer with the same bytes. @throws Error for any status but 200 */
+export const answerOf = (weir: Weir, path: string, key: string): Promise<FixedAnswer> =>
   new Promise((resolve, reject) => {
     const { host, port } = weir.address;
     const asked = request({ host, port, path, headers: { authorization: `Bearer ${key}` } }, (response) => {
       const pieces: Buffer[] = [];
       response.on('data', (piece: Buffer) => pieces.push(piece));
       response.on('end', () => {
-        if (response.statusCode === 200) resolve(Buffer.concat(pieces));
+        const { rawHeaders, statusCode } = response;
+        if (statusCode === 200) resolve({ lines: linesOf(rawHeaders), body: Buffer.concat(pieces).toString() });
         else reject(new Error(`GET ${path} was answered with ${response.statusCode}.`));
       });
     });

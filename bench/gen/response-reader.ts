@@ -93,6 +93,11 @@ export class ResponseReader {
 
   #header(bytes: Uint8Array, from: number, end: number): number {
     for (let i = from; i < end; i++) {
+      // A line that is known to be of no interest is most of the bytes: its end is looked for and nothing else.
+      if (this.#agrees < 0) {
+        while (i < end && bytes[i] !== lineFeed) i++;
+        if (i === end) return end;
+      }
       const byte = bytes[i]!;
       if (byte === lineFeed) {
         if (this.#at === 0) {
@@ -103,7 +108,7 @@ export class ResponseReader {
         this.#agrees = 0;
       } else if (byte !== carriageReturn) {
         this.#at++;
-        if (this.#agrees >= 0) this.#nameOrLength(byte);
+        this.#nameOrLength(byte);
       }
     }
     return end;

@@ -85,12 +85,9 @@ export const apiKeyGate = (options: {
   readonly windows: Windows;
 }): Gate<BearerPrincipal> => {
   const { directory, peppers, clock, accessLog, windows } = options;
-  // The text of a token, whose it is and where that is counted lie in places of their own: asked for together, they come
-  // together.
-  const tokens = new KnownTokens(({ found, inference }) => {
-    const stale = found.stale === true ? 1 : 0;
-    return inference === undefined ? stale : stale + warmAhead(windows.inference, inference);
-  });
+  const tokens = new KnownTokens((epoch, keyAt, projectAt, organizationAt) =>
+    warmAhead(windows.inference, epoch, keyAt, projectAt, organizationAt),
+  );
 
   const recognize = (text: string): KnownToken | undefined => {
     const token = text.slice(usualScheme.length);
@@ -154,7 +151,11 @@ export const apiKeyGate = (options: {
       return new AdministrationPass(found, clock, windows.administration, seat);
     }
     const seat = known.inference ?? seatOf(known, 'inference', found);
-    if (access.limits !== 'credits') return new InferencePass(found, clock, windows.inference, seat);
+    if (access.limits !== 'credits') {
+      const pass = new InferencePass(found, clock, windows.inference, seat);
+      tokens.locate(known, seat);
+      return pass;
+    }
     const own = seatOf(known, 'credits', found);
     return new CreditsPass(found, clock, [windows.credits, own], [windows.inference, seat]);
   };

@@ -10,7 +10,7 @@ import {
   tokensWord,
 } from './layout.ts';
 import { kindOf } from './record.ts';
-import type { Counted, WindowStore } from './window-store.ts';
+import type { WindowStore } from './window-store.ts';
 
 /**
  * Reads, of all three records at once, what an attempt and its tokens will read of one after the other. A crowd of keys is
@@ -49,9 +49,13 @@ const ofRecord = (store: WindowStore, address: number): number => {
 };
 
 /** Reads the beginnings of the records of a credential that is likely the one, as `warm` does later with what they lead to. */
-export const warmAhead = (store: WindowStore, who: Counted): number =>
-  who.epoch !== store.slots.epoch
+export const warmAhead = (
+  store: WindowStore,
+  epoch: number,
+  keyAt: number,
+  projectAt: number,
+  organizationAt: number,
+): number =>
+  epoch !== store.slots.epoch
     ? 0
-    : kindOf(store, who.keyAt) ^
-      (who.projectAt < 0 ? 0 : kindOf(store, who.projectAt)) ^
-      kindOf(store, who.organizationAt);
+    : kindOf(store, keyAt) ^ (projectAt < 0 ? 0 : kindOf(store, projectAt)) ^ kindOf(store, organizationAt);

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { BearerPrincipal } from '../../projections/principal.ts';
-import { KnownToken, KnownTokens } from '../../src/gateway/known-tokens.ts';
+import { KnownToken, KnownTokens, type ReadAhead } from '../../src/gateway/known-tokens.ts';
+import { counted } from '../../src/limits/window-store.ts';
 
 const known = (text: string): KnownToken => new KnownToken(text, `digest of ${text}`, {} as BearerPrincipal);
 
-const cacheOf = (most: number, ahead: (likely: KnownToken) => number = () => 0) => new KnownTokens(ahead, most);
+const cacheOf = (most: number, ahead: ReadAhead = () => 0) => new KnownTokens(ahead, most);
 
 /** Few letters, so that many of them share a place. */
 const texts = fc.stringMatching(/^Bearer gwp_[ab]{6}$/);
@@ -41,30 +42,55 @@ test('tokens are spread over all places: of as many as there is room for, most a
 
 test('agrees with a list of the newest eight in a cache of one set, and in a larger one tells of nothing else', () => {
   fc.assert(
-    fc.property(fc.array(texts, { maxLength: 40 }), texts, (added, asked) => {
+    fc.property(fc.array(texts, { maxLength: 60 }), (asked) => {
       const one = cacheOf(8);
       const many = cacheOf(64);
-      const entries = added.map(known);
-      for (const entry of entries) {
+      const newest: KnownToken[] = [];
+      for (const text of asked) {
+        const listed = newest.slice(0, 8).find((each) => each.text === text);
+        expect(one.get(text)).toBe(listed);
+        const elsewhere = many.get(text);
+        expect(elsewhere === undefined || elsewhere.text === text).toBe(true);
+        // A cache of its own, as an entry knows its place in one alone.
+        if (elsewhere === undefined) many.add(known(text));
+        if (listed !== undefined) continue;
+        const entry = known(text);
         one.add(entry);
-        many.add(entry);
+        newest.unshift(entry);
       }
-      const newest = entries.toReversed();
-      expect(one.get(asked)).toBe(newest.slice(0, 8).find(({ text }) => text === asked));
-      expect([undefined, newest.find(({ text }) => text === asked)]).toContain(many.get(asked));
     }),
   );
 });
 
-test('what is likely the one is read of before it is compared, and nothing else is', () => {
-  const told: string[] = [];
-  const tokens = cacheOf(8, ({ text }) => told.push(text));
-  for (const text of ['Bearer gwp_1_abcdef', 'Bearer gwp_2_abcdef', 'Bearer gwp_1_fedcba']) tokens.add(known(text));
-  expect(tokens.get('Bearer gwp_1_fedcba')).toBeDefined();
-  expect(told.splice(0)).toEqual(['Bearer gwp_1_fedcba']);
-  // The same last characters: the newer one is looked at first.
-  expect(tokens.get('Bearer gwp_1_abcdef')).toBeDefined();
-  expect(told.splice(0)).toEqual(['Bearer gwp_2_abcdef', 'Bearer gwp_1_abcdef']);
+test('where the windows of an entry were is told before it is compared, and of nothing else', () => {
+  const told: number[][] = [];
+  const tokens = cacheOf(8, (...place) => told.push(place));
+  const [first, second, third] = ['Bearer gwp_1_abcdef', 'Bearer gwp_2_abcdef', 'Bearer gwp_1_fedcba'].map(known);
+  for (const each of [first!, second!, third!]) tokens.add(each);
+  const seatAt = (epoch: number, keyAt: number) => ({
+    ...counted('k', 'p', 'o'),
+    epoch,
+    keyAt,
+    projectAt: 5,
+    organizationAt: 6,
+  });
+  tokens.locate(first!, seatAt(3, 11));
+  tokens.locate(third!, seatAt(3, 13));
+  expect(tokens.get(third!.text)).toBe(third);
+  expect(told.splice(0)).toEqual([[3, 13, 5, 6]]);
+  // The same last characters: the one that came first is looked at first. What was never located has no epoch.
+  expect(tokens.get(second!.text)).toBe(second);
+  expect(told.splice(0)).toEqual([
+    [3, 11, 5, 6],
+    [-1, -1, -1, -1],
+  ]);
+  tokens.locate(third!, seatAt(4, 17));
+  expect(tokens.get(third!.text)).toBe(third);
+  expect(told.splice(0)).toEqual([[4, 17, 5, 6]]);
   expect(tokens.get('Bearer gwp_1_uvwxyz')).toBeUndefined();
   expect(told).toEqual([]);
+  // Who takes a place over does not take over where the last one was.
+  for (const letter of 'stuvwxyz') tokens.add(known(`Bearer gwp_${letter.repeat(6)}`));
+  for (const letter of 'stuvwxyz') expect(tokens.get(`Bearer gwp_${letter.repeat(6)}`)).toBeDefined();
+  expect(told.map(([epoch]) => epoch)).toEqual(new Array(8).fill(-1));
 });

@@ -14,19 +14,19 @@ import {
   tokensWord,
 } from './layout.ts';
 import { changed, kindOf, scopeOf } from './record.ts';
-import type { Counted, WindowStore } from './window-store.ts';
+import type { Owner, WindowStore } from './window-store.ts';
 
 /** Makes the records of a credential that are not there, and renews its handle. Seen once a day and credential. */
-export const acquire = (store: WindowStore, who: Counted): void => {
-  const organization = acquireOuter(store, store.top, who.organization, '');
+export const acquire = (store: WindowStore, owner: Owner): void => {
+  const organization = acquireOuter(store, store.top, owner.organization, '');
   let parent = organization;
   if (store.top === 2) {
-    if (who.project === null) throw new TypeError('A key is counted with its project.');
-    parent = acquireOuter(store, 1, who.project, who.organization);
+    if (owner.project === null) throw new TypeError('A key is counted with its project.');
+    parent = acquireOuter(store, 1, owner.project, owner.organization);
   }
   const key =
-    store.slots.find(0, who.key) ?? create(store, 0, who.key, planIn(store, organization), parent, organization);
-  who.handle = store.slots.handleOf(key);
+    store.slots.find(0, owner.key) ?? create(store, 0, owner.key, planIn(store, organization), parent, organization);
+  owner.handle = store.slots.handleOf(key);
 };
 
 /** The slot of a project (with its organization's) or of an organization, made where it is not there. */

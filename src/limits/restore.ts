@@ -116,9 +116,9 @@ const slotFor = (store: WindowStore, chunk: ChunkReader, named: Named): number =
   if (scope > store.top || id === '') return -1;
   if (scope > 0) return acquireOuter(store, scope, id, organization);
   const who = counted(id, project === '' ? null : project, organization);
-  acquire(store, who);
+  acquire(store, who.owner);
   named.keys.set(tag, who);
-  return store.slots.slotOf(who.handle);
+  return store.slots.slotOf(who.owner.handle);
 };
 
 /**

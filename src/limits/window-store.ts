@@ -14,35 +14,37 @@ export type ScopeName = 'key' | 'credential' | 'project' | 'organization';
 
 /**
  * Who is counted. Keep one object per credential, beside its principal: it remembers where the records are, and is
- * renewed when they have gone. `project` is null where the family has no such scope.
+ * renewed when they have gone. Only what every request reads lies in it; of a million of them few are in a cache.
  */
 export interface Counted {
+  /** Where the three records are, with the limits in force, as long as the epoch of the store's slots is this. */
+  epoch: number;
+  /** The key's handle in one word, for the journal. */
+  tag: number;
+  keyAt: number;
+  projectAt: number;
+  organizationAt: number;
+  readonly owner: Owner;
+}
+
+/** Whose records they are. */
+export interface Owner {
   readonly key: string;
+  /** Null where the family has no such scope. */
   readonly project: string | null;
   readonly organization: string;
   /** Handle of the key's record; while it is sound, so are the slots of the two others. */
   handle: number;
-  /** The handle in one word, for the journal. */
-  tag: number;
-  /** Where the three records are, with the limits in force, as long as the epoch of the store's slots is this. */
-  epoch: number;
-  keyAt: number;
-  projectAt: number;
-  organizationAt: number;
 }
 
 /** A `Counted` of which nothing is known yet. */
 export const counted = (key: string, project: string | null, organization: string): Counted => ({
-  // What every request reads lies side by side.
   epoch: -1,
   tag: 0,
   keyAt: -1,
   projectAt: -1,
   organizationAt: -1,
-  handle: noHandle,
-  key,
-  project,
-  organization,
+  owner: { key, project, organization, handle: noHandle },
 });
 
 /** What should never happen and has; for a log and a metric. */

@@ -64,7 +64,7 @@ describe('slots', () => {
     for (let n = 16; n < 32; n++) visit(store, n, 2 * day);
     expect(store.slots.slotOf(handle)).toBe(-1);
     for (let attempt = 0; attempt < 5; attempt++) countRequest(store, old, 2 * day);
-    expect(old.handle).not.toBe(handle);
+    expect(old.owner.handle).not.toBe(handle);
     for (let n = 16; n < 32; n++) {
       expect(inspect(store, 'key', `key_${n}`, 2 * day)?.windows[0]?.used).toBe(1);
     }
@@ -95,11 +95,11 @@ describe('slots', () => {
   test('and the slab grows to tens of thousands without moving anything', () => {
     const store = inferenceWindows({ tierOf: () => 0 });
     const first = visit(store, 0, 0);
-    const where = store.slots.address(store.slots.slotOf(first.handle));
+    const where = store.slots.address(store.slots.slotOf(first.owner.handle));
     for (let n = 0; n < 60_000; n++) visit(store, n, 1);
     expect(store.slab.i32.length).toBeGreaterThan(10 * 2 ** 20);
     expect(store.slots.pages).toHaveLength(2);
-    expect(store.slots.address(store.slots.slotOf(first.handle))).toBe(where);
+    expect(store.slots.address(store.slots.slotOf(first.owner.handle))).toBe(where);
     expect(inspect(store, 'key', 'key_0', 1)?.windows[0]?.used).toBe(2);
     expect(inspect(store, 'key', 'key_59999', 1)?.windows[0]?.used).toBe(1);
   });

@@ -11,7 +11,7 @@ import type { WindowLimits } from './window-limits.ts';
  * ```
  */
 
-/** The header, in Int32 words; some are two u16 halves. The first twelve are all that an attempt and its tokens change. */
+/** The header, in Int32 words; some are two u16 halves. The first thirteen are all that an attempt and its tokens need. */
 /** u16: kind; u16: flags. */
 export const kindWord = 0;
 /** u16: where the log's next entry goes; u16: its entries. */
@@ -36,16 +36,16 @@ export const tokensWord = 8;
 export const tokensNowWord = 10;
 /** u16: a second not after the oldest one with tokens; u16: the same of the day's requests. Both modulo 2^16. */
 export const oldestWord = 11;
-/** u16: metrics whose limit refused last; u16: ten minutes not after the oldest ones with tokens, modulo 2^16. */
-export const refusedWord = 12;
-/** Second of that refusal. */
-export const refusedAtWord = 13;
-/** Slot of the project, or -1 (key); number of records that name this one as their parent (project, organization). */
-export const parentWord = 14;
-/** Slot of the organization (key, project). */
-export const organizationWord = 15;
 /** The slot that this is the record of. */
-export const slotWord = 16;
+export const slotWord = 12;
+/** u16: metrics whose limit refused last; u16: ten minutes not after the oldest ones with tokens, modulo 2^16. */
+export const refusedWord = 13;
+/** Second of that refusal. */
+export const refusedAtWord = 14;
+/** Slot of the project, or -1 (key); number of records that name this one as their parent (project, organization). */
+export const parentWord = 15;
+/** Slot of the organization (key, project). */
+export const organizationWord = 16;
 /* Word 17 of an organization's record is kept for the spin lock of several workers (limits.md 1.5). */
 /** Words before the rings; the same in every kind. Even, since a double may come next. */
 export const headerWords = 18;

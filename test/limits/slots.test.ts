@@ -58,7 +58,7 @@ describe('slots', () => {
   test('that were given to somebody else are not touched through an old handle', () => {
     const store = inferenceWindows({ tierOf: () => 0 });
     const old = visit(store, 0, 0);
-    const { handle } = old;
+    const { handle } = old.owner;
     sweepAll(store, 2 * day);
     // Enough newcomers to take every slot that was freed.
     for (let n = 16; n < 32; n++) visit(store, n, 2 * day);

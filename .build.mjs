@@ -4,13 +4,24 @@
 //
 //   node .build.mjs              all of it, after tsc
 //   node .build.mjs ENTRY FILE   one TypeScript file with all that it imports
-import { copyFileSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { build } from 'esbuild';
 
-const bundle = (entry, file) =>
-  build({
+/** Writes what has changed, and at once: every command builds, also while another is starting from these files. */
+const put = (file, bytes) => {
+  if (existsSync(file) && readFileSync(file).equals(bytes)) return;
+  mkdirSync(dirname(file), { recursive: true });
+  const unfinished = `${file}.${process.pid}`;
+  writeFileSync(unfinished, bytes);
+  renameSync(unfinished, file);
+};
+
+const bundle = async (entry, file) => {
+  const { outputFiles } = await build({
     entryPoints: [entry],
     outfile: file,
+    write: false,
     bundle: true,
     packages: 'external',
     platform: 'node',
@@ -20,13 +31,15 @@ const bundle = (entry, file) =>
     minifySyntax: true,
     logLevel: 'warning',
   });
+  put(file, Buffer.from(outputFiles[0].contents));
+};
 
 const [entry, file] = process.argv.slice(2);
 if (entry) await bundle(entry, file);
 else {
   for (const folder of ['src/embedded', 'src/rules']) {
     for (const name of readdirSync(folder)) {
-      if (name.endsWith('.mjs')) copyFileSync(`${folder}/${name}`, `dist/${folder}/${name}`);
+      if (name.endsWith('.mjs')) put(`dist/${folder}/${name}`, readFileSync(`${folder}/${name}`));
     }
   }
   // Where those that load them look. A place that they name (import.meta.url) is reached from the folder above.

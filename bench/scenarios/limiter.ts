@@ -139,8 +139,9 @@ export const limiter: Scenario = {
   async run(stage) {
     const { rounds } = stage.settings;
     const children: Child[] = [];
+    const files = new Map([windows, flexible].map((entry) => [entry, bundled(entry)]));
     for (const { label, entry } of contestants) {
-      children.push(await stage.child(label, bundled(entry), stage.pinning.server));
+      children.push(await stage.child(label, files.get(entry)!, stage.pinning.server));
     }
     const seen = contestants.map((of) => ({ of, samples: [] as MicroSample[] }));
     for (let round = 0; round <= rounds && !stage.interrupted.aborted; round++) {

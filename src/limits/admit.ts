@@ -74,7 +74,7 @@ const attempt = (store: WindowStore, address: number): number => {
   const kind = u16[(address + kindWord) << 1]! << kindShift;
   const fields = store.kinds.words;
   // Tokens are not looked at here, so their ring is left to rest.
-  advanceRequests(store, i32, address);
+  if (i32[address + dayWord]! < store.tenMinutes) advanceDay(store, address);
   const rpm = fields[kind + rpmField]!;
   const log = (address << 1) + fields[kind + logField]!;
   let why = logAttempt(i32, u16, address, log, rpm, store.ms) >= rpm ? minuteBit : 0;
@@ -87,10 +87,6 @@ const attempt = (store: WindowStore, address: number): number => {
   const concurrent = fields[kind + concurrentField]!;
   if (concurrent !== 0 && u16[(address << 1) + inFlightHalf]! >= concurrent) why |= concurrentBit;
   return why;
-};
-
-const advanceRequests = (store: WindowStore, i32: Int32Array, address: number): void => {
-  if (i32[address + dayWord]! < store.tenMinutes) advanceDay(store, address);
 };
 
 /** Adds one to the running ten minutes. A bucket that is full stops counting; its window is over the limit anyway. */

@@ -20,17 +20,18 @@ import type { WindowStore } from './window-store.ts';
  */
 export const warm = (store: WindowStore): number => {
   const { keyAt, projectAt, organizationAt } = store;
-  // The beginnings of all three first: the rest of each is found by its own.
-  const beginnings =
-    kindOf(store, keyAt) ^ kindOf(store, projectAt < 0 ? keyAt : projectAt) ^ kindOf(store, organizationAt);
   return (
-    beginnings ^
+    // The beginnings of all three first: the rest of each is found by its own.
+    beginnings(store, keyAt, projectAt, organizationAt) ^
     ofRecord(store, keyAt) ^
     (projectAt < 0 ? 0 : ofRecord(store, projectAt)) ^
     ofRecord(store, organizationAt) ^
     store.slab.i32[organizationAt + headerWords + dayTokensNowWord]!
   );
 };
+
+const beginnings = (store: WindowStore, keyAt: number, projectAt: number, organizationAt: number): number =>
+  kindOf(store, keyAt) ^ (projectAt < 0 ? 0 : kindOf(store, projectAt)) ^ kindOf(store, organizationAt);
 
 const ofRecord = (store: WindowStore, address: number): number => {
   const i32 = store.slab.i32;
@@ -55,7 +56,4 @@ export const warmAhead = (
   keyAt: number,
   projectAt: number,
   organizationAt: number,
-): number =>
-  epoch !== store.slots.epoch
-    ? 0
-    : kindOf(store, keyAt) ^ (projectAt < 0 ? 0 : kindOf(store, projectAt)) ^ kindOf(store, organizationAt);
+): number => (epoch === store.slots.epoch ? beginnings(store, keyAt, projectAt, organizationAt) : 0);

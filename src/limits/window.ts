@@ -47,7 +47,10 @@ export const advanceTokens = (store: WindowStore, address: number): void => {
   advanceMinute(i32, u16, f64, address, store.kinds.words[kind + minuteTokensField]!, store.second);
 };
 
-/** The tokens of a minute: a walk over the seconds that leave, which the oldest non-empty one bounds. */
+/**
+ * The tokens of a minute, as `advanceDayRing` does it for the day: with nearly every request, where sharing
+ * that code took 7 % more for all windows (measured).
+ */
 const advanceMinute = (
   i32: Int32Array,
   u16: Uint16Array,
@@ -79,15 +82,28 @@ const advanceMinute = (
 
 /** Once in ten minutes for a record in use: requests and, for organizations, tokens of the day. */
 export const advanceDay = (store: WindowStore, address: number): void => {
-  const { i32, u16 } = store.slab;
+  const { i32, u16, f64 } = store.slab;
   const fields = u16[(address + kindWord) << 1]! << kindShift;
   const { words } = store.kinds;
   const before = i32[address + dayWord]!;
   const gone = Math.min(before, store.tenMinutes - dayCells - 1);
   i32[address + dayWord] = store.tenMinutes;
-  if (i32[address + requestsWord] !== 0) advanceDayRequests(i32, u16, words, address, fields, before, gone);
-  const tokens = words[fields + dayTokensField]!;
-  if (tokens !== 0) advanceDayTokens(i32, u16, store.slab.f64, address, address + tokens, before, gone);
+
+  const requests = i32[address + requestsWord]!;
+  if (requests !== 0) {
+    const wide = words[fields + requestsWideField] === 1;
+    const at = words[fields + requestsField]! + (wide ? address : address << 1);
+    const hint = ((address + oldestWord) << 1) + 1;
+    i32[address + requestsWord] =
+      requests - advanceDayRing(i32, u16, wide ? i32 : u16, at, address + requestsNowWord, hint, before, gone);
+  }
+
+  const day = address + words[fields + dayTokensField]!;
+  if (day !== address && f64[day >> 1] !== 0) {
+    const hint = ((address + refusedWord) << 1) + 1;
+    const ring = day + dayTokensRingWord;
+    f64[day >> 1] = f64[day >> 1]! - advanceDayRing(i32, u16, i32, ring, day + dayTokensNowWord, hint, before, gone);
+  }
   // The log's times are modulo 2^32 ms: what has rested for a day is emptied while its age is still certain.
   if (gone === before) {
     u16[((address + logWord) << 1) + 1] = 0;
@@ -96,56 +112,32 @@ export const advanceDay = (store: WindowStore, address: number): void => {
   }
 };
 
-const advanceDayRequests = (
+/**
+ * Moves a day's window with something in it on from ten minutes `before`, which were the running ones: empties those up to
+ * `gone`, a walk that the oldest non-empty ones bound, and lays what was running into its cell where that still counts.
+ * @returns what has left the window
+ */
+const advanceDayRing = (
   i32: Int32Array,
   u16: Uint16Array,
-  words: Int32Array,
-  address: number,
-  fields: number,
+  cells: Int32Array | Uint16Array,
+  ring: number,
+  runningAt: number,
+  hint: number,
   before: number,
   gone: number,
-): void => {
-  const wide = words[fields + requestsWideField] === 1;
-  const cells = wide ? i32 : u16;
-  const at = words[fields + requestsField]! + (wide ? address : address << 1);
-  let sum = i32[address + requestsWord]!;
-  const hint = ((address + oldestWord) << 1) + 1;
+): number => {
+  let left = 0;
   const oldest = before - ((before - u16[hint]!) & 0xffff);
   if (oldest <= gone) {
-    sum -= emptyBuckets(cells, at, dayCells, oldest, Math.min(gone, before - 1));
+    left = emptyBuckets(cells, ring, dayCells, oldest, Math.min(gone, before - 1));
     u16[hint] = gone + 1;
   }
-  const running = i32[address + requestsNowWord]!;
+  const running = i32[runningAt]!;
   if (running !== 0) {
-    i32[address + requestsNowWord] = 0;
-    if (gone === before) sum -= running;
-    else cells[at + (before % dayCells)] = running;
+    i32[runningAt] = 0;
+    if (gone === before) left += running;
+    else cells[ring + (before % dayCells)] = running;
   }
-  i32[address + requestsWord] = sum;
-};
-
-const advanceDayTokens = (
-  i32: Int32Array,
-  u16: Uint16Array,
-  f64: Float64Array,
-  address: number,
-  at: number,
-  before: number,
-  gone: number,
-): void => {
-  let sum = f64[at >> 1]!;
-  if (sum === 0) return;
-  const hint = ((address + refusedWord) << 1) + 1;
-  const oldest = before - ((before - u16[hint]!) & 0xffff);
-  if (oldest <= gone) {
-    sum -= emptyBuckets(i32, at + dayTokensRingWord, dayCells, oldest, Math.min(gone, before - 1));
-    u16[hint] = gone + 1;
-  }
-  const running = i32[at + dayTokensNowWord]!;
-  if (running !== 0) {
-    i32[at + dayTokensNowWord] = 0;
-    if (gone === before) sum -= running;
-    else i32[at + dayTokensRingWord + (before % dayCells)] = running;
-  }
-  f64[at >> 1] = sum;
+  return left;
 };

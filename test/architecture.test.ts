@@ -7,7 +7,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Who may import whom (architecture 3). Folders of our own and packages alike; `node:` modules are everybody's. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  'src/kernel': ['src/clock', 'src/telemetry', 'xstate', 'msgpackr', 'lmdb', '@eventstore/db-client', 'canonicalize'],
+  'src/kernel': ['src/clock', 'src/telemetry', 'xstate', 'msgpackr', 'lmdb', 'canonicalize'],
+  'src/eventstoredb': ['src/kernel', 'src/clock', 'src/telemetry', '@eventstore/db-client'],
   'src/embedded': ['lmdb', 'tsx'],
   'src/domain': ['src/kernel', 'src/errors', 'xstate', 'zod'],
   projections: ['src/domain', 'src/kernel', 'src/errors', 'src/ids'],
@@ -70,7 +71,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 
 /** Packages that one file alone may import. */
 const soleImporters: Readonly<Record<string, RegExp>> = {
-  '@eventstore/db-client': /^src\/kernel\/(eventstoredb|client-[a-z]+)\.ts$/,
+  '@eventstore/db-client': /^src\/eventstoredb\//,
   'uWebSockets.js': /^src\/http\/uws\.ts$/,
   'uWebSockets.js-node24': /^src\/http\/uws\.ts$/,
 };
@@ -188,7 +189,7 @@ describe('a planted violation is caught', () => {
   });
   test('of a package with one importer', () => {
     expect(
-      violations(planted('src/kernel/x.ts', "import {\n  EventStoreDBClient,\n} from '@eventstore/db-client';")),
+      violations(planted('src/cli/x.ts', "import {\n  EventStoreDBClient,\n} from '@eventstore/db-client';")),
     ).toHaveLength(1);
     expect(violations(planted('src/http/x.ts', "const uws = await import('uWebSockets.js');"))).toHaveLength(1);
   });

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { runningEndpoint, startEmbedded } from '../embedded/index.ts';
-import type { Target } from '../kernel/client-target.ts';
-import { connect } from '../kernel/eventstoredb.ts';
+import { connect } from '../eventstoredb/connect.ts';
+import type { Target } from '../eventstoredb/target.ts';
 import type { EventStore } from '../kernel/store.ts';
 import { Failure } from './terminal.ts';
 

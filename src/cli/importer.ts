@@ -1,5 +1,5 @@
-import type { RawAppend } from '../kernel/client-append.ts';
-import type { Archive, RawEvent } from '../kernel/client-archive.ts';
+import type { RawAppend } from '../eventstoredb/append.ts';
+import type { Archive, RawEvent } from '../eventstoredb/archive.ts';
 import { described, TOMBSTONE } from './store-streams.ts';
 import { Failure, printable } from './terminal.ts';
 

@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import type { Tier } from '../domain/tiers.ts';
-import { openArchive } from '../kernel/client-archive.ts';
+import { openArchive } from '../eventstoredb/archive.ts';
 import { secretsOf } from './config-secrets.ts';
 import { findStore } from './event-log.ts';
 import { withExamples } from './examples.ts';

@@ -1,7 +1,7 @@
 import type { AccessRecords } from '../admin/access-records.ts';
 import { type Clock, seconds } from '../clock.ts';
+import { within } from '../eventstoredb/patience.ts';
 import { type AccessLog, turns } from '../gateway/access-log.ts';
-import { within } from '../kernel/patience.ts';
 import { publish } from '../telemetry.ts';
 
 const secondMs = 1000;

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readConfig } from '../config.ts';
-import { type Archive, openArchive } from '../kernel/client-archive.ts';
+import { type Archive, openArchive } from '../eventstoredb/archive.ts';
 import { findStore, storeDir } from './event-log.ts';
 import { progressBar } from './progress.ts';
 import { lineOf } from './store-line.ts';

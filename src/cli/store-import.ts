@@ -1,8 +1,8 @@
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { readConfig } from '../config.ts';
-import type { RawAppend } from '../kernel/client-append.ts';
-import { openArchive, type RawEvent } from '../kernel/client-archive.ts';
+import type { RawAppend } from '../eventstoredb/append.ts';
+import { openArchive, type RawEvent } from '../eventstoredb/archive.ts';
 import { findStore } from './event-log.ts';
 import { Importer } from './importer.ts';
 import { type Progress, progressBar } from './progress.ts';

@@ -1,4 +1,4 @@
-import type { RawEvent } from '../kernel/client-archive.ts';
+import type { RawEvent } from '../eventstoredb/archive.ts';
 
 /**
  * The lines of an export. One event a line:

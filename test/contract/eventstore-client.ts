@@ -1,4 +1,4 @@
-import { clientFor, type Target } from '../../src/kernel/client-target.ts';
+import { clientFor, type Target } from '../../src/eventstoredb/target.ts';
 import type { Client } from './target.ts';
 
 export const eventStoreClient = (target: Target): Client => clientFor(target);

@@ -1,5 +1,5 @@
 import { PassThrough, Readable } from 'node:stream';
-import type { Client } from '../../src/kernel/eventstoredb.ts';
+import type { Client } from '../../src/eventstoredb/connect.ts';
 
 /** An error as the client makes it: with a type, a gRPC code, both or neither. */
 export const clientError = (message: string, more: object = {}): Error => Object.assign(new Error(message), more);

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
-import { connect } from '../../src/kernel/eventstoredb.ts';
+import { connect } from '../../src/eventstoredb/connect.ts';
 import { type EventStore, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
 import { type CuttingProxy, cuttingProxy } from '../support/cutting-proxy.ts';
 import { event } from '../support/events.ts';

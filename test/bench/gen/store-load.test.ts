@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { FillOrder, StoreOrder, StoreSample } from '../../../bench/gen/store-load.ts';
 import { type Child, startChild } from '../../../bench/machine/child.ts';
-import { type Archive, openArchive } from '../../../src/kernel/client-archive.ts';
+import { type Archive, openArchive } from '../../../src/eventstoredb/archive.ts';
 
 const eventBytes = 268;
 const dir = mkdtempSync(join(tmpdir(), 'weir-store-load-'));

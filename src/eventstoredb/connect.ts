@@ -12,16 +12,16 @@ import {
   START,
 } from '@eventstore/db-client';
 import { type Clock, type Millis, systemClock } from '../clock.ts';
-import { finalError } from './client-errors.ts';
-import { recorded } from './client-events.ts';
-import { guardClient } from './client-guard.ts';
-import { type ReadSource, resumingRead } from './client-reads.ts';
-import { type ResumingSubscription, resumingSubscription, type Source } from './client-subscription.ts';
-import { clientFor, type Target } from './client-target.ts';
-import { trials } from './client-trial.ts';
+import { type Appended, type EventStore, StoreUnavailable } from '../kernel/store.ts';
+import { finalError } from './errors.ts';
+import { recorded } from './events.ts';
+import { guardClient } from './guard.ts';
 import { backoff, within } from './patience.ts';
 import { reachability } from './reachability.ts';
-import { type Appended, type EventStore, StoreUnavailable } from './store.ts';
+import { type ReadSource, resumingRead } from './reads.ts';
+import { type ResumingSubscription, resumingSubscription, type Source } from './subscription.ts';
+import { clientFor, type Target } from './target.ts';
+import { trials } from './trial.ts';
 
 export interface ConnectOptions {
   readonly clock?: Clock;
@@ -33,7 +33,7 @@ export interface ConnectOptions {
   readonly retryMs?: readonly [first: Millis, longest: Millis];
   /** Waits before a lost subscription is opened again. Default 0.2 to 30 s. */
   readonly resubscribeMs?: readonly [first: Millis, longest: Millis];
-  /** See `Feed` of client-subscription.ts; default 20 s and 30 s. */
+  /** See `Feed` of subscription.ts; default 20 s and 30 s. */
   readonly confirmMs?: Millis;
   readonly silenceMs?: Millis;
   /** Events in one delivery at most; default 512. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Embedded, startEmbedded } from '../../src/embedded/index.ts';
-import { type ConnectOptions, connect } from '../../src/kernel/eventstoredb.ts';
+import { type ConnectOptions, connect } from '../../src/eventstoredb/connect.ts';
 import type { EventStore } from '../../src/kernel/store.ts';
 import { StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
 import { collect, event, listen } from '../support/events.ts';

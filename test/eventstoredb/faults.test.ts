@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type ConnectOptions, storeOver } from '../../src/kernel/eventstoredb.ts';
+import { type ConnectOptions, storeOver } from '../../src/eventstoredb/connect.ts';
 import { type EventStore, StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { collect, event } from '../support/events.ts';

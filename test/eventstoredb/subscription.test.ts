@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type ConnectOptions, storeOver } from '../../src/kernel/eventstoredb.ts';
+import { type ConnectOptions, storeOver } from '../../src/eventstoredb/connect.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { event, listen } from '../support/events.ts';
 import { clientError, fakeClient } from '../support/fake-client.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { clientFor } from '../../src/kernel/client-target.ts';
-import { type ConnectOptions, storeOver } from '../../src/kernel/eventstoredb.ts';
-import { reachability } from '../../src/kernel/reachability.ts';
+import { type ConnectOptions, storeOver } from '../../src/eventstoredb/connect.ts';
+import { reachability } from '../../src/eventstoredb/reachability.ts';
+import { clientFor } from '../../src/eventstoredb/target.ts';
 import { StoreUnavailable } from '../../src/kernel/store.ts';
 import { collect, event, listen } from '../support/events.ts';
 import { clientError, fakeClient } from '../support/fake-client.ts';

@@ -1,4 +1,4 @@
-import type { Metadata, Recorded } from './store.ts';
+import type { Metadata, Recorded } from '../kernel/store.ts';
 
 /** What is used of an event as the client hands it out. */
 interface ClientEvent {

@@ -1,9 +1,9 @@
 import type { Clock, Millis } from '../clock.ts';
+import { StoreUnavailable } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
-import { type Call, finalError, outOfTime } from './client-errors.ts';
+import { type Call, finalError, outOfTime } from './errors.ts';
 import { type Patience, patience } from './patience.ts';
 import type { reachability } from './reachability.ts';
-import { StoreUnavailable } from './store.ts';
 
 /** One call and its repetitions. */
 export interface Trial extends Patience {

@@ -3,11 +3,11 @@ import shared from '@eventstore/db-client/generated/shared_pb.js';
 import grpcServices from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import messages from '@eventstore/db-client/generated/streams_pb.js';
 import { type Clock, type Millis, systemClock } from '../clock.ts';
-import { type BatchCall, OrderedAppends, type RawAnswer, type RawAppend } from './client-append.ts';
-import { finalError, outOfTime } from './client-errors.ts';
-import { type ReadSource, resumingRead } from './client-reads.ts';
-import { clientFor, type Target } from './client-target.ts';
+import { type BatchCall, OrderedAppends, type RawAnswer, type RawAppend } from './append.ts';
+import { finalError, outOfTime } from './errors.ts';
 import { patience, within } from './patience.ts';
+import { type ReadSource, resumingRead } from './reads.ts';
+import { clientFor, type Target } from './target.ts';
 
 /** An event as its bytes, whatever they are: for copies, which must not go through anybody's idea of JSON. */
 export interface RawEvent {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Embedded, startEmbedded } from '../../src/embedded/index.ts';
-import { type ConnectOptions, connect } from '../../src/kernel/eventstoredb.ts';
+import { type ConnectOptions, connect } from '../../src/eventstoredb/connect.ts';
 import type { EventStore } from '../../src/kernel/store.ts';
 import { StoreUnavailable } from '../../src/kernel/store.ts';
 import { cuttingProxy } from '../support/cutting-proxy.ts';

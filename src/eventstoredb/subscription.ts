@@ -1,8 +1,8 @@
 import type { Millis } from '../clock.ts';
+import { type Recorded, StoreUnavailable, type SubscribeOptions, type Subscription } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
-import { CredentialsRefused } from './client-errors.ts';
+import { CredentialsRefused } from './errors.ts';
 import { type backoff, interruptible } from './patience.ts';
-import { type Recorded, StoreUnavailable, type SubscribeOptions, type Subscription } from './store.ts';
 
 /** What is used of the client's subscription: a readable stream in object mode. */
 export interface Source {

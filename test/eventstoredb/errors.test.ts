@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Call, CredentialsRefused, finalError, outOfTime } from '../../src/kernel/client-errors.ts';
+import { type Call, CredentialsRefused, finalError, outOfTime } from '../../src/eventstoredb/errors.ts';
 import { StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
 import { clientError } from '../support/fake-client.ts';
 

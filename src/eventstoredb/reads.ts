@@ -1,6 +1,6 @@
 import type { Millis } from '../clock.ts';
+import { type Recorded, StoreUnavailable } from '../kernel/store.ts';
 import type { Patience } from './patience.ts';
-import { type Recorded, StoreUnavailable } from './store.ts';
 
 /** What is used of the client's read: a readable stream of its own events in object mode. */
 export interface ReadSource {

@@ -1,4 +1,4 @@
-import { type Expected, StoreUnavailable, WrongRevision } from './store.ts';
+import { type Expected, StoreUnavailable, WrongRevision } from '../kernel/store.ts';
 
 /**
  * What the errors of `@eventstore/db-client` 6.2.1 mean. Some carry its `type`, some only a gRPC `code`, some neither

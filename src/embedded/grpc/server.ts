@@ -8,6 +8,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { Call } from './call.ts';
+import { closeBeforeReset } from './resets.ts';
 import { RpcError, timeoutMs, UNAVAILABLE, UNIMPLEMENTED } from './status.ts';
 
 /** Takes a call over: sets its handlers. Throwing an RpcError refuses it. */
@@ -43,6 +44,8 @@ export interface GrpcServer {
 }
 
 const WINDOW_BYTES = 8 * 1024 * 1024;
+/** Calls at once on one connection, as a real node allows; what a client has beyond them waits at the client. */
+const MAX_CALLS = 100;
 const PINGS = { everyMs: 10_000, withinMs: 10_000 };
 const LINGER_MS = 500;
 
@@ -58,13 +61,14 @@ export async function serveGrpc(
   const settings = {
     // The default of 10 MB per session would cut a reader with a full window, and nghttp2 answers that with a reset.
     maxSessionMemory: 1000,
-    settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 10_000, maxFrameSize: 1024 * 1024 },
+    settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: MAX_CALLS, maxFrameSize: 1024 * 1024 },
   };
   const server = tls === undefined ? createServer(settings) : createSecureServer({ ...settings, ...tls });
 
   server.on('session', (session) => {
     sessions.add(session);
     session.setLocalWindowSize(WINDOW_BYTES * 2);
+    closeBeforeReset(session);
     const stopPings = keepAlive(session, pings);
     session.on('error', () => {});
     session.on('close', () => {

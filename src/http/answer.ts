@@ -1,16 +1,22 @@
 import { type Cancellation, Canceller } from '../cancellation.ts';
 import { Fault, type Refusal, refusal } from '../errors.ts';
 import { publish } from '../telemetry.ts';
+import { earlyAnswer, lingerMs, maxLingered } from './early-answer.ts';
 import type { RequestHead } from './head.ts';
-import { sendInPieces } from './pieces.ts';
+import { sendRest } from './pieces.ts';
 import { headerBlock, statusLine } from './response-head.ts';
 import type { Family, Headers, Pass, Reply, Sink } from './route.ts';
 import type { Expiring, Traffic } from './traffic.ts';
 import type { HttpResponse } from './uws.ts';
 import { failureText } from './wire.ts';
 
-/** Answers above this are handed to the core piece by piece, so that a slow reader can be noticed and cut. */
-const wholeAnswer = 64 * 1024;
+/**
+ * `tryEnd` tells whether the connection still holds earlier answers, and costs a third of a microsecond more than `end`. So
+ * of the answers up to this size only some are sent with it, by lot, which nobody can evade who asks again and again and
+ * never reads: what a connection holds beyond the kernel's buffers is a few dozen answers at the most.
+ */
+const smallAnswer = 4 * 1024;
+const lots = 16;
 const json = 'application/json';
 
 /**
@@ -30,11 +36,15 @@ export abstract class Answer<P> implements Expiring {
   protected closing = false;
   /** Inside a native callback, where the core has corked the socket. */
   protected corked = true;
-  protected stage: 'reading' | 'handling' | 'answering' | 'done' = 'reading';
+  protected stage: 'reading' | 'handling' | 'answering' | 'lingering' | 'done' = 'reading';
+  /** More of the request's body is on its way. */
+  protected arriving = false;
   /** When the present stage began. */
   protected since = 0;
   private listening = false;
   private counted = false;
+  private paused = false;
+  private lingered = 0;
   private canceller: Canceller | undefined;
 
   constructor(traffic: Traffic<P>, response: HttpResponse, head: RequestHead) {
@@ -109,15 +119,39 @@ export abstract class Answer<P> implements Expiring {
 
   private send(status: number, block: string, data: string | Uint8Array): void {
     this.stage = 'answering';
-    if (this.traffic.draining) this.closing = true;
-    if (data.length > wholeAnswer && !this.closing && this.head.method !== 'HEAD') {
-      this.sendSlowly(status, block, typeof data === 'string' ? Buffer.from(data) : data);
-      return;
-    }
-    if (this.closing) this.last(() => this.write(status, block, data));
+    this.resume();
+    // The core does not tell of an answer without a body whether its reader takes it, so there is one for each connection.
+    if (this.traffic.draining || this.isBare(status, data)) this.closing = true;
+    if (this.arriving && typeof data === 'string') this.sendEarly(status, block, data);
+    else if (this.closing) this.last(() => this.writeLast(status, block, data));
     else if (this.corked) this.write(status, block, data);
     else this.response.cork(() => this.write(status, block, data));
-    if (!this.closing) this.finish();
+  }
+
+  private sendEarly(status: number, block: string, data: string): void {
+    const text = earlyAnswer(block, this.isBare(status, data) ? '' : data);
+    if (this.corked) this.writeHead(status, text);
+    else this.response.cork(() => this.writeHead(status, text));
+    this.linger();
+  }
+
+  /** The answer is complete, and the connection stays for a while. */
+  protected linger(): void {
+    this.stage = 'lingering';
+    this.since = this.now();
+    this.pass?.end();
+    this.release();
+  }
+
+  /** Throws away what a client sends that has its answer. */
+  protected discard(bytes: number, isLast: boolean): void {
+    this.lingered += bytes;
+    // Not here, where the answer may still be in the core's cork.
+    if (isLast || this.lingered > maxLingered) setImmediate(() => this.cut());
+  }
+
+  private isBare(status: number, data: string | Uint8Array): boolean {
+    return status === 204 || status === 304 || data.length === 0 || this.head.method === 'HEAD';
   }
 
   /**
@@ -140,14 +174,23 @@ export abstract class Answer<P> implements Expiring {
     });
   }
 
+  private writeLast(status: number, block: string, data: string | Uint8Array): void {
+    this.writeHead(status, block);
+    this.response.end(this.isBare(status, data) ? '' : data, true);
+  }
+
   private write(status: number, block: string, data: string | Uint8Array): void {
     const { response } = this;
     this.writeHead(status, block);
-    const isBare = status === 204 || status === 304;
-    // Given any argument, `endWithoutBody` of 20.51 leaves the answer unfinished and the process ends on our return.
-    if (isBare && !this.closing) response.endWithoutBody();
-    else if (!isBare && !this.closing && this.head.method !== 'HEAD') response.end(data);
-    else response.end(isBare || this.head.method === 'HEAD' ? '' : data, this.closing);
+    if (data.length <= smallAnswer && Math.random() * lots >= 1) {
+      response.end(data);
+      this.finish();
+      return;
+    }
+    // Without a length the core takes that of the data, which of a text it alone knows.
+    const [, isDone] = response.tryEnd(data, 0);
+    if (isDone) this.finish();
+    else this.sendRest(typeof data === 'string' ? Buffer.from(data) : data);
   }
 
   protected writeHead(status: number, block: string): void {
@@ -155,11 +198,12 @@ export abstract class Answer<P> implements Expiring {
     this.response.writeHeader('content-type', block);
   }
 
-  private sendSlowly(status: number, block: string, data: Uint8Array): void {
+  /** The reader is behind: the answer stays in flight until it has taken the rest, or its time is over. */
+  private sendRest(data: Uint8Array): void {
     this.listen();
     this.count();
-    sendInPieces(this.response, data, {
-      head: () => this.writeHead(status, block),
+    this.since = this.now();
+    sendRest(this.response, data, {
       progress: () => {
         this.since = this.now();
       },
@@ -184,6 +228,8 @@ export abstract class Answer<P> implements Expiring {
     } else if (this.stage === 'answering') {
       const since = this.blockedSince();
       if (since !== undefined && now - since >= readerTimeoutMs) this.cut();
+    } else if (this.stage === 'lingering' && now - this.since >= lingerMs) {
+      this.cut();
     }
   }
 
@@ -194,13 +240,29 @@ export abstract class Answer<P> implements Expiring {
     this.response.onAborted(() => {
       try {
         this.gone = true;
+        const isAnswered = this.stage === 'lingering';
         this.finish();
-        this.canceller?.abort();
+        if (!isAnswered) this.canceller?.abort();
         this.left();
       } catch (error) {
         this.report(error);
       }
     });
+  }
+
+  /**
+   * Reads nothing more of the connection until the answer, and so not that the client has ended its side, which the core
+   * takes for its leaving. Only where nobody would do anything about that.
+   */
+  protected pause(): void {
+    this.paused = true;
+    this.response.pause();
+  }
+
+  protected resume(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    this.response.resume();
   }
 
   /** From here on this exchange is in flight. */

@@ -30,6 +30,8 @@ export class Exchange<P> extends StreamedAnswer<P> {
   /** Undefined where a limit has refused, and the body will tell for how long. */
   private verdict: Admission<P> | Refusal | undefined;
   private body: Body | undefined;
+  /** Bytes of the body that are charged to its account until the request ends, whoever holds them by then. */
+  private held = 0;
   private received = 0;
   private dropped = 0;
 
@@ -76,6 +78,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
       // The core calls back after it has read the whole header block; without a length that is the last byte.
       this.complete(noBytes);
     } else if (!(verdict instanceof Admission) && framing.length > maxDropped) {
+      this.read();
       this.closing = true;
       this.refuse(verdict ?? this.limitRefusal('unknown'));
     } else {
@@ -114,7 +117,10 @@ export class Exchange<P> extends StreamedAnswer<P> {
     this.listen();
     this.count();
     this.since = this.now();
+    this.arriving = true;
     this.response.onData((chunk, isLast) => {
+      if (isLast) this.arriving = false;
+      if (this.stage === 'lingering') this.discard(chunk.byteLength, isLast);
       if (this.stage !== 'reading' || this.gone) return;
       this.corked = true;
       try {
@@ -131,19 +137,29 @@ export class Exchange<P> extends StreamedAnswer<P> {
     const most = this.wanted();
     if (most === 0) {
       this.drop(chunk.byteLength);
-    } else if (isLast && this.body === undefined && chunk.byteLength <= most) {
-      // The whole body in one piece is parsed where it lies.
-      this.complete(Buffer.from(chunk));
     } else {
-      this.body ??= new Body(this.traffic.budget, most, this.framing.length);
-      const code = this.body.add(new Uint8Array(chunk));
-      if (code !== undefined) {
-        this.verdict = this.verdict === undefined ? this.limitRefusal('unknown') : refusal(code);
+      const refused = this.hold(chunk.byteLength, most);
+      if (refused) {
+        this.verdict = this.verdict === undefined ? this.limitRefusal('unknown') : refused;
         this.release();
         this.drop(this.received);
+      } else if (isLast && this.body === undefined) {
+        // The whole body in one piece is parsed where it lies.
+        this.complete(Buffer.from(chunk));
+      } else {
+        this.body ??= new Body(this.framing.length === -1 ? most : this.framing.length);
+        this.body.add(new Uint8Array(chunk));
       }
     }
     if (isLast && this.stage === 'reading') this.complete(this.body?.bytes ?? noBytes);
+  }
+
+  /** @returns why no more of the body is kept: 413, or 503 where requests in flight together hold too much */
+  private hold(bytes: number, most: number): Refusal | undefined {
+    if (this.held + bytes > most) return refusal('request_too_large');
+    const refused = this.traffic.budget.take(this.pass?.account ?? '', bytes);
+    if (refused === undefined) this.held += bytes;
+    return refused;
   }
 
   /** Bytes of the body that somebody wants to see; 0 where it is thrown away. */
@@ -178,9 +194,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
   private complete(bytes: Buffer): void {
     const { verdict, target, pass } = this;
     if (verdict === undefined && pass && target) {
-      const need = this.needOf(pass, target, bytes);
-      this.release();
-      this.refuse(pass.refusal(need));
+      this.refuse(pass.refusal(this.needOf(pass, target, bytes)));
       return;
     }
     if (!(verdict instanceof Admission) || !target) {
@@ -190,7 +204,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     let body: unknown;
     if (this.framing.framed || target.body) {
       body = readBody(target, bytes);
-      this.release();
+      this.body = undefined;
       if (body instanceof Refused) {
         this.refuse(body.refusal);
         return;
@@ -205,7 +219,10 @@ export class Exchange<P> extends StreamedAnswer<P> {
     this.listen();
     this.count();
     // Who changes something is written down with the change, which may come after the client has left.
-    if (this.family === 'admin') this.head.keep();
+    if (this.family === 'admin') {
+      this.head.keep();
+      this.pause();
+    }
     this.since = this.now();
     reply
       .then(
@@ -227,7 +244,8 @@ export class Exchange<P> extends StreamedAnswer<P> {
   }
 
   protected override release(): void {
-    this.body?.release();
     this.body = undefined;
+    if (this.held > 0) this.traffic.budget.give(this.pass?.account ?? '', this.held);
+    this.held = 0;
   }
 }

@@ -61,6 +61,8 @@ export interface Allowance {
 /** A request whose credential is identified. The limits have counted it already, whatever follows. */
 export interface Pass<P> extends Allowance {
   readonly principal: P;
+  /** Whose share of the server's memory its body takes: the organization's id. */
+  readonly account: string;
   /** Whether a limit has refused it. */
   readonly limited: boolean;
   /** The 429 of a limited request that would need so many tokens. */

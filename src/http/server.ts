@@ -21,7 +21,7 @@ export interface ServerOptions<P> {
   readonly clock: Clock;
   /** Addresses and networks whose `X-Forwarded-For` is believed, separated by commas. Default: none. */
   readonly trustedProxies?: string | undefined;
-  /** Bytes of request bodies held at once, over all requests. Default 256 MiB. */
+  /** Bytes of request bodies held by requests in flight; one organization may hold a quarter. Default 256 MiB. */
   readonly maxBufferedBytes?: number;
   /** Time for a body to arrive, beyond what it earns at 64 KiB/s. Default 7.5 s, before the core cuts (8 to 12 s). */
   readonly bodyTimeoutMs?: number;

@@ -14,21 +14,13 @@ export interface StreamOwner {
 
 /** Bytes that may wait in the core for one slow reader (reliability.md 4.11). */
 const maxWaiting = 1024 * 1024;
-/** Bytes of a streamed answer that must be sent whole. */
-const maxCollected = 8 * 1024 * 1024;
 
 const sizeOf = (chunk: string | Uint8Array): number =>
   typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length;
 
-/**
- * Writes a streamed answer with backpressure. The core can either send pieces or close the connection afterwards: its
- * `end` with the close flag writes a header into the middle of a chunked body (20.51). So where the connection must
- * close, which is after a chunked request, the pieces are collected and sent as one.
- */
+/** Writes a streamed answer with backpressure. */
 export class ResponseSink implements Sink {
   readonly #owner: StreamOwner;
-  readonly #collected: Buffer[] | undefined;
-  #collectedBytes = 0;
   #begun = false;
   #waiting = 0;
   #listening = false;
@@ -37,33 +29,25 @@ export class ResponseSink implements Sink {
   /** When the reader fell behind; undefined while it keeps up. */
   blockedSince: number | undefined;
 
-  constructor(owner: StreamOwner, collects: boolean) {
+  constructor(owner: StreamOwner) {
     this.#owner = owner;
-    this.#collected = collects ? [] : undefined;
   }
 
   get gone(): boolean {
     return this.#owner.gone;
   }
 
+  /** Whether the reader has ever been behind. */
+  get hasBlocked(): boolean {
+    return this.#listening;
+  }
+
   get begun(): boolean {
     return this.#begun;
   }
 
-  /** Everything at once, where the pieces were collected. */
-  get collected(): Buffer | undefined {
-    return this.#collected && Buffer.concat(this.#collected);
-  }
-
   write(chunk: string | Uint8Array): boolean {
     if (this.#owner.gone || chunk.length === 0) return true;
-    if (this.#collected) {
-      const bytes = Buffer.from(chunk);
-      this.#collectedBytes += bytes.length;
-      if (this.#collectedBytes > maxCollected) this.#owner.cut();
-      else this.#collected.push(bytes);
-      return true;
-    }
     if (this.blockedSince !== undefined) {
       this.#waiting += sizeOf(chunk);
       if (this.#waiting > maxWaiting) {

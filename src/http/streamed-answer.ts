@@ -10,7 +10,7 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
 
   /** Runs the stream even for a client that is gone, so that whoever made it can end its work. */
   protected override stream(status: number, headers: Headers | undefined, run: (sink: Sink) => Promise<void>): void {
-    const sink = new ResponseSink(this, this.closing);
+    const sink = new ResponseSink(this);
     this.sink = sink;
     if (this.isOpen()) this.openStream(status, headers);
     else this.gone = true;
@@ -33,30 +33,47 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
       return;
     }
     this.stage = 'answering';
+    this.resume();
     this.listen();
     this.count();
   }
 
   begin(): void {
     const { status, block } = this.streamed!;
-    this.writeHead(status, block);
+    this.writeHead(status, this.closing ? `${block}\r\nConnection: close` : block);
   }
 
-  private streamEnded(sink: ResponseSink): void {
+  private async streamEnded(sink: ResponseSink): Promise<void> {
+    // An answer that has ended is nobody's any more, so it does not end before its reader has taken it.
+    await sink.drained();
     if (this.gone || this.stage !== 'answering') return;
-    const { collected } = sink;
-    if (collected) {
-      this.last(() => {
-        this.begin();
-        this.response.end(collected, this.closing);
-      });
-      return;
+    if (!sink.begun) this.endEmpty();
+    else if (this.closing) this.endConnection(sink);
+    else {
+      this.response.cork(() => this.response.end());
+      this.finish();
     }
-    this.response.cork(() => {
-      if (!sink.begun) this.begin();
-      this.response.end();
+  }
+
+  /** The core tells nothing of an answer without a body, so it is the last of its connection. */
+  private endEmpty(): void {
+    const { status, block } = this.streamed!;
+    this.last(() => {
+      this.writeHead(status, block);
+      this.response.end('', true);
     });
-    this.finish();
+  }
+
+  /**
+   * The end of a stream and of its connection, which is that of a chunked request. The core's `end` without its close flag
+   * would serve what follows, and with it writes a header into the middle of the body. So the last chunk is written as a
+   * line of headers, which makes it one with a trailer, and the answer stays pending until the connection is cut.
+   */
+  private endConnection(sink: ResponseSink): void {
+    this.response.cork(() => this.response.writeHeader('\r\n0\r\nx-complete', 'true\r\n'));
+    this.linger();
+    // A reader that has been behind may still be.
+    if (!sink.hasBlocked) setImmediate(() => this.cut());
   }
 
   /** Before the first byte a failure can still be told; after it only the cut connection tells. */

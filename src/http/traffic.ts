@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { Budget } from './body.ts';
+import { BodyBudget } from './body-budget.ts';
 import type { Gate } from './route.ts';
 
 /** How long things may take, in milliseconds. */
@@ -22,7 +22,7 @@ export interface Expiring {
 export class Traffic<P> implements Timeouts {
   readonly gate: Gate<P>;
   readonly clock: Clock;
-  readonly budget: Budget;
+  readonly budget: BodyBudget;
   readonly bodyTimeoutMs: number;
   readonly handlerTimeoutMs: number;
   readonly readerTimeoutMs: number;
@@ -33,7 +33,7 @@ export class Traffic<P> implements Timeouts {
   constructor(gate: Gate<P>, clock: Clock, maxBufferedBytes: number, timeouts: Timeouts) {
     this.gate = gate;
     this.clock = clock;
-    this.budget = { used: 0, most: maxBufferedBytes };
+    this.budget = new BodyBudget(maxBufferedBytes);
     this.bodyTimeoutMs = timeouts.bodyTimeoutMs;
     this.handlerTimeoutMs = timeouts.handlerTimeoutMs;
     this.readerTimeoutMs = timeouts.readerTimeoutMs;

@@ -23,20 +23,30 @@ export const anthropicUpstream = (
   const endpoint = new Endpoint(declared, dependencies);
   const { contextLength } = dependencies;
   return {
-    async answer(request, options) {
-      const body = JSON.stringify({ ...request, stream: false });
-      const exchange = await endpoint.post(body, 'application/json', maxAnswerBytes, options);
-      try {
-        return await readAnswer(exchange, contextLength);
-      } catch (error) {
-        throw options.signal.aborted ? options.signal.reason : transportError(error);
-      } finally {
-        exchange.close();
-      }
-    },
-    stream: (request, options) => chunks(endpoint, contextLength, request, options),
+    answer: (request, options) => answer(endpoint, contextLength, bodyOf(request, false), options),
+    stream: (request, options) => chunks(endpoint, contextLength, bodyOf(request, true), options),
     close: () => endpoint.close(),
   };
+};
+
+/** The request as it goes out, and all of it that is kept while the upstream is silent: bytes outside the engine's heap. */
+const bodyOf = (request: GenerateRequest, stream: boolean): Buffer =>
+  Buffer.from(JSON.stringify({ ...request, stream }));
+
+const answer = async (
+  endpoint: Endpoint,
+  contextLength: number,
+  body: Buffer,
+  options: GenerateOptions,
+): Promise<Answer> => {
+  const exchange = await endpoint.post(body, 'application/json', maxAnswerBytes, options);
+  try {
+    return await readAnswer(exchange, contextLength);
+  } catch (error) {
+    throw options.signal.aborted ? options.signal.reason : transportError(error);
+  } finally {
+    exchange.close();
+  }
 };
 
 const readAnswer = async (exchange: Exchange, contextLength: number): Promise<Answer> => {
@@ -56,10 +66,9 @@ const readAnswer = async (exchange: Exchange, contextLength: number): Promise<An
 async function* chunks(
   endpoint: Endpoint,
   contextLength: number,
-  request: GenerateRequest,
+  body: Buffer,
   options: GenerateOptions,
 ): AsyncGenerator<Chunk, void, undefined> {
-  const body = JSON.stringify({ ...request, stream: true });
   const exchange = await endpoint.post(body, 'text/event-stream', maxStreamBytes, options);
   const parser = new SseParser(maxEventBytes);
   const reader = new EventReader(contextLength, endpoint.apiKey);

@@ -74,7 +74,7 @@ export class Endpoint {
    *
    * @throws the signal's reason or an UpstreamError
    */
-  async post(body: string, accept: string, maxBytes: number, options: GenerateOptions): Promise<Exchange> {
+  async post(body: Buffer, accept: string, maxBytes: number, options: GenerateOptions): Promise<Exchange> {
     const { signal } = options;
     signal.throwIfAborted();
     const began = this.#clock.monotonic();
@@ -103,7 +103,7 @@ export class Endpoint {
     return this.#pool.close();
   }
 
-  #request(body: string, accept: string, requestId: string): Dispatcher.DispatchOptions {
+  #request(body: Buffer, accept: string, requestId: string): Dispatcher.DispatchOptions {
     return {
       method: 'POST',
       path: this.#path,

@@ -125,6 +125,7 @@ export interface GenerateOptions {
   readonly requestId: string;
 }
 
+/** Neither keeps the request: what of it is still needed after the call is held once, in the form in which it is sent. */
 export interface Upstream {
   /** @throws UpstreamError */
   answer(request: GenerateRequest, options: GenerateOptions): Promise<Answer>;

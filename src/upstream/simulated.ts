@@ -19,12 +19,11 @@ export const simulatedUpstream = (
   declared: DeclaredSimulated,
   { clock, sleep = realSleep }: SimulatedDependencies,
 ): Upstream => ({
-  async answer(request, { signal }): Promise<Answer> {
-    signal.throwIfAborted();
+  answer(request, { signal }): Promise<Answer> {
+    if (signal.aborted) return Promise.reject(signal.reason);
     const answer = simulate(request, declared);
     const wait = declared.first_token_ms + Math.max(0, answer.usage.output_tokens - 1) * declared.token_ms;
-    if (wait > 0) await sleep(wait, signal);
-    return answer;
+    return wait > 0 ? sleep(wait, signal).then(() => answer) : Promise.resolve(answer);
   },
   stream: (request, options) => ({
     [Symbol.asyncIterator]: () => new Paced(declared, request, options, clock, sleep),
@@ -41,7 +40,7 @@ const done: IteratorResult<Chunk> = { done: true, value: undefined };
  */
 class Paced implements AsyncIterator<Chunk> {
   readonly #declared: DeclaredSimulated;
-  readonly #request: GenerateRequest;
+  #request: GenerateRequest | null;
   readonly #signal: Cancellation;
   readonly #clock: Clock;
   readonly #sleep: Sleep;
@@ -67,11 +66,12 @@ class Paced implements AsyncIterator<Chunk> {
   next(): Promise<IteratorResult<Chunk>> {
     if (this.#ended) return Promise.resolve(done);
     if (this.#signal.aborted) return this.#abort();
-    if (this.#chunks === null) {
+    if (this.#request !== null) {
       this.#chunks = chunksOf(simulate(this.#request, this.#declared), this.#declared.tokens_per_delta);
+      this.#request = null;
       this.#began = this.#clock.monotonic();
     }
-    const step = this.#chunks.next();
+    const step = this.#chunks!.next();
     if (step.done === true) {
       this.#ended = true;
       return Promise.resolve(done);

@@ -62,14 +62,15 @@ describe('an answer', () => {
     },
   );
 
-  test('for HEAD has no body, and the connection goes on', async () => {
-    const { answers, rest } = await send(
-      service.port,
-      request('HEAD /v1/models', [credential]) + request('HEAD /nowhere'),
-      { isHead: true, answers: 2, settleMs: 50 },
-    );
-    expect(answers.map(({ status }) => status)).toEqual([405, 404]);
-    expect(rest).toBe('');
+  test.each([
+    ['HEAD /v1/models', 405],
+    ['HEAD /nowhere', 404],
+  ])('for %s has no body, and is the last of its connection', async (line, status) => {
+    const bytes = request(line, [credential]);
+    const { answers, rest, closed } = await send(service.port, bytes, { isHead: true, closes: true });
+    expect(answers.map((answer) => answer.status)).toEqual([status]);
+    expect(answers[0]?.headers.get('connection')).toBe('close');
+    expect([rest, closed]).toEqual(['', true]);
   });
 
   test('carries no CORS header, whatever the origin', async () => {

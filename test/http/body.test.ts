@@ -1,5 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { route } from '../../src/http/route.ts';
 import { eventually, request, send } from './raw-client.ts';
 import { credential, type Service, startService } from './service.ts';
 
@@ -157,28 +159,70 @@ describe('a body without a valid credential', () => {
 });
 
 describe('the budget of buffered bytes', () => {
-  test('beyond it 503 server_busy, while what was accepted still gets its answer', async () => {
-    const service = await startService({ maxBufferedBytes: 300_000 });
-    const body = JSON.stringify({ model: 'm', text: 'x'.repeat(200_000) });
-    const head = request('POST /v1/messages', [credential, json, `Content-Length: ${body.length}`]);
-    const first = connect(service.port, '127.0.0.1');
-    let answer = '';
-    first.on('data', (data) => {
-      answer += data.toString();
+  const most = 400_000;
+  const share = most / 4;
+  let release = (): void => {};
+  let service: Service;
+  beforeAll(async () => {
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
     });
-    first.write(head + body.slice(0, 150_000));
-    await eventually(() => service.server.bufferedBytes).toBe(150_000);
-    const pieces = [head, body.slice(0, 160_000), body.slice(160_000)].map((piece) => Buffer.from(piece));
-    const second = await send(service.port, '', { pieces, pauseMs: 20, answers: 1 });
-    expect(second.statuses).toEqual([503]);
-    expect(codeOf(second.answers[0]!.body)).toBe('server_busy');
-    expect(second.answers[0]!.headers.get('retry-after')).toBe('1');
-    expect(second.answers[0]!.headers.has('x-should-retry')).toBe(false);
-    first.write(body.slice(150_000));
-    await eventually(() => answer).toContain('200 OK');
-    first.destroy();
+    service = await startService({ maxBufferedBytes: most }, () => [
+      route({
+        method: 'POST',
+        path: '/v1/messages/held',
+        operation: 'held',
+        summary: 'Waits',
+        tag: 'Inference',
+        family: 'messages',
+        access: { credential: 'project', permission: 'x' },
+        bodyLimit: 1024 * 1024,
+        body: z.object({ text: z.string() }),
+        replies: { 200: { description: 'Done.' } },
+        handle: async () => {
+          await held;
+          return { status: 200, body: {} };
+        },
+      }),
+    ]);
+  });
+  afterAll(() => service.stop());
+
+  const post = (size: number, who = ''): Buffer => {
+    const frame = '{"text":""}';
+    const body = `{"text":"${'x'.repeat(size - frame.length)}"}`;
+    const lines = [`${credential}${who}`, json, `Content-Length: ${size}`];
+    return Buffer.from(request('POST /v1/messages/held', lines, body));
+  };
+  /** In one piece or in several, while the requests before it are in flight. */
+  const refusal = async (bytes: Buffer) => {
+    const pieces = [bytes.subarray(0, 1000), bytes.subarray(1000)];
+    const { answers } = await send(service.port, '', { pieces, answers: 1 });
+    const { status, headers, body } = answers[0]!;
+    expect(headers.has('x-should-retry')).toBe(false);
+    return [status, headers.get('retry-after'), JSON.parse(body).error.message];
+  };
+
+  test('is charged until the request ends, of one organization up to a quarter, of all up to the whole', async () => {
+    const ofOrganization = [503, '1', 'The requests of this organization in flight hold as many bytes as they may.'];
+    const answered = [send(service.port, post(share - 1000), { answers: 1 })];
+    await eventually(() => service.server.bufferedBytes).toBe(share - 1000);
+    expect(await refusal(post(1001))).toEqual(ofOrganization);
+    expect(service.server.bufferedBytes).toBe(share - 1000);
+    answered.push(send(service.port, post(1000), { answers: 1 }));
+    await eventually(() => service.server.bufferedBytes).toBe(share);
+    expect(await refusal(post(50))).toEqual(ofOrganization);
+    for (const who of ['-2', '-3']) answered.push(send(service.port, post(share, who), { answers: 1 }));
+    answered.push(send(service.port, post(share - 1000, '-4'), { answers: 1 }));
+    await eventually(() => service.server.bufferedBytes).toBe(most - 1000);
+    const ofAll = [503, '1', 'The server is holding as many request bytes as it may.'];
+    expect(await refusal(post(1001, '-5'))).toEqual(ofAll);
+    answered.push(send(service.port, post(1000, '-5'), { answers: 1 }));
+    await eventually(() => service.server.bufferedBytes).toBe(most);
+    release();
+    for (const { statuses } of await Promise.all(answered)) expect(statuses).toEqual([200]);
     expect(service.server.bufferedBytes).toBe(0);
-    await service.stop();
+    expect((await send(service.port, post(share), { answers: 1 })).statuses).toEqual([200]);
   });
 });
 

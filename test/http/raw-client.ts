@@ -27,7 +27,11 @@ const readChunked = (text: string, from: number): { body: string; end: number } 
     if (line === -1) return undefined;
     const size = Number.parseInt(text.slice(at, line), 16);
     if (Number.isNaN(size)) return undefined;
-    if (size === 0) return text.startsWith('\r\n', line + 2) ? { body, end: line + 4 } : undefined;
+    if (size === 0) {
+      // Fields may follow, up to an empty line.
+      const end = text.indexOf('\r\n\r\n', line);
+      return end === -1 ? undefined : { body, end: end + 4 };
+    }
     body += text.slice(line + 2, line + 2 + size);
     at = line + 2 + size;
     if (!text.startsWith('\r\n', at)) return undefined;

@@ -19,14 +19,15 @@ export interface Effects {
 
 export const credential = 'Authorization: Bearer good';
 
-/** Accepts `Bearer good`, and `x-api-key: good` where the route says so. */
+/** Accepts `Bearer good` and, for others, `Bearer good-2` and so on, and `x-api-key: good` where the route says so. */
 export const gate: Gate<Principal> = unlimitedGate((head: Head, access: Access): Principal | Refusal => {
   const fallback = 'permission' in access && access.apiKeyHeader ? head.header('x-api-key') : undefined;
   const sent = head.header('authorization') ?? (fallback && `Bearer ${fallback}`);
   const headers = { 'WWW-Authenticate': 'Bearer realm="api"' };
   if (sent === undefined) return refusal('missing_credentials', { headers });
   if (sent === 'Bearer weak') return refusal('insufficient_permissions');
-  return sent === 'Bearer good' ? { id: 'key_1' } : refusal('invalid_api_key', { headers });
+  const good = /^Bearer good(?:-(\d))?$/.exec(sent);
+  return good ? { id: `key_${good[1] ?? '1'}` } : refusal('invalid_api_key', { headers });
 });
 
 const done = { 200: { description: 'Done.' } };

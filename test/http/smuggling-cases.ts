@@ -165,8 +165,9 @@ export const smugglingCases: readonly FramingCase[] = [
   {
     name: 'a body on HEAD, with a length',
     bytes: `HEAD /v1/models HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
-    answers: [405, 200],
-    marked: true,
+    // An answer without a body is the last of its connection; behind it in one segment another request ends it before.
+    answers: [405],
+    joined: [],
   },
   {
     name: 'a body on an unknown route',

@@ -108,17 +108,73 @@ describe('a stream', () => {
     expect(answers[1]?.status).toBe(200);
   });
 
-  test('after a chunked request is sent whole and the connection closed', async () => {
-    const bytes = request(
-      'POST /v1/chat/completions',
+  const chunked = (path: string, body: string): string =>
+    request(
+      `POST ${path}`,
       [credential, json, 'Transfer-Encoding: chunked'],
-      'c\r\n{"pieces":3}\r\n0\r\n\r\n',
+      `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
     );
-    const { answers, closed, rest } = await send(service.port, bytes, { closes: true });
-    expect(answers[0]?.headers.get('content-length')).toBe('27');
-    expect(answers[0]?.headers.get('connection')).toBe('close');
-    expect(answers[0]?.body).toBe('data: 0\n\ndata: 1\n\ndata: 2\n\n');
-    expect([closed, rest]).toEqual([true, '']);
+
+  test('after a chunked request goes out in pieces, and the connection ends with it', async () => {
+    const { text, closed } = await send(service.port, chunked('/v1/chat/completions', '{"pieces":3}'), {
+      closes: true,
+    });
+    expect(text).toContain('\r\nConnection: close\r\n');
+    expect(text).toContain('\r\nTransfer-Encoding: chunked\r\n');
+    expect(text).toMatch(/\r\n0\r\nx-complete: true\r\n\r\n$/);
+    expect(closed).toBe(true);
+    await idle();
+  });
+
+  test('after a chunked request is read by fetch as any other, piece by piece', async () => {
+    const url = `http://127.0.0.1:${service.port}/v1`;
+    const headers = { authorization: 'Bearer good', 'content-type': 'application/json' };
+    const chunkedBody = (text: string) => ({
+      method: 'POST',
+      headers,
+      duplex: 'half' as const,
+      body: new ReadableStream({
+        start(controller) {
+          controller.enqueue(new TextEncoder().encode(text));
+          controller.close();
+        },
+      }),
+    });
+    const whole = await fetch(`${url}/chat/completions`, chunkedBody('{"pieces":50}'));
+    expect(whole.headers.get('transfer-encoding')).toBe('chunked');
+    expect(await whole.text()).toBe(Array.from({ length: 50 }, (_, i) => `data: ${i}\n\n`).join(''));
+    // The first piece is there while the stream goes on.
+    const idling = await fetch(`${url}/messages/idle`, chunkedBody('{}'));
+    const reader = idling.body!.getReader();
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe('first');
+    expect(service.server.inFlight).toBe(1);
+    await reader.cancel();
+    await idle();
+  });
+
+  test('after a chunked request arrives whole at a reader that pauses', async () => {
+    reset();
+    // With the usual patience for its reader, however slow this machine is.
+    const patient = await startService({}, () => [streamRoute('/v1/messages/polite', polite)]);
+    const socket = connect(patient.port, '127.0.0.1');
+    let text = '';
+    socket.write(chunked('/v1/messages/polite', '{}'));
+    await eventually(() => seen.blocked).toBe(1);
+    socket.on('data', (data) => {
+      text = text.slice(-100) + data.toString('latin1');
+    });
+    await eventually(() => text).toMatch(/\r\n0\r\nx-complete: true\r\n\r\n$/);
+    expect(seen.aborted).toBe(0);
+    socket.destroy();
+    await patient.stop();
+  });
+
+  test('after a chunked request that fails after its first byte is cut, without its end', async () => {
+    const { text, closed } = await send(service.port, chunked('/v1/messages/late', '{}'), { closes: true });
+    expect(text).toContain('first');
+    expect(text).not.toContain('\r\n0\r\n');
+    expect(closed).toBe(true);
+    await idle();
   });
 
   test('without a byte is an empty answer with its headers', async () => {

@@ -4,9 +4,10 @@ import type { Access, Allowance, Gate, Head, Pass } from '../../src/http/route.t
 /** An allowance that nothing exhausts. */
 export const allowance = (): Allowance => ({ reserve: () => undefined, spent: 0, settle: () => {} });
 
-const pass = <P>(principal: P): Pass<P> => ({
+const pass = <P extends object>(principal: P): Pass<P> => ({
   ...allowance(),
   principal,
+  account: 'id' in principal ? String(principal.id) : '',
   limited: false,
   denied: undefined,
   refusal: () => {

@@ -7,6 +7,7 @@ import type { Scene } from './scene.ts';
 /** A whole gateway in a process of its own. */
 export interface Gateway {
   readonly baseUrl: string;
+  readonly pid: number;
   /** From its start until it listened, milliseconds. */
   readonly readyMs: number;
   kill(): Promise<void>;
@@ -47,5 +48,5 @@ export const startGateway = async (
   const { base_url: baseUrl } = JSON.parse(readFileSync(join(dataDir, 'first-run.json'), 'utf8')) as {
     base_url: string;
   };
-  return { baseUrl, readyMs: performance.now() - began, kill };
+  return { baseUrl, pid: child.pid!, readyMs: performance.now() - began, kill };
 };

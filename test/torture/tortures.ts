@@ -13,6 +13,7 @@ import { torturedByRepeats } from './repeats.ts';
 import { torturedByChance } from './simulation.ts';
 import { torturedByTracing } from './sync-order.ts';
 import { torturedByTornCommits } from './torn.ts';
+import { torturedByDeafReaders } from './unread.ts';
 
 /** One torture of reliability.md 7 or 8, and how much of it there is. */
 export interface Kind {
@@ -57,6 +58,7 @@ export const inTraffic: readonly Kind[] = [
 
 export const inGateway: readonly Kind[] = [
   kind('G5', 'kill -9 at 90 % of a rate limit', 'kills', torturedByForgetting, [2, 1, 200]),
+  kind('H5', 'readers that never read', 'connections', torturedByDeafReaders, [4, 4, 100], false),
 ];
 
 export const tortures: readonly Kind[] = [...onDisk, ...inTraffic, ...inGateway];

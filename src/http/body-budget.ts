@@ -1,0 +1,42 @@
+import { type Refusal, refusal } from '../errors.ts';
+
+/** Unspecified: what part of all bytes the requests of one organization may hold. */
+const sharedBy = 4;
+
+const ofOrganization = refusal('server_busy', {
+  message: 'The requests of this organization in flight hold as many bytes as they may.',
+});
+const ofAll = refusal('server_busy');
+
+/** Bytes of request bodies held in memory by requests in flight: over all of a server, and of each account (reliability.md 4.13). */
+export class BodyBudget {
+  used = 0;
+  readonly #most: number;
+  readonly #share: number;
+  readonly #held = new Map<string, number>();
+
+  constructor(most: number) {
+    this.#most = most;
+    this.#share = Math.floor(most / sharedBy);
+  }
+
+  /**
+   * @param account whose share it is: an organization's id, or empty for a body that comes without a credential
+   * @returns the 503 where they are too many; then nothing is taken
+   */
+  take(account: string, bytes: number): Refusal | undefined {
+    const held = (this.#held.get(account) ?? 0) + bytes;
+    if (held > this.#share) return ofOrganization;
+    if (this.used + bytes > this.#most) return ofAll;
+    this.used += bytes;
+    this.#held.set(account, held);
+    return undefined;
+  }
+
+  give(account: string, bytes: number): void {
+    this.used -= bytes;
+    const held = this.#held.get(account)! - bytes;
+    if (held === 0) this.#held.delete(account);
+    else this.#held.set(account, held);
+  }
+}

@@ -1,0 +1,16 @@
+/** Unspecified: how long, in milliseconds, and how far the rest of a request is read after its answer. */
+export const lingerMs = 2_000;
+export const maxLingered = 64 * 1024 * 1024;
+
+/**
+ * An answer with `Connection: close` as the value of its `content-type`, for a request of which more is on its way. So it is
+ * complete for the client and pending for the core, which reads on, serves nothing that follows and leaves the end of the
+ * connection to us. Its own `end` would close at once, and a client that writes before it reads would find a broken pipe in
+ * place of the answer (RFC 9112, 9.6).
+ * @param block the headers
+ * @param body JSON; the line end that the core adds belongs to it
+ */
+export const earlyAnswer = (block: string, body: string): string => {
+  const head = `${block}\r\nConnection: close\r\nContent-Length: `;
+  return body === '' ? `${head}0\r\n` : `${head}${Buffer.byteLength(body) + 2}\r\n\r\n${body}`;
+};

@@ -1,0 +1,138 @@
+import { connect } from 'node:net';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { route } from '../../src/http/route.ts';
+import { eventually, request, send } from './raw-client.ts';
+import { credential, type Service, startService } from './service.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+
+const json = 'Content-Type: application/json';
+/** Far more than the kernel holds for one connection on either side. */
+const tooMuch = 64 * 1024 * 1024;
+
+let service: Service | undefined;
+afterEach(() => service?.stop());
+
+/** Pipelines one request over and over, never reads, and counts what is handled until the connection ends or it is too much. */
+const flood = async (bytes: string, answerBytes: number, isTooMuch = tooMuch): Promise<number> => {
+  let handled = 0;
+  service = await startService({ requestId: () => `req_${String(++handled).padStart(26, '0')}` }, () => [
+    route({
+      method: 'GET',
+      path: '/v1/unchanged',
+      operation: 'unchanged',
+      summary: 'Nothing new',
+      tag: 'Operations',
+      family: 'admin',
+      access: { credential: 'none' },
+      replies: { 304: { description: 'As before.' } },
+      handle: () => ({ status: 304, body: '' }),
+    }),
+  ]);
+  const socket = connect(service.port, '127.0.0.1');
+  let isClosed = false;
+  const closed = new Promise<void>((resolve) => {
+    for (const event of ['error', 'close']) {
+      socket.on(event, () => {
+        isClosed = true;
+        resolve();
+      });
+    }
+  });
+  const many = bytes.repeat(200);
+  const most = isTooMuch / answerBytes;
+  while (!isClosed && handled < most) {
+    if (!socket.write(many)) {
+      await Promise.race([closed, new Promise((resolve) => socket.once('drain', resolve))]);
+    }
+  }
+  socket.destroy();
+  await eventually(() => service!.server.inFlight).toBe(0);
+  return handled * answerBytes;
+};
+
+describe('a client that pipelines and never reads is cut off before its answers fill the memory', () => {
+  test.each([
+    ['small answers', request('GET /v1/large?bytes=3000'), 3000],
+    ['answers of some kilobytes', request('GET /v1/large?bytes=30000'), 30_000],
+    ['answers to nobody', request('GET /v1/models'), 400],
+    ['answers for unknown paths', request('GET /v1/nowhere'), 300],
+    ['answers without a body', request('HEAD /v1/models', [credential]), 200],
+    ['answers that say that nothing is new', request('GET /v1/unchanged'), 200],
+  ])('with %s', async (_, bytes, answerBytes) => {
+    expect(await flood(bytes, answerBytes)).toBeLessThan(tooMuch);
+  });
+
+  test('with streams, which end before they are read', async () => {
+    const piece = 'a'.repeat(64 * 1024);
+    let streams = 0;
+    let isCut = false;
+    service = await startService({ readerTimeoutMs: 200 }, () => [
+      route({
+        method: 'POST',
+        path: '/v1/messages/short',
+        operation: 'short',
+        summary: 'Streams half a mebibyte',
+        tag: 'Inference',
+        family: 'messages',
+        access: { credential: 'project', permission: 'x' },
+        body: z.object({}),
+        replies: { 200: { description: 'A stream.' } },
+        handle: ({ signal }) => {
+          signal.addEventListener('abort', () => {
+            isCut = true;
+          });
+          return {
+            status: 200,
+            stream: async (sink) => {
+              streams++;
+              for (let i = 0; i < 8; i++) sink.write(piece);
+            },
+          };
+        },
+      }),
+    ]);
+    const { server, port } = service;
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => {});
+    const most = tooMuch / (8 * piece.length);
+    while (!isCut && streams < most) {
+      const before = streams;
+      socket.write(request('POST /v1/messages/short', [credential, json, 'Content-Length: 2'], '{}'));
+      // One at a time: a second request beside a first would end the connection for another reason.
+      await eventually(() => streams > before && server.inFlight === 0).toBe(true);
+    }
+    socket.destroy();
+    expect(isCut).toBe(true);
+  });
+});
+
+test('a client that pipelines and reads gets every answer', async () => {
+  service = await startService();
+  const { statuses } = await send(service.port, request('GET /v1/large?bytes=3000').repeat(200), { answers: 200 });
+  expect(statuses).toEqual(Array(200).fill(200));
+});
+
+test('a client that reads late gets its answer whole, and the next one', async () => {
+  service = await startService();
+  const { server, port } = service;
+  const socket = connect(port, '127.0.0.1');
+  const each = 1_000_000;
+  let asked = 0;
+  // Until one of them waits for its reader.
+  while (server.inFlight === 0) {
+    socket.write(request(`GET /v1/large?bytes=${each}`));
+    asked++;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  let bytes = 0;
+  socket.on('data', (data) => {
+    bytes += data.length;
+  });
+  await eventually(() => server.inFlight).toBe(0);
+  socket.write(request('GET /v1/large?bytes=10'));
+  await eventually(() => bytes).toBeGreaterThan(asked * each);
+  socket.destroy();
+});

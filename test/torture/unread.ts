@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { complain, type Figures, type Plan, skip } from './figures.ts';
+import { startGateway } from './gateway.ts';
+import { seeded } from './random.ts';
+import { Scene } from './scene.ts';
+
+/** What the memory of the gateway may grow by, whatever the number of connections. */
+const allowedBytes = 32 * 1024 * 1024;
+/** Requests of one connection in one write. */
+const burst = 400;
+/** So often at least each client is cut off; one that never is goes on until the memory has grown. */
+const cutsEach = 2;
+/** In the long form, so long at least. */
+const longMs = 60_000;
+
+const careless = fileURLToPath(new URL('careless-answers.mjs', import.meta.url));
+const kinds = ['GET /v1/health', 'GET /v1/models', 'GET /v1/nowhere', 'HEAD /v1/health', 'POST /v1/health'];
+
+const residentBytes = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
+
+/** Writes one request over and over on one connection after another, and never reads. */
+class Deaf {
+  sent = 0;
+  cuts = 0;
+  private readonly text: string;
+  private readonly port: number;
+  private socket: Socket | undefined;
+
+  constructor(port: number, line: string) {
+    this.port = port;
+    this.text = `${line} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(burst);
+  }
+
+  /** Until told to stop, or nothing more is taken: then the gateway has stopped to read, which is as good as a cut. */
+  async run(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      const socket = connect(this.port, '127.0.0.1');
+      this.socket = socket;
+      const closed = new Promise<boolean>((resolve) => {
+        for (const event of ['error', 'close']) socket.on(event, () => resolve(true));
+      });
+      let isClosed = false;
+      while (!isOver() && !isClosed) {
+        this.sent += burst;
+        if (!socket.write(this.text)) {
+          const drained = once(socket, 'drain').then(
+            () => false,
+            () => true,
+          );
+          isClosed = await Promise.race([closed, drained]);
+        }
+      }
+      if (isClosed) this.cuts++;
+      socket.destroy();
+    }
+  }
+
+  leave(): void {
+    this.socket?.destroy();
+  }
+}
+
+/**
+ * H5: connections that send requests without a key, one behind the other, and read no answer. The gateway may hold a little
+ * for each of them and has to let go of the rest. `count` is the number of connections. The canary's gateway hands every
+ * answer over to the server's core, whatever the connection holds already.
+ */
+export async function torturedByDeafReaders({ count, seed, canary }: Plan, figures: Figures): Promise<void> {
+  if (process.platform !== 'linux') return skip(figures, 'the memory of a process is read from /proc');
+  const random = seeded(seed);
+  const scene = new Scene();
+  try {
+    const env: Record<string, string> = canary ? { NODE_OPTIONS: `--import=${careless}` } : {};
+    const gateway = await startGateway(scene, join(scene.dir(), 'data'), env);
+    const port = Number(new URL(gateway.baseUrl).port);
+    const ask = async (): Promise<boolean> => (await fetch(`${gateway.baseUrl}/v1/health`)).ok;
+    // What the first requests make it load and compile is no growth.
+    for (let i = 0; i < 500; i++) await ask();
+    const before = residentBytes(gateway.pid);
+    let most = before;
+    const clients = Array.from({ length: count }, () => new Deaf(port, canary ? kinds[0]! : random.pick(kinds)));
+    const began = performance.now();
+    const isOver = (): boolean => {
+      most = Math.max(most, residentBytes(gateway.pid));
+      const isLongEnough = count < 100 || performance.now() - began >= longMs;
+      return most - before > allowedBytes || (isLongEnough && clients.every(({ cuts }) => cuts >= cutsEach));
+    };
+    let isOverNow = false;
+    const watching = setInterval(() => {
+      isOverNow ||= isOver();
+      // Those that wait for room to write wait no longer.
+      if (isOverNow) for (const each of clients) each.leave();
+    }, 20);
+    scene.later(() => clearInterval(watching));
+    await Promise.all(clients.map((each) => each.run(() => isOverNow)));
+    figures.cycles = count;
+    figures.acknowledged = clients.reduce((sum, each) => sum + each.sent, 0);
+    const grown = Math.round((most - before) / 1024 / 1024);
+    if (most - before > allowedBytes) complain(figures, `the gateway has grown by ${grown} MiB`);
+    if (!canary && !(await ask())) complain(figures, 'the gateway does not answer those who read');
+    const cuts = clients.reduce((sum, each) => sum + each.cuts, 0);
+    figures.notes.push(`${cuts} connections cut; the memory has grown by ${Math.max(0, grown)} MiB at most`);
+  } finally {
+    await scene.end();
+  }
+}

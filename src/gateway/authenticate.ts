@@ -34,6 +34,10 @@ const refusals = {
   invalid_access_token: badToken('invalid_access_token'),
 };
 
+/** Of a token that nobody has. */
+const unknown = (text: string): Refusal =>
+  tokenKind(text.slice(usualScheme.length)) === 't' ? refusals.invalid_access_token : refusals.invalid_api_key;
+
 /** The kind of principal that each form of token speaks for. An OAuth client's own secret opens no route. */
 const principalOf = { p: 'project_key', a: 'admin_key', t: 'oauth_client' } as const;
 
@@ -105,13 +109,14 @@ export const apiKeyGate = (options: {
     return undefined;
   };
 
-  /** Whose token it is now. */
-  const current = (known: KnownToken): BearerPrincipal | Inactive | null => {
-    if (known.found.stale !== true) return known.found;
+  /** Whose token it is, as the directory has it now; undefined where it is nobody's. */
+  const identify = (text: string): KnownToken | undefined => {
+    const known = tokens.get(text) ?? recognize(text);
+    if (known?.found.stale !== true) return known;
     const found = directory.find(known.digest);
-    if (found === null || found.kind === 'client_secret') return null;
+    if (found === null || found.kind === 'client_secret') return undefined;
     known.found = found;
-    return found;
+    return known;
   };
 
   /**
@@ -165,12 +170,9 @@ export const apiKeyGate = (options: {
       if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
       const text = presented(head, access.apiKeyHeader);
       if (text === undefined) return missing;
-      const known = tokens.get(text) ?? recognize(text);
-      const found = known === undefined ? null : current(known);
-      if (known === undefined || found === null) {
-        const isAccessToken = tokenKind(text.slice(usualScheme.length)) === 't';
-        return stranger(head, isAccessToken ? refusals.invalid_access_token : refusals.invalid_api_key);
-      }
+      const known = identify(text);
+      if (known === undefined) return stranger(head, unknown(text));
+      const { found } = known;
       const reason = whyInactive(found, clock);
       if (reason !== undefined) {
         const refused = inactive(known, head, access, found, reason);
@@ -186,6 +188,17 @@ export const apiKeyGate = (options: {
         if (pass.denied !== undefined) accessLog.refused(active, aim, pass.denied.code, head);
       }
       return pass;
+    },
+    judgeAgain(head: Head, access: Access, aim: Aim) {
+      const text = 'permission' in access ? presented(head, access.apiKeyHeader) : undefined;
+      if (text === undefined || !('permission' in access)) return missing;
+      const found = identify(text)?.found;
+      if (found === undefined) return unknown(text);
+      const reason = whyInactive(found, clock);
+      const refused = reason === undefined ? denial(head, access, found as BearerPrincipal) : refusals[reason];
+      if (refused === undefined) return { principal: found as BearerPrincipal };
+      accessLog.refused(found, aim, refused.code, head);
+      return refused;
     },
   };
 };

@@ -37,6 +37,11 @@ export abstract class CountedPass implements Pass<BearerPrincipal> {
     this.who = who;
   }
 
+  get dated(): boolean {
+    const { stale, expiresAt } = this.principal;
+    return stale === true || (expiresAt !== null && expiresAt <= this.clock.wall());
+  }
+
   get limited(): boolean {
     return this.why !== 0;
   }

@@ -187,6 +187,17 @@ export class Exchange<P> extends StreamedAnswer<P> {
       this.refuse(verdict instanceof Admission || verdict === undefined ? refusal('internal_error') : verdict);
       return;
     }
+    let admission = verdict;
+    // Between the headers and the last byte lies as long as the client likes; without a body there is no such time.
+    if (this.framing.framed && pass?.dated) {
+      const now = this.traffic.gate.judgeAgain(this.head, target.route.access, target.route);
+      if (isRefusal(now)) {
+        this.release();
+        this.refuse(now);
+        return;
+      }
+      admission = new Admission(now.principal, verdict.params, verdict.query, verdict.found);
+    }
     let body: unknown;
     if (this.framing.framed || target.body) {
       body = readBody(target, bytes);
@@ -197,7 +208,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
       }
     }
     this.stage = 'handling';
-    const reply: Reply | Promise<Reply> = target.route.handle(new ServedCall(this, verdict, body, pass));
+    const reply: Reply | Promise<Reply> = target.route.handle(new ServedCall(this, admission, body, pass));
     if (!('then' in reply)) {
       this.answer(reply);
       return;

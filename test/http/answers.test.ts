@@ -139,13 +139,10 @@ describe('a failure', () => {
   });
 
   test('of the gate or of the id maker does not end the process', async () => {
-    const broken = await startService({
-      gate: {
-        judge: () => {
-          throw new Error('gate');
-        },
-      },
-    });
+    const fail = () => {
+      throw new Error('gate');
+    };
+    const broken = await startService({ gate: { judge: fail, judgeAgain: fail } });
     expect((await send(broken.port, request('GET /v1/models'), { answers: 1 })).statuses).toEqual([500]);
     await broken.stop();
     let calls = 0;

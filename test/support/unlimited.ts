@@ -8,6 +8,7 @@ const pass = <P>(principal: P): Pass<P> => ({
   ...allowance(),
   principal,
   limited: false,
+  dated: false,
   denied: undefined,
   refusal: () => {
     throw new Error('nothing is limited');
@@ -21,5 +22,9 @@ export const unlimitedGate = <P extends object>(judge: (head: Head, access: Acce
   judge(head, access) {
     const verdict = judge(head, access);
     return isRefusal(verdict) ? verdict : pass(verdict);
+  },
+  judgeAgain(head, access) {
+    const verdict = judge(head, access);
+    return isRefusal(verdict) ? verdict : { principal: verdict };
   },
 });

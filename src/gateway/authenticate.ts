@@ -1,7 +1,7 @@
 import type { Directory, Inactive } from '../../projections/directory.ts';
 import type { BearerPrincipal, Identity } from '../../projections/principal.ts';
 import type { Clock } from '../clock.ts';
-import { type Code, type Refusal, refusal } from '../errors.ts';
+import type { Refusal } from '../errors.ts';
 import type { Access, Gate, Head } from '../http/route.ts';
 import { digest, tokenKind } from '../ids.ts';
 import { countInactive } from '../limits/admit.ts';
@@ -10,68 +10,40 @@ import { warmAhead } from '../limits/warm.ts';
 import { type Counted, counted } from '../limits/window-store.ts';
 import type { Windows } from '../limits/windows.ts';
 import type { AccessLog, Aim } from './access-log.ts';
+import {
+  type BearerAccess,
+  denial,
+  malformed,
+  missing,
+  type Reason,
+  refusals,
+  unknown,
+  whyInactive,
+} from './credential-refusals.ts';
 import { KnownToken, KnownTokens } from './known-tokens.ts';
 import { addressRefusal, limitRefusal } from './limit-refusal.ts';
 import { AdministrationPass, type CountedPass, CreditsPass, InferencePass } from './passes.ts';
 
-const challenge = 'Bearer realm="api"';
-const missing = refusal('missing_credentials', { headers: { 'WWW-Authenticate': challenge } });
-const bearer = /^bearer (.+)$/i;
+const bearer = /^bearer ([^ ]+)$/i;
 /** The scheme as every SDK writes it, told apart without a regular expression. */
 const usualScheme = 'Bearer ';
-
-const badToken = (code: Code): Refusal => {
-  const { message } = refusal(code);
-  const header = `${challenge}, error="invalid_token", error_description="${message.replaceAll('"', "'")}"`;
-  return refusal(code, { headers: { 'WWW-Authenticate': header } });
-};
-const refusals = {
-  invalid_api_key: badToken('invalid_api_key'),
-  api_key_revoked: badToken('api_key_revoked'),
-  api_key_suspended: badToken('api_key_suspended'),
-  api_key_expired: badToken('api_key_expired'),
-  access_token_expired: badToken('access_token_expired'),
-  invalid_access_token: badToken('invalid_access_token'),
-};
-
-/** Of a token that nobody has. */
-const unknown = (text: string): Refusal =>
-  tokenKind(text.slice(usualScheme.length)) === 't' ? refusals.invalid_access_token : refusals.invalid_api_key;
 
 /** The kind of principal that each form of token speaks for. An OAuth client's own secret opens no route. */
 const principalOf = { p: 'project_key', a: 'admin_key', t: 'oauth_client' } as const;
 
-const organizationSuspended = refusal('organization_suspended');
-const browserNotAllowed = refusal('browser_not_allowed');
-
-const lacks = (permission: string): Refusal =>
-  refusal('insufficient_permissions', {
-    message: `The credential lacks the permission ${permission}.`,
-    headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${permission}"` },
-  });
-
-type BearerAccess = Extract<Access, { readonly permission: string }>;
-
-const isFor = (access: BearerAccess, { kind }: BearerPrincipal): boolean =>
-  access.credential === 'project'
-    ? kind === 'project_key'
-    : kind === 'admin_key' || (kind === 'oauth_client' && !access.adminKeyOnly);
-
-const wantedBy = (access: BearerAccess): string => {
-  if (access.credential === 'project') return 'a project API key';
-  return access.adminKeyOnly ? 'an Admin API key' : 'an Admin API key or an OAuth access token';
-};
-
 /**
- * `Authorization` alone where it is present; `x-api-key` where the route reads it (decisions A.3). As `Bearer` and the token,
- * however the scheme was written.
+ * `Authorization` alone where it is present; `x-api-key` where the route reads it (decisions A.3, N4). As `Bearer` and the
+ * token, however the scheme was written.
  */
-const presented = (head: Head, apiKeyHeader: boolean | undefined): string | undefined => {
+const presented = (head: Head, apiKeyHeader: boolean | undefined): string | Refusal => {
   const authorization = head.header('authorization');
   if (authorization?.startsWith(usualScheme)) return authorization;
-  const token =
-    authorization === undefined ? apiKeyHeader && head.header('x-api-key') : bearer.exec(authorization)?.[1];
-  return token ? usualScheme + token : undefined;
+  if (authorization === undefined) {
+    const key = apiKeyHeader ? head.header('x-api-key') : undefined;
+    return key ? usualScheme + key : missing;
+  }
+  const token = bearer.exec(authorization)?.[1];
+  return token === undefined ? malformed : usualScheme + token;
 };
 
 /**
@@ -128,6 +100,10 @@ export const apiKeyGate = (options: {
     return seconds === 0 ? refused : addressRefusal(seconds);
   };
 
+  /** Who sends what cannot be a token is not guessing either. */
+  const unidentified = (head: Head, text: string): Refusal =>
+    text.includes(' ', usualScheme.length) ? malformed : stranger(head, unknown(text.slice(usualScheme.length)));
+
   const seatOf = (known: KnownToken, family: Family, { id, projectId, organizationId }: Identity): Counted => {
     known[family] ??= counted(id, family === 'inference' ? (projectId ?? '') : null, organizationId);
     return known[family];
@@ -169,9 +145,9 @@ export const apiKeyGate = (options: {
     judge(head: Head, access: Access, aim: Aim) {
       if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
       const text = presented(head, access.apiKeyHeader);
-      if (text === undefined) return missing;
+      if (typeof text !== 'string') return text;
       const known = identify(text);
-      if (known === undefined) return stranger(head, unknown(text));
+      if (known === undefined) return unidentified(head, text);
       const { found } = known;
       const reason = whyInactive(found, clock);
       if (reason !== undefined) {
@@ -190,10 +166,11 @@ export const apiKeyGate = (options: {
       return pass;
     },
     judgeAgain(head: Head, access: Access, aim: Aim) {
-      const text = 'permission' in access ? presented(head, access.apiKeyHeader) : undefined;
-      if (text === undefined || !('permission' in access)) return missing;
+      if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
+      const text = presented(head, access.apiKeyHeader);
+      if (typeof text !== 'string') return text;
       const found = identify(text)?.found;
-      if (found === undefined) return unknown(text);
+      if (found === undefined) return unknown(text.slice(usualScheme.length));
       const reason = whyInactive(found, clock);
       const refused = reason === undefined ? denial(head, access, found as BearerPrincipal) : refusals[reason];
       if (refused === undefined) return { principal: found as BearerPrincipal };
@@ -203,29 +180,8 @@ export const apiKeyGate = (options: {
   };
 };
 
-type Reason = keyof typeof refusals;
-
-/** Why a known credential does not work now; undefined where it does. */
-const whyInactive = (found: BearerPrincipal | Inactive, clock: Clock): Reason | undefined => {
-  if (found.inactive !== undefined) return found.inactive;
-  if (found.expiresAt === null || found.expiresAt > clock.wall()) return undefined;
-  return found.kind === 'oauth_client' ? 'access_token_expired' : 'api_key_expired';
-};
-
 type Family = 'inference' | 'credits' | 'administration';
 
 /** Which windows count: the route's own, or those of the credential's kind, also on a route of another (decisions F.2). */
 const familyOf = (access: BearerAccess, { kind }: Identity): Family =>
   kind === 'project_key' ? (access.limits ?? 'inference') : 'administration';
-
-/** What a good credential is refused for all the same. */
-const denial = (head: Head, access: BearerAccess, found: BearerPrincipal): Refusal | undefined => {
-  if (!isFor(access, found)) {
-    return refusal('credential_type_not_allowed', { message: `This route takes ${wantedBy(access)}.` });
-  }
-  if (access.adminKeyOnly && head.header('origin') !== undefined) return browserNotAllowed;
-  if (!found.permissions.has(access.permission)) return lacks(access.permission);
-  // A suspended organization may still look, and neither spend nor change (decisions B.1, F.2).
-  if (found.organizationStatus === 'suspended' && !access.permission.endsWith(':read')) return organizationSuspended;
-  return undefined;
-};

@@ -158,7 +158,7 @@ const administration: readonly PlantedFault[] = [
   },
   {
     title: 'nobody asks for the permission',
-    file: 'src/gateway/authenticate.ts',
+    file: 'src/gateway/credential-refusals.ts',
     from: 'if (!found.permissions.has(access.permission)) return',
     to: "if (access.permission.endsWith('?')) return",
     test: 'test/matrix',

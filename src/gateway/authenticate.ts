@@ -1,11 +1,11 @@
 import type { Directory, Inactive } from '../../projections/directory.ts';
 import type { BearerPrincipal, Identity } from '../../projections/principal.ts';
 import type { Clock } from '../clock.ts';
-import type { Refusal } from '../errors.ts';
+import { isRefusal, type Refusal } from '../errors.ts';
 import type { Access, Gate, Head } from '../http/route.ts';
 import { digest, tokenKind } from '../ids.ts';
-import { countInactive } from '../limits/admit.ts';
-import { waitOfInactive } from '../limits/retry-after.ts';
+import { administrationLines } from '../limits/administration-headers.ts';
+import { creditLines, quotaLines } from '../limits/headers.ts';
 import { warmAhead } from '../limits/warm.ts';
 import { type Counted, counted } from '../limits/window-store.ts';
 import type { Windows } from '../limits/windows.ts';
@@ -21,8 +21,8 @@ import {
   whyInactive,
 } from './credential-refusals.ts';
 import { KnownToken, KnownTokens } from './known-tokens.ts';
-import { addressRefusal, limitRefusal } from './limit-refusal.ts';
-import { AdministrationPass, type CountedPass, CreditsPass, InferencePass } from './passes.ts';
+import { addressRefusal } from './limit-refusal.ts';
+import { AdministrationPass, type CountedPass, CreditsPass, InactivePass, InferencePass } from './passes.ts';
 
 const bearer = /^bearer ([^ ]+)$/i;
 /** The scheme as every SDK writes it, told apart without a regular expression. */
@@ -116,23 +116,35 @@ export const apiKeyGate = (options: {
    * of its own but its client's, which a token that has leaked and does not work must not use up; so both count for the
    * address that sends them.
    */
-  const inactive = (known: KnownToken, head: Head, access: BearerAccess, who: Identity, code: Reason): Refusal => {
+  const inactive = (known: KnownToken, head: Head, limits: Limits, code: Reason): InactivePass | Refusal => {
+    const { found } = known;
     const refused = refusals[code];
-    if (code === 'invalid_api_key' || who.kind === 'oauth_client') return stranger(head, refused);
-    const family = familyOf(access, who);
-    const seat = seatOf(known, family, who);
-    const now = clock.monotonic();
-    const why = countInactive(windows[family], seat, now);
-    return why === 0 ? refused : limitRefusal(waitOfInactive(windows[family], seat, why, now));
+    if (code === 'invalid_api_key' || found.kind === 'oauth_client') return stranger(head, refused);
+    if (found.kind !== 'project_key') {
+      const who = seatOf(known, 'administration', found);
+      const { administration } = windows;
+      return new InactivePass(found, refused, clock, [administration, who], (why) =>
+        administrationLines(administration, who, why, clock.monotonic(), clock.wall(), 0),
+      );
+    }
+    const { credits, inference } = windows;
+    const seat = seatOf(known, 'inference', found);
+    if (limits !== 'credits') {
+      const tell = () => quotaLines(inference, seat, clock.monotonic(), 0);
+      return new InactivePass(found, refused, clock, [inference, seat], tell);
+    }
+    const own = seatOf(known, 'credits', found);
+    const tell = () => creditLines(credits, own, inference, seat, clock.monotonic(), true);
+    return new InactivePass(found, refused, clock, [credits, own], tell);
   };
 
-  const passOf = (known: KnownToken, access: BearerAccess, found: BearerPrincipal): CountedPass => {
+  const passOf = (known: KnownToken, limits: Limits, found: BearerPrincipal): CountedPass => {
     if (found.kind !== 'project_key') {
       const seat = known.administration ?? seatOf(known, 'administration', found);
       return new AdministrationPass(found, clock, windows.administration, seat);
     }
     const seat = known.inference ?? seatOf(known, 'inference', found);
-    if (access.limits !== 'credits') {
+    if (limits !== 'credits') {
       const pass = new InferencePass(found, clock, windows.inference, seat);
       tokens.locate(known, seat);
       return pass;
@@ -151,19 +163,34 @@ export const apiKeyGate = (options: {
       const { found } = known;
       const reason = whyInactive(found, clock);
       if (reason !== undefined) {
-        const refused = inactive(known, head, access, found, reason);
-        if (refused.code !== 'rate_limit_exceeded') accessLog.refused(found, aim, refused.code, head);
-        return refused;
+        const met = inactive(known, head, access.limits, reason);
+        const isNoted = isRefusal(met) ? met.code !== 'rate_limit_exceeded' : !met.limited;
+        if (isNoted) accessLog.refused(found, aim, reason, head);
+        return met;
       }
       const active = found as BearerPrincipal;
       accessLog.used(active);
-      const pass = passOf(known, access, active);
-      pass.silent = (access.credential === 'project') !== (active.kind === 'project_key');
+      const pass = passOf(known, access.limits, active);
       if (!pass.limited) {
         pass.denied = denial(head, access, active);
         if (pass.denied !== undefined) accessLog.refused(active, aim, pass.denied.code, head);
       }
       return pass;
+    },
+    meet(head: Head, access: Access | undefined) {
+      if (access !== undefined && !('permission' in access)) return undefined;
+      const text = presented(head, access?.apiKeyHeader);
+      if (typeof text !== 'string') return undefined;
+      const known = identify(text);
+      const reason = known && whyInactive(known.found, clock);
+      if (known && reason === undefined) {
+        const active = known.found as BearerPrincipal;
+        accessLog.used(active);
+        return passOf(known, access?.limits, active);
+      }
+      const met = known && reason ? inactive(known, head, access?.limits, reason) : unidentified(head, text);
+      // Without a route nobody is refused for a bad credential, but for too many of them.
+      return isRefusal(met) && met.code !== 'rate_limit_exceeded' ? undefined : met;
     },
     judgeAgain(head: Head, access: Access, aim: Aim) {
       if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
@@ -181,7 +208,5 @@ export const apiKeyGate = (options: {
 };
 
 type Family = 'inference' | 'credits' | 'administration';
-
-/** Which windows count: the route's own, or those of the credential's kind, also on a route of another (decisions F.2). */
-const familyOf = (access: BearerAccess, { kind }: Identity): Family =>
-  kind === 'project_key' ? (access.limits ?? 'inference') : 'administration';
+/** Which windows count: the route's own, else those of the credential's kind, also on a route of another (decisions F.2). */
+type Limits = BearerAccess['limits'];

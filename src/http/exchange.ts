@@ -89,8 +89,8 @@ export class Exchange<P> extends StreamedAnswer<P> {
       return refusal('server_shutting_down');
     }
     const { match, target, head } = this;
-    if (!match || !target) return unrouted(match);
     try {
+      if (!match || !target) return this.judgeUnrouted();
       const { access, tokens } = target.route;
       // A route without a credential that the headers show declares no principal type, so none is made up for it.
       let principal = undefined as P;
@@ -108,6 +108,17 @@ export class Exchange<P> extends StreamedAnswer<P> {
     } catch (error) {
       return this.refusalOf(error);
     }
+  }
+
+  private judgeUnrouted(): Refusal {
+    const { match, head } = this;
+    const met = this.traffic.gate.meet(head, match?.place.methods.values().next().value?.route.access);
+    if (met !== undefined) {
+      if (isRefusal(met)) return met;
+      this.pass = met;
+      if (met.limited) return met.refusal(0);
+    }
+    return unrouted(match);
   }
 
   private read(): void {

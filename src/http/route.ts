@@ -80,6 +80,12 @@ export interface Gate<P> {
   /** @returns a refusal where nobody is identified who has a right to be told of limits */
   judge(head: Head, access: Access, aim: { readonly method: string; readonly path: string }): Pass<P> | Refusal;
   /**
+   * Counts a request that no route takes, for whoever sends it (decisions N6).
+   * @param access of the routes that its path has for other methods
+   * @returns the 429 of an address that guesses; undefined where nobody is identified
+   */
+  meet(head: Head, access: Access | undefined): Pass<P> | Refusal | undefined;
+  /**
    * Judges once more whoever sent a body, now that it is complete, where the pass has become `dated` (decisions N12). It
    * is still the same attempt: nothing is counted again.
    * @returns who it is now, or why it may not do this any more

@@ -23,6 +23,7 @@ export const unlimitedGate = <P extends object>(judge: (head: Head, access: Acce
     const verdict = judge(head, access);
     return isRefusal(verdict) ? verdict : pass(verdict);
   },
+  meet: () => undefined,
   judgeAgain(head, access) {
     const verdict = judge(head, access);
     return isRefusal(verdict) ? verdict : { principal: verdict };

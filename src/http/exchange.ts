@@ -1,7 +1,7 @@
 import { isRefusal, type Refusal, refusal } from '../errors.ts';
 import { Admission, admit, unrouted } from './admission.ts';
 import { Body } from './body.ts';
-import { type Endpoint, judgeBodyHeaders, readBody } from './endpoint.ts';
+import { type Endpoint, judgeBodyHeaders, readBody, refusedBody } from './endpoint.ts';
 import { type Framing, frame, unframed } from './framing.ts';
 import type { RequestHead } from './head.ts';
 import { Refused } from './refused.ts';
@@ -118,7 +118,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
       this.pass = met;
       if (met.limited) return met.refusal(0);
     }
-    return unrouted(match);
+    return unrouted(match, head.path);
   }
 
   private read(): void {
@@ -149,7 +149,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
       this.body ??= new Body(this.traffic.budget, most, this.framing.length);
       const code = this.body.add(new Uint8Array(chunk));
       if (code !== undefined) {
-        this.verdict = this.verdict === undefined ? this.limitRefusal('unknown') : refusal(code);
+        this.verdict = this.verdict === undefined ? this.limitRefusal('unknown') : refusedBody(code, most);
         this.release();
         this.drop(this.received);
       }

@@ -144,10 +144,14 @@ export abstract class Answer<P> implements Expiring {
     const { response } = this;
     this.writeHead(status, block);
     const isBare = status === 204 || status === 304;
-    // Given any argument, `endWithoutBody` of 20.51 leaves the answer unfinished and the process ends on our return.
-    if (isBare && !this.closing) response.endWithoutBody();
-    else if (!isBare && !this.closing && this.head.method !== 'HEAD') response.end(data);
-    else response.end(isBare || this.head.method === 'HEAD' ? '' : data, this.closing);
+    const isHead = this.head.method === 'HEAD';
+    // Given any argument, `endWithoutBody` of 20.51 leaves the answer unfinished and the process ends on our return. So a
+    // connection that closes with it cannot say how long the body would have been.
+    if ((isBare || isHead) && !this.closing) {
+      if (!isBare) response.writeHeader('content-length', String(Buffer.byteLength(data)));
+      response.endWithoutBody();
+    } else if (!isBare && !this.closing) response.end(data);
+    else response.end(isBare || isHead ? '' : data, this.closing);
   }
 
   protected writeHead(status: number, block: string): void {

@@ -6,6 +6,7 @@ import type { Code, Refusal } from '../errors.ts';
  * A route is data: the router, the validation, the permission check and the OpenAPI document read the same object.
  */
 
+/** Where there is a GET there is a HEAD as well. */
 export type Method = 'GET' | 'POST' | 'DELETE';
 
 /** Whose error envelope the callers of a route read (decisions E.1). */

@@ -1,4 +1,5 @@
 import type { HttpServer } from '../../src/http/server.ts';
+import { eventually } from '../http/raw-client.ts';
 import { holdRequest } from '../support/held-request.ts';
 import { bearer, context } from '../support/whole-gateway.ts';
 import { base, type matrix, named, rowOf, type Tenant } from './stage.ts';
@@ -182,11 +183,14 @@ export const holdWrite = async (
   { route }: (typeof writes)[number],
   ids: Readonly<Record<string, string>>,
   value: string,
-  bytes?: number,
 ) => {
   const { query, body = {}, idempotent } = rowOf(route);
   const path = route.path.replace(/\{(\w+)\*?\}/g, (_, each: string) => ids[each] ?? 'none');
   const headers = { ...bearer(value), ...(idempotent && { 'idempotency-key': `held-request-${held++}` }) };
   const sent = { method: route.method, path: query === undefined ? path : `${path}?${query}`, headers };
-  return holdRequest(server, { ...sent, body: JSON.stringify(body) }, bytes);
+  const before = server.inFlight;
+  const request = holdRequest(server.port, { ...sent, body: JSON.stringify(body) });
+  // From here on its headers have been judged.
+  await eventually(() => server.inFlight).toBe(before + 1);
+  return request;
 };

@@ -24,7 +24,7 @@ export interface AuditRow {
 export interface AuditBlock {
   readonly oldest: number;
   readonly newest: number;
-  /** Types, actors, projects and resources of the entries. */
+  /** Types, actors, projects, resources and requests of the entries. */
   readonly values: ValueDigest;
 }
 
@@ -57,7 +57,7 @@ const saltOf = (eventId: string): number => Number.parseInt(eventId.slice(-7), 1
  */
 export const auditLog: Projection = {
   name: 'audit-log',
-  version: 1,
+  version: 2,
   categories: Object.keys(describe),
   tables: [auditRows, auditBlocks, auditEnds],
   apply(event, rows) {
@@ -85,14 +85,15 @@ export const auditLog: Projection = {
   },
 };
 
-const enter = (rows: Rows, key: string, { at, type, actor, projectId, resourceId }: AuditRow): void => {
+const enter = (rows: Rows, key: string, row: AuditRow): void => {
+  const { at, type, actor, projectId, resourceId, requestId } = row;
   const block = rows.get(auditBlocks, key) ?? { oldest: at, newest: at, values: emptyDigest };
   rows.put(auditBlocks, key, {
     oldest: Math.min(block.oldest, at),
     newest: Math.max(block.newest, at),
     values: addTo(
       block.values,
-      projectId === null ? [type, actor.id, resourceId] : [type, actor.id, resourceId, projectId],
+      [type, actor.id, resourceId, projectId, requestId].filter((value) => value !== null),
     ),
   });
 };

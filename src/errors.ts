@@ -36,7 +36,10 @@ const entries = {
   project_not_found: { status: 404, message: 'No such project in this organization.' },
   api_key_not_found: { status: 404, message: 'No such API key in this project.' },
   admin_api_key_not_found: { status: 404, message: 'No such Admin API key in this organization.' },
-  model_not_found: { status: 404, message: 'No such model for this project.' },
+  model_not_found: {
+    status: 404,
+    message: 'No such model for this project. GET /v1/models lists those that there are.',
+  },
   policy_not_found: { status: 404, message: 'No such policy in this organization.' },
   route_not_found: { status: 404, message: 'No such route.' },
   method_not_allowed: { status: 405, message: 'The method is not allowed on this route.' },

@@ -15,6 +15,7 @@ export interface AuditFilter {
   readonly project_ids?: readonly string[] | undefined;
   readonly actor_ids?: readonly string[] | undefined;
   readonly resource_ids?: readonly string[] | undefined;
+  readonly request_ids?: readonly string[] | undefined;
   /** Unix seconds, as entries show them. */
   readonly effective_at?:
     | {
@@ -44,7 +45,9 @@ const secondsOf = ({ effective_at: at = {} }: AuditFilter) => ({
 });
 
 const listsOf = (filter: AuditFilter) =>
-  [filter.event_types, filter.project_ids, filter.actor_ids, filter.resource_ids].filter((list) => list !== undefined);
+  [filter.event_types, filter.project_ids, filter.actor_ids, filter.resource_ids, filter.request_ids].filter(
+    (list) => list !== undefined,
+  );
 
 const matcher = (filter: AuditFilter): ((row: AuditRow) => boolean) => {
   const { least, most } = secondsOf(filter);
@@ -58,7 +61,8 @@ const matcher = (filter: AuditFilter): ((row: AuditRow) => boolean) => {
       has(filter.event_types, row.type) &&
       has(filter.project_ids, row.projectId) &&
       has(filter.actor_ids, row.actor.id) &&
-      has(filter.resource_ids, row.resourceId)
+      has(filter.resource_ids, row.resourceId) &&
+      has(filter.request_ids, row.requestId)
     );
   };
 };

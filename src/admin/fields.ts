@@ -77,7 +77,12 @@ const keyBytes = /^[\x21-\x7e]*$/;
 
 /** 8 to 200 visible ASCII characters (spec, decisions I). */
 export const idempotencyKey = z
-  .string({ error: (issue) => (issue.input === undefined ? 'The header is required.' : undefined) })
+  .string({
+    error: (issue) =>
+      issue.input === undefined
+        ? 'This header is required: any unique string of 8 to 200 characters, such as a UUID.'
+        : undefined,
+  })
   .min(8)
   .max(200)
   .regex(keyBytes, { error: 'Must be visible ASCII characters.' });

@@ -3,7 +3,7 @@ import { policyVersionRows } from '../../projections/policies.ts';
 import { type PolicyDecisionRow, policyDecisionRows } from '../../projections/policy-decisions.ts';
 import { seconds } from '../clock.ts';
 import { directions } from '../domain/policy-terms.ts';
-import { after, limit } from '../http/query.ts';
+import { after, limit, order } from '../http/query.ts';
 import type { Route } from '../http/route.ts';
 import type { Administration } from './command.ts';
 import { listOf, page, pageQuery } from './page.ts';
@@ -71,7 +71,13 @@ export const policyHistory = (admin: Administration): Route[] => {
     path: '/v1/organization/policies/{policy_id}/decisions',
     operation: 'listPolicyDecisions',
     summary: 'List what a policy has decided in the last 30 days, newest first',
-    query: z.object({ after: after.optional(), before: after.optional(), limit, verdict: verdict.optional() }),
+    query: z.object({
+      after: after.optional(),
+      before: after.optional(),
+      limit,
+      order: order('desc'),
+      verdict: verdict.optional(),
+    }),
     replies: { 200: { description: 'A page of decisions, without any content', schema: listOf(decisionObject) } },
     errors: ['policy_not_found', 'invalid_cursor'],
     handle({ found, query }) {
@@ -80,7 +86,7 @@ export const policyHistory = (admin: Administration): Route[] => {
         rows: policyDecisionRows,
         all: policyDecisionRows,
         prefix: `${found.id}:`,
-        query: { ...query, order: 'desc' },
+        query,
         wanted: (row) => row.createdAt > oldest && (query.verdict === undefined || row.verdict === query.verdict),
         render: renderDecision,
       });

@@ -1,73 +1,49 @@
 import type { Directory, Inactive } from '../../projections/directory.ts';
 import type { BearerPrincipal, Identity } from '../../projections/principal.ts';
 import type { Clock } from '../clock.ts';
-import { type Code, type Refusal, refusal } from '../errors.ts';
+import { isRefusal, type Refusal } from '../errors.ts';
 import type { Access, Gate, Head } from '../http/route.ts';
 import { digest, tokenKind } from '../ids.ts';
-import { countInactive } from '../limits/admit.ts';
-import { waitOfInactive } from '../limits/retry-after.ts';
+import { administrationLines } from '../limits/administration-headers.ts';
+import { creditLines, quotaLines } from '../limits/headers.ts';
 import { warmAhead } from '../limits/warm.ts';
 import { type Counted, counted } from '../limits/window-store.ts';
 import type { Windows } from '../limits/windows.ts';
 import type { AccessLog, Aim } from './access-log.ts';
+import {
+  type BearerAccess,
+  denial,
+  malformed,
+  missing,
+  type Reason,
+  refusals,
+  unknown,
+  whyInactive,
+} from './credential-refusals.ts';
 import { KnownToken, KnownTokens } from './known-tokens.ts';
-import { addressRefusal, limitRefusal } from './limit-refusal.ts';
-import { AdministrationPass, type CountedPass, CreditsPass, InferencePass } from './passes.ts';
+import { addressRefusal } from './limit-refusal.ts';
+import { AdministrationPass, type CountedPass, CreditsPass, InactivePass, InferencePass } from './passes.ts';
 
-const challenge = 'Bearer realm="api"';
-const missing = refusal('missing_credentials', { headers: { 'WWW-Authenticate': challenge } });
-const bearer = /^bearer (.+)$/i;
+const bearer = /^bearer ([^ ]+)$/i;
 /** The scheme as every SDK writes it, told apart without a regular expression. */
 const usualScheme = 'Bearer ';
-
-const badToken = (code: Code): Refusal => {
-  const { message } = refusal(code);
-  const header = `${challenge}, error="invalid_token", error_description="${message.replaceAll('"', "'")}"`;
-  return refusal(code, { headers: { 'WWW-Authenticate': header } });
-};
-const refusals = {
-  invalid_api_key: badToken('invalid_api_key'),
-  api_key_revoked: badToken('api_key_revoked'),
-  api_key_suspended: badToken('api_key_suspended'),
-  api_key_expired: badToken('api_key_expired'),
-  access_token_expired: badToken('access_token_expired'),
-  invalid_access_token: badToken('invalid_access_token'),
-};
 
 /** The kind of principal that each form of token speaks for. An OAuth client's own secret opens no route. */
 const principalOf = { p: 'project_key', a: 'admin_key', t: 'oauth_client' } as const;
 
-const organizationSuspended = refusal('organization_suspended');
-const browserNotAllowed = refusal('browser_not_allowed');
-
-const lacks = (permission: string): Refusal =>
-  refusal('insufficient_permissions', {
-    message: `The credential lacks the permission ${permission}.`,
-    headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${permission}"` },
-  });
-
-type BearerAccess = Extract<Access, { readonly permission: string }>;
-
-const isFor = (access: BearerAccess, { kind }: BearerPrincipal): boolean =>
-  access.credential === 'project'
-    ? kind === 'project_key'
-    : kind === 'admin_key' || (kind === 'oauth_client' && !access.adminKeyOnly);
-
-const wantedBy = (access: BearerAccess): string => {
-  if (access.credential === 'project') return 'a project API key';
-  return access.adminKeyOnly ? 'an Admin API key' : 'an Admin API key or an OAuth access token';
-};
-
 /**
- * `Authorization` alone where it is present; `x-api-key` where the route reads it (decisions A.3). As `Bearer` and the token,
- * however the scheme was written.
+ * `Authorization` alone where it is present; `x-api-key` where the route reads it (decisions A.3, N4). As `Bearer` and the
+ * token, however the scheme was written.
  */
-const presented = (head: Head, apiKeyHeader: boolean | undefined): string | undefined => {
+const presented = (head: Head, apiKeyHeader: boolean | undefined): string | Refusal => {
   const authorization = head.header('authorization');
   if (authorization?.startsWith(usualScheme)) return authorization;
-  const token =
-    authorization === undefined ? apiKeyHeader && head.header('x-api-key') : bearer.exec(authorization)?.[1];
-  return token ? usualScheme + token : undefined;
+  if (authorization === undefined) {
+    const key = apiKeyHeader ? head.header('x-api-key') : undefined;
+    return key ? usualScheme + key : missing;
+  }
+  const token = bearer.exec(authorization)?.[1];
+  return token === undefined ? malformed : usualScheme + token;
 };
 
 /**
@@ -105,13 +81,14 @@ export const apiKeyGate = (options: {
     return undefined;
   };
 
-  /** Whose token it is now. */
-  const current = (known: KnownToken): BearerPrincipal | Inactive | null => {
-    if (known.found.stale !== true) return known.found;
+  /** Whose token it is, as the directory has it now; undefined where it is nobody's. */
+  const identify = (text: string): KnownToken | undefined => {
+    const known = tokens.get(text) ?? recognize(text);
+    if (known?.found.stale !== true) return known;
     const found = directory.find(known.digest);
-    if (found === null || found.kind === 'client_secret') return null;
+    if (found === null || found.kind === 'client_secret') return undefined;
     known.found = found;
-    return found;
+    return known;
   };
 
   /**
@@ -122,6 +99,10 @@ export const apiKeyGate = (options: {
     const seconds = windows.failed.count(head.ip, clock.monotonic());
     return seconds === 0 ? refused : addressRefusal(seconds);
   };
+
+  /** Who sends what cannot be a token is not guessing either. */
+  const unidentified = (head: Head, text: string): Refusal =>
+    text.includes(' ', usualScheme.length) ? malformed : stranger(head, unknown(text.slice(usualScheme.length)));
 
   const seatOf = (known: KnownToken, family: Family, { id, projectId, organizationId }: Identity): Counted => {
     known[family] ??= counted(id, family === 'inference' ? (projectId ?? '') : null, organizationId);
@@ -135,23 +116,35 @@ export const apiKeyGate = (options: {
    * of its own but its client's, which a token that has leaked and does not work must not use up; so both count for the
    * address that sends them.
    */
-  const inactive = (known: KnownToken, head: Head, access: BearerAccess, who: Identity, code: Reason): Refusal => {
+  const inactive = (known: KnownToken, head: Head, limits: Limits, code: Reason): InactivePass | Refusal => {
+    const { found } = known;
     const refused = refusals[code];
-    if (code === 'invalid_api_key' || who.kind === 'oauth_client') return stranger(head, refused);
-    const family = familyOf(access, who);
-    const seat = seatOf(known, family, who);
-    const now = clock.monotonic();
-    const why = countInactive(windows[family], seat, now);
-    return why === 0 ? refused : limitRefusal(waitOfInactive(windows[family], seat, why, now));
+    if (code === 'invalid_api_key' || found.kind === 'oauth_client') return stranger(head, refused);
+    if (found.kind !== 'project_key') {
+      const who = seatOf(known, 'administration', found);
+      const { administration } = windows;
+      return new InactivePass(found, refused, clock, [administration, who], (why) =>
+        administrationLines(administration, who, why, clock.monotonic(), clock.wall(), 0),
+      );
+    }
+    const { credits, inference } = windows;
+    const seat = seatOf(known, 'inference', found);
+    if (limits !== 'credits') {
+      const tell = () => quotaLines(inference, seat, clock.monotonic(), 0);
+      return new InactivePass(found, refused, clock, [inference, seat], tell);
+    }
+    const own = seatOf(known, 'credits', found);
+    const tell = () => creditLines(credits, own, inference, seat, clock.monotonic(), true);
+    return new InactivePass(found, refused, clock, [credits, own], tell);
   };
 
-  const passOf = (known: KnownToken, access: BearerAccess, found: BearerPrincipal): CountedPass => {
+  const passOf = (known: KnownToken, limits: Limits, found: BearerPrincipal): CountedPass => {
     if (found.kind !== 'project_key') {
       const seat = known.administration ?? seatOf(known, 'administration', found);
       return new AdministrationPass(found, clock, windows.administration, seat);
     }
     const seat = known.inference ?? seatOf(known, 'inference', found);
-    if (access.limits !== 'credits') {
+    if (limits !== 'credits') {
       const pass = new InferencePass(found, clock, windows.inference, seat);
       tokens.locate(known, seat);
       return pass;
@@ -164,55 +157,56 @@ export const apiKeyGate = (options: {
     judge(head: Head, access: Access, aim: Aim) {
       if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
       const text = presented(head, access.apiKeyHeader);
-      if (text === undefined) return missing;
-      const known = tokens.get(text) ?? recognize(text);
-      const found = known === undefined ? null : current(known);
-      if (known === undefined || found === null) {
-        const isAccessToken = tokenKind(text.slice(usualScheme.length)) === 't';
-        return stranger(head, isAccessToken ? refusals.invalid_access_token : refusals.invalid_api_key);
-      }
+      if (typeof text !== 'string') return text;
+      const known = identify(text);
+      if (known === undefined) return unidentified(head, text);
+      const { found } = known;
       const reason = whyInactive(found, clock);
       if (reason !== undefined) {
-        const refused = inactive(known, head, access, found, reason);
-        if (refused.code !== 'rate_limit_exceeded') accessLog.refused(found, aim, refused.code, head);
-        return refused;
+        const met = inactive(known, head, access.limits, reason);
+        const isNoted = isRefusal(met) ? met.code !== 'rate_limit_exceeded' : !met.limited;
+        if (isNoted) accessLog.refused(found, aim, reason, head);
+        return met;
       }
       const active = found as BearerPrincipal;
       accessLog.used(active);
-      const pass = passOf(known, access, active);
-      pass.silent = (access.credential === 'project') !== (active.kind === 'project_key');
+      const pass = passOf(known, access.limits, active);
       if (!pass.limited) {
         pass.denied = denial(head, access, active);
         if (pass.denied !== undefined) accessLog.refused(active, aim, pass.denied.code, head);
       }
       return pass;
     },
+    meet(head: Head, access: Access | undefined) {
+      if (access !== undefined && !('permission' in access)) return undefined;
+      const text = presented(head, access?.apiKeyHeader);
+      if (typeof text !== 'string') return undefined;
+      const known = identify(text);
+      const reason = known && whyInactive(known.found, clock);
+      if (known && reason === undefined) {
+        const active = known.found as BearerPrincipal;
+        accessLog.used(active);
+        return passOf(known, access?.limits, active);
+      }
+      const met = known && reason ? inactive(known, head, access?.limits, reason) : unidentified(head, text);
+      // Without a route nobody is refused for a bad credential, but for too many of them.
+      return isRefusal(met) && met.code !== 'rate_limit_exceeded' ? undefined : met;
+    },
+    judgeAgain(head: Head, access: Access, aim: Aim) {
+      if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
+      const text = presented(head, access.apiKeyHeader);
+      if (typeof text !== 'string') return text;
+      const found = identify(text)?.found;
+      if (found === undefined) return unknown(text.slice(usualScheme.length));
+      const reason = whyInactive(found, clock);
+      const refused = reason === undefined ? denial(head, access, found as BearerPrincipal) : refusals[reason];
+      if (refused === undefined) return { principal: found as BearerPrincipal };
+      accessLog.refused(found, aim, refused.code, head);
+      return refused;
+    },
   };
 };
 
-type Reason = keyof typeof refusals;
-
-/** Why a known credential does not work now; undefined where it does. */
-const whyInactive = (found: BearerPrincipal | Inactive, clock: Clock): Reason | undefined => {
-  if (found.inactive !== undefined) return found.inactive;
-  if (found.expiresAt === null || found.expiresAt > clock.wall()) return undefined;
-  return found.kind === 'oauth_client' ? 'access_token_expired' : 'api_key_expired';
-};
-
 type Family = 'inference' | 'credits' | 'administration';
-
-/** Which windows count: the route's own, or those of the credential's kind, also on a route of another (decisions F.2). */
-const familyOf = (access: BearerAccess, { kind }: Identity): Family =>
-  kind === 'project_key' ? (access.limits ?? 'inference') : 'administration';
-
-/** What a good credential is refused for all the same. */
-const denial = (head: Head, access: BearerAccess, found: BearerPrincipal): Refusal | undefined => {
-  if (!isFor(access, found)) {
-    return refusal('credential_type_not_allowed', { message: `This route takes ${wantedBy(access)}.` });
-  }
-  if (access.adminKeyOnly && head.header('origin') !== undefined) return browserNotAllowed;
-  if (!found.permissions.has(access.permission)) return lacks(access.permission);
-  // A suspended organization may still look, and neither spend nor change (decisions B.1, F.2).
-  if (found.organizationStatus === 'suspended' && !access.permission.endsWith(':read')) return organizationSuspended;
-  return undefined;
-};
+/** Which windows count: the route's own, else those of the credential's kind, also on a route of another (decisions F.2). */
+type Limits = BearerAccess['limits'];

@@ -1,12 +1,12 @@
-import type { BearerPrincipal } from '../../projections/principal.ts';
+import type { BearerPrincipal, Identity } from '../../projections/principal.ts';
 import type { Clock } from '../clock.ts';
 import type { Refusal } from '../errors.ts';
 import type { Need, Pass } from '../http/route.ts';
 import { administrationLines } from '../limits/administration-headers.ts';
-import { countRequest, start } from '../limits/admit.ts';
+import { countInactive, countRequest, start } from '../limits/admit.ts';
 import { creditLines, quotaLines } from '../limits/headers.ts';
 import { reserve } from '../limits/reserve.ts';
-import { waitAfter } from '../limits/retry-after.ts';
+import { waitAfter, waitOfInactive } from '../limits/retry-after.ts';
 import { charge, release, settle } from '../limits/settle.ts';
 import { isRefused, type Refused, type Ticket, whyOf } from '../limits/ticket.ts';
 import type { Counted, WindowStore } from '../limits/window-store.ts';
@@ -17,13 +17,6 @@ export abstract class CountedPass implements Pass<BearerPrincipal> {
   readonly principal: BearerPrincipal;
   denied: Refusal | undefined = undefined;
   spent = 0;
-  /**
-   * Whether nothing is told of its limits but a 429: on a route of another kind of credential.
-   *
-   * Unspecified: which headers such an answer has. Those of the route's group would tell of windows that the credential
-   * does not have, and those of its own are not to be mixed with them (decisions K11).
-   */
-  silent = false;
   protected readonly clock: Clock;
   protected readonly store: WindowStore;
   protected readonly who: Counted;
@@ -41,6 +34,11 @@ export abstract class CountedPass implements Pass<BearerPrincipal> {
     return this.principal.organizationId;
   }
 
+  get dated(): boolean {
+    const { stale, expiresAt } = this.principal;
+    return stale === true || (expiresAt !== null && expiresAt <= this.clock.wall());
+  }
+
   get limited(): boolean {
     return this.why !== 0;
   }
@@ -54,10 +52,13 @@ export abstract class CountedPass implements Pass<BearerPrincipal> {
   }
   settle(): void {}
   end(): void {}
-  lines(): string {
-    return this.silent ? '' : this.told();
-  }
-  protected abstract told(): string;
+  /**
+   * Of its own kind's windows, also on a route that takes another kind.
+   *
+   * Unspecified: which headers such an answer has. Those of the route's group would tell of windows that the credential
+   * does not have.
+   */
+  abstract lines(): string;
 }
 
 /** A pass that holds one request in flight, by its ticket. */
@@ -112,7 +113,7 @@ export class InferencePass extends TicketPass {
     this.ticket = null;
   }
 
-  protected override told(): string {
+  override lines(): string {
     return quotaLines(this.store, this.who, this.clock.monotonic());
   }
 }
@@ -134,14 +135,45 @@ export class CreditsPass extends CountedPass {
     this.why = countRequest(this.store, this.who, clock.monotonic());
   }
 
-  protected override told(): string {
+  override lines(): string {
     return creditLines(this.store, this.who, this.inference, this.payer, this.clock.monotonic());
+  }
+}
+
+/**
+ * Of a key that does not work any more: it is counted in its own windows and told of these alone, since those of its project
+ * and organization are none of its business any more (decisions F.3, N6).
+ */
+export class InactivePass extends CountedPass {
+  private readonly tell: (why: number) => string;
+
+  /** @param tell the header lines of the key's own windows, where the limits in `why` have refused it */
+  constructor(
+    found: Identity,
+    refused: Refusal,
+    clock: Clock,
+    [store, who]: readonly [WindowStore, Counted],
+    tell: (why: number) => string,
+  ) {
+    // Nobody acts for it: a request that is denied gets no further.
+    super(found as BearerPrincipal, clock, store, who);
+    this.why = countInactive(store, who, clock.monotonic());
+    this.denied = refused;
+    this.tell = tell;
+  }
+
+  override refusal(): Refusal {
+    return limitRefusal(waitOfInactive(this.store, this.who, this.why, this.clock.monotonic()));
+  }
+
+  override lines(): string {
+    return this.tell(this.why);
   }
 }
 
 /** Of an administration request: requests and requests in flight of credential and organization. */
 export class AdministrationPass extends TicketPass {
-  protected override told(): string {
+  override lines(): string {
     return administrationLines(this.store, this.who, this.why, this.clock.monotonic(), this.clock.wall());
   }
 }

@@ -62,8 +62,22 @@ export const admit = <P>(
   return new Admission(principal, params, query, find ? find({ principal, params }) : undefined);
 };
 
+const isAt = (path: string, place: string): boolean => path === place || path.startsWith(`${place}/`);
+
+/** SDKs differ in whether their base URL has the /v1 (decisions F1, F2), so it is what is wrong most often. */
+const misplaced = (path: string): string | undefined => {
+  if (isAt(path, '/v1/v1')) return 'No such route: /v1 is in the path twice. Leave it out of the base URL.';
+  if (isAt(path, '/v1') || isAt(path, '/.well-known')) return undefined;
+  return 'No such route. Paths begin with /v1: add it to the base URL.';
+};
+
 /** The 404 or 405 of a path or method that no route has. */
-export const unrouted = (match: Match<Endpoint> | undefined): Refusal =>
-  match
-    ? refused('method_not_allowed', { headers: { Allow: match.place.allow } }).refusal
-    : refused('route_not_found').refusal;
+export const unrouted = (match: Match<Endpoint> | undefined, path: string): Refusal => {
+  if (match === undefined) {
+    const message = misplaced(path);
+    return refused('route_not_found', message === undefined ? {} : { message }).refusal;
+  }
+  const { allow } = match.place;
+  const message = `The method is not allowed on this route, which takes ${allow}.`;
+  return refused('method_not_allowed', { message, headers: { Allow: allow } }).refusal;
+};

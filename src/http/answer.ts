@@ -1,7 +1,7 @@
 import { type Cancellation, Canceller } from '../cancellation.ts';
 import { Fault, type Refusal, refusal } from '../errors.ts';
 import { publish } from '../telemetry.ts';
-import { earlyAnswer, lingerMs, maxLingered } from './early-answer.ts';
+import { bareAnswer, earlyAnswer, lingerMs, maxLingered } from './early-answer.ts';
 import type { RequestHead } from './head.ts';
 import { sendRest } from './pieces.ts';
 import { headerBlock, statusLine } from './response-head.ts';
@@ -17,6 +17,7 @@ import { failureText } from './wire.ts';
  */
 const smallAnswer = 4 * 1024;
 const lots = 16;
+const isDrawn = (): boolean => Math.random() * lots < 1;
 const json = 'application/json';
 
 /**
@@ -120,16 +121,20 @@ export abstract class Answer<P> implements Expiring {
   private send(status: number, block: string, data: string | Uint8Array): void {
     this.stage = 'answering';
     this.resume();
-    // The core does not tell of an answer without a body whether its reader takes it, so there is one for each connection.
-    if (this.traffic.draining || this.isBare(status, data)) this.closing = true;
-    if (this.arriving && typeof data === 'string') this.sendEarly(status, block, data);
+    const isBare = this.isBare(status, data);
+    // The core does not tell of an answer without a body whether its reader takes it: now and then one is the last.
+    if (this.traffic.draining || (isBare && isDrawn())) this.closing = true;
+    const isHead = this.head.method === 'HEAD';
+    if (isHead && this.closing) this.sendPending(status, bareAnswer(block, Buffer.byteLength(data)));
+    else if (this.arriving && typeof data === 'string') this.sendPending(status, earlyAnswer(block, isBare ? '' : data));
     else if (this.closing) this.last(() => this.writeLast(status, block, data));
     else if (this.corked) this.write(status, block, data);
     else this.response.cork(() => this.write(status, block, data));
   }
 
-  private sendEarly(status: number, block: string, data: string): void {
-    const text = earlyAnswer(block, this.isBare(status, data) ? '' : data);
+  /** An answer that is complete for the client, while the connection stays for what it still sends. */
+  private sendPending(status: number, text: string): void {
+    this.listen();
     if (this.corked) this.writeHead(status, text);
     else this.response.cork(() => this.writeHead(status, text));
     this.linger();
@@ -182,7 +187,14 @@ export abstract class Answer<P> implements Expiring {
   private write(status: number, block: string, data: string | Uint8Array): void {
     const { response } = this;
     this.writeHead(status, block);
-    if (data.length <= smallAnswer && Math.random() * lots >= 1) {
+    const isHead = this.head.method === 'HEAD';
+    if (isHead || status === 204 || status === 304) {
+      if (isHead) response.writeHeader('content-length', String(Buffer.byteLength(data)));
+      response.endWithoutBody();
+      this.finish();
+      return;
+    }
+    if (data.length <= smallAnswer && !isDrawn()) {
       response.end(data);
       this.finish();
       return;

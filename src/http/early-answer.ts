@@ -3,6 +3,13 @@ export const lingerMs = 2_000;
 export const maxLingered = 64 * 1024 * 1024;
 
 /**
+ * An answer to HEAD that closes its connection; `length` is that of the body which GET would have. The core's own way to end
+ * such an answer tells a length of nought.
+ */
+export const bareAnswer = (block: string, length: number): string =>
+  `${block}\r\nConnection: close\r\nContent-Length: ${length}\r\n`;
+
+/**
  * An answer with `Connection: close` as the value of its `content-type`, for a request of which more is on its way. So it is
  * complete for the client and pending for the core, which reads on, serves nothing that follows and leaves the end of the
  * connection to us. Its own `end` would close at once, and a client that writes before it reads would find a broken pipe in
@@ -11,6 +18,6 @@ export const maxLingered = 64 * 1024 * 1024;
  * @param body JSON; the line end that the core adds belongs to it
  */
 export const earlyAnswer = (block: string, body: string): string => {
-  const head = `${block}\r\nConnection: close\r\nContent-Length: `;
-  return body === '' ? `${head}0\r\n` : `${head}${Buffer.byteLength(body) + 2}\r\n\r\n${body}`;
+  if (body === '') return bareAnswer(block, 0);
+  return `${block}\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(body) + 2}\r\n\r\n${body}`;
 };

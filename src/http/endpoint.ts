@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Refusal } from '../errors.ts';
+import type { Code, Refusal } from '../errors.ts';
 import { parseForm } from './form.ts';
 import { parseJson } from './json.ts';
 import { formMedia, isFormMedia, isJsonMedia } from './media.ts';
@@ -34,9 +34,26 @@ const checker = (schema: z.ZodType, family: Family, part: Part, wrap?: string): 
     const result = compiled.safeParse(value);
     if (result.success) return result.data;
     if (wrap === undefined) return new Refused(invalid(family, part, value, result.error));
+    if (value === undefined) {
+      // What is absent has no place in a document; the schema knows what should have been sent.
+      const param = `${part}.${wrap}`;
+      const message = `${param}: ${result.error.issues[0]?.message}`;
+      return refused('validation_failed', { param, message });
+    }
     const issues = result.error.issues.map((issue) => ({ ...issue, path: [wrap, ...issue.path] }));
     return new Refused(invalid(family, part, { [wrap]: value }, new z.core.$ZodError(issues)));
   };
+};
+
+/**
+ * What an administration route takes of a query, and nothing else: a filter that is not obeyed would lie (decisions N5).
+ * SDKs of models send more than anybody reads.
+ */
+const queryOf = ({ access, query, path }: Route): z.ZodType | undefined => {
+  if (access.credential !== 'admin') return query;
+  if (query === undefined) return z.strictObject({});
+  if (!(query instanceof z.ZodObject)) throw new Error(`The query of ${path} is not an object.`);
+  return query.strict();
 };
 
 export const endpoint = (route: Route): Endpoint => {
@@ -48,7 +65,7 @@ export const endpoint = (route: Route): Endpoint => {
     path: route.path,
     family,
     params: schemaOf(route.params, 'path'),
-    query: schemaOf(route.query, 'query'),
+    query: schemaOf(queryOf(route), 'query'),
     headers: Object.entries(route.headers ?? {}).map(([name, schema]) => ({
       name: name.toLowerCase(),
       check: checker(schema, family, 'header', name),
@@ -59,9 +76,29 @@ export const endpoint = (route: Route): Endpoint => {
   };
 };
 
-const badMedia = (target: Endpoint): Refusal => {
-  const message = `The request body must be ${formMedia} without Content-Encoding.`;
-  return refused('unsupported_media_type', target.takesForm ? { message } : {}).refusal;
+/** Of a header's value, which a client may make as long as it likes. */
+const longestQuote = 100;
+const quoted = (value: string): string => (value.length > longestQuote ? `${value.slice(0, longestQuote)}…` : value);
+
+const badMedia = (target: Endpoint, type: string | undefined, encoding?: string): Refusal => {
+  const wanted = target.takesForm ? formMedia : 'application/json';
+  const came =
+    encoding !== undefined
+      ? `with Content-Encoding: ${quoted(encoding)}`
+      : type === undefined
+        ? 'without a Content-Type'
+        : `as ${quoted(type)}`;
+  const message = `The request body must be ${wanted} without Content-Encoding; it came ${came}.`;
+  return refused('unsupported_media_type', { message }).refusal;
+};
+
+const inThousands = new Intl.NumberFormat('en-US');
+
+/** A body that cannot be taken in. @param most bytes that would have been */
+export const refusedBody = (code: Code, most: number): Refusal => {
+  if (code !== 'request_too_large') return refused(code).refusal;
+  const message = `The request body is too large: this route takes at most ${inThousands.format(most)} bytes.`;
+  return refused(code, { message }).refusal;
 };
 
 /** Whether the body's form is acceptable, as far as the headers tell: 411, 415 or 413, in this order. */
@@ -74,10 +111,11 @@ export const judgeBodyHeaders = (
   if (framing.chunked && takesBody && !isInference(target.family)) return refused('length_required').refusal;
   const encoding = header('content-encoding');
   const isEncoded = encoding !== undefined && encoding.toLowerCase() !== 'identity';
-  if (isEncoded && takesBody) return badMedia(target);
+  const type = header('content-type');
+  if (isEncoded && takesBody) return badMedia(target, type, encoding);
   const isMedia = target.takesForm ? isFormMedia : isJsonMedia;
-  if (target.body && !isMedia(header('content-type'))) return badMedia(target);
-  if (framing.length > target.bodyLimit && takesBody) return refused('request_too_large').refusal;
+  if (target.body && !isMedia(type)) return badMedia(target, type);
+  if (framing.length > target.bodyLimit && takesBody) return refusedBody('request_too_large', target.bodyLimit);
   return undefined;
 };
 

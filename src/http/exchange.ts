@@ -1,7 +1,7 @@
 import { isRefusal, type Refusal, refusal } from '../errors.ts';
 import { Admission, admit, unrouted } from './admission.ts';
 import { Body } from './body.ts';
-import { type Endpoint, judgeBodyHeaders, readBody } from './endpoint.ts';
+import { type Endpoint, judgeBodyHeaders, readBody, refusedBody } from './endpoint.ts';
 import { type Framing, frame, unframed } from './framing.ts';
 import type { RequestHead } from './head.ts';
 import { Refused } from './refused.ts';
@@ -92,8 +92,8 @@ export class Exchange<P> extends StreamedAnswer<P> {
       return refusal('server_shutting_down');
     }
     const { match, target, head } = this;
-    if (!match || !target) return unrouted(match);
     try {
+      if (!match || !target) return this.judgeUnrouted();
       const { access, tokens } = target.route;
       // A route without a credential that the headers show declares no principal type, so none is made up for it.
       let principal = undefined as P;
@@ -111,6 +111,17 @@ export class Exchange<P> extends StreamedAnswer<P> {
     } catch (error) {
       return this.refusalOf(error);
     }
+  }
+
+  private judgeUnrouted(): Refusal {
+    const { match, head } = this;
+    const met = this.traffic.gate.meet(head, match?.place.methods.values().next().value?.route.access);
+    if (met !== undefined) {
+      if (isRefusal(met)) return met;
+      this.pass = met;
+      if (met.limited) return met.refusal(0);
+    }
+    return unrouted(match, head.path);
   }
 
   private read(): void {
@@ -156,7 +167,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
 
   /** @returns why no more of the body is kept: 413, or 503 where requests in flight together hold too much */
   private hold(bytes: number, most: number): Refusal | undefined {
-    if (this.held + bytes > most) return refusal('request_too_large');
+    if (this.held + bytes > most) return refusedBody('request_too_large', most);
     const refused = this.traffic.budget.take(this.pass?.account ?? '', bytes);
     if (refused === undefined) this.held += bytes;
     return refused;
@@ -201,6 +212,17 @@ export class Exchange<P> extends StreamedAnswer<P> {
       this.refuse(verdict instanceof Admission || verdict === undefined ? refusal('internal_error') : verdict);
       return;
     }
+    let admission = verdict;
+    // Between the headers and the last byte lies as long as the client likes; without a body there is no such time.
+    if (this.framing.framed && pass?.dated) {
+      const now = this.traffic.gate.judgeAgain(this.head, target.route.access, target.route);
+      if (isRefusal(now)) {
+        this.release();
+        this.refuse(now);
+        return;
+      }
+      admission = new Admission(now.principal, verdict.params, verdict.query, verdict.found);
+    }
     let body: unknown;
     if (this.framing.framed || target.body) {
       body = readBody(target, bytes);
@@ -211,7 +233,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
       }
     }
     this.stage = 'handling';
-    const reply: Reply | Promise<Reply> = target.route.handle(new ServedCall(this, verdict, body, pass));
+    const reply: Reply | Promise<Reply> = target.route.handle(new ServedCall(this, admission, body, pass));
     if (!('then' in reply)) {
       this.answer(reply);
       return;

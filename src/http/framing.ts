@@ -32,6 +32,15 @@ export const isPlainValue = (value: string): boolean => {
   return !previousIsSpace;
 };
 
+/** ASCII without control characters; or nothing. */
+const isPrintable = (value: string): boolean => {
+  for (let i = 0; i < value.length; i++) {
+    const unit = value.charCodeAt(i);
+    if (unit < 0x20 || unit > 0x7e) return false;
+  }
+  return true;
+};
+
 const isDigits = (value: string): boolean => {
   for (let i = 0; i < value.length; i++) {
     const unit = value.charCodeAt(i);
@@ -62,6 +71,9 @@ const guard = (name: string): number => {
   }
 };
 
+/** Of `x-api-key` and `authorization`: where they hold no credential that is a 401, and the gate's to say (decisions N4). */
+const credentials = 1 | 4;
+
 /**
  * Judges the header lines before anything else looks at them (reliability.md 4, rules 3 and 4). The pinned core accepts
  * repeated lengths, `identity, chunked` and more, so a doubt here is a 400 and the end of the connection.
@@ -80,7 +92,8 @@ export const frame = (fields: readonly string[]): Framing | Refusal => {
     if ((seen & bit) !== 0) return malformed(`The header ${name} was sent more than once.`);
     seen |= bit;
     const value = fields[i + 1]!;
-    if (!isPlainValue(value)) return malformed(`The header ${name} has a byte that is not allowed, or no value.`);
+    if (!isPlainValue(value) && !((bit & credentials) !== 0 && isPrintable(value)))
+      return malformed(`The header ${name} has a byte that is not allowed, or no value.`);
     if (bit === 8) {
       if (!isDigits(value) || value.length > maxLengthDigits)
         return malformed('The header content-length is not a length.');

@@ -45,14 +45,10 @@ const always = [reference('request-id')];
 const ofInference = inference.map(([name]) => reference(name));
 const ofAdministration = administration.map(([name]) => reference(name));
 
-/** The headers of a route's responses with this status. Who is not identified is told of no limits. */
+/** The headers of a route's responses with this status. A 401 has those of limits where the key is known. */
 export const headersOf = ({ access }: Route, status: number): Json => {
-  const limits =
-    access.credential === 'none' || status === 401
-      ? []
-      : access.credential === 'admin'
-        ? ofAdministration
-        : ofInference;
+  const isLimited = 'permission' in access;
+  const limits = isLimited ? (access.credential === 'admin' ? ofAdministration : ofInference) : [];
   const wait = status === 429 || status === 503 ? [reference('Retry-After')] : [];
   return Object.fromEntries([...always, ...limits, ...wait]);
 };

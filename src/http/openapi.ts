@@ -34,12 +34,12 @@ const statusesOf = (target: Route): ReadonlyMap<Code, number> => {
   const codes = new Set<Code>(always);
   const { access } = target;
   if ('permission' in access) for (const code of withCredential) codes.add(code);
+  if (access.credential === 'admin') codes.add('unknown_field');
   if (takesTokens(access)) for (const code of withAccessToken) codes.add(code);
   if (target.method !== 'GET') {
     for (const code of withBody) codes.add(code);
     if (target.bodyForm !== 'urlencoded') codes.add('invalid_json');
     if (!isInference(target.family)) codes.add('length_required');
-    if (target.family === 'admin') codes.add('unknown_field');
   }
   if (target.params || target.query || target.headers || target.path.includes('{')) codes.add('validation_failed');
   const statuses = new Map([...codes].map((code) => [code, statusOf(code, target.family)]));

@@ -6,6 +6,7 @@ import type { Code, Refusal } from '../errors.ts';
  * A route is data: the router, the validation, the permission check and the OpenAPI document read the same object.
  */
 
+/** Where there is a GET there is a HEAD as well. */
 export type Method = 'GET' | 'POST' | 'DELETE';
 
 /** Whose error envelope the callers of a route read (decisions E.1). */
@@ -69,6 +70,8 @@ export interface Pass<P> extends Allowance {
   refusal(need: Need): Refusal;
   /** Why the credential may not do this, a 403; asked for what is not limited. */
   readonly denied: Refusal | undefined;
+  /** Whether its credential has changed or expired since it was judged: then it is to be judged again. */
+  readonly dated: boolean;
   /** What is left of the limits now, as header lines that begin with CR LF: names and numbers of our own. */
   lines(): string;
   /** Its answer is complete, or the client has gone. A second call does nothing. */
@@ -79,6 +82,22 @@ export interface Pass<P> extends Allowance {
 export interface Gate<P> {
   /** @returns a refusal where nobody is identified who has a right to be told of limits */
   judge(head: Head, access: Access, aim: { readonly method: string; readonly path: string }): Pass<P> | Refusal;
+  /**
+   * Counts a request that no route takes, for whoever sends it (decisions N6).
+   * @param access of the routes that its path has for other methods
+   * @returns the 429 of an address that guesses; undefined where nobody is identified
+   */
+  meet(head: Head, access: Access | undefined): Pass<P> | Refusal | undefined;
+  /**
+   * Judges once more whoever sent a body, now that it is complete, where the pass has become `dated` (decisions N12). It
+   * is still the same attempt: nothing is counted again.
+   * @returns who it is now, or why it may not do this any more
+   */
+  judgeAgain(
+    head: Head,
+    access: Access,
+    aim: { readonly method: string; readonly path: string },
+  ): { readonly principal: P } | Refusal;
 }
 
 /** One request on its way to the handler: authenticated, permitted, complete and valid. */

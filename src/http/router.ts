@@ -124,6 +124,9 @@ export const router = <R extends Routable>(routes: readonly R[]): ((path: string
   const fixed = new Map<string, Match<R>>();
   const root = newNode<R>();
   for (const [path, draft] of drafts) {
+    // Where there is a GET there is a HEAD, which has the same answer but for its body (RFC 9110, 9.3.2).
+    const read = draft.methods.get('GET');
+    if (read) draft.methods.set('HEAD', read);
     const place: Place<R> = { ...draft, allow: [...draft.methods.keys()].join(', ') };
     if (place.names.length === 0) fixed.set(path, { place, raw: noRaw });
     else insert(root, path, place);

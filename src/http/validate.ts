@@ -8,6 +8,8 @@ import { flatten, type Violation } from './violation.ts';
 /** Which part of the request a schema judged. */
 export type Part = 'body' | 'query' | 'header' | 'path';
 
+const noParameter = 'There is no such parameter.';
+
 /** Entries of a `detail` list (decisions E.1). */
 const maxDetails = 20;
 
@@ -44,15 +46,16 @@ export const invalid = (family: Family, part: Part, input: unknown, error: z.cor
   }));
   ranked.sort((a, b) => compare(a.rank, b.rank) || a.at - b.at);
   const violations = ranked.map(({ violation }) => violation);
-  const first = violations[0];
+  const [first] = violations;
   if (!first) return refusal('validation_failed');
   const param = paramOf(part, first.path);
   const isAdmin = family === 'admin';
   const code =
     isAdmin && first.type === 'extra_forbidden' && first.code === undefined ? 'unknown_field' : codeOf(first);
+  const isUnknownParameter = part === 'query' && first.type === 'extra_forbidden';
   const hasDetails = family === 'messages' || family === 'models';
   return refusal(code, {
-    message: param === null ? first.message : `${param}: ${first.message}`,
+    message: param === null ? first.message : `${param}: ${isUnknownParameter ? noParameter : first.message}`,
     param,
     details: hasDetails ? violations.slice(0, maxDetails).map((violation) => detail(part, input, violation)) : [],
   });

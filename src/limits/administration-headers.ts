@@ -20,6 +20,7 @@ const metrics = [
  *
  * @param why the limits that refused, 0 for none
  * @param wallMs the wall clock, for `X-RateLimit-Reset` alone
+ * @param top the outermost scope of which is told: 0 is the credential alone
  */
 export const administrationLines = (
   store: WindowStore,
@@ -27,12 +28,14 @@ export const administrationLines = (
   why: number,
   nowMs: Millis,
   wallMs: Millis,
+  top = store.top,
 ): string => {
   store.setNow(nowMs);
   resolve(store, who);
   let best = Number.POSITIVE_INFINITY;
   let lines = '';
   for (const [number, scope] of store.scopes.entries()) {
+    if (number > top) break;
     const address = number === 0 ? store.keyAt : store.organizationAt;
     advance(store, address);
     for (const [metric, name] of metrics) {

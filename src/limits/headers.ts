@@ -12,13 +12,13 @@ import type { Counted, WindowStore } from './window-store.ts';
  */
 
 /** Finds the records, moves their windows to `nowMs`, and chooses the tightest. */
-const look = (store: WindowStore, who: Counted, nowMs: Millis): void => {
+const look = (store: WindowStore, who: Counted, nowMs: Millis, top: number): void => {
   store.setNow(nowMs);
   resolve(store, who);
   advance(store, store.keyAt);
   if (store.projectAt >= 0) advance(store, store.projectAt);
   advance(store, store.organizationAt);
-  chooseTightest(store);
+  chooseTightest(store, top);
 };
 
 /** The lines up to the number that remains, by subject and limit: a handful of limits, so they are built once. */
@@ -61,9 +61,12 @@ const tokenLines = (store: WindowStore): string => {
   return lines + rest(store, tokensAt, tokensMetric, limit, 'project-tokens');
 };
 
-/** Request and token headers of an inference answer, errors and streams included. */
-export const quotaLines = (store: WindowStore, who: Counted, nowMs: Millis): string => {
-  look(store, who, nowMs);
+/**
+ * Request and token headers of an inference answer, errors and streams included.
+ * @param top the outermost scope of which is told: 0 is the key alone
+ */
+export const quotaLines = (store: WindowStore, who: Counted, nowMs: Millis, top = store.top): string => {
+  look(store, who, nowMs, top);
   return requestLines(store) + tokenLines(store);
 };
 
@@ -74,10 +77,11 @@ export const creditLines = (
   inference: WindowStore,
   who: Counted,
   nowMs: Millis,
+  ownOnly = false,
 ): string => {
-  look(credits, creditWho, nowMs);
+  look(credits, creditWho, nowMs, ownOnly ? 0 : credits.top);
   const requests = requestLines(credits);
-  look(inference, who, nowMs);
+  look(inference, who, nowMs, ownOnly ? 0 : inference.top);
   return requests + tokenLines(inference);
 };
 

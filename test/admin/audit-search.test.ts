@@ -35,6 +35,7 @@ const entry = (i: number): { stream: string; event: NewEvent } => {
     $correlationId: 'c',
     $causationId: 'c',
     v: 1,
+    ...(n % 5 !== 0 && { request_id: `req_${n % 9 === 0 ? 'common' : n}` }),
   };
   const id = `00000000-0000-5000-8000-${String(i).padStart(12, '0')}`;
   return { stream: `denial-${organization}_20261120`, event: { id, type: 'access.denied', data, metadata } };
@@ -59,6 +60,7 @@ interface Filter {
   readonly project_ids?: string[] | undefined;
   readonly actor_ids?: string[] | undefined;
   readonly resource_ids?: string[] | undefined;
+  readonly request_ids?: string[] | undefined;
   readonly effective_at?: Readonly<Record<string, number>> | undefined;
 }
 
@@ -73,6 +75,7 @@ const filters: fc.Arbitrary<Filter> = fc.record({
   project_ids: some(['proj_0', 'proj_1', 'proj_2']),
   actor_ids: some(['key_0', 'key_3', 'key_6', 'nobody']),
   resource_ids: some(['key_common', 'key_1', 'key_777', `key_${count - 1}`, 'nobody']),
+  request_ids: some(['req_common', 'req_778', 'req_5', 'req_none']),
   effective_at: fc.option(
     fc.dictionary(fc.constantFrom('gt', 'gte', 'lt', 'lte'), moment, { minKeys: 1, noNullPrototype: true }),
     { nil: undefined, freq: 2 },
@@ -82,7 +85,7 @@ const filters: fc.Arbitrary<Filter> = fc.record({
 /** The oracle: every entry looked at, one by one. */
 const passes = (
   row: ReturnType<typeof everything>[number],
-  { event_types, project_ids, actor_ids, resource_ids, effective_at: bounds = {} }: Filter,
+  { event_types, project_ids, actor_ids, resource_ids, request_ids, effective_at: bounds = {} }: Filter,
 ): boolean => {
   const second = Math.floor(row.at / 1000);
   const { gt = -1, gte = -1, lt = Number.POSITIVE_INFINITY, lte = Number.POSITIVE_INFINITY } = bounds;
@@ -91,6 +94,7 @@ const passes = (
     (!project_ids || project_ids.includes(row.projectId ?? '')) &&
     (!actor_ids || actor_ids.includes(row.actor.id)) &&
     (!resource_ids || resource_ids.includes(row.resourceId)) &&
+    (!request_ids || (row.requestId !== null && request_ids.includes(row.requestId))) &&
     second > gt &&
     second >= gte &&
     second < lt &&

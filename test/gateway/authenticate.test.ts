@@ -292,7 +292,7 @@ describe('beyond the limits', () => {
     fresh();
     const revoked = bearer(give('p', ended('api_key_revoked')));
     expect(times(ofModels, revoked)).toEqual(Array.from({ length: ofModels }, () => 'api_key_revoked'));
-    expect(times(1, revoked)).toEqual(['rate_limit_exceeded']);
+    expect(times(1, revoked)).toEqual(['limited']);
     expect(refusals()).toEqual([['api_key_revoked', ofModels]]);
     expect(times(1, bearer(give('p', project())))).toEqual(['let through']);
   });
@@ -300,10 +300,7 @@ describe('beyond the limits', () => {
     const few = { credentialRpm: 5, credentialConcurrent: 10, organizationRpm: 5, organizationConcurrent: 10 };
     gate = gateOf(testWindows(0, { administration: few }));
     const expired = bearer(give('a', admin({ expiresAt: 1000 })));
-    expect(times(6, expired, listProjects)).toEqual([
-      ...Array.from({ length: 5 }, () => 'api_key_expired'),
-      'rate_limit_exceeded',
-    ]);
+    expect(times(6, expired, listProjects)).toEqual([...Array.from({ length: 5 }, () => 'api_key_expired'), 'limited']);
     expect(times(1, bearer(give('a', admin({ id: 'akey_2' }))), listProjects)).toEqual(['let through']);
   });
   test('the balance is limited in windows of its own', () => {

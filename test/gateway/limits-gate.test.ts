@@ -72,7 +72,6 @@ describe('a key that does not work any more', () => {
       for (let n = 0; n < 60; n++) {
         const answer = await models(mine);
         expect(gist(answer)).toBe(`401 ${reason}`);
-        expect(limitHeaders(answer)).toEqual([]);
       }
       const refused = await models(mine);
       expect(gist(refused)).toBe('429 rate_limit_exceeded');
@@ -164,8 +163,7 @@ describe('the administration', () => {
     expect((await things(service.adminKey({ permissions: new Set() }))).status).toBe(429);
     const bad = await service.ask(service.adminKey(), 'POST', '/v1/organization/things', { body: '{' });
     expect(bad.status).toBe(429);
-    // What no route is has no credential to count.
-    expect((await service.ask(service.adminKey(), 'GET', '/v1/organization/none')).status).toBe(404);
+    expect((await service.ask(service.adminKey(), 'GET', '/v1/organization/none')).status).toBe(429);
   });
 });
 
@@ -175,14 +173,13 @@ describe('a credential of the wrong kind', () => {
     for (let n = 0; n < 5; n++) {
       const answer = await models(service.adminKey());
       expect(gist(answer)).toBe('403 credential_type_not_allowed');
-      expect(limitHeaders(answer)).toEqual([]);
     }
     expect(gist(await models(service.adminKey()))).toBe('429 rate_limit_exceeded');
     expect(requests('organization', 'org_1')).toBeUndefined();
     const mine = service.key();
     for (let n = 0; n < 60; n++) expect((await things(mine)).status).toBe(403);
     const refused = await things(mine);
-    expect([refused.status, limitHeaders(refused)]).toEqual([429, []]);
+    expect(refused.status).toBe(429);
     expect((await models(mine)).status).toBe(429);
     expect(inspect(service.windows.administration, 'credential', 'key_1', 0)).toBeNull();
   });

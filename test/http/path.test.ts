@@ -138,7 +138,7 @@ describe('router', () => {
   });
 
   test('names the methods of a path for the Allow header', () => {
-    expect(match('/a')?.place.allow).toBe('GET, POST');
+    expect(match('/a')?.place.allow).toBe('GET, POST, HEAD');
   });
 
   test('refuses two routes for one method and path, and paths it does not understand', () => {

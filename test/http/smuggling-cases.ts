@@ -165,9 +165,8 @@ export const smugglingCases: readonly FramingCase[] = [
   {
     name: 'a body on HEAD, with a length',
     bytes: `HEAD /v1/models HTTP/1.1\r\nHost: a\r\n${auth}Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
-    // An answer without a body is the last of its connection; behind it in one segment another request ends it before.
-    answers: [405],
-    joined: [],
+    answers: [200, 200],
+    marked: true,
   },
   {
     name: 'a body on an unknown route',

@@ -31,7 +31,8 @@ describe('a request of doubtful framing, followed by a marker', () => {
         const pieces = isJoined ? [bytes + marker] : [bytes, marker];
         // Where no answer is due the connection closes or stays silent.
         const ending = due.length === 0 ? { closes: true, quietMs: 300 } : { answers: due.length };
-        const result = await send(service.port, '', { pieces, inTurn: true, settleMs: 40, ...ending });
+        const isHead = bytes.startsWith('HEAD ');
+        const result = await send(service.port, '', { pieces, isHead, inTurn: true, settleMs: 40, ...ending });
         const outcome = {
           answers: result.statuses,
           effects: effects() - before,

@@ -77,5 +77,6 @@ export const matrix = async () => {
       ...(isForm && { body: 'grant_type=client_credentials&token=x' }),
     });
   };
-  return { at, send, mine: await tenantOf(at), theirs: await tenantOf(at) };
+  const newTenant = () => tenantOf(at);
+  return { at, send, newTenant, mine: await newTenant(), theirs: await newTenant() };
 };

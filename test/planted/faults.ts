@@ -149,8 +149,16 @@ const administration: readonly PlantedFault[] = [
     test: 'test/projections/directory.test.ts',
   },
   {
+    title: 'a request that is held back outlives the key that began it',
+    file: 'src/gateway/passes.ts',
+    from: 'return stale === true || (expiresAt',
+    to: 'return stale === undefined || (expiresAt',
+    test: 'test/matrix/held.test.ts',
+    only: 'has been',
+  },
+  {
     title: 'nobody asks for the permission',
-    file: 'src/gateway/authenticate.ts',
+    file: 'src/gateway/credential-refusals.ts',
     from: 'if (!found.permissions.has(access.permission)) return',
     to: "if (access.permission.endsWith('?')) return",
     test: 'test/matrix',

@@ -9,6 +9,7 @@ const pass = <P extends object>(principal: P): Pass<P> => ({
   principal,
   account: 'id' in principal ? String(principal.id) : '',
   limited: false,
+  dated: false,
   denied: undefined,
   refusal: () => {
     throw new Error('nothing is limited');
@@ -22,5 +23,10 @@ export const unlimitedGate = <P extends object>(judge: (head: Head, access: Acce
   judge(head, access) {
     const verdict = judge(head, access);
     return isRefusal(verdict) ? verdict : pass(verdict);
+  },
+  meet: () => undefined,
+  judgeAgain(head, access) {
+    const verdict = judge(head, access);
+    return isRefusal(verdict) ? verdict : { principal: verdict };
   },
 });

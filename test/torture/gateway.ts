@@ -16,14 +16,19 @@ export interface Gateway {
 const main = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 const patienceMs = 60_000;
 
-/** Starts the built gateway on a folder and waits until it listens. @throws Error with what it wrote where it does not */
+/**
+ * Starts a gateway on a folder and waits until it listens.
+ * @param command what Node runs, by default the gateway as it ships
+ * @throws Error with what it wrote where it does not
+ */
 export const startGateway = async (
   scene: Scene,
   dataDir: string,
   env: Readonly<Record<string, string>>,
+  command: readonly string[] = [main],
 ): Promise<Gateway> => {
   const began = performance.now();
-  const child = spawn(process.execPath, [main, 'serve'], {
+  const child = spawn(process.execPath, [...command, 'serve'], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { PATH: process.env.PATH, DATA_DIR: dataDir, PORT: '0', ...env },
   });

@@ -5,6 +5,7 @@ import { torturedByDamage } from './corruption.ts';
 import { torturedByFullDisks } from './disk-full.ts';
 import { complain, type Figures, noFigures, type Plan, type Torture } from './figures.ts';
 import { torturedByForgetting } from './forgetting.ts';
+import { torturedByHeldRequests } from './held.ts';
 import { torturedByIoErrors } from './io-error.ts';
 import { torturedByKills } from './kill.ts';
 import { torturedByPowerCuts } from './power.ts';
@@ -59,6 +60,7 @@ export const inTraffic: readonly Kind[] = [
 export const inGateway: readonly Kind[] = [
   kind('G5', 'kill -9 at 90 % of a rate limit', 'kills', torturedByForgetting, [2, 1, 200]),
   kind('H5', 'readers that never read', 'connections', torturedByDeafReaders, [4, 4, 100], false),
+  kind('K6', 'held requests at revocation', 'held requests', torturedByHeldRequests, [30, 10, 5000]),
 ];
 
 export const tortures: readonly Kind[] = [...onDisk, ...inTraffic, ...inGateway];

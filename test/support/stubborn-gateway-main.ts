@@ -1,0 +1,5 @@
+/** A whole gateway that stands by what it has said of a credential at the headers of a request: for a canary. */
+import { CountedPass } from '../../src/gateway/passes.ts';
+
+Object.defineProperty(CountedPass.prototype, 'dated', { get: () => false });
+await import('../../src/main.ts');

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
 import { text } from '../http/query.ts';
+import { whole } from '../http/whole.ts';
 
 /** Schemas of the fields that several administration bodies share. */
 
@@ -52,7 +53,7 @@ const longestExpirySeconds = 315_360_000;
 /** Two ways to say when a key expires, of which one may be used. */
 export const expiry = {
   expires_at: z.iso.datetime({ offset: true, error: 'Must be a date-time as in RFC 3339.' }).nullable().optional(),
-  expires_in_seconds: z.int().min(1).max(longestExpirySeconds).optional(),
+  expires_in_seconds: whole().min(1).max(longestExpirySeconds).optional(),
 };
 
 interface Expiry {

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { directions, modes, type Scope, scopeFits, scopeMisfit, scopes } from '../domain/policy-terms.ts';
 import { text, wholeNumber } from '../http/query.ts';
+import { whole } from '../http/whole.ts';
 import { pathId } from './fields.ts';
 
 /** What callers send about policies (decisions A.1, C.1). */
 
 const mostRevision = 2_147_483_647;
-const revision = z.int().min(1).max(mostRevision);
+const revision = whole().min(1).max(mostRevision);
 export const revisionQuery = z.object({ revision: wholeNumber(1, mostRevision) });
 export const revisionBody = z.strictObject({ revision });
 
@@ -34,7 +35,7 @@ const optional = {
   mode: z.enum(modes).optional(),
   scope: z.enum(scopes).optional(),
   project_ids: projectIds.optional(),
-  match_threshold_basis_points: z.int().min(1).max(10_000).optional(),
+  match_threshold_basis_points: whole().min(1).max(10_000).optional(),
 };
 const name = text(1, 120);
 

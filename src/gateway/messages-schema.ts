@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Code } from '../errors.ts';
+import { whole } from '../http/whole.ts';
 import { message, textBlock } from './content-blocks.ts';
 import { checkConversation, isPrefilled } from './conversation.ts';
 import { list } from './list-schema.ts';
@@ -53,7 +54,7 @@ const metadata = z.object({ user_id: z.string().max(256).nullish() });
 
 const body = z.object({
   model: z.string().min(1),
-  max_tokens: z.int().min(1).max(maxTokens),
+  max_tokens: whole().min(1).max(maxTokens),
   messages: list(message).min(1).max(100_000).superRefine(checkConversation),
   system: textOr(z.string(), list(taggedUnion('type', 'unsupported_content_block', [textBlock]))).nullish(),
   stream: z.boolean().nullish(),

@@ -27,6 +27,8 @@ const withBody: readonly Code[] = [
   'server_busy',
 ];
 
+const withJson: readonly Code[] = ['invalid_json', 'request_too_complex'];
+
 const takesTokens = (access: Access): boolean => access.credential === 'admin' && !access.adminKeyOnly;
 
 /** The codes that a route answers with, and their statuses; 401s of its own are a command's target's and thus 409. */
@@ -37,7 +39,7 @@ const statusesOf = (target: Route): ReadonlyMap<Code, number> => {
   if (takesTokens(access)) for (const code of withAccessToken) codes.add(code);
   if (target.method !== 'GET') {
     for (const code of withBody) codes.add(code);
-    if (target.bodyForm !== 'urlencoded') codes.add('invalid_json');
+    if (target.bodyForm !== 'urlencoded') for (const code of withJson) codes.add(code);
     if (!isInference(target.family)) codes.add('length_required');
     if (target.family === 'admin') codes.add('unknown_field');
   }

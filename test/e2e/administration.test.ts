@@ -713,7 +713,8 @@ describe('bodies', () => {
       '{"name":1e999}',
     ];
     const deep = `{"name":${'['.repeat(70)}${']'.repeat(70)}}`;
-    for (const raw of [...broken, ...strict, deep]) expectRefusal(await ask({ raw }), 400, 'invalid_json');
+    for (const raw of [...broken, ...strict]) expectRefusal(await ask({ raw }), 400, 'invalid_json');
+    expectRefusal(await ask({ raw: deep }), 400, 'request_too_complex');
     const notUtf8 = Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xff]), Buffer.from('"}')]);
     expectRefusal(await ask({ raw: new Uint8Array(notUtf8) }), 400, 'invalid_json');
   });

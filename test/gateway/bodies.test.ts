@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { HttpServer } from '../../src/http/server.ts';
 import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models.ts';
@@ -57,4 +57,33 @@ test('a number that is no number is told as what the field takes', async () => {
   const thinking = { type: 'enabled', budget_tokens: '2000' };
   expect(await typeOf({ thinking })).toEqual(['body.thinking.budget_tokens', 'int_type', whole]);
   expect(await typeOf({ temperature: '1' })).toEqual(['body.temperature', 'float_type', 'Must be a number.']);
+});
+
+describe('large bodies', () => {
+  const messages = (count: number) => Array.from({ length: count }, () => ({ role: 'user', content: 'x' }));
+
+  test('of 100,000 messages are answered, in one block of text each too', async () => {
+    expect((await send({ messages: messages(100_000) })).status).toBe(200);
+    const content = [{ type: 'text', text: 'x' }];
+    const inBlocks = messages(100_000).map((message) => ({ ...message, content }));
+    expect((await send({ messages: inBlocks })).status).toBe(200);
+    const { status, body: refused } = await send({ messages: messages(100_001) });
+    expect([status, refused.detail[0].type]).toEqual([422, 'too_long']);
+  });
+
+  test('of more values than two million, or of more than 64 levels, are too complex and no fault of JSON', async () => {
+    const withInput = (input: string) => `${JSON.stringify(body()).slice(0, -1)},"metadata":{"x":${input}}}`;
+    const nested = (depth: number) => withInput('['.repeat(depth - 2) + ']'.repeat(depth - 2));
+    const listed = (values: number) => withInput(`[${'1,'.repeat(values)}1]`);
+    expect((await post(nested(64))).status).toBe(200);
+    expect((await post(listed(1_999_000))).status).toBe(200);
+    for (const text of [nested(65), listed(2_000_000)]) {
+      const { status, body: refused } = await post(text);
+      expect([status, refused.error.code, refused.error.type]).toEqual([
+        400,
+        'request_too_complex',
+        'invalid_request_error',
+      ]);
+    }
+  });
 });

@@ -44,6 +44,21 @@ const post = async (text: string) => {
 };
 const send = (fields: object) => post(JSON.stringify(body(fields)));
 
+describe('foreign members of a source', () => {
+  test.each([
+    ['image', { type: 'base64', media_type: 'image/png', data: 'AAAA' }],
+    ['image', { type: 'url', url: 'https://example.org/a.png' }],
+    ['document', { type: 'base64', media_type: 'application/pdf', data: 'AAAA' }],
+    ['document', { type: 'text', media_type: 'text/plain', data: 'x' }],
+  ])('of a %s %j mean nothing', async (type, source) => {
+    for (const content of [[null], null, [[]], 'x', [{}], [{ type: 'image' }], { type: 'image' }]) {
+      const plain = await send({ messages: [{ role: 'user', content: [{ type, source }] }] });
+      const answer = await send({ messages: [{ role: 'user', content: [{ type, source: { ...source, content } }] }] });
+      expect(answer.status, JSON.stringify(content)).toBe(plain.status);
+    }
+  });
+});
+
 test('a number that is no number is told as what the field takes', async () => {
   const typeOf = async (fields: object) => {
     const answer = await send(fields);

@@ -1,3 +1,5 @@
+import { isChangedIn } from '../exact-number.ts';
+
 /** Levels of nesting, the outermost object included. */
 const maxDepth = 64;
 /** Members and elements of one document (amendment N9): a 32 MiB array of digits would block the loop for seconds. */
@@ -18,6 +20,9 @@ const notJson = invalid('The request body is not valid JSON.');
 const loneSurrogate = invalid('The request body has a lone surrogate.');
 const hugeNumber = invalid('The request body has a number that is too large.');
 const duplicate = invalid('The request body names a member twice.');
+
+/** Members of the outermost object are read here; numbers further in may pass through. */
+const passingDepth = 2;
 
 /** From this many members on an object keeps a Set; below, comparing a few hashes is cheaper. */
 const smallObject = 16;
@@ -169,9 +174,9 @@ const isRepeated = (bytes: Buffer, depth: number, top: number): boolean => {
 /**
  * One pass over the bytes for what JSON.parse lets through. It is exact on valid documents; an invalid one that gets
  * past it is refused by JSON.parse afterwards.
- * @returns what is wrong, or undefined
+ * @returns what is wrong, or `inexact` where JSON.parse would change the digits of a number that may pass through
  */
-export const scanJson = (bytes: Buffer): Fault | undefined => {
+export const scanJson = (bytes: Buffer): Fault | 'inexact' | undefined => {
   const fault = scan(bytes);
   if (usedSets) {
     sets.fill(undefined);
@@ -180,12 +185,13 @@ export const scanJson = (bytes: Buffer): Fault | undefined => {
   return fault;
 };
 
-const scan = (bytes: Buffer): Fault | undefined => {
+const scan = (bytes: Buffer): Fault | 'inexact' | undefined => {
   const length = bytes.length;
   let depth = 0;
   let top = 0;
   let values = 0;
   let nameNext = false;
+  let inexact = false;
   nextQuote = -1;
   nextBackslash = -1;
   let i = 0;
@@ -238,7 +244,9 @@ const scan = (bytes: Buffer): Fault | undefined => {
       if ((exponent || i - start > finiteDigits) && !Number.isFinite(Number(bytes.toString('latin1', start, i + 1)))) {
         return hugeNumber;
       }
+      if (depth >= passingDepth && !inexact) inexact = isChangedIn(bytes, start, i + 1);
     }
   }
-  return depth === 0 ? undefined : notJson;
+  if (depth !== 0) return notJson;
+  return inexact ? 'inexact' : undefined;
 };

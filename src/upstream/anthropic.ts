@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { jsonText } from '../exact-number.ts';
 import type { Secret } from '../secret.ts';
 import { malformed, transportError } from './anthropic-errors.ts';
 import { EventReader } from './anthropic-events.ts';
@@ -24,7 +25,7 @@ export const anthropicUpstream = (
   const { contextLength } = dependencies;
   return {
     async answer(request, options) {
-      const body = JSON.stringify({ ...request, stream: false });
+      const body = jsonText({ ...request, stream: false });
       const exchange = await endpoint.post(body, 'application/json', maxAnswerBytes, options);
       try {
         return await readAnswer(exchange, contextLength);
@@ -44,13 +45,7 @@ const readAnswer = async (exchange: Exchange, contextLength: number): Promise<An
   for (let piece = await exchange.read(); piece !== null; piece = await exchange.read()) pieces.push(piece);
   const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
   if (!isUtf8(bytes)) throw malformed('the answer is not UTF-8');
-  let value: unknown;
-  try {
-    value = JSON.parse(bytes.toString('utf8'));
-  } catch {
-    throw malformed('the answer is not JSON');
-  }
-  return readMessage(value, contextLength);
+  return readMessage(bytes.toString('utf8'), contextLength);
 };
 
 async function* chunks(
@@ -59,7 +54,7 @@ async function* chunks(
   request: GenerateRequest,
   options: GenerateOptions,
 ): AsyncGenerator<Chunk, void, undefined> {
-  const body = JSON.stringify({ ...request, stream: true });
+  const body = jsonText({ ...request, stream: true });
   const exchange = await endpoint.post(body, 'text/event-stream', maxStreamBytes, options);
   const parser = new SseParser(maxEventBytes);
   const reader = new EventReader(contextLength, endpoint.apiKey);

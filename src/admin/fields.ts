@@ -8,17 +8,19 @@ import { whole } from '../http/whole.ts';
 /** Path ids: 1 to 200 characters (spec); anything well-formed that does not exist is 404. */
 export const pathId = text(1, 200);
 
-/** Key names are taken as sent (decisions A.1). */
-export const keyName = text(1, 120);
+const blank = String.raw`\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff`;
+const control = String.raw`\u0000-\u001f\u007f-\u009f`;
+const inner = `[^${control}]`;
+const outer = `[^${blank}${control}]`;
+const controlCharacters = new RegExp(`[${control}]`);
 
-const controlCharacters = /\p{Cc}/u;
-
-/** Project names are trimmed and hold no control characters (decisions A.1). */
-export const projectName = z
+/** Names of keys, projects and policies: 1 to 120 characters once the blanks around them are taken off, no control characters. */
+export const name = z
   .string()
   .meta({
     minLength: 1,
-    description: '1 to 120 characters without those around it that are blank; no control characters.',
+    pattern: `^[${blank}]*${outer}(?:${inner}{0,118}${outer})?[${blank}]*$`,
+    description: '1 to 120 characters once the blanks around them are taken off; no control characters.',
   })
   .transform((value) => value.trim())
   .pipe(
@@ -63,6 +65,8 @@ interface Expiry {
 
 export const oneExpiry = (body: Expiry): boolean =>
   body.expires_at === undefined || body.expires_in_seconds === undefined;
+/** `oneExpiry` for the OpenAPI document. */
+export const oneExpirySchema = { not: { required: ['expires_at', 'expires_in_seconds'] } };
 export const oneExpiryError = {
   error: 'Use either expires_at or expires_in_seconds.',
   path: ['expires_in_seconds'],

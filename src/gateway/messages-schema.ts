@@ -20,7 +20,7 @@ const refused = z
   .unknown()
   .refine((value) => value == null, { ...code('unsupported_parameter'), error: 'This parameter is not supported.' })
   .optional()
-  .meta({ description: 'Not supported: must be absent or null.' });
+  .meta({ type: 'null', description: 'Not supported: must be absent or null.' });
 
 const fits = (schema: object): boolean => Buffer.byteLength(JSON.stringify(schema)) <= maxSchemaBytes;
 
@@ -41,7 +41,10 @@ const contextManagement = z.object({
       z.object({
         type: z.literal('clear_thinking_20251015'),
         keep: textOr(
-          z.string().refine((keep) => keep === 'all', 'Must be "all".'),
+          z
+            .string()
+            .refine((keep) => keep === 'all', 'Must be "all".')
+            .meta({ enum: ['all'] }),
           z.object({ type: z.literal('all') }),
         ),
       }),
@@ -74,6 +77,7 @@ const body = z.object({
   speed: z
     .enum(['standard', 'fast'])
     .refine((speed) => speed !== 'fast', { ...code('unsupported_parameter'), error: 'Only "standard" is supported.' })
+    .meta({ enum: ['standard'] })
     .nullish(),
   container: refused,
   mcp_servers: refused,

@@ -185,6 +185,8 @@ export const openapi = (routes: readonly Route[]): Json => {
   return {
     openapi: '3.1.0',
     info: { title: 'Weir', version: '0.1.0' },
+    // Relative: the gateway that serves the document.
+    servers: [{ url: '/' }],
     tags: [{ name: 'Organization' }, { name: 'Inference' }, { name: 'OAuth' }, { name: 'Operations' }],
     paths,
     components: {

@@ -14,6 +14,7 @@ interface Entry {
 
 const entries = {
   invalid_json: { status: 400, message: 'The request body is not a JSON object.' },
+  request_too_complex: { status: 400, message: 'The request body has too many values or levels.' },
   invalid_cursor: { status: 400, message: 'The cursor is not the id of an object in this list.' },
   invalid_request: { status: 400, message: 'The request is malformed.' },
   unsupported_grant_type: { status: 400, message: 'The grant type must be client_credentials.' },

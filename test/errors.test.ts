@@ -162,6 +162,10 @@ const elsewhere = async (options: Parameters<typeof at.listen>[0], use: (other: 
 
 const provocations: Readonly<Record<Code, Provocation>> = {
   invalid_json: { ask: () => ask('POST', `${base}/projects`, { headers: own(), raw: '{"name":' }), status: 400 },
+  request_too_complex: {
+    ask: () => ask('POST', `${base}/projects`, { headers: own(), raw: `{"name":${'['.repeat(64)}${']'.repeat(64)}}` }),
+    status: 400,
+  },
   invalid_cursor: { ask: () => admin('GET', '/projects?after=proj_none'), status: 400, param: 'query.after' },
   invalid_request: { ask: () => admin('GET', '/projects/%zz'), status: 400, param: 'project_id' },
   unsupported_grant_type: { ask: () => form(grant({ grant_type: 'password' })), status: 400 },

@@ -15,9 +15,10 @@ import {
   expiresAt,
   expiry,
   idempotencyKey,
-  keyName,
+  name,
   oneExpiry,
   oneExpiryError,
+  oneExpirySchema,
   pathId,
 } from './fields.ts';
 import { type Made, once } from './idempotent.ts';
@@ -42,8 +43,9 @@ const marker = z.object({
 });
 
 const createBody = z
-  .strictObject({ name: keyName, permissions: adminKeyPermissions.optional(), ...expiry })
-  .refine(oneExpiry, oneExpiryError);
+  .strictObject({ name, permissions: adminKeyPermissions.optional(), ...expiry })
+  .refine(oneExpiry, oneExpiryError)
+  .meta(oneExpirySchema);
 
 const render = (row: AdminKeyRow, usedAt: number | null = null) => ({
   object: 'organization.admin_api_key',

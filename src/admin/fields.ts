@@ -1,23 +1,26 @@
 import { z } from 'zod';
 import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
 import { text } from '../http/query.ts';
+import { whole } from '../http/whole.ts';
 
 /** Schemas of the fields that several administration bodies share. */
 
 /** Path ids: 1 to 200 characters (spec); anything well-formed that does not exist is 404. */
 export const pathId = text(1, 200);
 
-/** Key names are taken as sent (decisions A.1). */
-export const keyName = text(1, 120);
+const blank = String.raw`\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff`;
+const control = String.raw`\u0000-\u001f\u007f-\u009f`;
+const inner = `[^${control}]`;
+const outer = `[^${blank}${control}]`;
+const controlCharacters = new RegExp(`[${control}]`);
 
-const controlCharacters = /\p{Cc}/u;
-
-/** Project names are trimmed and hold no control characters (decisions A.1). */
-export const projectName = z
+/** Names of keys, projects and policies: 1 to 120 characters once the blanks around them are taken off, no control characters. */
+export const name = z
   .string()
   .meta({
     minLength: 1,
-    description: '1 to 120 characters without those around it that are blank; no control characters.',
+    pattern: `^[${blank}]*${outer}(?:${inner}{0,118}${outer})?[${blank}]*$`,
+    description: '1 to 120 characters once the blanks around them are taken off; no control characters.',
   })
   .transform((value) => value.trim())
   .pipe(
@@ -52,7 +55,7 @@ const longestExpirySeconds = 315_360_000;
 /** Two ways to say when a key expires, of which one may be used. */
 export const expiry = {
   expires_at: z.iso.datetime({ offset: true, error: 'Must be a date-time as in RFC 3339.' }).nullable().optional(),
-  expires_in_seconds: z.int().min(1).max(longestExpirySeconds).optional(),
+  expires_in_seconds: whole().min(1).max(longestExpirySeconds).optional(),
 };
 
 interface Expiry {
@@ -62,6 +65,8 @@ interface Expiry {
 
 export const oneExpiry = (body: Expiry): boolean =>
   body.expires_at === undefined || body.expires_in_seconds === undefined;
+/** `oneExpiry` for the OpenAPI document. */
+export const oneExpirySchema = { not: { required: ['expires_at', 'expires_in_seconds'] } };
 export const oneExpiryError = {
   error: 'Use either expires_at or expires_in_seconds.',
   path: ['expires_in_seconds'],

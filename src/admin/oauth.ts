@@ -20,14 +20,22 @@ const shared = { tag: 'OAuth', family: 'oauth' } as const;
 const form = { method: 'POST', access: { credential: 'client' }, bodyForm: 'urlencoded', bodyLimit } as const;
 const clientFields = { client_id: z.string().optional(), client_secret: z.string().optional() };
 
-const tokenBody = z.object({ grant_type: z.string(), scope: z.string().optional(), ...clientFields });
+const tokenBody = z.object({
+  grant_type: z.string().meta({ enum: ['client_credentials'] }),
+  scope: z.string().optional(),
+  ...clientFields,
+});
 const tokenObject = z.object({
   access_token: z.string(),
   token_type: z.literal('Bearer'),
   expires_in: z.literal(tokenSeconds),
   scope: z.string(),
 });
-const revokeBody = z.object({ token: z.string(), token_type_hint: z.string().optional(), ...clientFields });
+const revokeBody = z.object({
+  token: z.string().meta({ minLength: 1 }),
+  token_type_hint: z.string().optional(),
+  ...clientFields,
+});
 
 type TokenCall = Call<undefined, unknown, unknown, z.infer<typeof tokenBody>, undefined>;
 

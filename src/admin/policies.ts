@@ -17,7 +17,7 @@ import { policyItem, policyObject, policyStates, renderItem, renderPolicy } from
 import { onPolicy, policyRoute } from './policy-route.ts';
 import { validateRoute } from './policy-validate.ts';
 
-/** @param evaluator runs rules on the samples of their authors */
+/** @param evaluator tries rules out, and runs them on the samples of their authors */
 export const policyRoutes = (admin: Administration, evaluator: Evaluator): Route[] => {
   const { aggregates, clock, models } = admin;
 
@@ -57,11 +57,11 @@ export const policyRoutes = (admin: Administration, evaluator: Evaluator): Route
       'idempotency_result_unavailable',
       'idempotency_in_progress',
     ],
-    handle(call) {
+    async handle(call) {
       const { organizationId } = call.principal;
       const { name, description = '' } = call.body;
       const terms = edited(usualTerms, call.body);
-      requireRule(terms.rule, terms.direction);
+      await requireRule(evaluator, terms.rule, terms.direction);
       const context = contextOf(call);
 
       /** Admits the policy on the organization's stream and only then makes its own (architecture 4). */
@@ -95,5 +95,12 @@ export const policyRoutes = (admin: Administration, evaluator: Evaluator): Route
     handle: ({ found }) => ({ status: 200, body: renderPolicy(found) }),
   });
 
-  return [list, create, validateRoute(evaluator), retrieve, ...policyCommands(admin), ...policyHistory(admin)];
+  return [
+    list,
+    create,
+    validateRoute(evaluator),
+    retrieve,
+    ...policyCommands(admin, evaluator),
+    ...policyHistory(admin),
+  ];
 };

@@ -6,6 +6,7 @@ import type { Code } from '../errors.ts';
 import type { Reply, Route } from '../http/route.ts';
 import { newId } from '../ids.ts';
 import type { Context, Told } from '../kernel/actor.ts';
+import type { Evaluator } from '../rules/evaluate.ts';
 import type { AdminCall } from './admin-route.ts';
 import { type Administration, contextOf, execute, shown } from './command.ts';
 import { revisionBody, revisionQuery, updateBody } from './policy-fields.ts';
@@ -17,7 +18,7 @@ type PolicyCall = AdminCall<unknown, unknown, unknown, PolicyRow>;
 type Tell = (id: string, context: Context) => Promise<Told<Policy, PolicyFact>>;
 
 /** What can be told to one policy: update, publish, pause, resume, delete (decisions B.5). */
-export const policyCommands = (admin: Administration): Route[] => {
+export const policyCommands = (admin: Administration, evaluator: Evaluator): Route[] => {
   const { aggregates, clock, models } = admin;
 
   /** Tells the policy something and answers with the policy as it is then, once the read models show it too. */
@@ -55,7 +56,7 @@ export const policyCommands = (admin: Administration): Route[] => {
       const now = await latest(call);
       const draft = edited(now.draft, changes);
       if (draft.rule !== now.draft.rule || draft.direction !== now.draft.direction) {
-        requireRule(draft.rule, draft.direction);
+        await requireRule(evaluator, draft.rule, draft.direction);
       }
       // The revision pins the draft that was judged: the policy refuses if it is at another by then.
       if (now.revision === revision) {

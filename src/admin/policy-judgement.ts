@@ -3,14 +3,26 @@ import type { Direction } from '../domain/policy-terms.ts';
 import { fault } from '../errors.ts';
 import type { ReadModels } from '../kernel/projection.ts';
 import { compileRule, isCompiled } from '../rules/compile.ts';
+import type { Evaluator } from '../rules/evaluate.ts';
+import { NoThread } from '../rules/rule-thread.ts';
 
 /** What a policy's own stream cannot judge: the rule's language and the projects that it names. */
 
-/** @throws Fault 422 `policy_rule_invalid` with the place of the first error */
-export const requireRule = (rule: string, direction: Direction): void => {
+/** A rule's trial, or whatever has one in it. @throws Fault 503 `server_busy` where there is no thread for it */
+export const tried = async <T>(trial: Promise<T>): Promise<T> => {
+  try {
+    return await trial;
+  } catch (error) {
+    if (!(error instanceof NoThread)) throw error;
+    throw fault('server_busy', { message: 'As many rules are being tried as may be at once.', cause: error });
+  }
+};
+
+/** @throws Fault 422 `policy_rule_invalid` with the place of the first error, 503 `server_busy` */
+export const requireRule = async (evaluator: Evaluator, rule: string, direction: Direction): Promise<void> => {
   const compiled = compileRule(rule, direction);
-  if (isCompiled(compiled)) return;
-  const [first] = compiled;
+  const first = isCompiled(compiled) ? await tried(evaluator.tryOut(compiled)) : compiled[0];
+  if (first === null) return;
   const where = first ? `line ${first.line}, column ${first.column}: ${first.message}` : 'It cannot be compiled.';
   throw fault('policy_rule_invalid', { param: 'rule', message: `rule: ${where}` });
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { whole } from '../http/whole.ts';
 import { leastRequest, leastResponse, sampleOwner, sampleTime } from '../rules/samples.ts';
 import type { RuleSample } from '../rules/validate.ts';
 
@@ -13,7 +14,7 @@ const content = z.union([z.string(), z.array(block)]);
 
 const request = z.looseObject({
   model: z.string().optional(),
-  max_tokens: z.int().min(1).optional(),
+  max_tokens: whole().min(1).optional(),
   stream: z.boolean().optional(),
   system: content.optional(),
   messages: z.array(z.object({ role: z.enum(['user', 'assistant', 'system']), content })).optional(),
@@ -35,7 +36,7 @@ const answerBlock = z.discriminatedUnion('type', [
 const response = z.looseObject({
   content: z.array(answerBlock).optional(),
   stop_reason: z.string().optional(),
-  usage: z.looseObject({ output_tokens: z.int().min(0).optional() }).optional(),
+  usage: z.looseObject({ output_tokens: whole().min(0).optional() }).optional(),
 });
 
 const named = z.strictObject({ id: z.string().optional(), name: z.string().optional() });
@@ -43,12 +44,12 @@ const named = z.strictObject({ id: z.string().optional(), name: z.string().optio
 export const sampleBody = z.strictObject({
   endpoint: z.enum(['messages', 'chat.completions', 'responses']).optional(),
   /** The estimate that rules see. */
-  input_tokens: z.int().min(0).optional(),
+  input_tokens: whole().min(0).optional(),
   request: request.optional(),
   response: response.optional(),
   project: named.optional(),
   key: named.optional(),
-  org: z.strictObject({ id: z.string().optional(), tier: z.int().min(0).max(5).optional() }).optional(),
+  org: z.strictObject({ id: z.string().optional(), tier: whole().min(0).max(5).optional() }).optional(),
   now: z.iso.datetime({ offset: true, error: 'Must be a date-time as in RFC 3339.' }).optional(),
 });
 

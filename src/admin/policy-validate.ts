@@ -3,6 +3,7 @@ import type { Route } from '../http/route.ts';
 import type { Evaluator } from '../rules/evaluate.ts';
 import { validateRule } from '../rules/validate.ts';
 import { direction } from './policy-fields.ts';
+import { tried } from './policy-judgement.ts';
 import { policyRoute } from './policy-route.ts';
 import { sampleBody, sampleOf } from './policy-sample.ts';
 
@@ -26,6 +27,6 @@ export const validateRoute = (evaluator: Evaluator): Route =>
     },
     async handle({ body: { rule, direction, sample } }) {
       const asked = { rule, direction, ...(sample && { sample: sampleOf(sample) }) };
-      return { status: 200, body: await validateRule(asked, evaluator) };
+      return { status: 200, body: await tried(validateRule(asked, evaluator)) };
     },
   });

@@ -9,7 +9,15 @@ import type { Route } from '../http/route.ts';
 import type { Context, Told } from '../kernel/actor.ts';
 import { type AdminCall, adminRoute } from './admin-route.ts';
 import { type Administration, contextOf, execute, shown } from './command.ts';
-import { expiresAt, expiry, keyName, oneExpiry, oneExpiryError, projectKeyPermissions } from './fields.ts';
+import {
+  expiresAt,
+  expiry,
+  name,
+  oneExpiry,
+  oneExpiryError,
+  oneExpirySchema,
+  projectKeyPermissions,
+} from './fields.ts';
 import { type FoundKey, oneProjectKey } from './one-project-key.ts';
 import { keyMarker, keyObject, render } from './project-key-object.ts';
 
@@ -18,7 +26,7 @@ const conflicts = { revoked: 'api_key_revoked', expired: 'api_key_expired' } as 
 
 const updateBody = z
   .strictObject({
-    name: keyName.optional(),
+    name: name.optional(),
     permissions: projectKeyPermissions.optional(),
     scopes: projectKeyPermissions.optional(),
     ...expiry,
@@ -31,7 +39,8 @@ const updateBody = z
   .refine((body) => Object.values(body).some((value) => value !== undefined), {
     error: 'Name at least one field to change.',
     when: ({ issues }) => issues.length === 0,
-  });
+  })
+  .meta({ ...oneExpirySchema, minProperties: 1 });
 
 /** What can be asked and told of one key: retrieve, update, suspend, reactivate, revoke. */
 export const projectKeyCommands = (admin: Administration): Route[] => {

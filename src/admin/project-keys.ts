@@ -13,9 +13,10 @@ import {
   expiresAt,
   expiry,
   idempotencyKey,
-  keyName,
+  name,
   oneExpiry,
   oneExpiryError,
+  oneExpirySchema,
   projectKeyPermissions,
 } from './fields.ts';
 import { type Made, once } from './idempotent.ts';
@@ -25,8 +26,9 @@ import { createdKeyObject, keyObject, render, statuses, statusOf } from './proje
 import { findProject, projectParams } from './projects.ts';
 
 const createBody = z
-  .strictObject({ name: keyName, permissions: projectKeyPermissions.optional(), ...expiry })
-  .refine(oneExpiry, oneExpiryError);
+  .strictObject({ name, permissions: projectKeyPermissions.optional(), ...expiry })
+  .refine(oneExpiry, oneExpiryError)
+  .meta(oneExpirySchema);
 
 type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, ProjectRow>;
 

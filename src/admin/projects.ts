@@ -8,7 +8,7 @@ import type { Route } from '../http/route.ts';
 import { newId } from '../ids.ts';
 import { adminRoute } from './admin-route.ts';
 import { type Administration, contextOf, execute, shown } from './command.ts';
-import { idempotencyKey, pathId, projectName } from './fields.ts';
+import { idempotencyKey, name, pathId } from './fields.ts';
 import { type Made, once } from './idempotent.ts';
 import { listOf, page, pageQuery } from './page.ts';
 
@@ -75,7 +75,7 @@ export const projectRoutes = (admin: Administration): Route[] => {
     operation: 'createProject',
     summary: 'Create a project',
     headers: { 'Idempotency-Key': idempotencyKey.optional() },
-    body: z.strictObject({ name: projectName }),
+    body: z.strictObject({ name }),
     replies: { 201: { description: 'The new project', schema: projectObject } },
     errors: ['idempotency_key_reused', 'idempotency_result_unavailable', 'idempotency_in_progress'],
     handle(call) {
@@ -142,7 +142,7 @@ export const projectRoutes = (admin: Administration): Route[] => {
     summary: 'Rename a project',
     params: projectParams,
     find,
-    body: z.strictObject({ name: projectName }),
+    body: z.strictObject({ name }),
     replies: { 200: { description: 'The project', schema: projectObject } },
     errors: ['project_not_found', 'project_archived'],
     async handle(call) {

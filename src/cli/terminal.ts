@@ -23,6 +23,6 @@ export class Failure extends Error {
   }
 }
 
-/** C0, C1 and bidirectional controls as escapes: names are taken as sent, and a terminal must not obey them. */
+/** C0, C1 and bidirectional controls as escapes: names may hold some, and a terminal must not obey them. */
 export const printable = (text: string): string =>
   text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);

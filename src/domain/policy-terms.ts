@@ -79,5 +79,4 @@ export const sameTerms = (a: Terms, b: Terms): boolean =>
 export const scopeFits = (scope: Scope, projectIds: readonly string[]): boolean =>
   (scope === 'project') === projectIds.length > 0;
 
-export const scopeMisfit =
-  'project_ids: Must name at least one project where scope is project, and none where it is organization.';
+export const scopeMisfit = 'Must name at least one project where scope is project, and none where it is organization.';

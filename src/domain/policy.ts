@@ -103,7 +103,7 @@ const decide = {
     const { name = data.name, description = data.description } = input.changes;
     const draft = edited(data.draft, input.changes);
     if (!scopeFits(draft.scope, draft.projectIds)) {
-      throw fault('validation_failed', { param: 'project_ids', message: scopeMisfit });
+      throw fault('validation_failed', { param: 'project_ids', message: `project_ids: ${scopeMisfit}` });
     }
     if (name === data.name && description === data.description && sameTerms(draft, data.draft)) return [];
     return [{ type: 'policy.updated', name, description, ...fieldsOf(draft), updated_at: input.at }];

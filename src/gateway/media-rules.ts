@@ -53,5 +53,6 @@ const blockRefusal = (block: InputBlock, path: Path, at: number, rules: MediaRul
       input: null,
     });
   }
-  return contentRefusal(source.content, [...path, at, 'source', 'content'], rules);
+  // Elsewhere a member of that name is one of those that mean nothing, and nothing has looked at it.
+  return source.type === 'content' ? contentRefusal(source.content, [...path, at, 'source', 'content'], rules) : null;
 };

@@ -14,9 +14,15 @@ const isBase64 = (text: string): boolean => text.length % 4 === 0 && base64Chara
 const decodedBytes = (base64: string): number =>
   (base64.length / 4) * 3 - (base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0);
 
-const base64 = z.string().refine(isBase64, { ...invalidMedia, error: 'Must be base64.', abort: true });
+const base64 = z
+  .string()
+  .refine(isBase64, { ...invalidMedia, error: 'Must be base64.', abort: true })
+  .meta({ pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$' });
 const mediaType = (types: readonly string[]) =>
-  z.string().refine((type) => types.includes(type), { ...invalidMedia, error: `Must be ${types.join(' or ')}.` });
+  z
+    .string()
+    .refine((type) => types.includes(type), { ...invalidMedia, error: `Must be ${types.join(' or ')}.` })
+    .meta({ enum: [...types] });
 
 /** `https` alone, without credentials. Whether it is fetched at all is the operator's choice (decisions G.2). */
 const isHttpsUrl = (text: string): boolean => {
@@ -41,7 +47,8 @@ export const imageSource = taggedUnion('type', 'unsupported_content_block', [
     url: z
       .string()
       .max(2048)
-      .refine(isHttpsUrl, { ...invalidMedia, error: 'Must be an https URL.' }),
+      .refine(isHttpsUrl, { ...invalidMedia, error: 'Must be an https URL.' })
+      .meta({ pattern: '^https://', examples: ['https://example.org/image.png'] }),
   }),
 ]);
 

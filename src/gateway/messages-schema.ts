@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Code } from '../errors.ts';
+import { whole } from '../http/whole.ts';
 import { message, textBlock } from './content-blocks.ts';
 import { checkConversation, isPrefilled } from './conversation.ts';
 import { list } from './list-schema.ts';
@@ -19,7 +20,7 @@ const refused = z
   .unknown()
   .refine((value) => value == null, { ...code('unsupported_parameter'), error: 'This parameter is not supported.' })
   .optional()
-  .meta({ description: 'Not supported: must be absent or null.' });
+  .meta({ type: 'null', description: 'Not supported: must be absent or null.' });
 
 const fits = (schema: object): boolean => Buffer.byteLength(JSON.stringify(schema)) <= maxSchemaBytes;
 
@@ -40,7 +41,10 @@ const contextManagement = z.object({
       z.object({
         type: z.literal('clear_thinking_20251015'),
         keep: textOr(
-          z.string().refine((keep) => keep === 'all', 'Must be "all".'),
+          z
+            .string()
+            .refine((keep) => keep === 'all', 'Must be "all".')
+            .meta({ enum: ['all'] }),
           z.object({ type: z.literal('all') }),
         ),
       }),
@@ -53,7 +57,7 @@ const metadata = z.object({ user_id: z.string().max(256).nullish() });
 
 const body = z.object({
   model: z.string().min(1),
-  max_tokens: z.int().min(1).max(maxTokens),
+  max_tokens: whole().min(1).max(maxTokens),
   messages: list(message).min(1).max(100_000).superRefine(checkConversation),
   system: textOr(z.string(), list(taggedUnion('type', 'unsupported_content_block', [textBlock]))).nullish(),
   stream: z.boolean().nullish(),
@@ -73,6 +77,7 @@ const body = z.object({
   speed: z
     .enum(['standard', 'fast'])
     .refine((speed) => speed !== 'fast', { ...code('unsupported_parameter'), error: 'Only "standard" is supported.' })
+    .meta({ enum: ['standard'] })
     .nullish(),
   container: refused,
   mcp_servers: refused,

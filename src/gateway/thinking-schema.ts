@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { whole } from '../http/whole.ts';
 import type { Thinking } from '../upstream/port.ts';
 
 /** `thinking` of a request (spec; decisions A.5). `budget_tokens` alone means `enabled`, which needs it. */
 export const thinkingSchema = z
   .object({
     type: z.enum(['enabled', 'disabled', 'adaptive', 'between_tools']).nullish(),
-    budget_tokens: z.int().min(1).max(999_990).nullish(),
+    budget_tokens: whole().min(1).max(999_990).nullish(),
   })
   .superRefine(({ type, budget_tokens: budget }, context) => {
     if (budget != null || (type != null && type !== 'enabled')) return;

@@ -1,5 +1,6 @@
 import { type Cancellation, Canceller } from '../cancellation.ts';
 import { Fault, type Refusal, refusal } from '../errors.ts';
+import { jsonText } from '../exact-number.ts';
 import { publish } from '../telemetry.ts';
 import { bareAnswer, earlyAnswer, lingerMs, maxLingered } from './early-answer.ts';
 import type { RequestHead } from './head.ts';
@@ -87,7 +88,7 @@ export abstract class Answer<P> implements Expiring {
     if (!this.isOpen()) return;
     try {
       const { body } = reply;
-      const data = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+      const data = typeof body === 'string' || body instanceof Uint8Array ? body : jsonText(body);
       this.send(
         reply.status,
         headerBlock(reply.headers, json, this.family, this.head.requestId, this.limitLines()),

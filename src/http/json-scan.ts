@@ -1,18 +1,28 @@
+import { isChangedIn } from '../exact-number.ts';
+
 /** Levels of nesting, the outermost object included. */
 const maxDepth = 64;
-/**
- * Unspecified: members and elements of one document. A 32 MiB array of digits would block the loop for half a second
- * and no call of any of the APIs has a use for that many values.
- */
-export const maxValues = 250_000;
+/** Members and elements of one document (amendment N9): a 32 MiB array of digits would block the loop for seconds. */
+export const maxValues = 2_000_000;
 
-const notObject = 'The request body is not a JSON object.';
-const tooDeep = `The request body is nested deeper than ${maxDepth} levels.`;
-const tooMany = `The request body has more than ${maxValues} values.`;
-const notJson = 'The request body is not valid JSON.';
-const loneSurrogate = 'The request body has a lone surrogate.';
-const hugeNumber = 'The request body has a number that is too large.';
-const duplicate = 'The request body names a member twice.';
+/** What is wrong with a document. */
+export interface Fault {
+  readonly code: 'invalid_json' | 'request_too_complex';
+  readonly message: string;
+}
+const invalid = (message: string): Fault => ({ code: 'invalid_json', message });
+const complex = (message: string): Fault => ({ code: 'request_too_complex', message });
+
+const notObject = invalid('The request body is not a JSON object.');
+const tooDeep = complex(`The request body is nested deeper than ${maxDepth} levels.`);
+const tooMany = complex(`The request body has more than ${maxValues} values.`);
+const notJson = invalid('The request body is not valid JSON.');
+const loneSurrogate = invalid('The request body has a lone surrogate.');
+const hugeNumber = invalid('The request body has a number that is too large.');
+const duplicate = invalid('The request body names a member twice.');
+
+/** Members of the outermost object are read here; numbers further in may pass through. */
+const passingDepth = 2;
 
 /** From this many members on an object keeps a Set; below, comparing a few hashes is cheaper. */
 const smallObject = 16;
@@ -164,9 +174,9 @@ const isRepeated = (bytes: Buffer, depth: number, top: number): boolean => {
 /**
  * One pass over the bytes for what JSON.parse lets through. It is exact on valid documents; an invalid one that gets
  * past it is refused by JSON.parse afterwards.
- * @returns what is wrong, or undefined
+ * @returns what is wrong, or `inexact` where JSON.parse would change the digits of a number that may pass through
  */
-export const scanJson = (bytes: Buffer): string | undefined => {
+export const scanJson = (bytes: Buffer): Fault | 'inexact' | undefined => {
   const fault = scan(bytes);
   if (usedSets) {
     sets.fill(undefined);
@@ -175,12 +185,13 @@ export const scanJson = (bytes: Buffer): string | undefined => {
   return fault;
 };
 
-const scan = (bytes: Buffer): string | undefined => {
+const scan = (bytes: Buffer): Fault | 'inexact' | undefined => {
   const length = bytes.length;
   let depth = 0;
   let top = 0;
   let values = 0;
   let nameNext = false;
+  let inexact = false;
   nextQuote = -1;
   nextBackslash = -1;
   let i = 0;
@@ -233,7 +244,9 @@ const scan = (bytes: Buffer): string | undefined => {
       if ((exponent || i - start > finiteDigits) && !Number.isFinite(Number(bytes.toString('latin1', start, i + 1)))) {
         return hugeNumber;
       }
+      if (depth >= passingDepth && !inexact) inexact = isChangedIn(bytes, start, i + 1);
     }
   }
-  return depth === 0 ? undefined : notJson;
+  if (depth !== 0) return notJson;
+  return inexact ? 'inexact' : undefined;
 };

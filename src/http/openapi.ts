@@ -27,6 +27,8 @@ const withBody: readonly Code[] = [
   'server_busy',
 ];
 
+const withJson: readonly Code[] = ['invalid_json', 'request_too_complex'];
+
 const takesTokens = (access: Access): boolean => access.credential === 'admin' && !access.adminKeyOnly;
 
 /** The codes that a route answers with, and their statuses; 401s of its own are a command's target's and thus 409. */
@@ -38,7 +40,7 @@ const statusesOf = (target: Route): ReadonlyMap<Code, number> => {
   if (takesTokens(access)) for (const code of withAccessToken) codes.add(code);
   if (target.method !== 'GET') {
     for (const code of withBody) codes.add(code);
-    if (target.bodyForm !== 'urlencoded') codes.add('invalid_json');
+    if (target.bodyForm !== 'urlencoded') for (const code of withJson) codes.add(code);
     if (!isInference(target.family)) codes.add('length_required');
   }
   if (target.params || target.query || target.headers || target.path.includes('{')) codes.add('validation_failed');
@@ -183,6 +185,8 @@ export const openapi = (routes: readonly Route[]): Json => {
   return {
     openapi: '3.1.0',
     info: { title: 'Weir', version: '0.1.0' },
+    // Relative: the gateway that serves the document.
+    servers: [{ url: '/' }],
     tags: [{ name: 'Organization' }, { name: 'Inference' }, { name: 'OAuth' }, { name: 'Operations' }],
     paths,
     components: {

@@ -1,9 +1,12 @@
+import { ExactNumber } from '../exact-number.ts';
+
 /** UTF-16 units of an offending value that are sent back (decisions E.1). */
 const maxInput = 256;
 
 /** Enough of the JSON text of a value: it stops where it is long enough, so a hostile value of 32 MiB costs nothing. */
 const jsonStart = (value: unknown, room: number): string => {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, room));
+  if (value instanceof ExactNumber) return value.toString().slice(0, room + 1);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const isArray = Array.isArray(value);
   let text = isArray ? '[' : '{';

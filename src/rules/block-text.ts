@@ -1,3 +1,4 @@
+import { ExactNumber } from '../exact-number.ts';
 import type { InputBlock } from '../upstream/port.ts';
 
 /** What content blocks hold for rules: pieces of text in order, and which kinds of blocks there are. */
@@ -72,7 +73,8 @@ const noteLeaves = (found: Found, input: unknown, said: boolean): void => {
   while (open.length > 0) {
     const value = open.pop();
     if (typeof value === 'string') note(found, value, said);
-    else if (typeof value === 'number' || typeof value === 'boolean') note(found, String(value), said);
+    else if (typeof value === 'number' || typeof value === 'boolean' || value instanceof ExactNumber)
+      note(found, String(value), said);
     else if (Array.isArray(value)) for (let at = value.length - 1; at >= 0; at -= 1) open.push(value[at]);
     else if (typeof value === 'object' && value !== null) {
       for (const [key, item] of Object.entries(value).reverse()) open.push(item, key);

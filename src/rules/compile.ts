@@ -3,11 +3,10 @@ import { admit } from './admit.ts';
 import { type Cost, costOf } from './cost.ts';
 import { environments } from './environment.ts';
 import { judgeTypes } from './judge-types.ts';
-import { maxErrors, maxRuleChars } from './limits.ts';
+import { maxErrors, maxRuleChars, maxScanned, maxWork } from './limits.ts';
+import { evaluated } from './quantity.ts';
 import { type RuleError, ruleError } from './rule-error.ts';
-import { failureAt, run } from './run.ts';
-import { sampleTime, sampleViews } from './samples.ts';
-import { failed, scoreOf } from './score.ts';
+import { failureAt } from './run.ts';
 import { iterationContext, type Node, nodesOf } from './tree.ts';
 import type { Direction } from './variables.ts';
 import { inAuthorsWords } from './vocabulary.ts';
@@ -29,7 +28,7 @@ export interface CompiledRule {
 }
 
 /**
- * Compiles a rule and checks all that can be checked without a request (decisions H, save-time validation).
+ * Compiles a rule and checks all that can be checked without an evaluation (decisions H, save-time validation 1 to 5).
  * Returns the rule, or 1 to 20 errors; never throws, whatever the text is.
  */
 export const compileRule = (text: string, direction: Direction): CompiledRule | readonly RuleError[] => {
@@ -50,7 +49,8 @@ export const compileRule = (text: string, direction: Direction): CompiledRule | 
     if (type !== 'bool' && type !== 'double') return at(0, `A rule gives a bool or a double, and this one "${type}".`);
     const { reads, patterns } = admission;
     const cost = costOf(parsed.ast);
-    const rule = {
+    if (isTooMuch(cost)) return at(0, 'The rule takes more work than one evaluation may, whatever it is asked about.');
+    return {
       text,
       direction,
       type,
@@ -59,8 +59,7 @@ export const compileRule = (text: string, direction: Direction): CompiledRule | 
       cost,
       calculate: parsed,
       forget: forgetter(parsed.ast),
-    } as const;
-    return failureOnSamples(rule) ?? rule;
+    };
   } catch (error) {
     return isCelError(error) ? at(offsetOf(error), authorsWords(error)) : at(0, 'The rule cannot be read.');
   }
@@ -69,19 +68,12 @@ export const compileRule = (text: string, direction: Direction): CompiledRule | 
 export const isCompiled = (result: CompiledRule | readonly RuleError[]): result is CompiledRule =>
   'calculate' in result;
 
-/** The trial (decisions H, save-time validation 6): what fails on an ordinary request is no rule. */
-const failureOnSamples = (rule: CompiledRule): readonly RuleError[] | null => {
-  for (const [number, view] of sampleViews(rule.direction).entries()) {
-    const outcome = run(rule, view, sampleTime);
-    const verdict = 'value' in outcome ? scoreOf(outcome.value) : failed(trialFailure(outcome.error));
-    if (verdict.verdict === 'score') continue;
-    const at = 'error' in outcome ? (failureAt(outcome.error) ?? 0) : 0;
-    return [ruleError(rule.text, at, `The rule fails on sample request ${number + 1}: ${verdict.message}`)];
-  }
-  return null;
-};
+/** Whether the part of the cost that depends on no request is beyond the budget of every evaluation. */
+const isTooMuch = ({ work, scanned }: Cost): boolean =>
+  evaluated(work, () => 0) > maxWork || evaluated(scanned, () => 0) > maxScanned;
 
-const trialFailure = (error: unknown): string => (isCelError(error) ? authorsWords(error) : 'evaluation failed');
+/** What an error of an evaluation says, for the author alone: it may quote what the rule was evaluated on. */
+export const failureIn = (error: unknown): string => (isCelError(error) ? authorsWords(error) : 'evaluation failed');
 
 /** A comprehension keeps its last item; a rule waits in the cache for the next request with megabytes of the last one. */
 const forgetter = (tree: Node): (() => void) => {

@@ -3,6 +3,7 @@ import type { CompiledRule } from './compile.ts';
 import { maxMillisOnLoop, workerDeadlineMillis } from './limits.ts';
 import { failed, type Verdict } from './score.ts';
 import { ThreadPool } from './thread-pool.ts';
+import { placeOfTrial, type Trial, trialHere } from './trial.ts';
 import { verdictHere } from './verdict.ts';
 import type { RuleView } from './view.ts';
 
@@ -13,6 +14,12 @@ export interface Evaluator {
    * exceeded among it, is the verdict `error` (decisions H, run-time budget).
    */
   evaluate(rule: CompiledRule, view: RuleView, at: { readonly now: number }): Verdict | Promise<Verdict>;
+  /**
+   * Tries a rule on the samples under the deadlines of a judgement, in a thread of its own where that could hold up the
+   * loop: a trial takes no thread from a judgement.
+   * @throws NoThread where no thread is free in time
+   */
+  tryOut(rule: CompiledRule): Promise<Trial>;
   /** Ends the threads; evaluations under way there come out as errors. */
   close(): Promise<void>;
 }
@@ -26,7 +33,9 @@ export interface EvaluatorOptions {
 
 /** One evaluator serves the whole process; it owns the worker threads. */
 export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
-  const pool = new ThreadPool(options.threads ?? 2, options.deadlineMillis ?? workerDeadlineMillis);
+  const deadlineMillis = options.deadlineMillis ?? workerDeadlineMillis;
+  const pool = new ThreadPool(options.threads ?? 2, deadlineMillis);
+  const trials = new ThreadPool(1, deadlineMillis);
   return {
     evaluate(rule, view, { now }) {
       try {
@@ -38,6 +47,14 @@ export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
         return failed('evaluation failed');
       }
     },
-    close: () => pool.close(),
+    async tryOut(rule) {
+      const place = placeOfTrial(rule);
+      if (typeof place === 'object') return place;
+      const trial = place === 'loop' ? trialHere(rule, maxMillisOnLoop) : 'late';
+      return trial === 'late' ? trials.tryOut(rule) : trial;
+    },
+    async close() {
+      await Promise.all([pool.close(), trials.close()]);
+    },
   };
 };

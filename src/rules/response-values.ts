@@ -1,3 +1,4 @@
+import { jsonText } from '../exact-number.ts';
 import { read } from './block-text.ts';
 import { joined, normal, once } from './normal-text.ts';
 import type { ResponseText } from './request-text.ts';
@@ -9,7 +10,7 @@ export const responseValues = (response: ResponseText): ResponseValues => {
   const calls = once(() =>
     response.content.flatMap((block) =>
       block.type === 'tool_use'
-        ? [new toolCallType.Record({ name: block.name, arguments: normal(JSON.stringify(block.input)) })]
+        ? [new toolCallType.Record({ name: block.name, arguments: normal(jsonText(block.input)) })]
         : [],
     ),
   );

@@ -1,12 +1,17 @@
 import { Worker } from 'node:worker_threads';
-import type { Job, Report } from './job.ts';
-import { failed, type Verdict } from './score.ts';
+import type { Job, Report, Result } from './job.ts';
+import { failed } from './score.ts';
 
 /** Starting takes 50 ms, and seconds when tsx compiles on a busy machine; it is not part of any deadline. */
 const startMillis = 15_000;
 
 /** By the folder above: this module also runs as a part of `cli/program.js`, a folder beside this one. */
 const workerEntry = new URL('../rules/worker-entry.mjs', import.meta.url);
+
+/** There is no thread for a job. The rule has no part in it. */
+export class NoThread extends Error {
+  override readonly name = 'NoThread';
+}
 
 /** A worker thread that evaluates one job at a time. A job past its deadline takes the thread with it. */
 export class RuleThread {
@@ -34,20 +39,26 @@ export class RuleThread {
     this.#worker.on('message', (report: Report) => this.#answer?.(report));
   }
 
-  /** Evaluates `job` within `millis`, counted from when the thread has it. Not to be called before the last one ended. */
-  async evaluate(job: Job, millis: number): Promise<Verdict> {
+  /**
+   * Does `job` within `millis`, counted from when the thread has it. Not to be called before the last one ended.
+   * @throws NoThread where the thread does not start
+   */
+  async run(job: Job, millis: number): Promise<Result> {
     this.#worker.ref();
     try {
       if (!this.#ready) {
         const report = await this.#next(startMillis);
-        if (report !== 'ready') return this.#lost('the thread did not start');
+        if (report !== 'ready') {
+          void this.close();
+          throw new NoThread('the thread did not start');
+        }
         this.#ready = true;
       }
       const report = this.#next(millis);
       this.#worker.postMessage(job);
-      const verdict = await report;
-      if (verdict === 'late') return this.#lost('the evaluation took too long');
-      return typeof verdict === 'string' ? this.#lost('the thread ended') : verdict;
+      const result = await report;
+      if (result === 'late') return this.#lost('the evaluation took too long');
+      return typeof result === 'string' ? this.#lost('the thread ended') : result;
     } finally {
       if (this.alive) this.#worker.unref();
     }
@@ -59,7 +70,7 @@ export class RuleThread {
     await this.#ended;
   }
 
-  #lost(why: string): Verdict {
+  #lost(why: string): Result {
     void this.close();
     return failed(why);
   }

@@ -1,7 +1,10 @@
 import type { CompiledRule } from './compile.ts';
-import { RuleThread } from './rule-thread.ts';
+import type { Job, Result } from './job.ts';
+import { ruleError } from './rule-error.ts';
+import { NoThread, RuleThread } from './rule-thread.ts';
 import { failed, type Verdict } from './score.ts';
 import { snapshotOf } from './snapshot.ts';
+import type { Trial } from './trial.ts';
 import type { RuleView } from './view.ts';
 
 /** Evaluations that wait for a thread; each keeps its request in memory. */
@@ -28,14 +31,32 @@ export class ThreadPool {
 
   /** Never rejects. Waits for a thread at most as long as an evaluation may take. */
   async evaluate(rule: CompiledRule, view: RuleView, now: number): Promise<Verdict> {
-    if (this.#closed) return failed('rules are not evaluated any more');
-    const slot = this.#take() ?? (await this.#turn());
-    if (slot === undefined) return failed('too many evaluations at once');
     try {
-      const job = { text: rule.text, direction: rule.direction, snapshot: snapshotOf(view, rule.reads), now };
-      return await slot.thread.evaluate(job, this.#deadlineMillis);
-    } catch {
-      return failed('evaluation failed');
+      const { text, direction } = rule;
+      const result = await this.#run(() => {
+        const subject = { snapshot: snapshotOf(view, rule.reads), now };
+        return { text, direction, subject };
+      });
+      return 'trial' in result ? failed('evaluation failed') : result;
+    } catch (error) {
+      return failed(error instanceof NoThread ? error.message : 'evaluation failed');
+    }
+  }
+
+  /** The trial of a rule, within the time of an evaluation. @throws NoThread */
+  async tryOut({ text, direction }: CompiledRule): Promise<Trial> {
+    const result = await this.#run(() => ({ text, direction }));
+    if ('trial' in result) return result.trial;
+    const why = result.verdict === 'error' ? result.message : 'evaluation failed';
+    return ruleError(text, 0, `The rule fails on the sample requests: ${why}.`);
+  }
+
+  async #run(job: () => Job): Promise<Result> {
+    if (this.#closed) throw new NoThread('rules are not evaluated any more');
+    const slot = this.#take() ?? (await this.#turn());
+    if (slot === undefined) throw new NoThread('too many evaluations at once');
+    try {
+      return await slot.thread.run(job(), this.#deadlineMillis);
     } finally {
       slot.busy = false;
       this.#callNext();

@@ -17,7 +17,7 @@ export interface RuleSample {
   readonly now?: number | undefined;
 }
 
-/** The answer of `policies/validate` (decisions C.1); nothing is stored and nothing thrown. */
+/** The answer of `policies/validate` (decisions C.1); nothing is stored. */
 export interface Validation {
   readonly valid: boolean;
   readonly type: 'bool' | 'double' | null;
@@ -26,6 +26,7 @@ export interface Validation {
   readonly result?: { readonly score_basis_points: number | null; readonly error: string | null };
 }
 
+/** @throws NoThread where no thread is free for the trial */
 export const validateRule = async (
   {
     rule,
@@ -36,6 +37,8 @@ export const validateRule = async (
 ): Promise<Validation> => {
   const compiled = compileRule(rule, direction);
   if (!isCompiled(compiled)) return { valid: false, type: null, errors: compiled };
+  const failure = await evaluator.tryOut(compiled);
+  if (failure !== null) return { valid: false, type: null, errors: [failure] };
   const valid = { valid: true, type: compiled.type, errors: [] } as const;
   if (sample === undefined) return valid;
   const ofRequest = requestView({ ...leastRequest, ...sample.request }, { ...sampleOwner, ...sample.owner });

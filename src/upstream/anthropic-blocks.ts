@@ -11,6 +11,19 @@ export const fieldsOf = (value: unknown, what: string): Fields => {
 };
 
 /** @throws UpstreamError */
+export const parsedJson = (text: string, what: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw malformed(`${what} is not JSON`);
+  }
+};
+
+/** Whether a content block calls a tool: its input alone has numbers that pass through. */
+export const isToolUse = (block: unknown): boolean =>
+  typeof block === 'object' && block !== null && (block as Fields).type === 'tool_use';
+
+/** @throws UpstreamError */
 export const stringOf = (value: unknown, what: string): string => {
   if (typeof value === 'string') return value;
   throw malformed(`${what} is not a string`);

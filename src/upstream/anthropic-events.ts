@@ -1,5 +1,16 @@
+import { jsonText, parseExactly } from '../exact-number.ts';
 import type { Secret } from '../secret.ts';
-import { type Fields, fieldsOf, noUsage, readBlock, readStop, readUsage, stringOf } from './anthropic-blocks.ts';
+import {
+  type Fields,
+  fieldsOf,
+  isToolUse,
+  noUsage,
+  parsedJson,
+  readBlock,
+  readStop,
+  readUsage,
+  stringOf,
+} from './anthropic-blocks.ts';
 import { errorOf, eventError, malformed, upstreamError } from './anthropic-errors.ts';
 import type { AnswerBlock, Chunk, Delta, Usage } from './port.ts';
 
@@ -37,12 +48,12 @@ export class EventReader {
    */
   read(data: string): readonly Chunk[] {
     if (this.ended) return [];
-    const event = fieldsOf(parsed(data), 'an event');
+    const event = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');
     switch (event.type) {
       case 'message_start':
         return this.#start(event);
       case 'content_block_start':
-        return this.#startBlock(event);
+        return this.#startBlock(isToolUse(event.content_block) ? (parseExactly(data) as Fields) : event);
       case 'content_block_delta':
         return this.#delta(event);
       case 'content_block_stop':
@@ -123,14 +134,6 @@ export class EventReader {
   }
 }
 
-const parsed = (data: string): unknown => {
-  try {
-    return JSON.parse(data);
-  } catch {
-    throw malformed('the data of an event is not JSON');
-  }
-};
-
 const indexOf = (event: Fields): number => {
   if (typeof event.index === 'number') return event.index;
   throw malformed('an event for a block has no index');
@@ -168,8 +171,7 @@ const deltaOf = { text: 'text', tool_use: 'json', thinking: 'thinking', redacted
 
 /** What the start of a block said and no delta did: the input of a call, at the least `{}`, and a signature. */
 const restOf = (block: AnswerBlock, json: boolean): Delta | null => {
-  if (block.type === 'tool_use' && !json)
-    return { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
+  if (block.type === 'tool_use' && !json) return { type: 'input_json_delta', partial_json: jsonText(block.input) };
   if (block.type === 'thinking' && block.signature !== '')
     return { type: 'signature_delta', signature: block.signature };
   return null;

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { jsonText } from '../exact-number.ts';
 import type { Secret } from '../secret.ts';
 import { malformed, transportError } from './anthropic-errors.ts';
 import { EventReader } from './anthropic-events.ts';
@@ -31,7 +32,7 @@ export const anthropicUpstream = (
 
 /** The request as it goes out, and all of it that is kept while the upstream is silent: bytes outside the engine's heap. */
 const bodyOf = (request: GenerateRequest, stream: boolean): Buffer =>
-  Buffer.from(JSON.stringify({ ...request, stream }));
+  Buffer.from(jsonText({ ...request, stream }));
 
 const answer = async (
   endpoint: Endpoint,
@@ -54,13 +55,7 @@ const readAnswer = async (exchange: Exchange, contextLength: number): Promise<An
   for (let piece = await exchange.read(); piece !== null; piece = await exchange.read()) pieces.push(piece);
   const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
   if (!isUtf8(bytes)) throw malformed('the answer is not UTF-8');
-  let value: unknown;
-  try {
-    value = JSON.parse(bytes.toString('utf8'));
-  } catch {
-    throw malformed('the answer is not JSON');
-  }
-  return readMessage(value, contextLength);
+  return readMessage(bytes.toString('utf8'), contextLength);
 };
 
 async function* chunks(

@@ -1,3 +1,4 @@
+import { jsonText } from '../exact-number.ts';
 import type { Answer, AnswerBlock, Chunk, Delta } from './port.ts';
 import { tokenGroups } from './tokens.ts';
 
@@ -32,7 +33,7 @@ function* deltasOf(block: AnswerBlock, size: number): Generator<Delta, void, und
       for (const text of tokenGroups(block.text, size)) yield { type: 'text_delta', text };
       return;
     case 'tool_use':
-      for (const partial_json of tokenGroups(JSON.stringify(block.input), size)) {
+      for (const partial_json of tokenGroups(jsonText(block.input), size)) {
         yield { type: 'input_json_delta', partial_json };
       }
       return;

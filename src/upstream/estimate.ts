@@ -1,3 +1,4 @@
+import { ExactNumber } from '../exact-number.ts';
 import type { GenerateRequest, InputBlock } from './port.ts';
 
 /** Tokens that one message costs beyond its text (decisions F.4). */
@@ -82,6 +83,7 @@ const textBytes = (value: unknown): number => (typeof value === 'string' ? Buffe
 const jsonBytes = (value: unknown): number => {
   if (typeof value === 'string') return Buffer.byteLength(value) + 2;
   if (typeof value === 'number') return 4;
+  if (value instanceof ExactNumber) return value.toString().length;
   if (typeof value !== 'object' || value === null) return 5;
   let bytes = 2;
   if (Array.isArray(value)) {

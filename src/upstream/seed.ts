@@ -1,3 +1,5 @@
+import { ExactNumber } from '../exact-number.ts';
+
 /** A number in [0, 1), another at each call. */
 export type Random = () => number;
 
@@ -23,7 +25,7 @@ interface Lanes {
 }
 
 const addValue = (lanes: Lanes, value: unknown): void => {
-  if (typeof value !== 'object' || value === null) {
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) {
     addString(lanes, String(value));
   } else if (Array.isArray(value)) {
     mix(lanes, value.length);

@@ -1,3 +1,4 @@
+import { jsonText } from '../exact-number.ts';
 import { estimateInputTokens } from './estimate.ts';
 import { sampleSchema } from './json-schema/sample.ts';
 import type { DeclaredSimulated } from './model-schema.ts';
@@ -93,7 +94,7 @@ const mentions = (text: string, name: string): boolean => {
 const callTools = (draft: Draft, tools: readonly Tool[], seed: Seed, random: Random): Stop => {
   for (const [index, tool] of tools.entries()) {
     const input = sampleSchema({ type: 'object', allOf: [tool.input_schema] }, random);
-    const tokens = countTokens(JSON.stringify(input));
+    const tokens = countTokens(jsonText(input));
     if (tokens > draft.left) {
       draft.left = 0;
       return stopped('max_tokens');
@@ -121,7 +122,7 @@ const speak = (draft: Draft, request: GenerateRequest, shape: Shape, turn: Turn,
 
 const utter = (request: GenerateRequest, shape: Shape, turn: Turn, most: number, random: Random): Prose => {
   const schema = request.output_config?.format?.schema;
-  if (schema !== undefined) return firstTokens(JSON.stringify(sampleSchema(schema, random)), most);
+  if (schema !== undefined) return firstTokens(jsonText(sampleSchema(schema, random)), most);
   const spread = shape.output_tokens * shape.output_tokens_variation;
   const length = Math.max(1, Math.round(shape.output_tokens + spread * (2 * random() - 1)));
   return prose(opening(turn), length, most, random);

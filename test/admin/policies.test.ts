@@ -52,8 +52,8 @@ describe('create', () => {
       project_ids: ['proj_b', 'proj_a'],
       match_threshold_basis_points: 7000,
     };
-    const { body } = await at.create({ name: ' as sent ', description: 'why', ...fields });
-    expect(body).toMatchObject({ name: ' as sent ', description: 'why', draft: { ...fields, base_version: 0 } });
+    const { body } = await at.create({ name: ' trimmed ', description: ' as sent ', ...fields });
+    expect(body).toMatchObject({ name: 'trimmed', description: ' as sent ', draft: { ...fields, base_version: 0 } });
   });
 
   test.each([

@@ -43,7 +43,7 @@ describe('bounds', () => {
     ['max_tokens', 999_990, 'ok'],
     ['max_tokens', 999_991, 'validation_failed max_tokens less_than_equal'],
     ['max_tokens', 1.5, 'validation_failed max_tokens int_type'],
-    ['max_tokens', '1', 'validation_failed max_tokens float_type'],
+    ['max_tokens', '1', 'validation_failed max_tokens int_type'],
     ['temperature', -0.01, 'validation_failed temperature greater_than_equal'],
     ['temperature', 0, 'ok'],
     ['temperature', 2, 'ok'],

@@ -12,7 +12,7 @@ const read = (text: string | Buffer) => parseJson(typeof text === 'string' ? Buf
 const isRefused = (text: string | Buffer): boolean => {
   const result = read(text);
   if (!(result instanceof Refused)) return false;
-  expect(result.refusal.code).toBe('invalid_json');
+  expect(['invalid_json', 'request_too_complex']).toContain(result.refusal.code);
   return true;
 };
 describe('parseJson', () => {
@@ -58,7 +58,8 @@ describe('parseJson', () => {
   test('a document of too many values is refused before it is parsed', () => {
     const most = `{"a":[${'1,'.repeat(maxValues - 3)}1]}`;
     expect(isRefused(most)).toBe(false);
-    expect(isRefused(`{"a":[${'1,'.repeat(maxValues)}1]}`)).toBe(true);
+    const tooMany = read(`{"a":[${'1,'.repeat(maxValues)}1]}`) as Refused;
+    expect(tooMany.refusal.code).toBe('request_too_complex');
   });
 
   test('it agrees with JSON.parse on every document without the refused features', () => {

@@ -3,6 +3,7 @@ import type { RequestText, ResponseText } from '../../src/rules/request-text.ts'
 import type { RuleError } from '../../src/rules/rule-error.ts';
 import { leastRequest, leastResponse, sampleOwner, sampleTime } from '../../src/rules/samples.ts';
 import type { Verdict } from '../../src/rules/score.ts';
+import { trialHere } from '../../src/rules/trial.ts';
 import type { Direction } from '../../src/rules/variables.ts';
 import { verdictHere } from '../../src/rules/verdict.ts';
 import { type RuleView, requestView, responseView } from '../../src/rules/view.ts';
@@ -10,13 +11,17 @@ import { type RuleView, requestView, responseView } from '../../src/rules/view.t
 export const accepted = (text: string, direction: Direction = 'request'): CompiledRule => {
   const rule = compileRule(text, direction);
   if (!isCompiled(rule)) throw new Error(`refused: ${text}: ${JSON.stringify(rule)}`);
+  const failure = trialHere(rule);
+  if (failure !== null) throw new Error(`failed: ${text}: ${JSON.stringify(failure)}`);
   return rule;
 };
 
 export const refused = (text: string, direction: Direction = 'request'): readonly RuleError[] => {
-  const errors = compileRule(text, direction);
-  if (isCompiled(errors)) throw new Error(`accepted: ${text}`);
-  return errors;
+  const rule = compileRule(text, direction);
+  if (!isCompiled(rule)) return rule;
+  const failure = trialHere(rule);
+  if (failure === null || failure === 'late') throw new Error(`accepted: ${text}`);
+  return [failure];
 };
 
 export const requestOf = (request: Partial<RequestText> = {}): RuleView =>

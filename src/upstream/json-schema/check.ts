@@ -6,6 +6,7 @@ import {
   type Keywords,
   numberOf,
   ownSchema,
+  rounded,
   type Schema,
   type Scope,
   sameJson,
@@ -14,8 +15,9 @@ import {
 } from './schema.ts';
 
 /** Whether the value satisfies the schema, as far as this knows the keywords: an unknown one, or a format, holds. */
-export const satisfies = (schema: Schema, value: unknown, scope: Scope): boolean => {
+export const satisfies = (schema: Schema, given: unknown, scope: Scope): boolean => {
   scope.spend();
+  const value = rounded(given);
   if (typeof schema === 'boolean') return schema;
   return (
     satisfiesCombinations(schema, value, scope) &&
@@ -81,12 +83,13 @@ const satisfiesString = (schema: Keywords, value: string, scope: Scope): boolean
 };
 
 const satisfiesNumber = (schema: Keywords, value: number): boolean => {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  const step = numberOf(schema.multipleOf);
   return (
     within(value, minimum, maximum) &&
     value > (numberOf(exclusiveMinimum) ?? -Infinity) &&
     value < (numberOf(exclusiveMaximum) ?? Infinity) &&
-    (typeof multipleOf !== 'number' || Number.isInteger(value / multipleOf))
+    (step === undefined || Number.isInteger(value / step))
   );
 };
 

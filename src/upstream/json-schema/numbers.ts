@@ -7,7 +7,7 @@ const multiplesTried = 64;
 
 /** A number within the bounds, an integer if asked; undefined if none was found. */
 export const sampleNumber = (schema: Keywords, integer: boolean, random: Random): number | undefined => {
-  const { multipleOf } = schema;
+  const multipleOf = numberOf(schema.multipleOf);
   const low = Math.max(numberOf(schema.minimum) ?? -Infinity, numberOf(schema.exclusiveMinimum) ?? -Infinity);
   const high = Math.min(numberOf(schema.maximum) ?? Infinity, numberOf(schema.exclusiveMaximum) ?? Infinity);
   const from = low > -Infinity ? low : high < Infinity ? high - Math.max(reach, Math.abs(high) / 2) : 0;
@@ -19,7 +19,7 @@ export const sampleNumber = (schema: Keywords, integer: boolean, random: Random)
     value > (numberOf(schema.exclusiveMinimum) ?? -Infinity) &&
     value < (numberOf(schema.exclusiveMaximum) ?? Infinity) &&
     (!integer || Number.isInteger(value));
-  if (typeof multipleOf === 'number' && multipleOf > 0) return sampleMultiple(multipleOf, from, to, allowed, random);
+  if (multipleOf !== undefined && multipleOf > 0) return sampleMultiple(multipleOf, from, to, allowed, random);
   if (integer) return sampleInteger(from, to, allowed, random);
   // Written so that the difference of two huge bounds cannot overflow.
   const share = random();

@@ -1,3 +1,4 @@
+import { ExactNumber } from '../../exact-number.ts';
 import type { Random } from '../seed.ts';
 import { type Pattern, parsePattern } from './pattern.ts';
 
@@ -80,13 +81,20 @@ export const ownSchema = (value: unknown, name: string): Schema | undefined => {
   return isSchema(found) ? found : undefined;
 };
 
-export const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+/** The double next to a number that keeps its digits; every other value itself. */
+export const rounded = (value: unknown): unknown => (value instanceof ExactNumber ? Number(value) : value);
+
+export const numberOf = (value: unknown): number | undefined => {
+  const number = rounded(value);
+  return typeof number === 'number' ? number : undefined;
+};
 
 export const stringsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === 'string') : typeof value === 'string' ? [value] : [];
 
 /** Whether two JSON values are equal, whatever the order of their names. */
-export const sameJson = (a: unknown, b: unknown): boolean => {
+export const sameJson = (one: unknown, other: unknown): boolean => {
+  const [a, b] = [rounded(one), rounded(other)];
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;

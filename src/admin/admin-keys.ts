@@ -104,6 +104,7 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
     replies: { 201: { description: 'The new key with its value', schema: keyObject.extend({ value: z.string() }) } },
     errors: [
       'permission_escalation',
+      'admin_key_limit_reached',
       'expires_at_not_future',
       'unknown_permission',
       'idempotency_key_reused',

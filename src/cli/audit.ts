@@ -79,14 +79,12 @@ const asTable = (events: readonly Recorded[]): string => {
   return `${table.toString()}\n`;
 };
 
-const jsonable = (value: unknown): unknown => (value instanceof Set ? [...value] : value);
-
 const stateAsJson = ({ id, revision, at, state }: StateAt) => ({
   id,
   revision,
   at: iso(at),
   status: state.status,
-  data: Object.fromEntries(Object.entries(state.data as object).map(([name, value]) => [name, jsonable(value)])),
+  data: state.data as object,
 });
 
 const stateAsTable = (found: StateAt): string => {

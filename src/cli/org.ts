@@ -42,7 +42,7 @@ export const makeAdminKey = async (operator: Operator, terminal: Terminal, organ
   const value = newToken('a');
   const key = { organizationId, name, permissions: adminPermissions, expiresAt: null, at: clock.wall() };
   const admission = { keyId: id, permissions: adminPermissions, expiresAt: null };
-  await aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context);
+  await aggregates.organization.tell(organizationId, 'bootstrapAdminKey', admission, context);
   const told = await aggregates.adminKey.tell(id, 'create', { ...key, ...credentialOf(secrets, value) }, context);
   await operator.shown(told.position);
   return { id, value };

@@ -1,4 +1,5 @@
 import { fault } from '../errors.ts';
+import { PersistentSet } from '../kernel/persistent-map.ts';
 import { type Tier, type TierTable, tierOfPlan, tierOfSpend } from './tiers.ts';
 
 /** The ledger of an organization (decisions B.1, A.6). Money is in whole micro-dollars; it lives on the organization's stream. */
@@ -11,7 +12,7 @@ export interface Ledger {
   /** The higher of the spend tier and the subscription tier. */
   readonly tier: Tier;
   /** References of the entries: each counts once. */
-  readonly references: ReadonlySet<string>;
+  readonly references: PersistentSet;
 }
 
 export const plans = ['Free', 'Developer', 'Growth', 'Scale'] as const;
@@ -33,14 +34,20 @@ export type BillingFact =
     }
   | { readonly type: 'organization.tier_changed'; readonly from: Tier; readonly to: Tier };
 
-export const unpaid: Ledger = { lifetimePaid: 0, credits: 0, subscription: 'Free', tier: 0, references: new Set() };
+export const unpaid: Ledger = {
+  lifetimePaid: 0,
+  credits: 0,
+  subscription: 'Free',
+  tier: 0,
+  references: PersistentSet.empty(),
+};
 
 const entered = (ledger: Ledger, reference: string, paid: number, credited: number): Ledger => ({
   lifetimePaid: ledger.lifetimePaid + paid,
   credits: ledger.credits + credited,
   subscription: ledger.subscription,
   tier: ledger.tier,
-  references: new Set(ledger.references).add(reference),
+  references: ledger.references.with(reference),
 });
 
 /** The ledger after one more fact. */

@@ -45,7 +45,7 @@ const typesOf = (stream: string): string[] =>
   at.store.log.filter((event) => event.stream === stream).map((event) => event.type);
 const live = async (): Promise<string[]> => {
   const { state } = await at.admin.aggregates.project.tell('proj_1', 'endKey', { keyId: 'nobody' }, context);
-  return [...state.data.liveKeys];
+  return state.data.liveKeys.ids();
 };
 
 describe('after an archive', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { maxPolicies, type OrganizationFact, organization } from '../../src/domain/organization.ts';
+import { maxAdminKeys, maxPolicies, type OrganizationFact, organization } from '../../src/domain/organization.ts';
 import { given } from '../support/given.ts';
 
 const created: OrganizationFact = { type: 'organization.created', name: 'Acme', created_at: 1 };
@@ -40,6 +40,26 @@ describe('issueAdminKey', () => {
     given(organization, [created, issued('akey_1')])
       .when('issueAdminKey', input)
       .then([]);
+  });
+  test('admits the last of the thousand and not one more, until another is deleted; the operator’s always', () => {
+    expect(maxAdminKeys).toBe(1000);
+    const upTo = (n: number) => [created, ...Array.from({ length: n }, (_, i) => issued(`key_${i}`, false, 1))];
+    const full = upTo(1000);
+    given(organization, upTo(999))
+      .when('issueAdminKey', input)
+      .then([issued('akey_1')]);
+    given(organization, full)
+      .when('issueAdminKey', input)
+      .refuses({ refusal: { code: 'admin_key_limit_reached', status: 409 } });
+    given(organization, full)
+      .when('issueAdminKey', { ...input, keyId: 'key_7' })
+      .then([]);
+    given(organization, [...full, ended('key_7')])
+      .when('issueAdminKey', input)
+      .then([issued('akey_1')]);
+    given(organization, full)
+      .when('bootstrapAdminKey', input)
+      .then([issued('akey_1')]);
   });
   test('refuses a suspended or closed organization', () => {
     given(organization, [created, suspended]).when('issueAdminKey', input).refuses({ status: 'suspended' });
@@ -116,7 +136,10 @@ describe('dropAdminKeys', () => {
     given(organization, [...keys, closed, ended('a'), ended('b')])
       .when('dropAdminKeys', { most: 2 })
       .then([ended('c')])
-      .leaves({ status: 'closed', data: { adminKeys: {} } });
+      .leaves({ status: 'closed' });
+    expect(given(organization, [...keys, closed, ended('a'), ended('b'), ended('c')]).state.data.adminKeys.size).toBe(
+      0,
+    );
     given(organization, [created, closed]).when('dropAdminKeys', { most: 2 }).then([]);
   });
 });

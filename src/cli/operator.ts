@@ -17,7 +17,7 @@ import type { Secrets } from '../secrets.ts';
 import { allAggregates } from './aggregates.ts';
 import { secretsOf } from './config-secrets.ts';
 import { anyEventLog } from './event-log.ts';
-import { Failure, type Terminal } from './terminal.ts';
+import { Failure, printable, type Terminal } from './terminal.ts';
 
 /** What an operator's command works with: the same law as the administration, and no server in between. */
 export interface Operator {
@@ -77,7 +77,7 @@ export const asOperator = async <T>(terminal: Terminal, work: (operator: Operato
       await current.close();
     }
   } catch (error) {
-    if (error instanceof Fault) throw new Failure(error.message, 1, error);
+    if (error instanceof Fault) throw new Failure(printable(error.message), 1, error);
     if (error instanceof IllegalFact) throw new Failure(`That cannot be done: ${error.message}.`, 1, error);
     throw error;
   } finally {

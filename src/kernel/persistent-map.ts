@@ -6,7 +6,7 @@
  * was asked last owns it, each other knows in what it differs from a neighbour. An older version is read at the price of
  * the changes in between, which are undone and remembered the other way round.
  */
-export class PersistentMap<V extends object> {
+export class PersistentMap<V extends object | string> {
   readonly size: number;
   /** Only of the version that owns it. */
   #table: Map<string, V> | undefined;
@@ -20,7 +20,7 @@ export class PersistentMap<V extends object> {
     this.#table = table;
   }
 
-  static empty<V extends object>(): PersistentMap<V> {
+  static empty<V extends object | string>(): PersistentMap<V> {
     return new PersistentMap<V>(0, new Map());
   }
 

@@ -18,6 +18,7 @@ export const factOf = (type: string, id = 'x'): Fact & Record<string, unknown> =
   writes_admin_keys: true,
   fingerprint: 'f',
   resource_id: id,
+  reserved_by: id,
   reserved_at: 3,
   completed_at: 4,
   policy_id: id,

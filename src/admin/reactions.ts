@@ -1,3 +1,4 @@
+import { admittedAdminKeys } from '../../projections/admin-keys.ts';
 import { admittedKeys, projectKeyOwners, projectKeyRows } from '../../projections/project-keys.ts';
 import { activeProjectRows, projectKeyOf, projectOwners } from '../../projections/projects.ts';
 import { factOf, idOf } from '../../projections/recorded.ts';
@@ -95,6 +96,13 @@ export const replayReactions = (admin: Administration): Reactor => ({
 export const endAbandonedAdmissions = async (admin: Administration): Promise<void> => {
   for (const { key: keyId, row, context } of abandoned(admin, admittedKeys, 'key_')) {
     await admin.aggregates.project.tell(row.projectId, 'endKey', { keyId }, context);
+  }
+};
+
+/** The same of Admin keys: one that never came is nobody's key, and none that could make another. */
+export const endAbandonedAdminKeys = async (admin: Administration): Promise<void> => {
+  for (const { row, context } of abandoned(admin, admittedAdminKeys, 'org_')) {
+    await admin.aggregates.organization.tell(row.organizationId, 'dropAdminKey', { keyId: row.keyId }, context);
   }
 };
 

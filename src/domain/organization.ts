@@ -153,6 +153,9 @@ const decide = {
   create: (_: Organization, input: { name: string; at: number }): OrganizationFact[] => [
     { type: 'organization.created', name: input.name, created_at: input.at },
   ],
+  /** Creates it unless a first run that a crash interrupted has done so. */
+  createOnce: (data: Organization, input: { name: string; at: number }): OrganizationFact[] =>
+    data.createdAt > 0 ? [] : decide.create(data, input),
   suspend: (): OrganizationFact[] => [{ type: 'organization.suspended' }],
   reactivate: (): OrganizationFact[] => [{ type: 'organization.reactivated' }],
   ...billing,
@@ -172,14 +175,23 @@ const decide = {
   },
   /** The same for the operator, however many there are: who has lost them all can delete none. */
   bootstrapAdminKey: (data: Organization, input: AdmitAdminKey): OrganizationFact[] => admitted(data, input),
-  /** Withdraws a key, unless nobody would be left who can make another (409 `last_admin_key`). */
-  endAdminKey: (data: Organization, input: { keyId: string; at: number }): OrganizationFact[] => {
+  /**
+   * Withdraws a key, unless nobody would be left who can make another (409 `last_admin_key`). Keys that were admitted and
+   * not made (`unmade`) can make none.
+   */
+  endAdminKey: (
+    data: Organization,
+    input: { keyId: string; at: number; unmade: readonly string[] },
+  ): OrganizationFact[] => {
     if (!data.adminKeys.has(input.keyId)) return [];
     const writer = data.adminKeys
       .entries()
       .some(
         ([id, key]) =>
-          id !== input.keyId && key.writesAdminKeys && (key.expiresAt === null || key.expiresAt > input.at),
+          id !== input.keyId &&
+          !input.unmade.includes(id) &&
+          key.writesAdminKeys &&
+          (key.expiresAt === null || key.expiresAt > input.at),
       );
     if (!writer) throw fault('last_admin_key');
     return [{ type: 'organization.admin_key_ended', key_id: input.keyId }];
@@ -190,6 +202,9 @@ const decide = {
       .keys()
       .slice(0, input.most)
       .map((key_id) => ({ type: 'organization.admin_key_ended', key_id })),
+  /** Withdraws the admission of a key that was never made. */
+  dropAdminKey: (data: Organization, input: { keyId: string }): OrganizationFact[] =>
+    data.adminKeys.has(input.keyId) ? [{ type: 'organization.admin_key_ended', key_id: input.keyId }] : [],
   /** Admits a policy; only then is its own stream created. */
   issuePolicy: (data: Organization, input: { policyId: string }): OrganizationFact[] => {
     if (data.policies.has(input.policyId)) return [];

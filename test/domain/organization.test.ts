@@ -73,23 +73,28 @@ describe('endAdminKey', () => {
   const last = { refusal: { code: 'last_admin_key' } };
   test('withdraws a key while another can make keys', () => {
     given(organization, [created, issued('a'), issued('b')])
-      .when('endAdminKey', { keyId: 'a', at: 10 })
+      .when('endAdminKey', { keyId: 'a', at: 10, unmade: [] })
       .then([ended('a')]);
   });
   test('refuses to withdraw the last that can', () => {
     given(organization, [created, issued('a'), issued('b', false)])
-      .when('endAdminKey', { keyId: 'a', at: 10 })
+      .when('endAdminKey', { keyId: 'a', at: 10, unmade: [] })
       .refuses(last);
   });
   test('does not count a key whose time is over, to the millisecond', () => {
     const history = [created, issued('a'), issued('b', true, 10)];
     given(organization, history)
-      .when('endAdminKey', { keyId: 'a', at: 9 })
+      .when('endAdminKey', { keyId: 'a', at: 9, unmade: [] })
       .then([ended('a')]);
-    given(organization, history).when('endAdminKey', { keyId: 'a', at: 10 }).refuses(last);
+    given(organization, history).when('endAdminKey', { keyId: 'a', at: 10, unmade: [] }).refuses(last);
+  });
+  test('does not count a key that was admitted and never made', () => {
+    given(organization, [created, issued('a'), issued('b')])
+      .when('endAdminKey', { keyId: 'a', at: 10, unmade: ['b'] })
+      .refuses(last);
   });
   test('of a key that is not there changes nothing', () => {
-    given(organization, [created]).when('endAdminKey', { keyId: 'a', at: 10 }).then([]);
+    given(organization, [created]).when('endAdminKey', { keyId: 'a', at: 10, unmade: [] }).then([]);
   });
 });
 

@@ -19,8 +19,10 @@ const pageSize = 100;
 /** An admission whose stream has not come by then was left by a crash: no command lives so long. */
 const abandonedMs = 600_000;
 
+/** What a reaction does is done for the request that caused the event, and recorded under its id. */
 export const because = (event: Recorded, subject: string): Context => ({
   actor: { type: 'system', id: 'reactions' },
+  requestId: event.metadata.request_id,
   commandId: `${event.id}:${subject}`,
   causationId: event.id,
   correlationId: event.metadata.$correlationId,

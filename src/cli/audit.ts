@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { history, type Moment, NoHistory, type StateAt, stateAt } from '../audit/history.ts';
 import { readConfig } from '../config.ts';
-import type { EventStore, Recorded } from '../kernel/store.ts';
+import type { Actor, EventStore, Recorded } from '../kernel/store.ts';
 import { existingEventLog } from './event-log.ts';
 import { withExamples } from './examples.ts';
 import { Failure, printable, type Terminal } from './terminal.ts';
@@ -69,12 +69,16 @@ const iso = (at: number): string => new Date(at).toISOString();
 const asJson = ({ stream, revision, position, id, type, data, metadata }: Recorded): string =>
   `${JSON.stringify({ stream, revision, position: String(position), id, type, at: iso(metadata.at), data, metadata })}\n`;
 
+const whoOf = ({ type, id, host, command, name, reason }: Actor): string => {
+  const lines = [`${type} ${id}${host === undefined ? '' : ` at ${host}`}`, command, name, reason];
+  return lines.flatMap((line) => (line === undefined ? [] : [printable(line)])).join('\n');
+};
+
 const asTable = (events: readonly Recorded[]): string => {
   const table = new Table({ head: ['rev', 'at', 'what', 'who', 'request', 'data'], style: { head: [], border: [] } });
   for (const { revision, type, data, metadata } of events) {
-    const who = `${metadata.actor.type} ${metadata.actor.id}`;
     const fields = Object.entries(data).map(([name, value]) => `${name}: ${printable(JSON.stringify(value))}`);
-    table.push([revision, iso(metadata.at), type, who, metadata.request_id ?? '', fields.join('\n')]);
+    table.push([revision, iso(metadata.at), type, whoOf(metadata.actor), metadata.request_id ?? '', fields.join('\n')]);
   }
   return `${table.toString()}\n`;
 };

@@ -5,7 +5,7 @@ import type { organization } from '../domain/organization.ts';
 import type { CommandInput } from '../kernel/actor.ts';
 import { withExamples } from './examples.ts';
 import { tiersOf } from './limits.ts';
-import { asOperator, operatorContext } from './operator.ts';
+import { asOperator, operatorContext, recording } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { dollars, microsOf, show } from './output.ts';
 import { Failure, type Terminal } from './terminal.ts';
@@ -13,6 +13,10 @@ import { Failure, type Terminal } from './terminal.ts';
 interface Options {
   readonly reference: string;
   readonly json?: true;
+}
+interface Called {
+  readonly options: Options;
+  readonly command: Command;
 }
 type Commands = Pick<typeof organization.decide, 'topUp' | 'grant' | 'refund' | 'setSubscription' | 'endSubscription'>;
 /** What an entry says besides its reference. */
@@ -41,37 +45,36 @@ export const billingCommand = (terminal: Terminal): Command => {
   withExamples(billing, examples);
 
   const entry = (name: string, description: string): Command =>
-    billing
-      .command(name)
+    recording(billing.command(name))
       .description(description)
       .argument('<organization>', 'org_…')
       .requiredOption('--reference <text>', 'what the entry is known by; counts once')
       .option('--json', 'one JSON object');
 
-  const record = <K extends keyof Commands>(
-    id: string,
-    options: Options,
-    command: K,
-    content: Content<K>,
-  ): Promise<void> =>
+  const record = <K extends keyof Commands>(id: string, called: Called, entry: K, content: Content<K>): Promise<void> =>
     asOperator(terminal, async (operator) => {
       const { table: tiers } = await tiersOf(readConfig(terminal.env));
       findOrganization(operator, id);
-      const { reference } = options;
+      const { reference } = called.options;
       if (reference.length < 1 || reference.length > 200) throw new Failure('A reference has 1 to 200 characters.');
       const input = { ...content, reference, tiers } as CommandInput<typeof organization.decide, K>;
-      const told = await operator.aggregates.organization.tell(id, command, input, operatorContext(terminal));
+      const told = await operator.aggregates.organization.tell(
+        id,
+        entry,
+        input,
+        operatorContext(terminal, called.command),
+      );
       const { tier, subscription, credits, lifetimePaid } = told.state.data;
       const recorded = told.facts.length > 0 ? 'yes' : 'no, this entry was there before';
       const sums = { lifetime_paid: dollars(lifetimePaid), credits: dollars(credits) };
-      show(terminal, [{ id, recorded, tier, subscription, ...sums }], options);
+      show(terminal, [{ id, recorded, tier, subscription, ...sums }], called.options);
     });
 
   const amount = ['--amount <dollars>', 'in US dollars, up to six decimals'] as const;
-  const payment = (name: string, description: string, command: 'topUp' | 'grant' | 'refund'): void => {
+  const payment = (name: string, description: string, kind: 'topUp' | 'grant' | 'refund'): void => {
     entry(name, description)
       .requiredOption(...amount)
-      .action((id, options) => record(id, options, command, { amount: microsOf(options.amount) }));
+      .action((id, options, command) => record(id, { options, command }, kind, { amount: microsOf(options.amount) }));
   };
   payment('top-up', 'Record a payment: it adds credit and counts to the spend tier', 'topUp');
   payment('grant', 'Give credit that nobody paid for', 'grant');
@@ -80,11 +83,12 @@ export const billingCommand = (terminal: Terminal): Command => {
     .option('--plan <plan>', 'Developer, Growth or Scale', planOf)
     .option(...amount)
     .option('--end', 'end the subscription')
-    .action((id, options: Options & { plan?: Plan; amount?: string; end?: true }) => {
+    .action((id, options: Options & { plan?: Plan; amount?: string; end?: true }, command) => {
       const { plan, amount: fee, end } = options;
-      if (end && plan === undefined && fee === undefined) return record(id, options, 'endSubscription', {});
+      if (end && plan === undefined && fee === undefined)
+        return record(id, { options, command }, 'endSubscription', {});
       if (!end && plan !== undefined && fee !== undefined) {
-        return record(id, options, 'setSubscription', { plan, amount: microsOf(fee) });
+        return record(id, { options, command }, 'setSubscription', { plan, amount: microsOf(fee) });
       }
       throw new Failure('Say --plan and --amount, which may be 0, or --end alone.');
     });

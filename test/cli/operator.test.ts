@@ -53,6 +53,33 @@ describe('weir org', () => {
     });
     expect(JSON.stringify(events)).not.toContain(firstKey);
   });
+  test('records the OS user, the machine and the command, who it was for and why', async () => {
+    const said = ['--actor', 'Mo \u202e', '--reason', 'unpaid since May'];
+    expect((await weir(['org', 'suspend', id, ...said])).code).toBe(0);
+    expect((await weir(['org', 'reactivate', id])).code).toBe(0);
+    const events = await json('audit', 'history', id);
+    const actorOf = (type: string) =>
+      (events as { type: string; metadata: { actor: object } }[]).findLast((event) => event.type === type)?.metadata
+        .actor;
+    const who = { type: 'operator', id: 'jo', host: 'here' };
+    expect(actorOf('organization.created')).toEqual({ ...who, command: 'weir org create' });
+    expect(actorOf('organization.reactivated')).toEqual({ ...who, command: 'weir org reactivate' });
+    const suspended = { ...who, command: 'weir org suspend', name: 'Mo \u202e', reason: 'unpaid since May' };
+    expect(actorOf('organization.suspended')).toEqual(suspended);
+    const { out } = await weir(['audit', 'history', id]);
+    for (const part of ['operator jo at here', 'weir org suspend', 'Mo \\u202e', 'unpaid since May'])
+      expect(out).toContain(part);
+    expect(out).not.toContain('\u202e');
+  });
+  test.each([
+    ['--actor', ''],
+    ['--actor', 'x'.repeat(121)],
+    ['--reason', 'x'.repeat(501)],
+  ])('refuses %s %j', async (option, text) => {
+    const { code, err } = await weir(['org', 'suspend', id, option, text]);
+    expect(code).toBe(1);
+    expect(err).toContain('characters');
+  });
   test.each([
     [['org', 'show', 'org_nobody'], 'There is no organization org_nobody.\n'],
     [['org', 'create', '--name', ' '], 'An organization’s name has 1 to 120 characters.\n'],

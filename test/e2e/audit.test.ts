@@ -103,6 +103,9 @@ describe('beside a running server', () => {
       expect(event.metadata.ip).toBe('127.0.0.1');
     }
     expect(recorded.at(-1)?.metadata.actor.type).toBe('system');
+    // What followed from the archive is found by the request that asked for it.
+    const archival = (await historyOf(project)).find(({ type }) => type === 'project.archived');
+    expect(recorded.at(-1)?.metadata.request_id).toBe(archival?.metadata.request_id);
     expect(recorded.at(-1)?.data).toEqual({ reason: 'project_archived' });
     expect(JSON.stringify(recorded)).not.toMatch(/gwp_[0-9A-Za-z]{49}/);
   });

@@ -58,7 +58,9 @@ const historyOf = async (id: string, run = here): Promise<Event[]> => {
 };
 
 const stateOfKey = async (...args: string[]): Promise<Json> =>
-  JSON.parse(await succeeded(here('state', key, '--json', ...args))) as Json;
+  (({ effective: _, ...recordedState }) => recordedState)(
+    JSON.parse(await succeeded(here('state', key, '--json', ...args))) as Json,
+  );
 
 const jsonable = (data: object): Json =>
   Object.fromEntries(Object.entries(data).map(([name, value]) => [name, value instanceof Set ? [...value] : value]));

@@ -1,4 +1,3 @@
-import type { Millis } from '../clock.ts';
 import type { Project } from '../domain/project.ts';
 import type { EventStore } from '../kernel/store.ts';
 import { NoHistory, type StateAt, stateAt } from './history.ts';
@@ -25,7 +24,7 @@ const own = 'its own state';
  * The least of what its own state, its project, its organization and the time let it do (decisions B.1 to B.4).
  * @param at the moment, in milliseconds, of which `found` is the state
  */
-export const effectiveAt = async (store: EventStore, found: StateAt, at: Millis): Promise<Effective> => {
+export const effectiveAt = async (store: EventStore, found: StateAt, at: number): Promise<Effective> => {
   const judged = await judge(store, found, at);
   if (!found.id.startsWith('proj_')) return judged;
   let usable_keys = 0;
@@ -36,7 +35,7 @@ export const effectiveAt = async (store: EventStore, found: StateAt, at: Millis)
   return { ...judged, usable_keys };
 };
 
-const judge = async (store: EventStore, { state }: StateAt, at: Millis): Promise<Effective> => {
+const judge = async (store: EventStore, { state }: StateAt, at: number): Promise<Effective> => {
   const { status } = state;
   const { organizationId, projectId, expiresAt } = state.data as Belonging;
   if (status !== 'active' && status !== 'suspended') return { status, because: own };
@@ -51,7 +50,7 @@ const judge = async (store: EventStore, { state }: StateAt, at: Millis): Promise
 };
 
 /** Undefined where it did not exist then, as a key that was admitted and not made. */
-const ownerAt = async (store: EventStore, id: string, time: Millis): Promise<StateAt | undefined> => {
+const ownerAt = async (store: EventStore, id: string, time: number): Promise<StateAt | undefined> => {
   try {
     return await stateAt(store, id, { time });
   } catch (error) {

@@ -1,8 +1,10 @@
 import { type AdminKey, type AdminKeyFact, adminKey } from '../src/domain/admin-key.ts';
+import type { OrganizationFact } from '../src/domain/organization.ts';
 import type { State } from '../src/kernel/aggregate.ts';
 import { compile } from '../src/kernel/chart.ts';
-import type { Projection } from '../src/kernel/projection.ts';
+import type { Projection, Rows } from '../src/kernel/projection.ts';
 import { table } from '../src/kernel/rows.ts';
+import type { Recorded } from '../src/kernel/store.ts';
 import { factOf, idOf } from './recorded.ts';
 
 export interface AdminKeyRow extends State<AdminKey> {
@@ -15,15 +17,23 @@ export const adminKeyRows = table<AdminKeyRow>('admin-keys');
 export const liveAdminKeyRows = table<AdminKeyRow>('admin-keys-live');
 /** Key: admin key. */
 export const adminKeyOwners = table<{ readonly organizationId: string }>('admin-key-owners');
+/** Key: `<organization>:<admin key>`. Keys that their organization has admitted and whose own stream has not come (yet). */
+export const admittedAdminKeys = table<{
+  readonly organizationId: string;
+  readonly keyId: string;
+  /** Milliseconds. */
+  readonly at: number;
+}>('admin-keys-admitted');
 
 const chart = compile(adminKey);
 
 export const adminKeys: Projection = {
   name: 'admin-keys',
-  version: 2,
-  categories: ['adminKey'],
-  tables: [adminKeyRows, liveAdminKeyRows, adminKeyOwners],
+  version: 3,
+  categories: ['adminKey', 'organization'],
+  tables: [adminKeyRows, liveAdminKeyRows, adminKeyOwners, admittedAdminKeys],
   apply(event, rows) {
+    if (event.stream.startsWith('organization-')) return admit(event, rows);
     const id = idOf(event);
     const fact = factOf<AdminKeyFact>(event);
     const organizationId =
@@ -33,6 +43,20 @@ export const adminKeys: Projection = {
     rows.put(adminKeyRows, key, row);
     if (row.status === 'active') rows.put(liveAdminKeyRows, key, row);
     else rows.remove(liveAdminKeyRows, key);
-    if (fact.type === 'admin_key.created') rows.put(adminKeyOwners, id, { organizationId });
+    if (fact.type === 'admin_key.created') {
+      rows.put(adminKeyOwners, id, { organizationId });
+      rows.remove(admittedAdminKeys, key);
+    }
   },
+};
+
+const admit = (event: Recorded, rows: Rows): void => {
+  const fact = factOf<OrganizationFact>(event);
+  const organizationId = idOf(event);
+  if (fact.type === 'organization.admin_key_issued' && !rows.get(adminKeyOwners, fact.key_id)) {
+    const row = { organizationId, keyId: fact.key_id, at: event.metadata.at };
+    rows.put(admittedAdminKeys, `${organizationId}:${fact.key_id}`, row);
+  } else if (fact.type === 'organization.admin_key_ended') {
+    rows.remove(admittedAdminKeys, `${organizationId}:${fact.key_id}`);
+  }
 };

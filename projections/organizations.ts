@@ -2,6 +2,7 @@ import { type BillingFact, type Ledger, type Plan, post, unpaid } from '../src/d
 import { type OrganizationFact, organization } from '../src/domain/organization.ts';
 import type { Tier } from '../src/domain/tiers.ts';
 import { compile } from '../src/kernel/chart.ts';
+import { PersistentMap } from '../src/kernel/persistent-map.ts';
 import type { Projection } from '../src/kernel/projection.ts';
 import { table } from '../src/kernel/rows.ts';
 import { admit, factOf, idOf } from './recorded.ts';
@@ -24,7 +25,7 @@ export const organizationRows = table<OrganizationRow>('organizations');
 
 const chart = compile(organization);
 
-const none: ReadonlySet<string> = new Set();
+const none = PersistentMap.empty<string>();
 const isBilling = (fact: OrganizationFact): fact is BillingFact =>
   fact.type.startsWith('billing.') || fact.type === 'organization.tier_changed';
 const amounts = ({ tier, lifetimePaid, credits, subscription }: Ledger) => ({

@@ -48,6 +48,7 @@ const entries = {
   project_archived: { status: 409, message: 'The project is archived.' },
   last_admin_key: { status: 409, message: 'The last key that can write Admin API keys cannot be removed.' },
   api_key_limit_reached: { status: 409, message: 'The project has as many live API keys as it may.' },
+  admin_key_limit_reached: { status: 409, message: 'The organization has as many Admin API keys as it may.' },
   policy_revision_conflict: { status: 409, message: 'The policy has been changed since that revision.' },
   policy_not_pausable: { status: 409, message: 'The policy has never been published, so there is nothing to pause.' },
   policy_not_paused: { status: 409, message: 'The policy is not paused.' },

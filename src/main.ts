@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The `weir` command: the one file that touches the process. What it runs is in `cli/`. */
+import { hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { lowerHelperThreads } from './helper-threads.ts';
 import { runsOn } from './node-version.ts';
@@ -37,9 +38,20 @@ const ask = async (question: string): Promise<string> => {
   }
 };
 
+/** By name, or by number where the system has none for it, as in many containers. */
+const osUser = (): string => {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
+  }
+};
+
 const code = await program({
   argv: process.argv.slice(2),
   env: process.env,
+  user: osUser(),
+  host: hostname(),
   interrupted,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { maxPolicies } from '../src/domain/organization.ts';
+import { maxAdminKeys, maxPolicies } from '../src/domain/organization.ts';
 import { maxLiveKeys } from '../src/domain/project.ts';
 import { type Code, catalogue } from '../src/errors.ts';
 import { openapi } from '../src/http/openapi.ts';
@@ -272,6 +272,18 @@ const provocations: Readonly<Record<Code, Provocation>> = {
       for (let i = 0; i < maxLiveKeys; i++)
         await at.admin.aggregates.project.tell(full, 'issueKey', { keyId: `key_${i}` }, context);
       return admin('POST', keys(full), { name: 'one too many' }, freshKey());
+    },
+    status: 409,
+  },
+  admin_key_limit_reached: {
+    ask: async () => {
+      const { organizationId, adminKey } = await at.make.tenant();
+      for (let i = 1; i < maxAdminKeys; i++) {
+        const admission = { keyId: `akey_${i}`, permissions: ['projects:read'], expiresAt: null };
+        await at.admin.aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context);
+      }
+      const headers = { ...freshKey(), ...bearer(adminKey.value) };
+      return ask('POST', `${base}/admin_api_keys`, { headers, body: { name: 'one too many' } });
     },
     status: 409,
   },

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { type AdminKeyRow, adminKeyRows, liveAdminKeyRows } from '../../projections/admin-keys.ts';
+import { type AdminKeyRow, adminKeyRows, admittedAdminKeys, liveAdminKeyRows } from '../../projections/admin-keys.ts';
 import { lastUseOf } from '../../projections/credential-uses.ts';
 import type { AdminPrincipal } from '../../projections/principal.ts';
 import { seconds } from '../clock.ts';
+import { maxAdminKeys } from '../domain/organization.ts';
 import { adminPermissions, inCatalogueOrder } from '../domain/permissions.ts';
 import { fault } from '../errors.ts';
 import type { Route } from '../http/route.ts';
@@ -106,6 +107,7 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
     replies: { 201: { description: 'The new key with its value', schema: keyObject.extend({ value: z.string() }) } },
     errors: [
       'permission_escalation',
+      'admin_key_limit_reached',
       'expires_at_not_future',
       'unknown_permission',
       'idempotency_key_reused',
@@ -173,7 +175,9 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
     async handle(call) {
       const { id, data } = call.found;
       const context = contextOf(call);
-      const withdrawal = { keyId: id, at: clock.wall() };
+      const prefix = `${data.organizationId}:`;
+      const unmade = models.range(admittedAdminKeys, { prefix, limit: maxAdminKeys }).map(({ row }) => row.keyId);
+      const withdrawal = { keyId: id, at: clock.wall(), unmade };
       await execute(() => aggregates.organization.tell(data.organizationId, 'endAdminKey', withdrawal, context));
       const told = await execute(() => aggregates.adminKey.tell(id, 'delete', undefined, context), {
         deleted: 'admin_api_key_not_found',

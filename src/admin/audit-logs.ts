@@ -18,7 +18,14 @@ const actorObject = z.object({
   type: z.enum(actorTypes),
   api_key: named.optional(),
   oauth_client: named.optional(),
-  operator: named.optional(),
+  operator: named
+    .extend({
+      host: z.string().optional(),
+      command: z.string().optional(),
+      name: z.string().optional(),
+      reason: z.string().optional(),
+    })
+    .optional(),
   system: named.optional(),
 });
 
@@ -63,11 +70,12 @@ const query = z.object({
 const render = (models: ReadModels, organizationId: string, row: AuditRow): object => {
   const project =
     row.projectId === null ? undefined : models.get(projectRows, projectKeyOf(organizationId, row.projectId));
+  const { type, ...who } = row.actor;
   return {
     id: row.id,
     type: row.type,
     effective_at: seconds(row.at),
-    actor: { type: row.actor.type, [row.actor.type]: { id: row.actor.id } },
+    actor: { type, [type]: who },
     ...(project && { project: { id: project.id, name: project.name } }),
     ip_address: row.ip,
     request_id: row.requestId,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Millis, seconds } from '../clock.ts';
 import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
 import { text } from '../http/query.ts';
 import { whole } from '../http/whole.ts';
@@ -72,11 +73,13 @@ export const oneExpiryError = {
   path: ['expires_in_seconds'],
 };
 
-/** When a key expires, in milliseconds; null means never. */
-export const expiresAt = (body: Expiry, now: number): number | null => {
-  if (body.expires_in_seconds !== undefined) return now + body.expires_in_seconds * 1000;
-  return body.expires_at == null ? null : Date.parse(body.expires_at);
+/** When a key expires, in milliseconds, at the whole second that is shown (decisions N7); null means never. */
+export const expiresAt = (body: Expiry, now: Millis): Millis | null => {
+  if (body.expires_in_seconds !== undefined) return wholeSecond(now) + body.expires_in_seconds * 1000;
+  return body.expires_at == null ? null : wholeSecond(Date.parse(body.expires_at));
 };
+
+const wholeSecond = (at: Millis): Millis => seconds(at) * 1000;
 
 const keyBytes = /^[\x21-\x7e]*$/;
 

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { adminKeyOwners } from '../../projections/admin-keys.ts';
 import { organizationRows } from '../../projections/organizations.ts';
+import { projectKeyOwners } from '../../projections/project-keys.ts';
 import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
 import { newId, newToken } from '../ids.ts';
 import type { Context } from '../kernel/actor.ts';
@@ -41,8 +43,24 @@ export const isFirstRun = (admin: Administration, plan: FirstRun | null): boolea
 
 const context: Context = { actor: { type: 'operator', id: 'first-run' } };
 
-/** Makes what of the plan is not there yet, through the same commands as any caller. */
+/**
+ * Makes what of the plan is not there yet, through the same commands as any caller, and nothing once its last step has been
+ * taken: what was archived, suspended, closed or deleted since stays so.
+ */
 export const carryOut = async (admin: Administration, plan: FirstRun): Promise<void> => {
+  const { models } = admin;
+  if (models.get(projectKeyOwners, plan.project_api_key_id)) return;
+  const begun = models.get(organizationRows, plan.organization_id);
+  if (begun && begun.status !== 'active') return;
+  try {
+    await makeAll(admin, plan);
+  } catch (error) {
+    // Somebody has ended what a start before this one began, so there is nothing left to make it for.
+    if (!(error instanceof IllegalFact)) throw error;
+  }
+};
+
+const makeAll = async (admin: Administration, plan: FirstRun): Promise<void> => {
   const { aggregates, clock, models, projectionWaitMs, secrets } = admin;
   const at = clock.wall();
   const { organization_id: organizationId, project_id: projectId } = plan;
@@ -56,27 +74,13 @@ export const carryOut = async (admin: Administration, plan: FirstRun): Promise<v
   const adminKey = { ...credential(plan.admin_api_key, adminPermissions), name: 'First Admin key' };
   const projectKey = { ...credential(plan.project_api_key, projectPermissions), name: 'First key', projectId };
   const admission = { keyId: plan.admin_api_key_id, permissions: adminPermissions, expiresAt: null };
-  await unlessThere(() =>
-    aggregates.organization.tell(organizationId, 'create', { name: 'First organization', at }, context),
-  );
-  await aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context);
-  await unlessThere(() => aggregates.adminKey.tell(plan.admin_api_key_id, 'create', adminKey, context));
-  await unlessThere(() =>
-    aggregates.project.tell(projectId, 'create', { organizationId, name: 'First project', at }, context),
-  );
-  await aggregates.project.tell(projectId, 'issueKey', { keyId: plan.project_api_key_id }, context);
-  const told = await unlessThere(() =>
-    aggregates.projectKey.tell(plan.project_api_key_id, 'create', projectKey, context),
-  );
-  if (told?.position != null) await models.reached(told.position, projectionWaitMs);
-};
-
-/** A step of the plan that an earlier start has taken is refused by its chart. */
-const unlessThere = async <T>(step: () => Promise<T>): Promise<T | undefined> => {
-  try {
-    return await step();
-  } catch (error) {
-    if (error instanceof IllegalFact) return undefined;
-    throw error;
+  await aggregates.organization.tell(organizationId, 'createOnce', { name: 'First organization', at }, context);
+  if (!models.get(adminKeyOwners, plan.admin_api_key_id)) {
+    await aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context);
+    await aggregates.adminKey.tell(plan.admin_api_key_id, 'create', adminKey, context);
   }
+  await aggregates.project.tell(projectId, 'createOnce', { organizationId, name: 'First project', at }, context);
+  await aggregates.project.tell(projectId, 'issueKey', { keyId: plan.project_api_key_id }, context);
+  const told = await aggregates.projectKey.tell(plan.project_api_key_id, 'create', projectKey, context);
+  if (told.position !== null) await models.reached(told.position, projectionWaitMs);
 };

@@ -64,7 +64,8 @@ export const once = async (admin: Administration, call: CreateCall, making: Maki
   const stream = admin.secrets.mac(scope);
   const context = contextOf(call);
   const keys = admin.aggregates.idempotency;
-  const reservation = { fingerprint, resourceId: making.newResourceId(), at: admin.clock.wall() };
+  const by = call.head.requestId;
+  const reservation = { fingerprint, resourceId: making.newResourceId(), by, at: admin.clock.wall() };
   const reserved = await execute(() => keys.tell(stream, 'reserve', reservation, context));
   const { resourceId, answer } = reserved.state.data;
   if (answer) return repeat(admin, asking, making, resourceId, answer.body);
@@ -74,7 +75,7 @@ export const once = async (admin: Administration, call: CreateCall, making: Maki
     const value = mint && (await execute(() => keepSecret(admin, asking, resourceId, mint)));
     if (value === null) throw unavailable();
     const { body, head } = await making.create(resourceId, value ?? '');
-    const completion = { at: admin.clock.wall(), answer: { status: 201, body } };
+    const completion = { by, at: admin.clock.wall(), answer: { status: 201, body } };
     await execute(() => keys.tell(stream, 'complete', completion, context));
     await shown(admin, head);
     return created(body, value);
@@ -85,7 +86,7 @@ export const once = async (admin: Administration, call: CreateCall, making: Maki
       error.refusal.status < 500 &&
       error.refusal.code !== 'idempotency_result_unavailable'
     ) {
-      await execute(() => keys.tell(stream, 'release', undefined, context));
+      await execute(() => keys.tell(stream, 'release', { by }, context));
     }
     throw error;
   }

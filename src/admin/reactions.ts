@@ -1,3 +1,4 @@
+import { admittedAdminKeys } from '../../projections/admin-keys.ts';
 import { admittedKeys, projectKeyOwners, projectKeyRows } from '../../projections/project-keys.ts';
 import { activeProjectRows, projectKeyOf, projectOwners } from '../../projections/projects.ts';
 import { factOf, idOf } from '../../projections/recorded.ts';
@@ -18,8 +19,10 @@ const pageSize = 100;
 /** An admission whose stream has not come by then was left by a crash: no command lives so long. */
 const abandonedMs = 600_000;
 
+/** What a reaction does is done for the request that caused the event, and recorded under its id. */
 export const because = (event: Recorded, subject: string): Context => ({
   actor: { type: 'system', id: 'reactions' },
+  requestId: event.metadata.request_id,
   commandId: `${event.id}:${subject}`,
   causationId: event.id,
   correlationId: event.metadata.$correlationId,
@@ -95,6 +98,13 @@ export const replayReactions = (admin: Administration): Reactor => ({
 export const endAbandonedAdmissions = async (admin: Administration): Promise<void> => {
   for (const { key: keyId, row, context } of abandoned(admin, admittedKeys, 'key_')) {
     await admin.aggregates.project.tell(row.projectId, 'endKey', { keyId }, context);
+  }
+};
+
+/** The same of Admin keys: one that never came is nobody's key, and none that could make another. */
+export const endAbandonedAdminKeys = async (admin: Administration): Promise<void> => {
+  for (const { row, context } of abandoned(admin, admittedAdminKeys, 'org_')) {
+    await admin.aggregates.organization.tell(row.organizationId, 'dropAdminKey', { keyId: row.keyId }, context);
   }
 };
 

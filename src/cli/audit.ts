@@ -1,9 +1,11 @@
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
+import { type Effective, effectiveAt } from '../audit/effective.ts';
 import { history, type Moment, NoHistory, type StateAt, stateAt } from '../audit/history.ts';
+import { systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
-import type { EventStore, Recorded } from '../kernel/store.ts';
+import type { Actor, EventStore, Recorded } from '../kernel/store.ts';
 import { existingEventLog } from './event-log.ts';
 import { withExamples } from './examples.ts';
 import { Failure, printable, type Terminal } from './terminal.ts';
@@ -35,8 +37,12 @@ export const auditCommand = (terminal: Terminal): Command => {
     .option('--at <time|revision>', 'an RFC 3339 time, or the number of an event', parseMoment)
     .option('--json', 'as one JSON object')
     .action(async (id: string, options: { at?: Moment; json?: true }) => {
-      const state = await reading(terminal, (store) => stateAt(store, id, options.at));
-      terminal.out(options.json ? `${JSON.stringify(stateAsJson(state))}\n` : stateAsTable(state));
+      const shown = await reading(terminal, async (store) => {
+        const state = await stateAt(store, id, options.at);
+        const { at = systemClock.wall() } = momentOf(options.at, state);
+        return stateAsJson(state, await effectiveAt(store, state, at));
+      });
+      terminal.out(options.json ? `${JSON.stringify(shown)}\n` : stateAsTable(shown));
     });
   return audit;
 };
@@ -69,30 +75,40 @@ const iso = (at: number): string => new Date(at).toISOString();
 const asJson = ({ stream, revision, position, id, type, data, metadata }: Recorded): string =>
   `${JSON.stringify({ stream, revision, position: String(position), id, type, at: iso(metadata.at), data, metadata })}\n`;
 
+const whoOf = ({ type, id, host, command, name, reason }: Actor): string => {
+  const lines = [`${type} ${id}${host === undefined ? '' : ` at ${host}`}`, command, name, reason];
+  return lines.flatMap((line) => (line === undefined ? [] : [printable(line)])).join('\n');
+};
+
 const asTable = (events: readonly Recorded[]): string => {
   const table = new Table({ head: ['rev', 'at', 'what', 'who', 'request', 'data'], style: { head: [], border: [] } });
   for (const { revision, type, data, metadata } of events) {
-    const who = `${metadata.actor.type} ${metadata.actor.id}`;
     const fields = Object.entries(data).map(([name, value]) => `${name}: ${printable(JSON.stringify(value))}`);
-    table.push([revision, iso(metadata.at), type, who, metadata.request_id ?? '', fields.join('\n')]);
+    table.push([revision, iso(metadata.at), type, whoOf(metadata.actor), metadata.request_id ?? '', fields.join('\n')]);
   }
   return `${table.toString()}\n`;
 };
 
-const jsonable = (value: unknown): unknown => (value instanceof Set ? [...value] : value);
+/** A revision stands for the time of its event. */
+const momentOf = (moment: Moment | undefined, state: StateAt): { readonly at?: number } => {
+  if (moment === undefined) return {};
+  return { at: 'time' in moment ? moment.time : state.at };
+};
 
-const stateAsJson = ({ id, revision, at, state }: StateAt) => ({
+const stateAsJson = ({ id, revision, at, state }: StateAt, effective: Effective) => ({
   id,
   revision,
   at: iso(at),
   status: state.status,
-  data: Object.fromEntries(Object.entries(state.data as object).map(([name, value]) => [name, jsonable(value)])),
+  effective,
+  data: state.data as object,
 });
 
-const stateAsTable = (found: StateAt): string => {
-  const { id, revision, at, status, data } = stateAsJson(found);
+const stateAsTable = ({ id, revision, at, status, effective, data }: ReturnType<typeof stateAsJson>): string => {
   const table = new Table({ style: { head: [], border: [] } });
   table.push({ id }, { revision }, { 'last change': at }, { status });
+  table.push({ effective: `${effective.status}, by ${effective.because}` });
+  if (effective.usable_keys !== undefined) table.push({ 'usable keys': effective.usable_keys });
   for (const [name, value] of Object.entries(data)) table.push({ [name]: printable(JSON.stringify(value)) });
   return `${table.toString()}\n`;
 };

@@ -5,17 +5,22 @@ import type { organization } from '../domain/organization.ts';
 import type { CommandInput } from '../kernel/actor.ts';
 import { withExamples } from './examples.ts';
 import { tiersOf } from './limits.ts';
-import { asOperator, operatorContext } from './operator.ts';
+import { asOperator, operatorContext, recording } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { dollars, microsOf, show } from './output.ts';
 import { Failure, type Terminal } from './terminal.ts';
 
 interface Options {
-  readonly amount: string;
   readonly reference: string;
   readonly json?: true;
 }
-type Entry = CommandInput<typeof organization.decide, 'topUp'>;
+interface Called {
+  readonly options: Options;
+  readonly command: Command;
+}
+type Commands = Pick<typeof organization.decide, 'topUp' | 'grant' | 'refund' | 'setSubscription' | 'endSubscription'>;
+/** What an entry says besides its reference. */
+type Content<K extends keyof Commands> = Omit<CommandInput<Commands, K>, 'reference' | 'tiers'>;
 
 const examples = `
 Examples:
@@ -23,9 +28,9 @@ Examples:
   weir billing grant org_01jd… --amount 5 --reference welcome
   weir billing refund org_01jd… --amount 20 --reference refund-of-invoice-17
   weir billing subscription org_01jd… --plan Growth --amount 49 --reference sub-2026-11
-  weir billing subscription org_01jd… --plan Growth --amount 0 --reference sub-ends
+  weir billing subscription org_01jd… --end --reference sub-ends
 
-The same reference counts once, however often it is sent. The thresholds of the tiers are those of TIERS_FILE: give it here
+The same entry counts once, however often it is sent; its reference is no other's. A plan may cost nothing. The thresholds of the tiers are those of TIERS_FILE: give it here
 as the server has it.`;
 
 const planOf = (text: string): Plan => {
@@ -40,42 +45,52 @@ export const billingCommand = (terminal: Terminal): Command => {
   withExamples(billing, examples);
 
   const entry = (name: string, description: string): Command =>
-    billing
-      .command(name)
+    recording(billing.command(name))
       .description(description)
       .argument('<organization>', 'org_…')
-      .requiredOption('--amount <dollars>', 'in US dollars, up to six decimals')
       .requiredOption('--reference <text>', 'what the entry is known by; counts once')
       .option('--json', 'one JSON object');
 
-  const record = (
-    id: string,
-    options: Options,
-    command: 'topUp' | 'grant' | 'refund' | 'setSubscription',
-    more: object = {},
-  ): Promise<void> =>
+  const record = <K extends keyof Commands>(id: string, called: Called, entry: K, content: Content<K>): Promise<void> =>
     asOperator(terminal, async (operator) => {
       const { table: tiers } = await tiersOf(readConfig(terminal.env));
       findOrganization(operator, id);
-      const { reference } = options;
+      const { reference } = called.options;
       if (reference.length < 1 || reference.length > 200) throw new Failure('A reference has 1 to 200 characters.');
-      const input = { amount: microsOf(options.amount), reference, tiers, ...more } as Entry & { plan: Plan };
-      const told = await operator.aggregates.organization.tell(id, command, input, operatorContext(terminal));
+      const input = { ...content, reference, tiers } as CommandInput<typeof organization.decide, K>;
+      const told = await operator.aggregates.organization.tell(
+        id,
+        entry,
+        input,
+        operatorContext(terminal, called.command),
+      );
       const { tier, subscription, credits, lifetimePaid } = told.state.data;
-      const recorded = told.facts.length > 0 ? 'yes' : 'no, this reference was there before';
+      const recorded = told.facts.length > 0 ? 'yes' : 'no, this entry was there before';
       const sums = { lifetime_paid: dollars(lifetimePaid), credits: dollars(credits) };
-      show(terminal, [{ id, recorded, tier, subscription, ...sums }], options);
+      show(terminal, [{ id, recorded, tier, subscription, ...sums }], called.options);
     });
 
-  entry('top-up', 'Record a payment: it adds credit and counts to the spend tier').action((id, options) =>
-    record(id, options, 'topUp'),
-  );
-  entry('grant', 'Give credit that nobody paid for').action((id, options) => record(id, options, 'grant'));
-  entry('refund', 'Record a refund: it takes credit, and counts against the spend tier').action((id, options) =>
-    record(id, options, 'refund'),
-  );
-  entry('subscription', 'Record a subscription and its fee; a fee of 0 ends it')
-    .requiredOption('--plan <plan>', 'Developer, Growth or Scale', planOf)
-    .action((id, options) => record(id, options, 'setSubscription', { plan: options.plan }));
+  const amount = ['--amount <dollars>', 'in US dollars, up to six decimals'] as const;
+  const payment = (name: string, description: string, kind: 'topUp' | 'grant' | 'refund'): void => {
+    entry(name, description)
+      .requiredOption(...amount)
+      .action((id, options, command) => record(id, { options, command }, kind, { amount: microsOf(options.amount) }));
+  };
+  payment('top-up', 'Record a payment: it adds credit and counts to the spend tier', 'topUp');
+  payment('grant', 'Give credit that nobody paid for', 'grant');
+  payment('refund', 'Record a refund: it takes credit, and counts against the spend tier', 'refund');
+  entry('subscription', 'Record a subscription and its fee, or its end')
+    .option('--plan <plan>', 'Developer, Growth or Scale', planOf)
+    .option(...amount)
+    .option('--end', 'end the subscription')
+    .action((id, options: Options & { plan?: Plan; amount?: string; end?: true }, command) => {
+      const { plan, amount: fee, end } = options;
+      if (end && plan === undefined && fee === undefined)
+        return record(id, { options, command }, 'endSubscription', {});
+      if (!end && plan !== undefined && fee !== undefined) {
+        return record(id, { options, command }, 'setSubscription', { plan, amount: microsOf(fee) });
+      }
+      throw new Failure('Say --plan and --amount, which may be 0, or --end alone.');
+    });
   return billing;
 };

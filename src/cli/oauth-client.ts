@@ -6,7 +6,7 @@ import { adminPermissions, inCatalogueOrder } from '../domain/permissions.ts';
 import { newId, newToken } from '../ids.ts';
 import { allRows } from './all-rows.ts';
 import { withExamples } from './examples.ts';
-import { asOperator, type Operator, operatorContext } from './operator.ts';
+import { asOperator, type Operator, operatorContext, recording } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { confirm, iso, type Shown, show } from './output.ts';
 import { Failure, printable, type Terminal } from './terminal.ts';
@@ -57,31 +57,32 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
   const oauthClient = new Command('oauth-client').description('Create, list and delete OAuth clients');
   withExamples(oauthClient, examples);
 
-  oauthClient
-    .command('create')
+  recording(oauthClient.command('create'))
     .description('Create an OAuth client; its secret is printed once')
     .argument('<organization>', 'org_…')
     .requiredOption('--name <name>', '1 to 120 characters')
     .option('--permissions <list>', 'the most its tokens may do (default: everything but policies)', permissionsOf)
     .option('--json', 'one JSON object')
-    .action((organizationId: string, options: Json & { name: string; permissions?: readonly string[] }) => {
-      const name = options.name.trim();
-      const length = [...name].length;
-      if (length < 1 || length > 120) throw new Failure('An OAuth client’s name has 1 to 120 characters.');
-      return asOperator(terminal, async (operator) => {
-        findOrganization(operator, organizationId);
-        const { aggregates, secrets } = operator;
-        const context = operatorContext(terminal);
-        const id = newId('oac', clock);
-        const secret = newToken('s');
-        const permissions = options.permissions ?? usual;
-        const client = { organizationId, name, permissions, ...credentialOf(secrets, secret), at: clock.wall() };
-        await aggregates.organization.tell(organizationId, 'issueOAuthClient', { clientId: id }, context);
-        const told = await aggregates.oauthClient.tell(id, 'create', client, context);
-        await operator.shown(told.position);
-        show(terminal, [{ client_id: id, client_secret: secret, permissions: permissions.join(' ') }], options);
-      });
-    });
+    .action(
+      (organizationId: string, options: Json & { name: string; permissions?: readonly string[] }, command: Command) => {
+        const name = options.name.trim();
+        const length = [...name].length;
+        if (length < 1 || length > 120) throw new Failure('An OAuth client’s name has 1 to 120 characters.');
+        return asOperator(terminal, async (operator) => {
+          findOrganization(operator, organizationId);
+          const { aggregates, secrets } = operator;
+          const context = operatorContext(terminal, command);
+          const id = newId('oac', clock);
+          const secret = newToken('s');
+          const permissions = options.permissions ?? usual;
+          const client = { organizationId, name, permissions, ...credentialOf(secrets, secret), at: clock.wall() };
+          await aggregates.organization.tell(organizationId, 'issueOAuthClient', { clientId: id }, context);
+          const told = await aggregates.oauthClient.tell(id, 'create', client, context);
+          await operator.shown(told.position);
+          show(terminal, [{ client_id: id, client_secret: secret, permissions: permissions.join(' ') }], options);
+        });
+      },
+    );
 
   oauthClient
     .command('list')
@@ -100,18 +101,17 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
       }),
     );
 
-  oauthClient
-    .command('delete')
+  recording(oauthClient.command('delete'))
     .description('Delete an OAuth client for good, with every token it has')
     .argument('<client>', 'oac_…')
     .option('--yes', 'do not ask')
     .option('--json', 'one JSON object')
-    .action((id: string, options: Json & { yes?: true }) =>
+    .action((id: string, options: Json & { yes?: true }, command: Command) =>
       asOperator(terminal, async (operator) => {
         const { data } = findClient(operator, id);
         await confirm(terminal, `“${printable(data.name)}” and its tokens will never work again.`, options.yes);
         const { oauthClient: clients, organization } = operator.aggregates;
-        const context = operatorContext(terminal);
+        const context = operatorContext(terminal, command);
         const told = await clients.tell(id, 'delete', undefined, context);
         await organization.tell(data.organizationId, 'endOAuthClient', { clientId: id }, context);
         await operator.shown(told.position);

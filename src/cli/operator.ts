@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
 import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../admin/command.ts';
 import { systemClock } from '../clock.ts';
@@ -17,7 +18,7 @@ import type { Secrets } from '../secrets.ts';
 import { allAggregates } from './aggregates.ts';
 import { secretsOf } from './config-secrets.ts';
 import { anyEventLog } from './event-log.ts';
-import { Failure, type Terminal } from './terminal.ts';
+import { Failure, printable, type Terminal } from './terminal.ts';
 
 /** What an operator's command works with: the same law as the administration, and no server in between. */
 export interface Operator {
@@ -50,10 +51,27 @@ export const claimReadModels = async (config: Config): Promise<() => void> => {
   }
 };
 
-/** Who the events say it was: the operator at the machine, by the name that the system knows. */
-export const operatorContext = (terminal: Terminal): Context => ({
-  actor: { type: 'operator', id: terminal.env.USER || terminal.env.LOGNAME || 'operator' },
-});
+const said = (longest: number) => (text: string) => {
+  const length = [...text].length;
+  if (length >= 1 && length <= longest) return text;
+  throw new InvalidArgumentError(`Give 1 to ${longest} characters.`);
+};
+
+/** A command that records something: it may say more of who did it, and why. */
+export const recording = (command: Command): Command =>
+  command
+    .option('--actor <name>', 'who does this, recorded beside the OS user', said(120))
+    .option('--reason <text>', 'why, recorded with it', said(500));
+
+const fullName = (command: Command): string =>
+  command.parent ? `${fullName(command.parent)} ${command.name()}` : command.name();
+
+/** Who the events say it was: the OS user, the machine and the command, and what `recording` lets the operator add. */
+export const operatorContext = ({ user, host }: Terminal, command: Command): Context => {
+  const { actor: name, reason } = command.opts<{ actor?: string; reason?: string }>();
+  const more = { ...(name !== undefined && { name }), ...(reason !== undefined && { reason }) };
+  return { actor: { type: 'operator', id: user, host, command: fullName(command), ...more } };
+};
 
 /** Runs a command against the running server's events, or the stopped one's files. Refusals become one clear sentence. */
 export const asOperator = async <T>(terminal: Terminal, work: (operator: Operator) => Promise<T>): Promise<T> => {
@@ -77,7 +95,7 @@ export const asOperator = async <T>(terminal: Terminal, work: (operator: Operato
       await current.close();
     }
   } catch (error) {
-    if (error instanceof Fault) throw new Failure(error.message, 1, error);
+    if (error instanceof Fault) throw new Failure(printable(error.message), 1, error);
     if (error instanceof IllegalFact) throw new Failure(`That cannot be done: ${error.message}.`, 1, error);
     throw error;
   } finally {

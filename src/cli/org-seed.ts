@@ -6,11 +6,12 @@ import { systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import type { Tier } from '../domain/tiers.ts';
 import { openArchive } from '../eventstoredb/archive.ts';
+import type { Actor } from '../kernel/store.ts';
 import { secretsOf } from './config-secrets.ts';
 import { findStore } from './event-log.ts';
 import { withExamples } from './examples.ts';
 import { fileFault } from './file-fault.ts';
-import { operatorContext } from './operator.ts';
+import { operatorContext, recording } from './operator.ts';
 import { type Shown, show } from './output.ts';
 import { progressBar } from './progress.ts';
 import { mostKeys, type SeededKey, type SeedTools, seed } from './seed.ts';
@@ -95,7 +96,7 @@ class KeyFile {
 
 /** `weir org seed`: organizations to test a load with. */
 export const seedCommand = (terminal: Terminal): Command => {
-  const command = new Command('seed')
+  const command = recording(new Command('seed'))
     .description('Create organizations full of keys, for a load test')
     .option('--organizations <count>', 'how many of them, all alike', whole(1, 100_000), 1)
     .requiredOption('--projects <count>', 'how many projects each has', whole(1, 100_000))
@@ -104,11 +105,11 @@ export const seedCommand = (terminal: Terminal): Command => {
     .requiredOption('--out <file>', 'where the keys go, one JSON object a line')
     .option('--name <name>', 'of the organization', 'Load test')
     .option('--json', 'one JSON object an organization')
-    .action((options: Options) => run(terminal, options));
+    .action((options: Options, called: Command) => run(terminal, options, operatorContext(terminal, called).actor));
   return withExamples(command, examples);
 };
 
-const run = async (terminal: Terminal, options: Options): Promise<void> => {
+const run = async (terminal: Terminal, options: Options, actor: Actor): Promise<void> => {
   const { projects, keys } = options;
   if (keys > mostKeys(projects)) {
     throw new Failure(`${projects} projects hold ${mostKeys(projects)} keys at most: a project has 1,000.`);
@@ -118,7 +119,7 @@ const run = async (terminal: Terminal, options: Options): Promise<void> => {
   const archive = openArchive(place.target);
   try {
     const secrets = await secretsOf(config, async () => (await archive.last()) !== undefined);
-    await fill(terminal, options, { archive, secrets });
+    await fill(terminal, options, { archive, secrets, actor });
   } finally {
     await archive.close();
     await place.close();
@@ -128,7 +129,7 @@ const run = async (terminal: Terminal, options: Options): Promise<void> => {
 const fill = async (
   terminal: Terminal,
   options: Options,
-  parts: Pick<SeedTools, 'archive' | 'secrets'>,
+  parts: Pick<SeedTools, 'archive' | 'secrets' | 'actor'>,
 ): Promise<void> => {
   const { organizations, projects, keys, name, out } = options;
   const total = organizations * keys;
@@ -139,7 +140,6 @@ const fill = async (
   const tools = {
     ...parts,
     clock: systemClock,
-    actor: operatorContext(terminal).actor,
     stop: stopping.signal,
   };
   const rows: Shown[] = [];

@@ -4,9 +4,10 @@ import { credentialOf } from '../admin/credential.ts';
 import { systemClock } from '../clock.ts';
 import { adminPermissions } from '../domain/permissions.ts';
 import { newId, newToken } from '../ids.ts';
+import type { Context } from '../kernel/actor.ts';
 import { allRows } from './all-rows.ts';
 import { withExamples } from './examples.ts';
-import { asOperator, type Operator, operatorContext } from './operator.ts';
+import { asOperator, type Operator, operatorContext, recording } from './operator.ts';
 import { seedCommand } from './org-seed.ts';
 import { confirm, dollars, iso, type Shown, show } from './output.ts';
 import { Failure, printable, type Terminal } from './terminal.ts';
@@ -35,14 +36,13 @@ export const findOrganization = ({ rows }: Operator, id: string): OrganizationRo
 };
 
 /** Makes an Admin key with every permission, on the organization's stream and its own, and returns its value. */
-export const makeAdminKey = async (operator: Operator, terminal: Terminal, organizationId: string, name: string) => {
+export const makeAdminKey = async (operator: Operator, context: Context, organizationId: string, name: string) => {
   const { aggregates, secrets } = operator;
-  const context = operatorContext(terminal);
   const id = newId('akey', clock);
   const value = newToken('a');
   const key = { organizationId, name, permissions: adminPermissions, expiresAt: null, at: clock.wall() };
   const admission = { keyId: id, permissions: adminPermissions, expiresAt: null };
-  await aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context);
+  await aggregates.organization.tell(organizationId, 'bootstrapAdminKey', admission, context);
   const told = await aggregates.adminKey.tell(id, 'create', { ...key, ...credentialOf(secrets, value) }, context);
   await operator.shown(told.position);
   return { id, value };
@@ -63,20 +63,20 @@ export const orgCommand = (terminal: Terminal): Command => {
   const org = new Command('org').description('Create, list, show, suspend, reactivate and close organizations');
   withExamples(org, examples);
 
-  org
-    .command('create')
+  recording(org.command('create'))
     .description('Create an organization and its first Admin key, which is printed once')
     .requiredOption('--name <name>', '1 to 120 characters')
     .option('--json', 'one JSON object')
-    .action(async ({ name, ...options }: Json & { name: string }) => {
+    .action(async ({ name, ...options }: Json & { name: string }, command: Command) => {
       const trimmed = name.trim();
       const length = [...trimmed].length;
       if (length < 1 || length > 120) throw new Failure('An organization’s name has 1 to 120 characters.');
       await asOperator(terminal, async (operator) => {
         const id = newId('org', clock);
+        const context = operatorContext(terminal, command);
         const input = { name: trimmed, at: clock.wall() };
-        await operator.aggregates.organization.tell(id, 'create', input, operatorContext(terminal));
-        const key = await makeAdminKey(operator, terminal, id, 'First Admin key');
+        await operator.aggregates.organization.tell(id, 'create', input, context);
+        const key = await makeAdminKey(operator, context, id, 'First Admin key');
         show(terminal, [{ organization_id: id, admin_api_key_id: key.id, admin_api_key: key.value }], options);
       });
     });
@@ -101,17 +101,17 @@ export const orgCommand = (terminal: Terminal): Command => {
     );
 
   const change = (name: 'suspend' | 'reactivate' | 'close', description: string, question?: string): void => {
-    org
-      .command(name)
+    recording(org.command(name))
       .description(description)
       .argument('<id>', 'org_…')
       .option('--json', 'one JSON object')
       .option('--yes', 'do not ask')
-      .action((id: string, options: Json & { yes?: true }) =>
+      .action((id: string, options: Json & { yes?: true }, command: Command) =>
         asOperator(terminal, async (operator) => {
           const { name: called } = findOrganization(operator, id);
           if (question) await confirm(terminal, question.replace('%', printable(called)), options.yes);
-          const told = await operator.aggregates.organization.tell(id, name, undefined, operatorContext(terminal));
+          const context = operatorContext(terminal, command);
+          const told = await operator.aggregates.organization.tell(id, name, undefined, context);
           await operator.shown(told.position);
           show(terminal, [{ id, name: called, status: told.state.status }], options);
         }),

@@ -27,8 +27,12 @@ export const confirm = async (terminal: Terminal, question: string, yes: boolean
 
 export const iso = (at: number): string => new Date(at).toISOString();
 
-/** Micro-dollars as dollars. */
-export const dollars = (micros: number): string => `$${(micros / 1_000_000).toFixed(2)}`;
+/** Micro-dollars as dollars, to the last digit that is not zero and never without cents. */
+export const dollars = (micros: number): string => {
+  const all = Math.abs(micros);
+  const part = String(all % 1_000_000).padStart(6, '0');
+  return `${micros < 0 ? '-' : ''}$${Math.floor(all / 1_000_000)}.${part.replace(/0{1,4}$/, '')}`;
+};
 
 const amount = /^\d{1,9}(\.\d{1,6})?$/;
 

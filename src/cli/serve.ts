@@ -8,7 +8,13 @@ import { expireKeys } from '../admin/expiry.ts';
 import { oauthClientReactions } from '../admin/oauth-reactions.ts';
 import { organizationReactions } from '../admin/organization-reactions.ts';
 import { endAbandonedPolicies, policyReactions } from '../admin/policy-reactions.ts';
-import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReactions } from '../admin/reactions.ts';
+import {
+  adminKeyReactions,
+  endAbandonedAdminKeys,
+  endAbandonedAdmissions,
+  keyReactions,
+  replayReactions,
+} from '../admin/reactions.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { dayKeys } from '../day-keys.ts';
@@ -182,6 +188,7 @@ const sweep = (admin: Administration): (() => Promise<void>) => {
   const tasks = {
     'day-keys': async () => admin.dayKeys.destroyOld(clock.wall()),
     admissions: () => endAbandonedAdmissions(admin),
+    'admin-key-admissions': () => endAbandonedAdminKeys(admin),
     'policy-admissions': () => endAbandonedPolicies(admin),
     expiry: () => expireKeys(admin),
   };

@@ -2,6 +2,9 @@
 export interface Terminal {
   readonly argv: readonly string[];
   readonly env: NodeJS.ProcessEnv;
+  /** The OS user that runs it, and the name of the machine. */
+  readonly user: string;
+  readonly host: string;
   /** Resolves at the first SIGTERM or SIGINT from now on, which then does nothing else; the second ends the process. */
   readonly interrupted: () => Promise<void>;
   readonly out: (text: string) => void;

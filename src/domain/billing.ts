@@ -1,4 +1,5 @@
 import { fault } from '../errors.ts';
+import { PersistentMap } from '../kernel/persistent-map.ts';
 import { type Tier, type TierTable, tierOfPlan, tierOfSpend } from './tiers.ts';
 
 /** The ledger of an organization (decisions B.1, A.6). Money is in whole micro-dollars; it lives on the organization's stream. */
@@ -10,8 +11,8 @@ export interface Ledger {
   readonly subscription: Plan;
   /** The higher of the spend tier and the subscription tier. */
   readonly tier: Tier;
-  /** References of the entries: each counts once. */
-  readonly references: ReadonlySet<string>;
+  /** What the entry of each reference says: each counts once. */
+  readonly references: PersistentMap<string>;
 }
 
 export const plans = ['Free', 'Developer', 'Growth', 'Scale'] as const;
@@ -33,37 +34,65 @@ export type BillingFact =
     }
   | { readonly type: 'organization.tier_changed'; readonly from: Tier; readonly to: Tier };
 
-export const unpaid: Ledger = { lifetimePaid: 0, credits: 0, subscription: 'Free', tier: 0, references: new Set() };
+export const unpaid: Ledger = {
+  lifetimePaid: 0,
+  credits: 0,
+  subscription: 'Free',
+  tier: 0,
+  references: PersistentMap.empty(),
+};
 
-const entered = (ledger: Ledger, reference: string, paid: number, credited: number): Ledger => ({
+type EntryFact = Exclude<BillingFact, { type: 'organization.tier_changed' }>;
+
+const dollars = (micros: number): string => `$${micros / 1_000_000}`;
+
+/** What an entry says besides its reference. */
+const contentOf = (fact: EntryFact): string => {
+  switch (fact.type) {
+    case 'billing.credited':
+      return `${fact.kind} of ${dollars(fact.amount)}`;
+    case 'billing.refunded':
+      return `refund of ${dollars(fact.amount)}`;
+    case 'billing.subscription_updated':
+      return `plan ${fact.plan} at ${dollars(fact.amount)}`;
+  }
+};
+
+const entered = (ledger: Ledger, fact: EntryFact, paid: number, credited: number): Ledger => ({
   lifetimePaid: ledger.lifetimePaid + paid,
   credits: ledger.credits + credited,
   subscription: ledger.subscription,
   tier: ledger.tier,
-  references: new Set(ledger.references).add(reference),
+  references: ledger.references.with(fact.reference, contentOf(fact)),
 });
 
 /** The ledger after one more fact. */
 export const post = (ledger: Ledger, fact: BillingFact): Ledger => {
   switch (fact.type) {
     case 'billing.credited':
-      return entered(ledger, fact.reference, fact.kind === 'payment' ? fact.amount : 0, fact.amount);
+      return entered(ledger, fact, fact.kind === 'payment' ? fact.amount : 0, fact.amount);
     case 'billing.refunded':
-      return entered(ledger, fact.reference, -fact.amount, -fact.amount);
+      return entered(ledger, fact, -fact.amount, -fact.amount);
     case 'billing.subscription_updated':
-      return { ...entered(ledger, fact.reference, fact.amount, 0), subscription: fact.plan };
+      return { ...entered(ledger, fact, fact.amount, 0), subscription: fact.plan };
     case 'organization.tier_changed':
       return { ...ledger, tier: fact.to };
   }
 };
 
-/** An entry, and the change of tier that comes with it in the same append. A repeated reference is a no-op. */
-const enter = (
-  ledger: Ledger,
-  fact: Exclude<BillingFact, { type: 'organization.tier_changed' }>,
-  tiers: TierTable | undefined,
-): BillingFact[] => {
-  if (ledger.references.has(fact.reference)) return [];
+/**
+ * An entry, and the change of tier that comes with it in the same append. The same entry again changes nothing; another one
+ * under its reference is refused (decisions B.1).
+ */
+const enter = (ledger: Ledger, fact: EntryFact, tiers: TierTable | undefined): BillingFact[] => {
+  const before = ledger.references.get(fact.reference);
+  if (before === contentOf(fact)) return [];
+  if (before !== undefined) {
+    throw fault('validation_failed', {
+      param: 'reference',
+      message: `reference: ${fact.reference} is taken by another entry (${before}). This one (${contentOf(fact)}) is not recorded.`,
+    });
+  }
   const after = post(ledger, fact);
   const to = Math.max(tierOfSpend(after.lifetimePaid, tiers), tierOfPlan(after.subscription, tiers)) as Tier;
   return to === ledger.tier ? [fact] : [fact, { type: 'organization.tier_changed', from: ledger.tier, to }];
@@ -95,11 +124,13 @@ export const billing = {
     enter(ledger, { type: 'billing.credited', kind: 'grant', amount: amountOf(amount, 1), reference }, tiers),
   refund: (ledger: Ledger, { amount, reference, tiers }: Entry): BillingFact[] =>
     enter(ledger, { type: 'billing.refunded', amount: amountOf(amount, 1), reference }, tiers),
-  /** A fee counts to what was paid and adds no credit; a fee of zero ends the subscription (decisions B.1). */
+  /** A fee counts to what was paid and adds no credit; there may be none (decisions B.1, N10). */
   setSubscription: (ledger: Ledger, input: Entry & { readonly plan: Plan }): BillingFact[] => {
+    const { plan, reference, tiers } = input;
     const amount = amountOf(input.amount, 0);
-    const plan = amount === 0 ? 'Free' : input.plan;
-    const { reference, tiers } = input;
     return enter(ledger, { type: 'billing.subscription_updated', plan, amount, reference }, tiers);
   },
+  /** Its half of the tier drops at once. */
+  endSubscription: (ledger: Ledger, { reference, tiers }: Omit<Entry, 'amount'>): BillingFact[] =>
+    enter(ledger, { type: 'billing.subscription_updated', plan: 'Free', amount: 0, reference }, tiers),
 };

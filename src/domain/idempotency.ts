@@ -12,6 +12,8 @@ export interface KeptAnswer {
 export interface Idempotency {
   readonly fingerprint: string | null;
   readonly resourceId: string;
+  /** The request that holds the reservation: nobody else completes or releases it. */
+  readonly reservedBy: string;
   readonly reservedAt: number;
   readonly completedAt: number | null;
   readonly answer: KeptAnswer | null;
@@ -22,17 +24,25 @@ export type IdempotencyFact =
       readonly type: 'idempotency.reserved';
       readonly fingerprint: string;
       readonly resource_id: string;
+      readonly reserved_by: string;
       readonly reserved_at: number;
     }
   | ({ readonly type: 'idempotency.completed'; readonly completed_at: number } & KeptAnswer)
-  | { readonly type: 'idempotency.released' };
+  | { readonly type: 'idempotency.released'; readonly reserved_by: string };
 
 /** How long a result stands for its key, in milliseconds (spec: 24 hours). */
 const keptMs = 24 * 3600 * 1000;
 /** A reservation older than this was left by a crash and is taken up again. */
 const abandonedMs = 30_000;
 
-const blank: Idempotency = { fingerprint: null, resourceId: '', reservedAt: 0, completedAt: null, answer: null };
+const blank: Idempotency = {
+  fingerprint: null,
+  resourceId: '',
+  reservedBy: '',
+  reservedAt: 0,
+  completedAt: null,
+  answer: null,
+};
 
 const apply = (data: Idempotency, fact: IdempotencyFact): Idempotency => {
   switch (fact.type) {
@@ -40,6 +50,7 @@ const apply = (data: Idempotency, fact: IdempotencyFact): Idempotency => {
       return {
         fingerprint: fact.fingerprint,
         resourceId: fact.resource_id,
+        reservedBy: fact.reserved_by,
         reservedAt: fact.reserved_at,
         completedAt: null,
         answer: null,
@@ -72,15 +83,22 @@ const machine = setup({
   },
 });
 
+const isHeldBy = (data: Idempotency, request: string): boolean =>
+  data.fingerprint !== null && data.completedAt === null && data.reservedBy === request;
+
 const decide = {
   /**
    * Reserves the key for a resource that does not exist yet. No fact means that the same request has been answered and
    * its answer stands: it is to be repeated. An abandoned reservation keeps its resource id, so that no crash ever makes
    * two resources of one key.
    */
-  reserve: (data: Idempotency, input: { fingerprint: string; resourceId: string; at: number }): IdempotencyFact[] => {
-    const reserved = (resourceId: string): IdempotencyFact[] => [
-      { type: 'idempotency.reserved', fingerprint: input.fingerprint, resource_id: resourceId, reserved_at: input.at },
+  reserve: (
+    data: Idempotency,
+    input: { fingerprint: string; resourceId: string; by: string; at: number },
+  ): IdempotencyFact[] => {
+    const { fingerprint, by: reserved_by, at: reserved_at } = input;
+    const reserved = (resource_id: string): IdempotencyFact[] => [
+      { type: 'idempotency.reserved', fingerprint, resource_id, reserved_by, reserved_at },
     ];
     if (data.fingerprint === null) return reserved(input.resourceId);
     if (data.completedAt !== null && input.at - data.completedAt >= keptMs) return reserved(input.resourceId);
@@ -90,15 +108,16 @@ const decide = {
     if (input.at - data.reservedAt >= abandonedMs) return reserved(data.resourceId);
     throw fault('idempotency_in_progress', { param, headers: { 'Retry-After': '1' } });
   },
-  complete: (_: Idempotency, input: { at: number; answer: KeptAnswer }): IdempotencyFact[] => [
-    { type: 'idempotency.completed', completed_at: input.at, ...input.answer },
-  ],
-  release: (): IdempotencyFact[] => [{ type: 'idempotency.released' }],
+  complete: (data: Idempotency, input: { by: string; at: number; answer: KeptAnswer }): IdempotencyFact[] =>
+    isHeldBy(data, input.by) ? [{ type: 'idempotency.completed', completed_at: input.at, ...input.answer }] : [],
+  /** A request that was so slow that another took its reservation up frees nothing of that one's. */
+  release: (data: Idempotency, input: { by: string }): IdempotencyFact[] =>
+    isHeldBy(data, input.by) ? [{ type: 'idempotency.released', reserved_by: input.by }] : [],
 };
 
 export const idempotency: Aggregate<Idempotency, IdempotencyFact, typeof decide> = {
   category: 'idempotency',
-  version: 1,
+  version: 2,
   machine,
   apply,
   decide,

@@ -1,7 +1,13 @@
 import { assign, setup } from 'xstate';
 import { fault } from '../errors.ts';
 import type { Aggregate } from '../kernel/aggregate.ts';
+import { PersistentMap, PersistentSet } from '../kernel/persistent-map.ts';
 import { type BillingFact, billing, type Ledger, post, unpaid } from './billing.ts';
+
+interface AdmittedAdminKey {
+  readonly writesAdminKeys: boolean;
+  readonly expiresAt: number | null;
+}
 
 /**
  * An organization: its life, what it has paid, and who may hold its Admin keys (decisions B.1, B.4; architecture 4,
@@ -10,14 +16,12 @@ import { type BillingFact, billing, type Ledger, post, unpaid } from './billing.
 export interface Organization extends Ledger {
   readonly name: string;
   readonly createdAt: number;
-  /** Live Admin keys: what the guard of the last one is decided on. */
-  readonly adminKeys: Readonly<
-    Record<string, { readonly writesAdminKeys: boolean; readonly expiresAt: number | null }>
-  >;
+  /** Admin keys admitted and not yet deleted: what the guard of the last one is decided on. */
+  readonly adminKeys: PersistentMap<AdmittedAdminKey>;
   /** Ids of the policies admitted and not yet deleted. */
-  readonly policies: ReadonlySet<string>;
+  readonly policies: PersistentSet;
   /** Ids of the OAuth clients admitted and not yet deleted: those that a close has to end. */
-  readonly oauthClients: ReadonlySet<string>;
+  readonly oauthClients: PersistentSet;
 }
 
 export type OrganizationFact =
@@ -41,17 +45,17 @@ export type OrganizationFact =
 /** Policies that an organization may have (decisions B.5, 409 `policy_limit_reached`). */
 export const maxPolicies = 100;
 
+/** Admin keys that an organization may have, expired ones among them (decisions N8, 409 `admin_key_limit_reached`). */
+export const maxAdminKeys = 1000;
+
 const blank: Organization = {
   name: '',
   createdAt: 0,
-  adminKeys: {},
-  policies: new Set(),
-  oauthClients: new Set(),
+  adminKeys: PersistentMap.empty(),
+  policies: PersistentSet.empty(),
+  oauthClients: PersistentSet.empty(),
   ...unpaid,
 };
-
-const without = (ids: ReadonlySet<string>, id: string): ReadonlySet<string> =>
-  new Set([...ids].filter((each) => each !== id));
 
 const apply = (data: Organization, fact: OrganizationFact): Organization => {
   switch (fact.type) {
@@ -64,20 +68,18 @@ const apply = (data: Organization, fact: OrganizationFact): Organization => {
       return { ...data, ...post(data, fact) };
     case 'organization.admin_key_issued': {
       const key = { writesAdminKeys: fact.writes_admin_keys, expiresAt: fact.expires_at };
-      return { ...data, adminKeys: { ...data.adminKeys, [fact.key_id]: key } };
+      return { ...data, adminKeys: data.adminKeys.with(fact.key_id, key) };
     }
-    case 'organization.admin_key_ended': {
-      const { [fact.key_id]: _ended, ...adminKeys } = data.adminKeys;
-      return { ...data, adminKeys };
-    }
+    case 'organization.admin_key_ended':
+      return { ...data, adminKeys: data.adminKeys.without(fact.key_id) };
     case 'organization.policy_issued':
-      return { ...data, policies: new Set(data.policies).add(fact.policy_id) };
+      return { ...data, policies: data.policies.with(fact.policy_id) };
     case 'organization.policy_ended':
-      return { ...data, policies: without(data.policies, fact.policy_id) };
+      return { ...data, policies: data.policies.without(fact.policy_id) };
     case 'organization.oauth_client_issued':
-      return { ...data, oauthClients: new Set(data.oauthClients).add(fact.client_id) };
+      return { ...data, oauthClients: data.oauthClients.with(fact.client_id) };
     case 'organization.oauth_client_ended':
-      return { ...data, oauthClients: without(data.oauthClients, fact.client_id) };
+      return { ...data, oauthClients: data.oauthClients.without(fact.client_id) };
     default:
       return data;
   }
@@ -133,50 +135,76 @@ const machine = setup({
   },
 });
 
+interface AdmitAdminKey {
+  readonly keyId: string;
+  readonly permissions: readonly string[];
+  readonly expiresAt: number | null;
+}
+
+const admitted = (data: Organization, { keyId, permissions, expiresAt }: AdmitAdminKey): OrganizationFact[] => {
+  if (data.adminKeys.has(keyId)) return [];
+  const writes_admin_keys = permissions.includes('admin_api_keys:write');
+  return [{ type: 'organization.admin_key_issued', key_id: keyId, writes_admin_keys, expires_at: expiresAt }];
+};
+
 const clientEnded = (id: string): OrganizationFact => ({ type: 'organization.oauth_client_ended', client_id: id });
 
 const decide = {
   create: (_: Organization, input: { name: string; at: number }): OrganizationFact[] => [
     { type: 'organization.created', name: input.name, created_at: input.at },
   ],
+  /** Creates it unless a first run that a crash interrupted has done so. */
+  createOnce: (data: Organization, input: { name: string; at: number }): OrganizationFact[] =>
+    data.createdAt > 0 ? [] : decide.create(data, input),
   suspend: (): OrganizationFact[] => [{ type: 'organization.suspended' }],
   reactivate: (): OrganizationFact[] => [{ type: 'organization.reactivated' }],
   ...billing,
   /** Ends its OAuth clients in the same append: they are all known here. */
   close: (data: Organization): OrganizationFact[] => [
     { type: 'organization.closed' },
-    ...[...data.oauthClients].map(clientEnded),
+    ...data.oauthClients.ids().map(clientEnded),
   ],
   /** Admits a key; only then is its own stream created. */
-  issueAdminKey: (
+  issueAdminKey: (data: Organization, input: AdmitAdminKey): OrganizationFact[] => {
+    if (data.adminKeys.size >= maxAdminKeys && !data.adminKeys.has(input.keyId)) {
+      throw fault('admin_key_limit_reached', {
+        message: `The organization has ${maxAdminKeys} Admin API keys, the most it may have. Expired ones count until they are deleted.`,
+      });
+    }
+    return admitted(data, input);
+  },
+  /** The same for the operator, however many there are: who has lost them all can delete none. */
+  bootstrapAdminKey: (data: Organization, input: AdmitAdminKey): OrganizationFact[] => admitted(data, input),
+  /**
+   * Withdraws a key, unless nobody would be left who can make another (409 `last_admin_key`). Keys that were admitted and
+   * not made (`unmade`) can make none.
+   */
+  endAdminKey: (
     data: Organization,
-    input: { keyId: string; permissions: readonly string[]; expiresAt: number | null },
-  ): OrganizationFact[] =>
-    input.keyId in data.adminKeys
-      ? []
-      : [
-          {
-            type: 'organization.admin_key_issued',
-            key_id: input.keyId,
-            writes_admin_keys: input.permissions.includes('admin_api_keys:write'),
-            expires_at: input.expiresAt,
-          },
-        ],
-  /** Withdraws a key, unless nobody would be left who can make another (409 `last_admin_key`). */
-  endAdminKey: (data: Organization, input: { keyId: string; at: number }): OrganizationFact[] => {
-    const { [input.keyId]: ended, ...others } = data.adminKeys;
-    if (!ended) return [];
-    const writer = Object.values(others).some(
-      (key) => key.writesAdminKeys && (key.expiresAt === null || key.expiresAt > input.at),
-    );
+    input: { keyId: string; at: number; unmade: readonly string[] },
+  ): OrganizationFact[] => {
+    if (!data.adminKeys.has(input.keyId)) return [];
+    const writer = data.adminKeys
+      .entries()
+      .some(
+        ([id, key]) =>
+          id !== input.keyId &&
+          !input.unmade.includes(id) &&
+          key.writesAdminKeys &&
+          (key.expiresAt === null || key.expiresAt > input.at),
+      );
     if (!writer) throw fault('last_admin_key');
     return [{ type: 'organization.admin_key_ended', key_id: input.keyId }];
   },
   /** Withdraws Admin keys of a closed organization, where nobody has to be left who can make others; `most` at a time. */
   dropAdminKeys: (data: Organization, input: { most: number }): OrganizationFact[] =>
-    Object.keys(data.adminKeys)
+    data.adminKeys
+      .keys()
       .slice(0, input.most)
       .map((key_id) => ({ type: 'organization.admin_key_ended', key_id })),
+  /** Withdraws the admission of a key that was never made. */
+  dropAdminKey: (data: Organization, input: { keyId: string }): OrganizationFact[] =>
+    data.adminKeys.has(input.keyId) ? [{ type: 'organization.admin_key_ended', key_id: input.keyId }] : [],
   /** Admits a policy; only then is its own stream created. */
   issuePolicy: (data: Organization, input: { policyId: string }): OrganizationFact[] => {
     if (data.policies.has(input.policyId)) return [];

@@ -1,6 +1,7 @@
 import { assign, setup } from 'xstate';
 import { fault } from '../errors.ts';
 import type { Aggregate } from '../kernel/aggregate.ts';
+import { PersistentSet } from '../kernel/persistent-map.ts';
 
 /** A project: its life, and which keys it has admitted (decisions B.2; architecture 4, cross-aggregate rules). */
 export interface Project {
@@ -9,7 +10,7 @@ export interface Project {
   readonly createdAt: number;
   readonly archivedAt: number | null;
   /** Ids of the keys admitted and not yet ended. */
-  readonly liveKeys: ReadonlySet<string>;
+  readonly liveKeys: PersistentSet;
 }
 
 export type ProjectFact =
@@ -27,12 +28,12 @@ export type ProjectFact =
 /** Live keys that a project may have (decisions C.1, 409 `api_key_limit_reached`). */
 export const maxLiveKeys = 1000;
 
-const blank: Project = { organizationId: '', name: '', createdAt: 0, archivedAt: null, liveKeys: new Set() };
-
-const without = (keys: ReadonlySet<string>, id: string): ReadonlySet<string> => {
-  const rest = new Set(keys);
-  rest.delete(id);
-  return rest;
+const blank: Project = {
+  organizationId: '',
+  name: '',
+  createdAt: 0,
+  archivedAt: null,
+  liveKeys: PersistentSet.empty(),
 };
 
 const apply = (data: Project, fact: ProjectFact): Project => {
@@ -44,9 +45,9 @@ const apply = (data: Project, fact: ProjectFact): Project => {
     case 'project.archived':
       return { ...data, archivedAt: fact.archived_at };
     case 'project.key_issued':
-      return { ...data, liveKeys: new Set(data.liveKeys).add(fact.key_id) };
+      return { ...data, liveKeys: data.liveKeys.with(fact.key_id) };
     case 'project.key_ended':
-      return { ...data, liveKeys: without(data.liveKeys, fact.key_id) };
+      return { ...data, liveKeys: data.liveKeys.without(fact.key_id) };
   }
 };
 

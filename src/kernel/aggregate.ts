@@ -71,7 +71,8 @@ export const genesis = (machine: AnyStateMachine): Snapshot =>
   machine.getInitialSnapshot(inertScope(machine), undefined);
 
 /**
- * Replays history and accepts what is new: one function, so what was accepted can always be replayed.
+ * Accepts what is new. History is replayed with the chart's table, which equals this (chart.ts), so what was accepted can
+ * always be replayed.
  * @throws IllegalFact when the chart does not admit the fact
  */
 export const record = (machine: AnyStateMachine, snapshot: Snapshot, fact: Fact): Snapshot => {

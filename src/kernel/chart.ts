@@ -2,7 +2,7 @@ import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xst
 import { type Aggregate, type Decisions, type Fact, genesis, IllegalFact, type State, stateOf } from './aggregate.ts';
 
 /**
- * The chart as a table: what projections fold with, since a look-up costs a tenth of a transition (measured: 0.3 against
+ * The chart as a table: what projections and replays fold with, since a look-up costs a tenth of a transition (measured: 0.3 against
  * 4–5 µs). A property test keeps it equal to `record` and to XState's own `transition()`.
  */
 export interface Table<D, F extends Fact> {

@@ -37,7 +37,7 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
   let isCurrent = false;
 
   const look = async (): Promise<Replay> => {
-    memory.replay = await catchUp(machine, store, stream, memory.replay ?? blank(machine));
+    memory.replay = await catchUp(aggregate, store, stream, memory.replay ?? blank(machine));
     isCurrent = true;
     return memory.replay;
   };

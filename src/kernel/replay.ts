@@ -1,5 +1,14 @@
 import type { AnyStateMachine } from 'xstate';
-import { type Fact, genesis, IllegalFact, record, type Snapshot } from './aggregate.ts';
+import {
+  type Aggregate,
+  type Decisions,
+  type Fact,
+  genesis,
+  IllegalFact,
+  type Snapshot,
+  stateOf,
+} from './aggregate.ts';
+import { compile, type Table } from './chart.ts';
 import type { EventStore, Recorded } from './store.ts';
 
 /** A stream holds what its chart cannot have admitted, or lacks an event. Nothing can be decided on it any more. */
@@ -70,31 +79,46 @@ export const placeOf = (replay: Replay, events: readonly { readonly id: string }
 /** The fact that an event of the store holds. */
 export const factOf = (event: Pick<Recorded, 'type' | 'data'>): Fact => ({ ...event.data, type: event.type });
 
+// biome-ignore lint/suspicious/noExplicitAny: folding needs no more of an aggregate than its chart and what facts change.
+type AnyAggregate = Aggregate<any, any, Decisions<any, any>>;
+
+const tables = new WeakMap<AnyAggregate, Table<object, Fact>>();
+
+const tableOf = (aggregate: AnyAggregate): Table<object, Fact> => {
+  const known = tables.get(aggregate) ?? compile<object, Fact>(aggregate);
+  tables.set(aggregate, known);
+  return known;
+};
+
 /**
- * Folds what the stream holds beyond `from`.
+ * Folds what the stream holds beyond `from`, with the chart's table: a tenth of what transitions cost, and a property test
+ * keeps the two equal.
  * @throws CorruptStream where the chart does not admit an event or a revision is missing; no event is ever skipped
  */
 export const catchUp = async (
-  machine: AnyStateMachine,
+  aggregate: AnyAggregate,
   store: EventStore,
   stream: string,
   from: Replay,
 ): Promise<Replay> => {
   const start = from.revision === null ? 0 : from.revision + 1;
   const events: Recorded[] = [];
-  let { snapshot } = from;
+  const table = tableOf(aggregate);
+  let state = stateOf<object>(from.snapshot);
   for await (const event of store.read(stream, { from: start })) {
     const due = start + events.length;
     if (event.revision !== due) {
       throw new CorruptStream(stream, due, event.type, `revision ${event.revision} is in its place`);
     }
     try {
-      snapshot = record(machine, snapshot, factOf(event));
+      state = table.step(state, factOf(event));
     } catch (error) {
       if (!(error instanceof IllegalFact)) throw error;
       throw new CorruptStream(stream, due, event.type, error.message, error);
     }
     events.push(event);
   }
-  return events.length === 0 ? from : advance(from, snapshot, events);
+  if (events.length === 0) return from;
+  const snapshot = aggregate.machine.resolveState({ value: state.status, context: state.data });
+  return advance(from, snapshot, events);
 };

@@ -21,6 +21,12 @@ export interface Metadata {
 export interface Actor {
   readonly type: 'api_key' | 'oauth_client' | 'operator' | 'system';
   readonly id: string;
+  /** Of an operator, whose id is the name of the OS user: the machine, and the command without its arguments. */
+  readonly host?: string;
+  readonly command?: string;
+  /** What the operator said: who it is (`--actor`), and why (`--reason`). */
+  readonly name?: string;
+  readonly reason?: string;
 }
 
 export interface NewEvent {

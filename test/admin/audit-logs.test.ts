@@ -11,7 +11,8 @@ import { administrationRoutes } from '../support/all-routes.ts';
 import { type Ask, asker, type Json } from './ask.ts';
 import { stage } from './stage.ts';
 
-const operator: Context = { actor: { type: 'operator', id: 'jo' } };
+const said = { host: 'here', command: 'weir org create', name: 'Mo', reason: 'a new customer' };
+const operator: Context = { actor: { type: 'operator', id: 'jo', ...said } };
 const rule = 'request.text.contains("a secret of ours")';
 let at: Awaited<ReturnType<typeof stage>>;
 let evaluator: ReturnType<typeof openEvaluator>;
@@ -70,7 +71,7 @@ describe('an entry', () => {
     const [first] = await log();
     expect(first).toMatchObject({
       type: 'organization.created',
-      actor: { type: 'operator', operator: { id: 'jo' } },
+      actor: { type: 'operator', operator: { id: 'jo', ...said } },
       ip_address: null,
       request_id: null,
       'organization.created': { id: 'org_1', data: { name: 'Acme org_1' } },
@@ -123,6 +124,11 @@ describe('what happens', () => {
   });
 
   test('to Admin keys', async () => {
+    // Of the two that were admitted one is made, or the one at hand would be the last that could make others.
+    const other = { organizationId: 'org_1', name: 'o', permissions: ['admin_api_keys:write'], expiresAt: null, at: 1 };
+    const secret = { digest: 'akey_1', pepperId: 'p1', redactedValue: 'gwa_abc...wxyz' };
+    await at.admin.aggregates.adminKey.tell('akey_1', 'create', { ...other, ...secret }, operator);
+    await seen();
     const body = { name: 'a', permissions: ['audit_logs:read'], expires_in_seconds: 10 };
     const { id } = await send('POST', '/admin_api_keys', body, 'the-same-key');
     await send('POST', '/admin_api_keys', body, 'the-same-key');

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { expireKeys } from '../../src/admin/expiry.ts';
 import type { Context } from '../../src/kernel/actor.ts';
+import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { stage } from './stage.ts';
 
 const context: Context = { actor: { type: 'system', id: 'test' } };
@@ -69,5 +70,39 @@ describe('the expiry of a key', () => {
     at.clock.at += 1000;
     await expireKeys(at.admin);
     expect(expired().sort()).toEqual(ids.map((id) => `projectKey-${id}`));
+  });
+});
+
+describe('a key works until the second that its expires_at shows, and not a millisecond longer', () => {
+  const body = { name: 'k', expires_in_seconds: 60 };
+  const asked = { headers: { 'idempotency-key': 'once-and-for-all' }, body };
+  const kinds = [
+    {
+      kind: 'a project key',
+      path: (project: string) => `/v1/organization/projects/${project}/api_keys`,
+      use: '/v1/models',
+    },
+    { kind: 'an Admin key', path: () => '/v1/organization/admin_api_keys', use: '/v1/organization' },
+  ];
+
+  test.each(kinds)('$kind made in the middle of a second', async ({ path, use }) => {
+    const weir = await wholeGateway();
+    try {
+      weir.clock.at += 937;
+      const tenant = await weir.make.tenant();
+      const headers = { ...asked.headers, ...bearer(tenant.adminKey.value) };
+      const made = await weir.call('POST', path(tenant.projectId), { body, headers });
+      expect(made.status).toBe(201);
+      const answered = async (at: number) => {
+        weir.clock.at = at;
+        const { status, body } = await weir.call('GET', use, { headers: bearer(made.body.value) });
+        return `${status} ${body.error?.code ?? ''}`;
+      };
+      expect(made.body.expires_at).toBe(Math.floor(weir.clock.at / 1000) + 60);
+      expect(await answered(made.body.expires_at * 1000 - 1)).toBe('200 ');
+      expect(await answered(made.body.expires_at * 1000)).toBe('401 api_key_expired');
+    } finally {
+      await weir.close();
+    }
   });
 });

@@ -13,6 +13,7 @@ let at: Awaited<ReturnType<typeof stage>>;
 /** Ids and secrets that resources were made with, in order. */
 let made: [string, string][];
 let minted: number;
+let requests = 0;
 
 beforeEach(async () => {
   at = await stage();
@@ -29,6 +30,7 @@ interface Asked {
   readonly scheme?: string;
   readonly kind?: AdminPrincipal['kind'];
   readonly path?: string;
+  readonly requestId?: string;
 }
 
 const call = ({
@@ -39,12 +41,13 @@ const call = ({
   scheme = 'Bearer',
   kind = 'admin_key',
   path = '/v1/x',
+  requestId = `req_${requests++}`,
 }: Asked = {}) => {
   const headers: Record<string, string> = {
     authorization: `${scheme} ${secret}`,
     ...(key !== '' && { 'idempotency-key': key }),
   };
-  const head: Head = { requestId: 'req_1', method: 'POST', path, ip: '127.0.0.1', header: (name) => headers[name] };
+  const head: Head = { requestId, method: 'POST', path, ip: '127.0.0.1', header: (name) => headers[name] };
   return { head, body, principal: { kind, id: credential, organizationId: 'org_1' } as AdminPrincipal };
 };
 const make = async (id: string, secret: string): Promise<Made> => {
@@ -128,7 +131,7 @@ describe('the same request again', () => {
 
 describe('a secret', () => {
   test('is on its own stream, sealed, for a day, and nowhere else', async () => {
-    await attempt({ key: 'very-secret-key' });
+    await attempt({ key: 'very-secret-key', requestId: 'req_1' });
     const all = JSON.stringify(at.store.log, (_, value) => (typeof value === 'bigint' ? String(value) : value));
     for (const hidden of ['secret-1', 'caller-secret', 'very-secret-key']) expect(all).not.toContain(hidden);
     expect(at.store.ages.get(replayStream('res_0'))).toBe(86_400);
@@ -221,6 +224,53 @@ describe('a request that failed', () => {
     at.clock.at += 30_000;
     expect(await codeOf(attempt({ secret: 'stolen-or-forged' }))).toBe('idempotency_result_unavailable');
     expect(made).toEqual([]);
+  });
+  test('long after another had taken it up leaves the key to that one', async () => {
+    let refuse = (_: Error): void => {};
+    let isBegun = false;
+    const create = () => {
+      isBegun = true;
+      return new Promise<Made>((_, reject) => {
+        refuse = reject;
+      });
+    };
+    const lateCode = codeOf(attempt({}, { create }));
+    await expect.poll(() => isBegun).toBe(true);
+    at.clock.at += 30_000;
+    let finish = (): void => {};
+    let isTaken = false;
+    const taker = attempt(
+      {},
+      {
+        create: async (id, secret) => {
+          isTaken = true;
+          await new Promise<void>((resolve) => {
+            finish = resolve;
+          });
+          return make(id, secret);
+        },
+      },
+    );
+    await expect.poll(() => isTaken).toBe(true);
+    refuse(fault('project_archived'));
+    expect(await lateCode).toBe('project_archived');
+    // The one that took it up is still at work: nobody else may begin, with this body or another.
+    expect(await codeOf(attempt())).toBe('idempotency_in_progress');
+    expect(await codeOf(attempt({ body: { name: 'other' } }))).toBe('idempotency_key_reused');
+    finish();
+    expect(await text(taker)).toBe('{"id":"res_0","name":"a","value":"secret-1"}');
+    expect(at.store.log.filter(({ type }) => type === 'idempotency.released')).toEqual([]);
+    expect(made).toHaveLength(1);
+  });
+  test('says in its release which request had reserved', async () => {
+    expect(await codeOf(attempt({ requestId: 'req_mine' }, failing(fault('project_archived'))))).toBe(
+      'project_archived',
+    );
+    const facts = at.store.log.filter(({ type }) => type.startsWith('idempotency.'));
+    expect(facts.map(({ type, data }) => [type, data.reserved_by])).toEqual([
+      ['idempotency.reserved', 'req_mine'],
+      ['idempotency.released', 'req_mine'],
+    ]);
   });
   test('by a defect of ours holds the key, for nobody knows what it did', async () => {
     expect(await codeOf(attempt({}, failing(fault('internal_error'))))).toBe('internal_error');

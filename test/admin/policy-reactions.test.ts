@@ -20,7 +20,7 @@ afterEach(() => at.close());
 
 const admitted = async (): Promise<string[]> => {
   const { state } = await at.admin.aggregates.organization.tell('org_1', 'endPolicy', { policyId: 'nobody' }, context);
-  return [...state.data.policies];
+  return state.data.policies.ids();
 };
 const ends = () => at.store.log.filter(({ type }) => type === 'organization.policy_ended');
 

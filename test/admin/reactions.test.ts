@@ -30,8 +30,10 @@ afterEach(async () => {
 });
 
 const admit = (keyId: string) => at.admin.aggregates.project.tell('proj_1', 'issueKey', { keyId }, context);
-const make = (id: string) => at.admin.aggregates.projectKey.tell(id, 'create', { ...key, digest: id }, context);
-const archive = () => at.admin.aggregates.project.tell('proj_1', 'archive', { at: 2 }, context);
+const make = (id: string) =>
+  at.admin.aggregates.projectKey.tell(id, 'create', { ...key, digest: id }, { ...context, requestId: `req_${id}` });
+const archive = () =>
+  at.admin.aggregates.project.tell('proj_1', 'archive', { at: 2 }, { ...context, requestId: 'req_archive' });
 const react = async () => {
   reactors = await startReactors({
     dir: join(at.dir, 'reactors'),
@@ -45,7 +47,7 @@ const typesOf = (stream: string): string[] =>
   at.store.log.filter((event) => event.stream === stream).map((event) => event.type);
 const live = async (): Promise<string[]> => {
   const { state } = await at.admin.aggregates.project.tell('proj_1', 'endKey', { keyId: 'nobody' }, context);
-  return [...state.data.liveKeys];
+  return state.data.liveKeys.ids();
 };
 
 describe('after an archive', () => {
@@ -57,6 +59,14 @@ describe('after an archive', () => {
     await archive();
     await react();
     await expect.poll(live).toEqual([]);
+    // Each is found by the request that brought it about, through however many reactions.
+    const consequences = at.store.log.filter(({ metadata }) => metadata.actor.id === 'reactions');
+    for (const { type, metadata } of consequences) {
+      const cause = at.store.log.find(({ id }) => id === metadata.$causationId);
+      expect([type, metadata.request_id]).toEqual([type, expect.stringMatching(/^req_/)]);
+      expect([type, metadata.request_id]).toEqual([type, cause?.metadata.request_id]);
+    }
+    expect(consequences).toHaveLength(6);
     for (const id of ['key_1', 'key_2', 'key_3']) {
       expect(typesOf(`projectKey-${id}`)).toEqual(['project_key.created', 'project_key.revoked']);
     }

@@ -63,6 +63,8 @@ const weir = async (args: readonly string[], env: Record<string, string> = {}) =
     err: (text) => {
       err += text;
     },
+    user: 'jo',
+    host: 'here',
     columns: 120,
   });
   return { code, out, err };

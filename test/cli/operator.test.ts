@@ -53,6 +53,33 @@ describe('weir org', () => {
     });
     expect(JSON.stringify(events)).not.toContain(firstKey);
   });
+  test('records the OS user, the machine and the command, who it was for and why', async () => {
+    const said = ['--actor', 'Mo \u202e', '--reason', 'unpaid since May'];
+    expect((await weir(['org', 'suspend', id, ...said])).code).toBe(0);
+    expect((await weir(['org', 'reactivate', id])).code).toBe(0);
+    const events = await json('audit', 'history', id);
+    const actorOf = (type: string) =>
+      (events as { type: string; metadata: { actor: object } }[]).findLast((event) => event.type === type)?.metadata
+        .actor;
+    const who = { type: 'operator', id: 'jo', host: 'here' };
+    expect(actorOf('organization.created')).toEqual({ ...who, command: 'weir org create' });
+    expect(actorOf('organization.reactivated')).toEqual({ ...who, command: 'weir org reactivate' });
+    const suspended = { ...who, command: 'weir org suspend', name: 'Mo \u202e', reason: 'unpaid since May' };
+    expect(actorOf('organization.suspended')).toEqual(suspended);
+    const { out } = await weir(['audit', 'history', id]);
+    for (const part of ['operator jo at here', 'weir org suspend', 'Mo \\u202e', 'unpaid since May'])
+      expect(out).toContain(part);
+    expect(out).not.toContain('\u202e');
+  });
+  test.each([
+    ['--actor', ''],
+    ['--actor', 'x'.repeat(121)],
+    ['--reason', 'x'.repeat(501)],
+  ])('refuses %s %j', async (option, text) => {
+    const { code, err } = await weir(['org', 'suspend', id, option, text]);
+    expect(code).toBe(1);
+    expect(err).toContain('characters');
+  });
   test.each([
     [['org', 'show', 'org_nobody'], 'There is no organization org_nobody.\n'],
     [['org', 'create', '--name', ' '], 'An organization’s name has 1 to 120 characters.\n'],
@@ -81,10 +108,53 @@ describe('weir billing', () => {
     expect(granted).toMatchObject({ tier: 1, lifetime_paid: '$20.00' });
     const subscribe = ['billing', 'subscription', id, '--plan', 'scale', '--reference'];
     expect((await json(...subscribe, 's1', '--amount', '9.99'))[0]).toMatchObject({ tier: 3, subscription: 'Scale' });
-    expect((await json(...subscribe, 's2', '--amount', '0'))[0]).toMatchObject({ tier: 1, subscription: 'Free' });
+    const free = ['billing', 'subscription', id, '--plan', 'growth', '--amount', '0', '--reference', 's2'];
+    expect((await json(...free))[0]).toMatchObject({ tier: 2, subscription: 'Growth', lifetime_paid: '$29.99' });
+    const [ended] = await json('billing', 'subscription', id, '--end', '--reference', 's3');
+    expect(ended).toMatchObject({ recorded: 'yes', tier: 1, subscription: 'Free', lifetime_paid: '$29.99' });
     const [back] = await json('billing', 'refund', id, '--amount', '20', '--reference', 'back');
     expect(back).toMatchObject({ tier: 0, lifetime_paid: '$9.99' });
     expect(await org()).toMatchObject({ tier: 0, lifetime_paid: '$9.99' });
+  });
+  test('does not take a reference for another entry than the one that it was given to', async () => {
+    const [made] = await json('org', 'create', '--name', 'Payer');
+    const payer = String(made?.organization_id);
+    const enter = (command: string, amount: string) =>
+      weir(['billing', command, payer, '--amount', amount, '--reference', 'invoice-1']);
+    expect((await enter('top-up', '20')).code).toBe(0);
+    for (const [command, amount] of [
+      ['top-up', '21'],
+      ['grant', '20'],
+      ['refund', '20'],
+    ] as const) {
+      const { code, out, err } = await enter(command, amount);
+      expect([code, out]).toEqual([1, '']);
+      expect(err).toMatch(/^[^\n]*invoice-1[^\n]*\n$/);
+    }
+    expect((await enter('top-up', '20.00')).code).toBe(0);
+    expect((await json('org', 'show', payer))[0]).toMatchObject({ credits: '$20.00', lifetime_paid: '$20.00' });
+  });
+  test('shows an amount as it was entered, to the micro-dollar', async () => {
+    const [made] = await json('org', 'create', '--name', 'Exact');
+    const exact = String(made?.organization_id);
+    const pay = (amount: string, reference: string) =>
+      json('billing', 'top-up', exact, '--amount', amount, '--reference', reference);
+    expect((await pay('20.005', 'r1'))[0]).toMatchObject({ credits: '$20.005', lifetime_paid: '$20.005' });
+    expect((await pay('20.005', 'r2'))[0]).toMatchObject({ credits: '$40.01' });
+    expect((await pay('0.000001', 'r3'))[0]).toMatchObject({ credits: '$40.010001' });
+    const refund = await json('billing', 'refund', exact, '--amount', '41', '--reference', 'r4');
+    expect(refund[0]).toMatchObject({ credits: '-$0.989999' });
+  });
+  test.each([
+    [['--end', '--plan', 'Growth']],
+    [['--end', '--amount', '5']],
+    [['--plan', 'Growth']],
+    [['--amount', '5']],
+    [[]],
+  ])('does not guess what a subscription with %j is', async (options) => {
+    const { code, out, err } = await weir(['billing', 'subscription', id, ...options, '--reference', 'unclear']);
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(/--plan[^\n]+--amount[^\n]+--end/);
   });
   test.each(['0', '-5', '1e3', 'twenty', '1.0000001', '', '1234567890'])('refuses the amount “%s”', async (amount) => {
     const { code, err } = await weir(['billing', 'top-up', id, `--amount=${amount}`, '--reference', 'bad']);

@@ -6,13 +6,15 @@ import { program } from '../../src/cli/program.ts';
 /** A data folder of its own, and `weir` on it within this process. */
 export const workbench = () => {
   const dir = mkdtempSync(join(tmpdir(), 'weir-cli-'));
-  const env = { DATA_DIR: join(dir, 'data'), USER: 'jo' };
+  const env = { DATA_DIR: join(dir, 'data') };
   const weir = async (argv: readonly string[], answer?: string, interrupted = new Promise<void>(() => {})) => {
     let out = '';
     let err = '';
     const code = await program({
       argv,
       env,
+      user: 'jo',
+      host: 'here',
       interrupted: () => interrupted,
       out: (text) => {
         out += text;

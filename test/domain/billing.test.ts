@@ -64,15 +64,24 @@ describe('an entry', () => {
       .then([{ type: 'billing.refunded', amount: dollars(31), reference: 'back' }, tier(2, 0)])
       .leaves({ data: { credits: dollars(19), lifetimePaid: dollars(19), tier: 0 } });
   });
-  test('with a reference that was there before is a no-op, of whatever kind', () => {
-    const history = [created, paid(20), tier(0, 1)];
-    given(organization, history)
-      .when('topUp', { amount: dollars(99), reference: 'r1' })
-      .then([]);
-    given(organization, history)
-      .when('refund', { amount: dollars(1), reference: 'r1' })
-      .then([]);
-    given(organization, history).when('setSubscription', { plan: 'Scale', amount: 1, reference: 'r1' }).then([]);
+  test('with a reference that was there before is a no-op, and an error where it says something else', () => {
+    const subscribed: BillingFact = {
+      type: 'billing.subscription_updated',
+      plan: 'Scale',
+      amount: dollars(1),
+      reference: 's1',
+    };
+    const history = [created, paid(20), tier(0, 1), subscribed, tier(1, 3)];
+    const same = given(organization, history);
+    same.when('topUp', { amount: dollars(20), reference: 'r1' }).then([]);
+    same.when('setSubscription', { plan: 'Scale', amount: dollars(1), reference: 's1' }).then([]);
+    const refused = { refusal: { code: 'validation_failed', param: 'reference' } };
+    same.when('topUp', { amount: dollars(20) + 1, reference: 'r1' }).refuses(refused);
+    same.when('grant', { amount: dollars(20), reference: 'r1' }).refuses(refused);
+    same.when('refund', { amount: dollars(20), reference: 'r1' }).refuses(refused);
+    same.when('setSubscription', { plan: 'Growth', amount: dollars(1), reference: 's1' }).refuses(refused);
+    same.when('setSubscription', { plan: 'Scale', amount: dollars(2), reference: 's1' }).refuses(refused);
+    same.when('endSubscription', { reference: 's1' }).refuses(refused);
   });
   test('needs a whole amount above zero, and below a billion dollars', () => {
     for (const command of ['topUp', 'grant', 'refund'] as const) {
@@ -99,17 +108,27 @@ describe('a subscription', () => {
       .when('setSubscription', { plan: 'Developer', amount: dollars(1), reference: 's' })
       .then([{ type: 'billing.subscription_updated', plan: 'Developer', amount: dollars(1), reference: 's' }]);
   });
-  test('ends with a fee of zero, and its half of the tier drops at once', () => {
+  test('may cost nothing', () => {
+    given(organization, [created])
+      .when('setSubscription', { plan: 'Growth', amount: 0, reference: 's' })
+      .then([{ type: 'billing.subscription_updated', plan: 'Growth', amount: 0, reference: 's' }, tier(0, 2)])
+      .leaves({ data: { subscription: 'Growth', lifetimePaid: 0, tier: 2 } });
+  });
+  test('ends, once, and its half of the tier drops at once', () => {
     const subscribed: BillingFact = {
       type: 'billing.subscription_updated',
       plan: 'Scale',
       amount: dollars(25),
       reference: 's',
     };
+    const end: BillingFact = { type: 'billing.subscription_updated', plan: 'Free', amount: 0, reference: 'end' };
     given(organization, [created, subscribed, tier(0, 3)])
-      .when('setSubscription', { plan: 'Scale', amount: 0, reference: 'end' })
-      .then([{ type: 'billing.subscription_updated', plan: 'Free', amount: 0, reference: 'end' }, tier(3, 1)])
+      .when('endSubscription', { reference: 'end' })
+      .then([end, tier(3, 1)])
       .leaves({ data: { subscription: 'Free', tier: 1 } });
+    given(organization, [created, subscribed, tier(0, 3), end, tier(3, 1)])
+      .when('endSubscription', { reference: 'end' })
+      .then([]);
   });
 });
 

@@ -2,46 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { transition } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
-import { type Fact, genesis, IllegalFact, record, stateOf } from '../../src/kernel/aggregate.ts';
+import { genesis, IllegalFact, record, stateOf } from '../../src/kernel/aggregate.ts';
 import { compile } from '../../src/kernel/chart.ts';
 import { aggregates } from '../support/all-aggregates.ts';
-
-/** A fact of a type with the fields that any fact of ours may have. */
-const factOf = (type: string, id = 'x'): Fact & Record<string, unknown> => ({
-  type,
-  key_id: id,
-  name: id,
-  organization_id: 'org_1',
-  project_id: 'proj_1',
-  permissions: [id],
-  created_at: 1,
-  expires_at: null,
-  archived_at: 2,
-  digest: 'd',
-  pepper_id: 'p1',
-  redacted_value: 'r',
-  reason: 'requested',
-  writes_admin_keys: true,
-  fingerprint: 'f',
-  resource_id: id,
-  reserved_at: 3,
-  completed_at: 4,
-  policy_id: id,
-  description: '',
-  rule: id,
-  direction: 'request',
-  mode: 'enforcing',
-  scope: 'project',
-  project_ids: [id],
-  match_threshold_basis_points: 1,
-  version_id: id,
-  version: 1,
-  updated_at: 5,
-  published_at: 6,
-  paused_at: 7,
-  resumed_at: 8,
-  deleted_at: 9,
-});
+import { factOf } from './some-fact.ts';
 
 const outcome = <T>(work: () => T): T | 'refused' => {
   try {

@@ -3,20 +3,24 @@ import { type IdempotencyFact, idempotency } from '../../src/domain/idempotency.
 import { given } from '../support/given.ts';
 
 const day = 24 * 3600 * 1000;
-const reserved = (resource = 'key_1', at = 0): IdempotencyFact => ({
+const reserved = (resource = 'key_1', at = 0, by = 'req_1'): IdempotencyFact => ({
   type: 'idempotency.reserved',
+  reserved_by: by,
   fingerprint: 'f',
   resource_id: resource,
   reserved_at: at,
 });
 const answer = { status: 201, body: { id: 'key_1' } };
 const completed: IdempotencyFact = { type: 'idempotency.completed', completed_at: 100, ...answer };
-const again = (at: number, fingerprint = 'f') => ({ fingerprint, resourceId: 'key_2', at });
+const released: IdempotencyFact = { type: 'idempotency.released', reserved_by: 'req_1' };
+const again = (at: number, fingerprint = 'f') => ({ fingerprint, resourceId: 'key_2', at, by: 'req_2' });
 const refused = (code: string) => ({ refusal: { code, param: 'header.Idempotency-Key' } });
 
 describe('reserve', () => {
   test('takes a key that nobody holds', () => {
-    given(idempotency, []).when('reserve', { fingerprint: 'f', resourceId: 'key_1', at: 0 }).then([reserved()]);
+    given(idempotency, [])
+      .when('reserve', { fingerprint: 'f', resourceId: 'key_1', at: 0, by: 'req_1' })
+      .then([reserved()]);
   });
   test('refuses a twin while the first is at work, and lets an abandoned one be taken up with its own id', () => {
     given(idempotency, [reserved()]).when('reserve', again(29_999)).refuses(refused('idempotency_in_progress'));
@@ -25,7 +29,7 @@ describe('reserve', () => {
       .refuses({ refusal: { headers: { 'Retry-After': '1' } } });
     given(idempotency, [reserved()])
       .when('reserve', again(30_000))
-      .then([reserved('key_1', 30_000)]);
+      .then([reserved('key_1', 30_000, 'req_2')]);
   });
   test('refuses another body, at work or done or abandoned', () => {
     given(idempotency, [reserved()]).when('reserve', again(1, 'g')).refuses(refused('idempotency_key_reused'));
@@ -42,24 +46,35 @@ describe('reserve', () => {
       .leaves({ status: 'completed', data: { resourceId: 'key_1', answer } });
     given(idempotency, done)
       .when('reserve', again(100 + day))
-      .then([reserved('key_2', 100 + day)]);
+      .then([reserved('key_2', 100 + day, 'req_2')]);
     given(idempotency, done)
       .when('reserve', again(100 + day, 'g'))
       .leaves({ status: 'reserved', data: { fingerprint: 'g' } });
   });
   test('takes a released key with any body', () => {
-    given(idempotency, [reserved(), { type: 'idempotency.released' }])
+    given(idempotency, [reserved(), released])
       .when('reserve', again(5, 'g'))
       .leaves({ status: 'reserved', data: { fingerprint: 'g', resourceId: 'key_2' } });
   });
 });
 
-test('complete and release need a reservation', () => {
-  given(idempotency, [reserved()])
-    .when('complete', { at: 100, answer })
-    .then([completed])
-    .leaves({ status: 'completed' });
-  given(idempotency, [reserved()]).when('release', undefined).leaves({ status: 'free' });
-  given(idempotency, []).when('complete', { at: 100, answer }).refuses({ status: 'absent' });
-  given(idempotency, [reserved(), completed]).when('release', undefined).refuses({ status: 'completed' });
+test('only who reserved it completes it, while it is in progress', () => {
+  const by = (who: string) => ({ by: who, at: 100, answer });
+  given(idempotency, [reserved()]).when('complete', by('req_1')).then([completed]).leaves({ status: 'completed' });
+  given(idempotency, []).when('complete', by('req_1')).then([]);
+  given(idempotency, [reserved(), reserved('key_1', 30_000, 'req_2')])
+    .when('complete', by('req_1'))
+    .then([]);
+  given(idempotency, [reserved(), completed]).when('complete', by('req_1')).then([]);
+});
+
+test('only who reserved it releases it, while it is in progress', () => {
+  given(idempotency, [reserved()]).when('release', { by: 'req_1' }).then([released]).leaves({ status: 'free' });
+  given(idempotency, [reserved()]).when('release', { by: 'req_2' }).then([]);
+  given(idempotency, [reserved(), reserved('key_1', 30_000, 'req_2')])
+    .when('release', { by: 'req_1' })
+    .then([]);
+  given(idempotency, [reserved(), completed]).when('release', { by: 'req_1' }).then([]);
+  given(idempotency, [reserved(), released]).when('release', { by: 'req_1' }).then([]);
+  given(idempotency, []).when('release', { by: 'req_1' }).then([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { maxPolicies, type OrganizationFact, organization } from '../../src/domain/organization.ts';
+import { maxAdminKeys, maxPolicies, type OrganizationFact, organization } from '../../src/domain/organization.ts';
 import { given } from '../support/given.ts';
 
 const created: OrganizationFact = { type: 'organization.created', name: 'Acme', created_at: 1 };
@@ -41,6 +41,26 @@ describe('issueAdminKey', () => {
       .when('issueAdminKey', input)
       .then([]);
   });
+  test('admits the last of the thousand and not one more, until another is deleted; the operator’s always', () => {
+    expect(maxAdminKeys).toBe(1000);
+    const upTo = (n: number) => [created, ...Array.from({ length: n }, (_, i) => issued(`key_${i}`, false, 1))];
+    const full = upTo(1000);
+    given(organization, upTo(999))
+      .when('issueAdminKey', input)
+      .then([issued('akey_1')]);
+    given(organization, full)
+      .when('issueAdminKey', input)
+      .refuses({ refusal: { code: 'admin_key_limit_reached', status: 409 } });
+    given(organization, full)
+      .when('issueAdminKey', { ...input, keyId: 'key_7' })
+      .then([]);
+    given(organization, [...full, ended('key_7')])
+      .when('issueAdminKey', input)
+      .then([issued('akey_1')]);
+    given(organization, full)
+      .when('bootstrapAdminKey', input)
+      .then([issued('akey_1')]);
+  });
   test('refuses a suspended or closed organization', () => {
     given(organization, [created, suspended]).when('issueAdminKey', input).refuses({ status: 'suspended' });
     given(organization, [created, { type: 'organization.closed' }])
@@ -53,23 +73,28 @@ describe('endAdminKey', () => {
   const last = { refusal: { code: 'last_admin_key' } };
   test('withdraws a key while another can make keys', () => {
     given(organization, [created, issued('a'), issued('b')])
-      .when('endAdminKey', { keyId: 'a', at: 10 })
+      .when('endAdminKey', { keyId: 'a', at: 10, unmade: [] })
       .then([ended('a')]);
   });
   test('refuses to withdraw the last that can', () => {
     given(organization, [created, issued('a'), issued('b', false)])
-      .when('endAdminKey', { keyId: 'a', at: 10 })
+      .when('endAdminKey', { keyId: 'a', at: 10, unmade: [] })
       .refuses(last);
   });
   test('does not count a key whose time is over, to the millisecond', () => {
     const history = [created, issued('a'), issued('b', true, 10)];
     given(organization, history)
-      .when('endAdminKey', { keyId: 'a', at: 9 })
+      .when('endAdminKey', { keyId: 'a', at: 9, unmade: [] })
       .then([ended('a')]);
-    given(organization, history).when('endAdminKey', { keyId: 'a', at: 10 }).refuses(last);
+    given(organization, history).when('endAdminKey', { keyId: 'a', at: 10, unmade: [] }).refuses(last);
+  });
+  test('does not count a key that was admitted and never made', () => {
+    given(organization, [created, issued('a'), issued('b')])
+      .when('endAdminKey', { keyId: 'a', at: 10, unmade: ['b'] })
+      .refuses(last);
   });
   test('of a key that is not there changes nothing', () => {
-    given(organization, [created]).when('endAdminKey', { keyId: 'a', at: 10 }).then([]);
+    given(organization, [created]).when('endAdminKey', { keyId: 'a', at: 10, unmade: [] }).then([]);
   });
 });
 
@@ -116,7 +141,10 @@ describe('dropAdminKeys', () => {
     given(organization, [...keys, closed, ended('a'), ended('b')])
       .when('dropAdminKeys', { most: 2 })
       .then([ended('c')])
-      .leaves({ status: 'closed', data: { adminKeys: {} } });
+      .leaves({ status: 'closed' });
+    expect(given(organization, [...keys, closed, ended('a'), ended('b'), ended('c')]).state.data.adminKeys.size).toBe(
+      0,
+    );
     given(organization, [created, closed]).when('dropAdminKeys', { most: 2 }).then([]);
   });
 });

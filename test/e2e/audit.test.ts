@@ -58,7 +58,9 @@ const historyOf = async (id: string, run = here): Promise<Event[]> => {
 };
 
 const stateOfKey = async (...args: string[]): Promise<Json> =>
-  JSON.parse(await succeeded(here('state', key, '--json', ...args))) as Json;
+  (({ effective: _, ...recordedState }) => recordedState)(
+    JSON.parse(await succeeded(here('state', key, '--json', ...args))) as Json,
+  );
 
 const jsonable = (data: object): Json =>
   Object.fromEntries(Object.entries(data).map(([name, value]) => [name, value instanceof Set ? [...value] : value]));
@@ -103,6 +105,9 @@ describe('beside a running server', () => {
       expect(event.metadata.ip).toBe('127.0.0.1');
     }
     expect(recorded.at(-1)?.metadata.actor.type).toBe('system');
+    // What followed from the archive is found by the request that asked for it.
+    const archival = (await historyOf(project)).find(({ type }) => type === 'project.archived');
+    expect(recorded.at(-1)?.metadata.request_id).toBe(archival?.metadata.request_id);
     expect(recorded.at(-1)?.data).toEqual({ reason: 'project_archived' });
     expect(JSON.stringify(recorded)).not.toMatch(/gwp_[0-9A-Za-z]{49}/);
   });

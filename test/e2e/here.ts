@@ -8,6 +8,8 @@ export const weirHere = async (args: readonly string[], env: Readonly<Record<str
   const code = await program({
     argv: [...args],
     env: await atItsStore(env),
+    user: 'jo',
+    host: 'here',
     interrupted: () => new Promise<void>(() => {}),
     out: (text) => {
       stdout += text;

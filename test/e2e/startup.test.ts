@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { unlessGone } from '../support/unless-gone.ts';
-import { archive, call, createKey, use } from './calls.ts';
+import { archive, call, createKey, paths, use } from './calls.ts';
 import { weirHere } from './here.ts';
 import { isRemote } from './remote-store.ts';
 import {
@@ -345,5 +345,37 @@ test.runIf(process.platform === 'linux')('the helper threads of a server give wa
   expect(lowered.length).toBeGreaterThanOrEqual(4);
   // The embedded store's thread is one that serves.
   expect(niceness.size - lowered.length).toBeGreaterThanOrEqual(2);
+  await server.stop();
+});
+
+test('what the first start made may end: the next starts do not make it again', async () => {
+  const dataDir = freshDir();
+  const operator = (...args: string[]) => weirHere([...args, '--json'], { DATA_DIR: dataDir });
+  let server = await startServer({ dataDir });
+  const { first } = server;
+  const deletion = (id: string, key?: string) =>
+    call(server, 'DELETE', `/v1/organization/admin_api_keys/${id}`, key === undefined ? {} : { key });
+  const made = await operator('admin-key', 'bootstrap', first.organization_id, '--yes');
+  const second = JSON.parse(made.stdout) as { admin_api_key: string; admin_api_key_id: string };
+  expect((await deletion(first.admin_api_key_id, second.admin_api_key)).status).toBe(200);
+  expect((await call(server, 'POST', paths.archive(first.project_id), { key: second.admin_api_key })).status).toBe(200);
+  await server.stop();
+
+  server = await startServer({ dataDir });
+  const { status, body } = await deletion(second.admin_api_key_id, second.admin_api_key);
+  expect([status, (body.error as { code: string }).code]).toEqual([409, 'last_admin_key']);
+  expect((await operator('org', 'suspend', first.organization_id)).code).toBe(0);
+  await server.stop();
+  server = await startServer({ dataDir });
+  expect((await operator('org', 'close', first.organization_id, '--yes')).code).toBe(0);
+  await server.stop();
+  server = await startServer({ dataDir });
+  const { stdout } = await operator('audit', 'history', first.admin_api_key_id);
+  expect(
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).type),
+  ).toEqual(['admin_key.created', 'admin_key.deleted']);
   await server.stop();
 });

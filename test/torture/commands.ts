@@ -79,7 +79,7 @@ export const tellSomething = async (all: Aggregates, random: Random): Promise<vo
       );
     },
     async () => {
-      await all.organization.tell(org, 'endAdminKey', { keyId: admin, at }, context);
+      await all.organization.tell(org, 'endAdminKey', { keyId: admin, at, unmade: [] }, context);
       await all.adminKey.tell(admin, 'delete', undefined, context);
     },
     async () => {

@@ -68,7 +68,7 @@ const createAdminKey = command({
           name: 'a',
           permissions: adminPermissions.filter((one) => wanted.includes(one)),
           createdAt: world.now,
-          expiresAt: inSeconds === undefined ? null : world.now + inSeconds * 1000,
+          expiresAt: inSeconds === undefined ? null : (seconds(world.now) + inSeconds) * 1000,
           isDeleted: false,
           usedAt: null,
         };

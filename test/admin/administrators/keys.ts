@@ -86,7 +86,7 @@ const createKey = command({
           createdAt: world.now,
           name: called,
           permissions: inOrder(granted ?? projectPermissions),
-          expiresAt,
+          expiresAt: expiresAt && seconds(expiresAt) * 1000,
           state: 'active',
         };
         const owner = project as Project;
@@ -214,7 +214,7 @@ const updateKey = command({
     const before = JSON.stringify(key);
     if (called !== undefined) key.name = called;
     if (granted) key.permissions = inOrder(granted);
-    if (inMs !== undefined) key.expiresAt = inMs === null ? null : world.now + inMs;
+    if (inMs !== undefined) key.expiresAt = inMs === null ? null : seconds(world.now + inMs) * 1000;
     expect(answer.body).toEqual(shownKey(world, project, key));
     const isNew = JSON.stringify(key) !== before;
     await world.happened(

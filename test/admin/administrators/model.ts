@@ -114,7 +114,8 @@ export class Tenant {
   /** In micro-dollars. */
   paid = 0;
   plan = 'Free';
-  readonly references = new Set<string>();
+  /** What was entered under each reference. */
+  readonly references = new Map<string, string>();
   readonly adminKeys = new Map<string, AdminKey>();
   readonly projects = new Map<string, Project>();
   readonly policies = new Map<string, Policy>();

@@ -135,7 +135,13 @@ const bill = command({
   name: 'bill',
   args: fc.record({
     tenant: fc.nat(1),
-    kind: fc.constantFrom('topUp' as const, 'grant' as const, 'refund' as const, 'setSubscription' as const),
+    kind: fc.constantFrom(
+      'topUp' as const,
+      'grant' as const,
+      'refund' as const,
+      'setSubscription' as const,
+      'endSubscription' as const,
+    ),
     amount: fc.constantFrom(0, 1, 20, 200, 5000),
     plan: fc.constantFrom(...plans.slice(1)),
     reference: fc.nat(12).map((n) => `r${n}`),
@@ -150,8 +156,17 @@ const bill = command({
       input as typeof input & { plan: 'Free' },
       operator,
     );
-    const isRepeated = tenant.references.has(reference);
-    if (amount === 0 && kind !== 'setSubscription') {
+    const said = {
+      topUp: `topUp ${amount}`,
+      grant: `grant ${amount}`,
+      refund: `refund ${amount}`,
+      setSubscription: `plan ${plan} ${amount}`,
+      endSubscription: 'end',
+    }[kind];
+    const before = tenant.references.get(reference);
+    const isRepeated = before === said;
+    const isFree = kind === 'setSubscription' || kind === 'endSubscription';
+    if ((amount === 0 && !isFree) || (before !== undefined && !isRepeated)) {
       await expect(telling).rejects.toMatchObject({ refusal: { code: 'validation_failed' } });
       return world.happened(tenant, []);
     }
@@ -161,19 +176,21 @@ const bill = command({
     }
     await telling;
     if (isRepeated) return world.happened(tenant, []);
-    const before = tierOf(tenant);
-    tenant.references.add(reference);
+    const tierBefore = tierOf(tenant);
+    tenant.references.set(reference, said);
     if (kind === 'topUp' || kind === 'setSubscription') tenant.paid += amount;
     if (kind === 'refund') tenant.paid -= amount;
-    if (kind === 'setSubscription') tenant.plan = amount === 0 ? 'Free' : plan;
+    if (kind === 'setSubscription') tenant.plan = plan;
+    if (kind === 'endSubscription') tenant.plan = 'Free';
     const type = {
       topUp: 'billing.credited',
       grant: 'billing.credited',
       refund: 'billing.refunded',
       setSubscription: 'billing.subscription_updated',
+      endSubscription: 'billing.subscription_updated',
     }[kind];
     const entries = [{ type, resource: tenant.id, actor: 'jo' }];
-    if (tierOf(tenant) !== before)
+    if (tierOf(tenant) !== tierBefore)
       entries.push({ type: 'organization.tier_changed', resource: tenant.id, actor: 'jo' });
     await world.happened(tenant, entries);
   },

@@ -1,0 +1,154 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { adminKeyRoutes } from '../../src/admin/admin-keys.ts';
+import { endAbandonedAdminKeys } from '../../src/admin/reactions.ts';
+import { firstRun } from '../../src/cli/first-run.ts';
+import { adminPermissions } from '../../src/domain/permissions.ts';
+import type { Context } from '../../src/kernel/actor.ts';
+import { asker, gist } from './ask.ts';
+import { stage } from './stage.ts';
+
+const context: Context = { actor: { type: 'operator', id: 'jo' } };
+let at: Awaited<ReturnType<typeof stage>>;
+/** The number of the append that is lost, and those after it; zero is none. */
+let lostFrom = 0;
+let appends = 0;
+
+beforeEach(async () => {
+  lostFrom = 0;
+  appends = 0;
+  at = await stage({
+    fault() {
+      appends += 1;
+      return lostFrom > 0 && appends >= lostFrom ? 'lost' : 'none';
+    },
+  });
+});
+afterEach(() => at.close());
+
+/** A start of the gateway as far as its first run: what `first-run.json` holds then. */
+const start = async () => {
+  const begun = await firstRun(at.admin, at.dir);
+  return begun.listening('http://127.0.0.1:1');
+};
+const settled = async ({ head }: { readonly head: bigint | null }): Promise<void> => {
+  await at.admin.models.reached(head as bigint, 2000);
+};
+
+describe('a plan that was carried out is never carried out again', () => {
+  test.each([
+    ['with its project archived', 'project_id', 'archive'],
+    ['with its organization suspended', 'organization_id', 'suspend'],
+    ['with its organization closed', 'organization_id', 'close'],
+  ] as const)('%s', async (_, subject, command) => {
+    const plan = (await start())!;
+    const { organization, project } = at.admin.aggregates;
+    // As the reactions do, or an administrator with another key.
+    if (command === 'archive') {
+      await project.tell(plan[subject], command, { at: 1 }, context);
+      await settled(await project.tell(plan[subject], 'endKey', { keyId: plan.project_api_key_id }, context));
+    } else {
+      await organization.tell(plan[subject], command, undefined, context);
+      await settled(await organization.tell(plan[subject], 'dropAdminKeys', { most: 1 }, context));
+    }
+    const before = at.store.log.length;
+    expect(await start()).toBeNull();
+    expect(at.store.log).toHaveLength(before);
+  });
+
+  test('with its Admin key deleted: the last real key is then the last', async () => {
+    const plan = (await start())!;
+    const ask = asker(adminKeyRoutes(at.admin));
+    const asking = { principal: { organizationId: plan.organization_id, id: plan.admin_api_key_id } };
+    const keys = '/v1/organization/admin_api_keys';
+    const headers = { 'idempotency-key': 'a-second-key', authorization: 'Bearer x' };
+    const second = await ask('POST', keys, { ...asking, headers, body: { name: 'second' } });
+    expect(second.status).toBe(201);
+    expect(await gist(ask('DELETE', `${keys}/${plan.admin_api_key_id}`, asking))).toBe('200');
+    const before = at.store.log.length;
+    await start();
+    expect(at.store.log).toHaveLength(before);
+    expect(await gist(ask('DELETE', `${keys}/${second.body.id}`, asking))).toBe('409 last_admin_key');
+  });
+});
+
+describe('a plan that a crash interrupted', () => {
+  test.each([1, 2, 3, 4, 5, 6])('at append %i is made to its end by the next start', async (step) => {
+    lostFrom = step;
+    await expect(start()).rejects.toThrow();
+    lostFrom = 0;
+    const plan = (await start())!;
+    const streams = new Set(at.store.log.map(({ stream }) => stream));
+    expect(streams).toEqual(
+      new Set([
+        `organization-${plan.organization_id}`,
+        `adminKey-${plan.admin_api_key_id}`,
+        `project-${plan.project_id}`,
+        `projectKey-${plan.project_api_key_id}`,
+      ]),
+    );
+    expect(at.store.log).toHaveLength(6);
+  });
+
+  test('and whose organization was closed since is left as it is', async () => {
+    lostFrom = 4;
+    await expect(start()).rejects.toThrow();
+    lostFrom = 0;
+    const organization = at.store.log[0]!.stream.slice('organization-'.length);
+    await settled(await at.admin.aggregates.organization.tell(organization, 'close', undefined, context));
+    const before = at.store.log.length;
+    await start();
+    expect(at.store.log.slice(before).map(({ type }) => type)).toEqual([]);
+    await start();
+  });
+});
+
+describe('an admission whose Admin key never came', () => {
+  const admit = async (keyId: string) => {
+    const admission = { keyId, permissions: adminPermissions, expiresAt: null };
+    await settled(await at.admin.aggregates.organization.tell('org_1', 'issueAdminKey', admission, context));
+  };
+  const make = async (id: string) => {
+    const key = { organizationId: 'org_1', name: 'a', permissions: adminPermissions, expiresAt: null, at: 1 };
+    const secret = { digest: id, pepperId: 'p1', redactedValue: 'gwa_abc...wxyz' };
+    await settled(await at.admin.aggregates.adminKey.tell(id, 'create', { ...key, ...secret }, context));
+  };
+  const admitted = async (): Promise<string[]> => {
+    const input = { keyId: 'akey_nobody', at: 1, unmade: [] };
+    const { state } = await at.admin.aggregates.organization.tell('org_1', 'endAdminKey', input, context);
+    return state.data.adminKeys.keys();
+  };
+  const remove = (id: string) =>
+    gist(asker(adminKeyRoutes(at.admin))('DELETE', `/v1/organization/admin_api_keys/${id}`));
+
+  beforeEach(async () => {
+    await at.admin.aggregates.organization.tell('org_1', 'create', { name: 'Acme', at: 1 }, context);
+    await admit('akey_gone');
+    await admit('akey_made');
+    await make('akey_made');
+  });
+
+  test('ends after ten minutes, not before, and never one whose key is there', async () => {
+    at.clock.at += 599_999;
+    await endAbandonedAdminKeys(at.admin);
+    expect(await admitted()).toEqual(['akey_gone', 'akey_made']);
+    at.clock.at += 1;
+    await endAbandonedAdminKeys(at.admin);
+    expect(await admitted()).toEqual(['akey_made']);
+    expect(at.store.log.at(-1)?.metadata.actor).toEqual({ type: 'system', id: 'sweeper' });
+  });
+
+  test('ends though it is the last that could make keys', async () => {
+    await settled(
+      await at.admin.aggregates.organization.tell('org_1', 'dropAdminKey', { keyId: 'akey_made' }, context),
+    );
+    at.clock.at += 600_000;
+    await endAbandonedAdminKeys(at.admin);
+    expect(await admitted()).toEqual([]);
+  });
+
+  test('is no key that could make another: the last real one stays', async () => {
+    expect(await remove('akey_made')).toBe('409 last_admin_key');
+    await make('akey_gone');
+    expect(await remove('akey_made')).toBe('200');
+  });
+});

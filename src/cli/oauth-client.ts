@@ -9,7 +9,7 @@ import { withExamples } from './examples.ts';
 import { asOperator, type Operator, operatorContext } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { confirm, iso, type Shown, show } from './output.ts';
-import { Failure, printable, type Terminal } from './terminal.ts';
+import { Failure, printable, type Terminal, UsageError } from './terminal.ts';
 
 interface Json {
   readonly json?: true;
@@ -67,7 +67,7 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
     .action((organizationId: string, options: Json & { name: string; permissions?: readonly string[] }) => {
       const name = options.name.trim();
       const length = [...name].length;
-      if (length < 1 || length > 120) throw new Failure('An OAuth client’s name has 1 to 120 characters.');
+      if (length < 1 || length > 120) throw new UsageError('An OAuth client’s name has 1 to 120 characters.');
       return asOperator(terminal, async (operator) => {
         findOrganization(operator, organizationId);
         const { aggregates, secrets } = operator;

@@ -9,7 +9,7 @@ import { withExamples } from './examples.ts';
 import { asOperator, type Operator, operatorContext } from './operator.ts';
 import { seedCommand } from './org-seed.ts';
 import { confirm, dollars, iso, type Shown, show } from './output.ts';
-import { Failure, printable, type Terminal } from './terminal.ts';
+import { Failure, printable, type Terminal, UsageError } from './terminal.ts';
 
 interface Json {
   readonly json?: true;
@@ -71,7 +71,7 @@ export const orgCommand = (terminal: Terminal): Command => {
     .action(async ({ name, ...options }: Json & { name: string }) => {
       const trimmed = name.trim();
       const length = [...trimmed].length;
-      if (length < 1 || length > 120) throw new Failure('An organization’s name has 1 to 120 characters.');
+      if (length < 1 || length > 120) throw new UsageError('An organization’s name has 1 to 120 characters.');
       await asOperator(terminal, async (operator) => {
         const id = newId('org', clock);
         const input = { name: trimmed, at: clock.wall() };

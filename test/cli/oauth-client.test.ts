@@ -71,6 +71,10 @@ describe('weir oauth-client', () => {
         ['create', organization, '--name', 'x', '--permissions', 'projects:read,models:read'],
         /Give some of organization:read, /,
       ],
+      [
+        ['create', organization, '--name', 'x', '--permissions', 'projects:read policies:read'],
+        /No route takes policies:read from an access token: policies are for Admin keys\. Give some of organization:read, [^p]*projects:read/,
+      ],
       [['create', organization, '--name', 'x', '--permissions', ' '], /Give some of organization:read, /],
       [['create', organization], /--name/],
       [['list', 'org_nobody'], /^There is no organization org_nobody\.\n$/, 1],

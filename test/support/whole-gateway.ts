@@ -2,7 +2,7 @@ import type { Principal } from '../../projections/principal.ts';
 import { credentialOf } from '../../src/admin/credential.ts';
 import { allRoutes } from '../../src/cli/routes.ts';
 import { systemClock } from '../../src/clock.ts';
-import { adminPermissions, projectPermissions } from '../../src/domain/permissions.ts';
+import { adminPermissions, projectPermissions, tokenPermissions } from '../../src/domain/permissions.ts';
 import { tiers } from '../../src/domain/tiers.ts';
 import { apiKeyGate } from '../../src/gateway/authenticate.ts';
 import type { Probes } from '../../src/gateway/health.ts';
@@ -91,7 +91,7 @@ export const wholeGateway = async ({ models, probes = {}, ...memory }: WholeOpti
     await settled(await aggregates.adminKey.tell(id, 'create', { ...input, ...credential }, context));
     return { id, value };
   };
-  const oauthClient = async (organizationId: string, permissions: readonly string[] = adminPermissions) => {
+  const oauthClient = async (organizationId: string, permissions: readonly string[] = tokenPermissions) => {
     const id = newId('oac', clock);
     const { value: secret, ...credential } = secretOf('s');
     await aggregates.organization.tell(organizationId, 'issueOAuthClient', { clientId: id }, context);

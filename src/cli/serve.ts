@@ -15,6 +15,7 @@ import { dayKeys } from '../day-keys.ts';
 import { AccessLog } from '../gateway/access-log.ts';
 import { apiKeyGate } from '../gateway/authenticate.ts';
 import { serve as serveHttp } from '../http/server.ts';
+import { loadUws } from '../http/uws.ts';
 import { newId } from '../ids.ts';
 import { journal } from '../kernel/journal.ts';
 import { hasLogId, logIdOf } from '../kernel/log-id.ts';
@@ -52,6 +53,8 @@ export interface Running {
 
 /** Starts a gateway; resolves once it listens. */
 export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Running> => {
+  // First of all: on a system that it cannot run on, nothing is to be written.
+  await loadUws();
   const { MODELS_FILE: file } = config;
   const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
   const declared = loadModels(modelsText, env);

@@ -72,13 +72,14 @@ export const orgCommand = (terminal: Terminal): Command => {
       const trimmed = name.trim();
       const length = [...trimmed].length;
       if (length < 1 || length > 120) throw new UsageError('An organization’s name has 1 to 120 characters.');
-      await asOperator(terminal, async (operator) => {
+      const create = async (operator: Operator): Promise<void> => {
         const id = newId('org', clock);
         const input = { name: trimmed, at: clock.wall() };
         await operator.aggregates.organization.tell(id, 'create', input, operatorContext(terminal));
         const key = await makeAdminKey(operator, terminal, id, 'First Admin key');
         show(terminal, [{ organization_id: id, admin_api_key_id: key.id, admin_api_key: key.value }], options);
-      });
+      };
+      await asOperator(terminal, create, { begins: true });
     });
 
   org

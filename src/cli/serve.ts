@@ -66,7 +66,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
   try {
     const log = await ownEventLog(config);
     undo.push(log.close);
-    const release = await claimReadModels(config);
+    const release = await claimReadModels(readModelsDir(config));
     undo.push(async () => release());
     const secrets = await secretsOf(config, () => hasLogId(log.store));
     const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');

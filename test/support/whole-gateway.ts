@@ -23,10 +23,11 @@ export interface WholeOptions extends MemoryOptions {
   /** Default: the simulated ones, which do not wait. */
   readonly models?: ReadonlyMap<string, ConnectedModel>;
   readonly probes?: Probes;
+  readonly balanceAgeMs?: () => number;
 }
 
 /** Every route over a store in memory, with the real gate, read models and law in front of and behind it. */
-export const wholeGateway = async ({ models, probes = {}, ...memory }: WholeOptions = {}) => {
+export const wholeGateway = async ({ models, probes = {}, balanceAgeMs = () => 0, ...memory }: WholeOptions = {}) => {
   const at = await stage(memory);
   const { admin, clock } = at;
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
@@ -41,6 +42,7 @@ export const wholeGateway = async ({ models, probes = {}, ...memory }: WholeOpti
     windows,
     tiers: { table: tiers },
     probes,
+    balanceAgeMs,
     publicUrl: () => 'https://weir.example',
   });
   const gate = apiKeyGate({

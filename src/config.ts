@@ -57,7 +57,9 @@ const variables = {
   MASTER_KEY: secret().describe('Seals what may be repeated: 64 hexadecimal characters (default: in SECRETS_DIR)'),
   EVENTSTORE_URL: z
     .string()
-    .regex(/^esdb(\+discover)?:\/\/.+/, { error: 'must be an esdb:// or esdb+discover:// connection string' })
+    .regex(/^(esdb|kurrentdb)(\+discover)?:\/\/.+/, {
+      error: 'must be a connection string: esdb://, esdb+discover://, kurrentdb:// or kurrentdb+discover://',
+    })
     .optional()
     .describe('Connection string of an EventStoreDB or KurrentDB (default: the embedded store in DATA_DIR)'),
   MODELS_FILE: z

@@ -22,7 +22,7 @@ const dayMs = 24 * 3600 * 1000;
 const name = /^(\d{4}-\d{2}-\d{2})\.key$/;
 
 export const dayKeys = (dir: string): DayKeys => {
-  makeFolder(dir, 0o700);
+  makeFolder(dir);
   const fileOf = (day: string): string => join(dir, `${day}.key`);
   const read = (day: string): Buffer | null => {
     const file = fileOf(day);

@@ -11,6 +11,8 @@ if (complaint !== null) {
   process.exit(1);
 }
 
+// What the process makes is for its owner alone, LMDB's files too, whatever the folder around it allows.
+process.umask(0o077);
 lowerHelperThreads();
 
 // Imported only now: an unfit Node would fail on a syntax or a symbol before it could be told apart.

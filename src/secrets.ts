@@ -62,7 +62,7 @@ export const loadSecrets = (dir: string): Secrets => secretsFrom(readSecretFile(
 const readSecretFile = (dir: string): SecretValues => {
   const file = fileIn(dir);
   if (!hasSecrets(dir)) {
-    makeFolder(dir, 0o700);
+    makeFolder(dir);
     createSecretFile(file, textOf({ master_key: newSecret(), pepper: newSecret() }));
   }
   const parsed = fileSchema.safeParse(jsonOf(file));

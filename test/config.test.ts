@@ -49,7 +49,7 @@ describe('readConfig', () => {
       );
   });
   test('names every fault at once', () => {
-    const wrong = { PORT: 'x', LOG_LEVEL: 'loud', EVENTSTORE_URL: 'http://db', DRAIN_MS: '-5' };
+    const wrong = { PORT: 'x', LOG_LEVEL: 'loud', EVENTSTORE_URL: 'http+discover://db', DRAIN_MS: '-5' };
     const message = (() => {
       try {
         readConfig(wrong);

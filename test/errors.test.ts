@@ -43,6 +43,7 @@ const upstream = new ScriptedUpstream();
 /** Appends that are to wait, by a part of their stream's name. */
 let held: { readonly stream: string; readonly until: Promise<void> } | undefined;
 let isBroken = false;
+let balanceAgeMs = 0;
 
 beforeAll(async () => {
   at = await wholeGateway({
@@ -54,6 +55,7 @@ beforeAll(async () => {
       model({ id: 'not-ready', is_ready: false }),
       model({ id: 'locked', access: { required_checks: ['tier:1'] } }),
     ),
+    balanceAgeMs: () => balanceAgeMs,
     probes: {
       broken: () => (isBroken ? Promise.reject(new Error('a secret of ours')) : Promise.resolve(true)),
     },
@@ -440,6 +442,16 @@ const provocations: Readonly<Record<Code, Provocation>> = {
       at.store.available = false;
       return admin('POST', '/projects', { name: 'x' }).finally(() => {
         at.store.available = true;
+      });
+    },
+    status: 503,
+    retryAfter: '1',
+  },
+  credit_balance_unavailable: {
+    ask: () => {
+      balanceAgeMs = 5001;
+      return ask('GET', '/v1/credits', { headers: bearer(mine.projectKey.value) }).finally(() => {
+        balanceAgeMs = 0;
       });
     },
     status: 503,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { credentialRows } from '../../projections/credentials.ts';
+import { type CredentialRow, credentialRows } from '../../projections/credentials.ts';
 import type { ClientPrincipal } from '../../projections/principal.ts';
 import { tokenSeconds, tokenStreamSeconds } from '../domain/oauth-token.ts';
-import { adminPermissions, inCatalogueOrder } from '../domain/permissions.ts';
+import { inCatalogueOrder, tokenPermissions } from '../domain/permissions.ts';
 import { fault } from '../errors.ts';
 import { type Call, type Route, route } from '../http/route.ts';
 import { digest, digestText, newId, newToken, tokenKind } from '../ids.ts';
@@ -41,9 +41,10 @@ type TokenCall = Call<undefined, unknown, unknown, z.infer<typeof tokenBody>, un
 
 /** What the token is good for: all that the client may have, or the part of it that was asked for (RFC 6749, 3.3). */
 const granted = ({ permissions }: ClientPrincipal, scope: string | undefined): string[] => {
-  const wanted = scope?.split(' ') ?? [...permissions];
-  if (wanted.some((permission) => !permissions.has(permission))) throw fault('invalid_scope');
-  return inCatalogueOrder(adminPermissions, wanted);
+  const most: readonly string[] = inCatalogueOrder(tokenPermissions, [...permissions]);
+  const wanted = scope?.split(' ') ?? most;
+  if (wanted.some((permission) => !most.includes(permission))) throw fault('invalid_scope');
+  return inCatalogueOrder(tokenPermissions, wanted);
 };
 
 /** `POST /v1/oauth/token`: an access token for a client's own secret (RFC 6749, 4.4; decisions A.3, C.3). */
@@ -118,6 +119,10 @@ const revokeRoute = (admin: Administration, failed: FailedAttempts): Route => {
     return true;
   };
 
+  /** Of one that is over nothing may be told: its stream may have lost its beginning (architecture 4). */
+  const isInForce = ({ status, expiresAt }: CredentialRow): boolean =>
+    status === 'active' && expiresAt !== null && expiresAt > clock.wall();
+
   const find = async (token: string) => {
     if (tokenKind(token) !== 't') return undefined;
     const row = known(token);
@@ -137,7 +142,7 @@ const revokeRoute = (admin: Administration, failed: FailedAttempts): Route => {
     async handle(call) {
       const client = authenticateClient(admin, failed, call.head, call.body);
       const token = await find(call.body.token);
-      if (token?.ownerId === client.id) {
+      if (token?.ownerId === client.id && isInForce(token)) {
         const context = contextOf({ head: call.head, principal: client });
         const told = await execute(() => aggregates.oauthToken.tell(token.id, 'revoke', { at: clock.wall() }, context));
         directory.refuse(token.id, told.position, 'invalid_access_token');
@@ -152,7 +157,7 @@ const metadataObject = z.object({
   issuer: z.string(),
   token_endpoint: z.string(),
   revocation_endpoint: z.string(),
-  scopes_supported: z.array(z.enum(adminPermissions)),
+  scopes_supported: z.array(z.enum(tokenPermissions)),
   response_types_supported: z.array(z.string()),
   grant_types_supported: z.array(z.literal('client_credentials')),
   token_endpoint_auth_methods_supported: z.array(z.string()),
@@ -176,7 +181,7 @@ const metadataRoute = (publicUrl: () => string): Route =>
         issuer,
         token_endpoint: `${issuer}/v1/oauth/token`,
         revocation_endpoint: `${issuer}/v1/oauth/revoke`,
-        scopes_supported: [...adminPermissions],
+        scopes_supported: tokenPermissions,
         response_types_supported: [],
         grant_types_supported: ['client_credentials'],
         token_endpoint_auth_methods_supported: methods,

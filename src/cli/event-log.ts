@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { runningEndpoint, startEmbedded } from '../embedded/index.ts';
+import { hasStore, runningEndpoint, startEmbedded } from '../embedded/index.ts';
 import { connect } from '../eventstoredb/connect.ts';
 import type { Target } from '../eventstoredb/target.ts';
 import type { EventStore } from '../kernel/store.ts';
@@ -42,11 +41,24 @@ export const anyEventLog = async (config: Config): Promise<EventLog> => {
   return { store, failed: never, close: () => store.close() };
 };
 
-/** The events for a command that only looks: it makes no store where there is none. */
+/**
+ * The events for a command that needs what is there: it makes no store where there is none.
+ * @throws Failure which says where it looked
+ */
 export const existingEventLog = async (config: Config): Promise<EventLog> => {
   const dir = storeDir(config);
-  if (config.EVENTSTORE_URL === undefined && !existsSync(dir)) throw new Failure(`There is no event store in ${dir}.`);
-  return anyEventLog(config);
+  if (config.EVENTSTORE_URL === undefined && !hasStore(dir)) {
+    throw new Failure(`There is no event store in ${dir}: DATA_DIR or EVENTSTORE_URL says where it is.`);
+  }
+  const log = await anyEventLog(config);
+  try {
+    for await (const _ of log.store.readAll({ from: 'start', direction: 'forwards', limit: 1 })) return log;
+    const place = config.EVENTSTORE_URL === undefined ? `in ${dir}` : 'of EVENTSTORE_URL';
+    throw new Failure(`The event store ${place} holds nothing of Weir yet.`);
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
 };
 
 const cluster = (url: string): EventLog => {

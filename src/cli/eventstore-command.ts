@@ -5,7 +5,7 @@ import { readConfig } from '../config.ts';
 import { type EmbeddedOptions, startEmbedded } from '../embedded/index.ts';
 import { storeDir } from './event-log.ts';
 import { fileFault } from './file-fault.ts';
-import { Failure, type Terminal } from './terminal.ts';
+import { Failure, type Terminal, UsageError } from './terminal.ts';
 
 interface Options {
   readonly dir?: string;
@@ -60,16 +60,16 @@ const portOf = ({ port }: Options): Pick<EmbeddedOptions, 'port'> => (port === u
 const securityOf = (options: Options): Pick<EmbeddedOptions, 'tls' | 'user'> => {
   const { tlsCert, tlsKey, user, passwordFile } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-    throw new Failure('TLS needs both --tls-cert and --tls-key.');
+    throw new UsageError('TLS needs both --tls-cert and --tls-key.');
   }
   if ((user === undefined) !== (passwordFile === undefined)) {
-    throw new Failure('A user needs both --user and --password-file.');
+    throw new UsageError('A user needs both --user and --password-file.');
   }
-  if (user?.includes(':')) throw new Failure('The name in --user may not contain a colon.');
+  if (user?.includes(':')) throw new UsageError('The name in --user may not contain a colon.');
   if (user !== undefined && tlsCert === undefined) {
-    throw new Failure('--user needs TLS: without it, clients do not send their credentials.');
+    throw new UsageError('--user needs TLS: without it, clients do not send their credentials.');
   }
-  if (tlsCert !== undefined && options.port === undefined) throw new Failure('TLS needs --port.');
+  if (tlsCert !== undefined && options.port === undefined) throw new UsageError('TLS needs --port.');
   const tls = tlsCert !== undefined && tlsKey !== undefined && tlsOf(tlsCert, tlsKey);
   if (user === undefined || passwordFile === undefined) return tls ? { tls } : {};
   const password = textOf(passwordFile).replace(/\r?\n$/, '');

@@ -52,19 +52,25 @@ const serverOf = async (
   // The local key is for the local server alone: it must not be sent to wherever a URL leads.
   const first = url === undefined ? await firstRun(config) : null;
   const secret = key || first?.admin_api_key;
-  if (secret === undefined) throw new Failure('Give an Admin key by --key or ADMIN_API_KEY.');
+  if (secret === undefined) {
+    const looked = url === undefined ? `; there is no ${firstRunPath(config)} with one` : '';
+    throw new Failure(`Give an Admin key by --key or ADMIN_API_KEY${looked}.`);
+  }
   const { HOST, PORT } = config;
   const host = HOST.includes(':') ? `[${HOST}]` : HOST;
   return new ServerCalls(url ?? (first?.base_url || `http://${host}:${PORT}`), secret);
 };
 
-const firstRun = async ({ DATA_DIR }: Config) => {
-  const text = await readFile(join(DATA_DIR, 'first-run.json'), 'utf8').catch(() => null);
+const firstRunPath = ({ DATA_DIR }: Config): string => join(DATA_DIR, 'first-run.json');
+
+const firstRun = async (config: Config) => {
+  const file = firstRunPath(config);
+  const text = await readFile(file, 'utf8').catch(() => null);
   if (text === null) return null;
   try {
     return firstRunFile.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Failure(`${join(DATA_DIR, 'first-run.json')} is damaged.`, 1, cause);
+    throw new Failure(`${file} is damaged.`, 1, cause);
   }
 };
 

@@ -2,22 +2,20 @@ import { Command, InvalidArgumentError } from 'commander';
 import { type OAuthClientRow, oauthClientRows } from '../../projections/oauth-clients.ts';
 import { credentialOf } from '../admin/credential.ts';
 import { systemClock } from '../clock.ts';
-import { adminPermissions, inCatalogueOrder } from '../domain/permissions.ts';
+import { inCatalogueOrder, tokenPermissions } from '../domain/permissions.ts';
 import { newId, newToken } from '../ids.ts';
 import { allRows } from './all-rows.ts';
 import { withExamples } from './examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { confirm, iso, type Shown, show } from './output.ts';
-import { Failure, printable, type Terminal } from './terminal.ts';
+import { Failure, printable, type Terminal, UsageError } from './terminal.ts';
 
 interface Json {
   readonly json?: true;
 }
 
 const clock = systemClock;
-/** Unspecified: what a client may do unless said otherwise. Tokens open no policy endpoint, whatever they are good for. */
-const usual = adminPermissions.filter((permission) => !permission.startsWith('policies:'));
 
 const shown = ({ id, status, data }: OAuthClientRow): Shown => ({
   client_id: id,
@@ -37,10 +35,14 @@ const findClient = ({ rows }: Operator, id: string): OAuthClientRow => {
 
 const permissionsOf = (text: string): readonly string[] => {
   const wanted = text.split(/[\s,]+/).filter((permission) => permission !== '');
-  const unknown = wanted.find((permission) => !(adminPermissions as readonly string[]).includes(permission));
-  if (unknown !== undefined || wanted.length === 0)
-    throw new InvalidArgumentError(`Give some of ${adminPermissions.join(', ')}.`);
-  return inCatalogueOrder(adminPermissions, wanted);
+  const unknown = wanted.find((permission) => !(tokenPermissions as readonly string[]).includes(permission));
+  if (unknown !== undefined || wanted.length === 0) {
+    const why = unknown?.startsWith('policies:')
+      ? `No route takes ${unknown} from an access token: policies are for Admin keys. `
+      : '';
+    throw new InvalidArgumentError(`${why}Give some of ${tokenPermissions.join(', ')}.`);
+  }
+  return inCatalogueOrder(tokenPermissions, wanted);
 };
 
 const examples = `
@@ -61,20 +63,24 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
     .description('Create an OAuth client; its secret is printed once')
     .argument('<organization>', 'org_…')
     .requiredOption('--name <name>', '1 to 120 characters')
-    .option('--permissions <list>', 'the most its tokens may do (default: everything but policies)', permissionsOf)
+    .option(
+      '--permissions <list>',
+      'the most its tokens may do (default: all of them; none for policies)',
+      permissionsOf,
+    )
     .option('--json', 'one JSON object')
     .action(
       (organizationId: string, options: Json & { name: string; permissions?: readonly string[] }, command: Command) => {
         const name = options.name.trim();
         const length = [...name].length;
-        if (length < 1 || length > 120) throw new Failure('An OAuth client’s name has 1 to 120 characters.');
+        if (length < 1 || length > 120) throw new UsageError('An OAuth client’s name has 1 to 120 characters.');
         return asOperator(terminal, async (operator) => {
           findOrganization(operator, organizationId);
           const { aggregates, secrets } = operator;
           const context = operatorContext(terminal, command);
           const id = newId('oac', clock);
           const secret = newToken('s');
-          const permissions = options.permissions ?? usual;
+          const permissions = options.permissions ?? tokenPermissions;
           const client = { organizationId, name, permissions, ...credentialOf(secrets, secret), at: clock.wall() };
           await aggregates.organization.tell(organizationId, 'issueOAuthClient', { clientId: id }, context);
           const told = await aggregates.oauthClient.tell(id, 'create', client, context);

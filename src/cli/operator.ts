@@ -1,3 +1,5 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { projections } from '../../projections/all.ts';
@@ -17,7 +19,7 @@ import type { EventStore } from '../kernel/store.ts';
 import type { Secrets } from '../secrets.ts';
 import { allAggregates } from './aggregates.ts';
 import { secretsOf } from './config-secrets.ts';
-import { anyEventLog } from './event-log.ts';
+import { anyEventLog, existingEventLog } from './event-log.ts';
 import { Failure, printable, type Terminal } from './terminal.ts';
 
 /** What an operator's command works with: the same law as the administration, and no server in between. */
@@ -39,8 +41,7 @@ const longestWaitMs = 5000;
 const lookAgainMs = 10;
 
 /** Claims the read models for this process; a second writer would apply every event a second time. */
-export const claimReadModels = async (config: Config): Promise<() => void> => {
-  const dir = readModelsDir(config);
+export const claimReadModels = async (dir: string): Promise<() => void> => {
   makeFolder(dir);
   try {
     const lock = await takeLock(dir);
@@ -73,13 +74,20 @@ export const operatorContext = ({ user, host }: Terminal, command: Command): Con
   return { actor: { type: 'operator', id: user, host, command: fullName(command), ...more } };
 };
 
-/** Runs a command against the running server's events, or the stopped one's files. Refusals become one clear sentence. */
-export const asOperator = async <T>(terminal: Terminal, work: (operator: Operator) => Promise<T>): Promise<T> => {
+/**
+ * Runs a command against the running server's events, or the stopped one's files. Refusals become one clear sentence.
+ * @param options.begins whether it may be the first thing ever done: where there is no store it makes one, and its secrets
+ */
+export const asOperator = async <T>(
+  terminal: Terminal,
+  work: (operator: Operator) => Promise<T>,
+  { begins = false }: { readonly begins?: boolean } = {},
+): Promise<T> => {
   const config = readConfig(terminal.env);
-  const log = await anyEventLog(config);
+  const log = await (begins ? anyEventLog : existingEventLog)(config);
   try {
     // Before anything else: on an empty store the next step writes its first event.
-    const secrets = await secretsOf(config, () => hasLogId(log.store));
+    const secrets = await secretsOf(config, async () => !begins || (await hasLogId(log.store)));
     const current = await currentRows(config, log.store);
     try {
       return await work({
@@ -111,10 +119,12 @@ interface CurrentRows {
 
 /** The read models, brought up to date where nobody does it, as the server keeps them where one runs. */
 const currentRows = async (config: Config, store: EventStore): Promise<CurrentRows> => {
-  const dir = readModelsDir(config);
+  // Beside a cluster DATA_DIR may be another machine's affair: then they are built for this command alone.
+  const passing = existsSync(config.DATA_DIR) ? null : mkdtempSync(join(tmpdir(), 'weir-'));
+  const dir = passing ?? readModelsDir(config);
   let release: () => void;
   try {
-    release = await claimReadModels(config);
+    release = await claimReadModels(dir);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const tables = projections.flatMap((projection) => projection.tables);
@@ -128,6 +138,7 @@ const currentRows = async (config: Config, store: EventStore): Promise<CurrentRo
     async close() {
       await models.close();
       release();
+      if (passing !== null) rmSync(passing, { recursive: true });
     },
   };
 };

@@ -15,7 +15,7 @@ import { operatorContext, recording } from './operator.ts';
 import { type Shown, show } from './output.ts';
 import { progressBar } from './progress.ts';
 import { mostKeys, type SeededKey, type SeedTools, seed } from './seed.ts';
-import { Failure, type Terminal } from './terminal.ts';
+import { Failure, type Terminal, UsageError } from './terminal.ts';
 
 interface Options {
   readonly organizations: number;
@@ -112,7 +112,7 @@ export const seedCommand = (terminal: Terminal): Command => {
 const run = async (terminal: Terminal, options: Options, actor: Actor): Promise<void> => {
   const { projects, keys } = options;
   if (keys > mostKeys(projects)) {
-    throw new Failure(`${projects} projects hold ${mostKeys(projects)} keys at most: a project has 1,000.`);
+    throw new UsageError(`${projects} projects hold ${mostKeys(projects)} keys at most: a project has 1,000.`);
   }
   const config = readConfig(terminal.env);
   const place = await findStore(config, undefined);

@@ -10,7 +10,7 @@ import { withExamples } from './examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from './operator.ts';
 import { seedCommand } from './org-seed.ts';
 import { confirm, dollars, iso, type Shown, show } from './output.ts';
-import { Failure, printable, type Terminal } from './terminal.ts';
+import { Failure, printable, type Terminal, UsageError } from './terminal.ts';
 
 interface Json {
   readonly json?: true;
@@ -70,15 +70,16 @@ export const orgCommand = (terminal: Terminal): Command => {
     .action(async ({ name, ...options }: Json & { name: string }, command: Command) => {
       const trimmed = name.trim();
       const length = [...trimmed].length;
-      if (length < 1 || length > 120) throw new Failure('An organization’s name has 1 to 120 characters.');
-      await asOperator(terminal, async (operator) => {
+      if (length < 1 || length > 120) throw new UsageError('An organization’s name has 1 to 120 characters.');
+      const create = async (operator: Operator): Promise<void> => {
         const id = newId('org', clock);
         const context = operatorContext(terminal, command);
         const input = { name: trimmed, at: clock.wall() };
         await operator.aggregates.organization.tell(id, 'create', input, context);
         const key = await makeAdminKey(operator, context, id, 'First Admin key');
         show(terminal, [{ organization_id: id, admin_api_key_id: key.id, admin_api_key: key.value }], options);
-      });
+      };
+      await asOperator(terminal, create, { begins: true });
     });
 
   org

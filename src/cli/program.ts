@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { BadConfig, describeConfig } from '../config.ts';
+import { version } from '../version.ts';
 import { adminKeyCommand } from './admin-key.ts';
 import { auditCommand } from './audit.ts';
 import { billingCommand } from './billing.ts';
@@ -13,12 +14,13 @@ import { orgCommand } from './org.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve-command.ts';
 import { storeCommand } from './store-command.ts';
-import { Failure, type Terminal } from './terminal.ts';
+import { Failure, type Terminal, usageError } from './terminal.ts';
 
 /** Runs one `weir` command and returns its exit status. */
 export const program = async (terminal: Terminal): Promise<number> => {
   const weir = new Command('weir')
     .description('An event-sourced gateway for hosted language models.')
+    .version(version)
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
     .addHelpText('after', () => `\nEnvironment:\n${describeConfig()}`);
@@ -40,7 +42,7 @@ export const program = async (terminal: Terminal): Promise<number> => {
     await weir.parseAsync([...terminal.argv], { from: 'user' });
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
     if (error instanceof BadConfig) return complain(terminal, error.message, 78);
     if (error instanceof Failure) return complain(terminal, error.message, error.exitCode);
     return complain(terminal, error instanceof Error ? error.message : String(error), 1);

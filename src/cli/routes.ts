@@ -8,7 +8,7 @@ import { organizationRoutes } from '../admin/organization.ts';
 import { policyRoutes } from '../admin/policies.ts';
 import { projectKeyRoutes } from '../admin/project-keys.ts';
 import { projectRoutes } from '../admin/projects.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock, Millis } from '../clock.ts';
 import { creditsRoute } from '../gateway/credits.ts';
 import { healthRoutes, type Probes } from '../gateway/health.ts';
 import { messagesRoute } from '../gateway/messages.ts';
@@ -31,17 +31,22 @@ export const allRoutes = (dependencies: {
   readonly windows: Windows;
   readonly tiers: TiersInForce;
   readonly probes: Probes;
+  /** How old a balance may be that is shown. */
+  readonly balanceAgeMs: () => Millis;
   /** What clients reach the server by. */
   readonly publicUrl: () => string;
 }): Route[] => {
-  const { admin, models, ownedBy, clock, evaluator, windows, tiers, probes, publicUrl } = dependencies;
+  const { admin, models, ownedBy, clock, evaluator, windows, tiers, probes, balanceAgeMs, publicUrl } = dependencies;
   const routes = [
     messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
-    creditsRoute((organizationId) => ({
-      credits: admin.models.get(organizationRows, organizationId)?.credits ?? 0,
-      usage: 0,
-    })),
+    creditsRoute({
+      ageMs: balanceAgeMs,
+      balanceOf: (organizationId) => ({
+        credits: admin.models.get(organizationRows, organizationId)?.credits ?? 0,
+        usage: 0,
+      }),
+    }),
     ...organizationRoutes(admin, tiers),
     ...projectRoutes(admin),
     ...projectKeyRoutes(admin),

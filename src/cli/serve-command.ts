@@ -20,6 +20,10 @@ export const serveCommand = (terminal: Terminal): Command =>
     const config = readConfig(terminal.env);
     const log = pino({ level: config.LOG_LEVEL }, destination({ dest: standardError, sync: true }));
     const ended = onSignal((name, signal) => {
+      if (name === 'store.unavailable') {
+        log.warn({ reason: reasonOf((signal as Signals['store.unavailable']).error) }, name);
+        return;
+      }
       const { error, ...rest } = { error: undefined, ...signal };
       const level = error !== undefined ? 'error' : isWarning(name, rest) ? 'warn' : 'info';
       log[level](error === undefined ? rest : { ...rest, err: error }, name);
@@ -38,6 +42,12 @@ export const serveCommand = (terminal: Terminal): Command =>
       ended();
     }
   });
+
+/** Why the store could not be reached: it is tried again and again, and where in the client it failed helps nobody. */
+const reasonOf = (error: unknown): string => {
+  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+  return line.replace(/\.? Resolution note: *$/, '');
+};
 
 /** What an operator should look into, although the gateway goes on. */
 const isWarning = (name: SignalName, signal: object): boolean =>

@@ -21,7 +21,9 @@ import { dayKeys } from '../day-keys.ts';
 import { AccessLog } from '../gateway/access-log.ts';
 import { apiKeyGate } from '../gateway/authenticate.ts';
 import { serve as serveHttp } from '../http/server.ts';
+import { loadUws } from '../http/uws.ts';
 import { newId } from '../ids.ts';
+import { type Freshness, freshness } from '../kernel/freshness.ts';
 import { journal } from '../kernel/journal.ts';
 import { hasLogId, logIdOf } from '../kernel/log-id.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
@@ -42,6 +44,8 @@ import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
 
 const sweepEveryMs = 60_000;
+/** Between two questions to the store for the end of its log (decisions N13). */
+const lookEveryMs = 500;
 /** Longest wait for the store when somebody asks whether we are ready. */
 const probeMs = 1000;
 const clock = systemClock;
@@ -58,6 +62,8 @@ export interface Running {
 
 /** Starts a gateway; resolves once it listens. */
 export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Running> => {
+  // First of all: on a system that it cannot run on, nothing is to be written.
+  await loadUws();
   const { MODELS_FILE: file } = config;
   const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
   const declared = loadModels(modelsText, env);
@@ -69,7 +75,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
   try {
     const log = await ownEventLog(config);
     undo.push(log.close);
-    const release = await claimReadModels(config);
+    const release = await claimReadModels(readModelsDir(config));
     undo.push(async () => release());
     const secrets = await secretsOf(config, () => hasLogId(log.store));
     const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
@@ -126,6 +132,8 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
     undo.push(connected.close);
     const evaluator = openEvaluator();
     undo.push(evaluator.close);
+    const fresh = freshness({ store, models, clock, waitMs: lookEveryMs });
+    undo.push(looking(fresh));
     let baseUrl = '';
     const routes = allRoutes({
       admin,
@@ -136,6 +144,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       windows: limits.windows,
       tiers: limits.tiers,
       probes: { eventstore: () => answers(store) },
+      balanceAgeMs: fresh.ageMs,
       publicUrl: () => config.PUBLIC_URL ?? baseUrl,
     });
     undo.push(recordAccess(accessLog, new AccessRecords(accessLog, journal(store), clock), clock).close);
@@ -181,6 +190,23 @@ const answers = async (store: EventStore): Promise<boolean> => {
   return Promise.race([asked, late])
     .catch(() => false)
     .finally(() => clearTimeout(timer));
+};
+
+/** Asks again and again; who loses the store is told of it by the age. */
+const looking = (fresh: Freshness): (() => Promise<void>) => {
+  let looked: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    looked ??= fresh
+      .look()
+      .catch(() => {})
+      .finally(() => {
+        looked = undefined;
+      });
+  }, lookEveryMs);
+  return async () => {
+    clearInterval(timer);
+    await looked;
+  };
 };
 
 /** What nobody asks for and only time brings about, once a minute and one after another. */

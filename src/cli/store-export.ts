@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { readConfig } from '../config.ts';
+import { hasStore } from '../embedded/index.ts';
 import { type Archive, openArchive } from '../eventstoredb/archive.ts';
 import { findStore, storeDir } from './event-log.ts';
 import { progressBar } from './progress.ts';
@@ -17,7 +18,7 @@ export const exportEvents = async (terminal: Terminal, options: { dir?: string; 
   const config = readConfig(terminal.env);
   const needsFiles = options.dir !== undefined || config.EVENTSTORE_URL === undefined;
   const dir = options.dir ?? storeDir(config);
-  if (needsFiles && !existsSync(join(dir, 'events.mdb'))) throw new Failure(`There is no event store in ${dir}.`);
+  if (needsFiles && !hasStore(dir)) throw new Failure(`There is no event store in ${dir}.`);
   if (existsSync(out)) throw new Failure(`${out} exists already.`);
   const parent = dirname(out);
   if (!statSync(parent, { throwIfNoEntry: false })?.isDirectory()) throw new Failure(`There is no folder ${parent}.`);

@@ -26,6 +26,16 @@ export class Failure extends Error {
   }
 }
 
+/** Exit status of a command line that is wrong in itself. */
+export const usageError = 2;
+
+/** What the command line asks for makes no sense, whatever the state of anything. */
+export class UsageError extends Failure {
+  constructor(message: string, cause?: unknown) {
+    super(message, usageError, cause);
+  }
+}
+
 /** C0, C1 and bidirectional controls as escapes: names may hold some, and a terminal must not obey them. */
 export const printable = (text: string): string =>
   text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -16,6 +16,11 @@ export const adminPermissions = [
   'audit_logs:read',
 ] as const;
 
+/** Those that an access token may be good for: no route takes one for policies (decisions A.3). */
+export const tokenPermissions = adminPermissions.filter(
+  (permission): permission is Exclude<AdminPermission, `policies:${string}`> => !permission.startsWith('policies:'),
+);
+
 export type AdminPermission = (typeof adminPermissions)[number];
 
 /** Those of `catalogue` that are in `wanted`, in the order of the catalogue. */

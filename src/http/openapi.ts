@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { type Code, catalogue } from '../errors.ts';
+import { version } from '../version.ts';
 import { formMedia } from './media.ts';
 import { headersOf, responseHeaders } from './openapi-headers.ts';
 import { Components, errorSchemas, type Json } from './openapi-schemas.ts';
@@ -184,7 +185,7 @@ export const openapi = (routes: readonly Route[]): Json => {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Weir', version: '0.1.0' },
+    info: { title: 'Weir', version },
     // Relative: the gateway that serves the document.
     servers: [{ url: '/' }],
     tags: [{ name: 'Organization' }, { name: 'Inference' }, { name: 'OAuth' }, { name: 'Operations' }],

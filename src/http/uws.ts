@@ -1,4 +1,5 @@
 import type * as Native from 'uWebSockets.js';
+import { thisHost, whyNoServer } from './native-needs.ts';
 
 export type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 
@@ -7,7 +8,7 @@ const maxHeaderBytes = '16384';
 
 /**
  * Loads the prebuilt uWebSockets.js of this Node version: 20 and 22 have one package, 24 and 26 another.
- * @throws Error one sentence, when there is none (musl, an older glibc, an odd Node version)
+ * @throws Error in one line, when it cannot be loaded (musl, an older glibc, installed by another Node): what to do
  */
 export const loadUws = async (): Promise<typeof Native> => {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= maxHeaderBytes;
@@ -17,9 +18,7 @@ export const loadUws = async (): Promise<typeof Native> => {
       ? ((await import('uWebSockets.js-node24')) as unknown as typeof Native)
       : await import('uWebSockets.js');
   } catch (cause) {
-    const needs = 'Node 20 or 22 with glibc 2.27 or later, or Node 24 or 26 with glibc 2.38 or later';
-    const has = `Node ${process.versions.node} on ${process.platform} ${process.arch}`;
-    throw new Error(`The HTTP server cannot start: it needs ${needs}, and this is ${has}.`, { cause });
+    throw new Error(whyNoServer(thisHost()), { cause });
   }
 };
 

@@ -67,6 +67,7 @@ const comeBackSoon: ReadonlySet<Code> = new Set<Code>([
   'server_shutting_down',
   'model_not_ready',
   'dependency_unavailable',
+  'credit_balance_unavailable',
 ]);
 
 /** Longest wait that the SDKs are left to sit out by themselves (decisions F5, F6). */

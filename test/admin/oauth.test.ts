@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { credentialRows } from '../../projections/credentials.ts';
-import { adminPermissions } from '../../src/domain/permissions.ts';
+import { adminPermissions, tokenPermissions } from '../../src/domain/permissions.ts';
 import { digest, digestText, newToken, tokenKind } from '../../src/ids.ts';
 import type { Received } from '../support/in-process.ts';
 import { bearer, context, wholeGateway } from '../support/whole-gateway.ts';
@@ -61,7 +61,7 @@ describe('POST /v1/oauth/token', () => {
         access_token: expect.any(String),
         token_type: 'Bearer',
         expires_in: 3600,
-        scope: adminPermissions.join(' '),
+        scope: tokenPermissions.join(' '),
       });
       expect(tokenKind(body.access_token)).toBe('t');
       expect(await use(body.access_token)).toBe('200');
@@ -94,6 +94,17 @@ describe('POST /v1/oauth/token', () => {
       expect(refusal(await ask(client, { scope }))).toBe('400 invalid_scope');
     }
     expect((await ask(client)).body.scope).toBe('projects:read');
+  });
+
+  test('grants nothing that no route takes from a token, whatever the client was once made with', async () => {
+    const client = await at.make.oauthClient(mine.organizationId, adminPermissions);
+    expect((await ask(client)).body.scope).toBe(tokenPermissions.join(' '));
+    expect(refusal(await ask(client, { scope: 'policies:read' }))).toBe('400 invalid_scope');
+    const { body } = await at.call('GET', '/.well-known/oauth-authorization-server');
+    expect(body.scopes_supported).toEqual(tokenPermissions);
+    const { components } = (await at.call('GET', '/v1/openapi.json')).body;
+    const { scopes } = components.securitySchemes.accessToken.flows.clientCredentials;
+    expect(Object.keys(scopes).sort()).toEqual([...tokenPermissions].sort());
   });
 
   test('refuses whoever does not prove the client, always in the same words', async () => {
@@ -334,6 +345,19 @@ describe('POST /v1/oauth/revoke', () => {
     const before = at.store.log.length;
     expect((await revoke(token)).status).toBe(200);
     expect(at.store.log.length).toBe(before);
+  });
+
+  test('of a token that was revoked, and whose first event is older than its stream keeps any, is answered the same', async () => {
+    const token = await tokenOf();
+    const { stream } = at.store.log.find(({ type }) => type === 'oauth_token.issued')!;
+    at.clock.at += 3_000_000;
+    expect((await revoke(token)).status).toBe(200);
+    at.clock.at += 4_300_000;
+    at.store.outlive(stream, 1);
+    // Makes the actors forget who was idle, as a restart does; no token has been issued since.
+    await at.admin.aggregates.oauthToken.tell('oat_other', 'revoke', { at: at.clock.at }, context);
+    const answer = await revoke(token);
+    expect([answer.status, answer.text]).toEqual([200, '{}']);
   });
 
   test('answers 503 when the store is away, and never that it is done', async () => {

@@ -83,6 +83,6 @@ describe.each(shells)('%s', (shell) => {
 
 test('another shell is refused, with those that are known', async () => {
   const { code, stderr } = await weirHere(['completion', 'tcsh'], {});
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect(stderr).toContain('Allowed choices are bash, zsh, fish');
 });

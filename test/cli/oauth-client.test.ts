@@ -64,20 +64,24 @@ describe('weir oauth-client', () => {
   });
 
   test('says what is wrong in one sentence', async () => {
-    const cases: [string[], RegExp][] = [
-      [['create', 'org_nobody', '--name', 'x'], /^There is no organization org_nobody\.\n$/],
+    const cases: [string[], RegExp, code?: number][] = [
+      [['create', 'org_nobody', '--name', 'x'], /^There is no organization org_nobody\.\n$/, 1],
       [['create', organization, '--name', ' '], /^An OAuth client’s name has 1 to 120 characters\.\n$/],
       [
         ['create', organization, '--name', 'x', '--permissions', 'projects:read,models:read'],
         /Give some of organization:read, /,
       ],
+      [
+        ['create', organization, '--name', 'x', '--permissions', 'projects:read policies:read'],
+        /No route takes policies:read from an access token: policies are for Admin keys\. Give some of organization:read, [^p]*projects:read/,
+      ],
       [['create', organization, '--name', 'x', '--permissions', ' '], /Give some of organization:read, /],
       [['create', organization], /--name/],
-      [['list', 'org_nobody'], /^There is no organization org_nobody\.\n$/],
+      [['list', 'org_nobody'], /^There is no organization org_nobody\.\n$/, 1],
     ];
-    for (const [argv, sentence] of cases) {
+    for (const [argv, sentence, status = 2] of cases) {
       const { code, out, err } = await weir(['oauth-client', ...argv]);
-      expect([code, out]).toEqual([1, '']);
+      expect([code, out]).toEqual([status, '']);
       expect(err).toMatch(sentence);
     }
   });

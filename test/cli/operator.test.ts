@@ -81,11 +81,11 @@ describe('weir org', () => {
     expect(err).toContain('characters');
   });
   test.each([
-    [['org', 'show', 'org_nobody'], 'There is no organization org_nobody.\n'],
-    [['org', 'create', '--name', ' '], 'An organization’s name has 1 to 120 characters.\n'],
-    [['org', 'create', '--name', 'x'.repeat(121)], 'An organization’s name has 1 to 120 characters.\n'],
-  ])('answers %j with a sentence', async (argv, sentence) => {
-    expect(await weir(argv)).toEqual({ code: 1, out: '', err: sentence });
+    [['org', 'show', 'org_nobody'], 1, 'There is no organization org_nobody.\n'],
+    [['org', 'create', '--name', ' '], 2, 'An organization’s name has 1 to 120 characters.\n'],
+    [['org', 'create', '--name', 'x'.repeat(121)], 2, 'An organization’s name has 1 to 120 characters.\n'],
+  ])('answers %j with status %i and a sentence', async (argv, code, sentence) => {
+    expect(await weir(argv)).toEqual({ code, out: '', err: sentence });
   });
   test('asks before it closes one, and takes nothing but yes for it', async () => {
     const [made] = await json('org', 'create', '--name', 'Passing');
@@ -173,7 +173,7 @@ describe('weir billing', () => {
       '--reference',
       'x',
     ]);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(err).toContain('Developer, Growth or Scale');
   });
 });

@@ -144,7 +144,7 @@ describe('what cannot be done is told before anything is made', () => {
     ],
   ])('%j', async (argv, sentence) => {
     const before = (await everything()).length;
-    expect(await weir(seed('never.ndjson', ...argv))).toEqual({ code: 1, out: '', err: sentence });
+    expect(await weir(seed('never.ndjson', ...argv))).toEqual({ code: 2, out: '', err: sentence });
     expect(existsSync(join(dir, 'never.ndjson'))).toBe(false);
     expect(await everything()).toHaveLength(before);
   });

@@ -419,7 +419,8 @@ describe('weir eventstore', () => {
       [['--tls-cert', '/none', '--tls-key', text, '--port', '0'], '/none cannot be read: it is not there.'],
     ];
     for (const [args, complaint] of cases) {
-      expect(await weir(['eventstore', ...args])).toMatchObject({ code: 1, err: `${complaint}\n` });
+      const code = complaint.startsWith(text) || complaint.startsWith('/none') ? 1 : 2;
+      expect(await weir(['eventstore', ...args])).toMatchObject({ code, err: `${complaint}\n` });
     }
   });
 });

@@ -151,7 +151,7 @@ describe('beside a running server', () => {
       // The processes are worth their time for one of each kind.
       for (const [args, sentence] of run === here ? refusals : [refusals[7]!]) {
         const { code, stdout, stderr } = await run(...args);
-        expect(code, args.join(' ')).toBe(1);
+        expect(code, args.join(' ')).toBe(stderr.startsWith('error: ') ? 2 : 1);
         expect(stdout).toBe('');
         expect(stderr.trimEnd().split('\n')[0]).toMatch(sentence);
         expect(stderr).not.toMatch(/^\s+at /m);

@@ -125,10 +125,18 @@ describe('the whole of Weir on an event store of its own process, over TLS with 
     expect((await inference.messages.create(question)).stop_reason).not.toBeNull();
     expect(await itemsOf(server, paths.projects)).toEqual(before);
     expect((await call(server, 'GET', '/v1/ready', { key: null })).status).toBe(503);
+    const credits = async (): Promise<string> => {
+      // A key may ask sixty times a minute.
+      await wait(500);
+      const { status, body, headers } = await call(server, 'GET', '/v1/credits', { key: project_api_key });
+      return status === 200 ? '200' : `${status} ${errorOf(body).code} ${headers.get('retry-after')}`;
+    };
+    await eventually(async () => (await credits()) === '503 credit_balance_unavailable 1' || undefined);
 
     await store.startAgain();
     // By itself: nobody has to touch the gateway.
     await eventually(async () => (await call(server, 'GET', '/v1/ready', { key: null })).status === 200 || undefined);
+    await eventually(async () => (await credits()) === '200' || undefined);
     const late = await createProject(server, 'after the outage');
     await eventually(async () => {
       const listed = dataOf(await call(server, 'GET', `${paths.projects}?limit=100`));

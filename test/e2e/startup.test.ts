@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
@@ -121,6 +121,20 @@ describe.concurrent('a server that cannot start says why in one sentence', () =>
       expect(complaintOf(refused)).toContain(dir);
       expect(refused.code).toBe(1);
     }
+  });
+
+  test('where the binary of its HTTP server cannot be loaded, and has written nothing', async () => {
+    const hooks = `export const resolve = (name, context, next) => {
+      if (name.startsWith('uWebSockets.js')) throw new Error('libc.so.6: version not found');
+      return next(name, context);
+    };`;
+    const inData = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
+    const register = `import { register } from 'node:module'; register(${JSON.stringify(inData(hooks))});`;
+    const dataDir = freshDir();
+    const refused = await refusedStart({ DATA_DIR: dataDir, NODE_OPTIONS: `--import ${inData(register)}` });
+    expect(complaintOf(refused)).toMatch(/^The HTTP server cannot start: [^\n]+\.$/);
+    expect(refused.code).toBe(1);
+    expect([dataDir, `${dataDir}.secrets`].filter(existsSync)).toEqual([]);
   });
 
   test('where its models file is not one', async () => {
@@ -290,8 +304,8 @@ test('what a start that was killed at once has left does not keep the next one f
   const claim = { pid: 2 ** 22 + 1, started: '1', endpoint: null, won: true };
   mkdirSync(join(dataDir, 'eventstore'), { recursive: true });
   writeFileSync(join(dataDir, 'eventstore', `lock.${claim.pid}.0123456789abcdef`), JSON.stringify(claim));
-  const { stderr } = await weirHere(['audit', 'history', 'key_none'], { DATA_DIR: dataDir });
-  expect(stderr).toBe('There is no key_none in this store.\n');
+  const { code, stderr } = await weirHere(['org', 'create', '--name', 'Acme'], { DATA_DIR: dataDir });
+  expect(`${code} ${stderr}`).toBe('0 ');
 });
 
 test('the help lists every variable, and an unknown command is refused', async () => {

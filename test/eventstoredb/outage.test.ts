@@ -167,5 +167,11 @@ describe('a connection string that cannot be used', () => {
     expect(complaint('esdb://u:secret@host:2113?tls=false&throwOnAppendFailure=false')).toMatch(/throwOnAppendFailure/);
     expect(complaint('esdb://u:secret@host:2113?tls=false&throwOnAppendFailure=true')).toBe('none');
     expect(complaint('esdb://u:secret@host:2113?tls=false')).toBe('none');
+    // What a client tries for 15 s and then reports as a store that does not answer.
+    for (const hosts of ['host:99999', 'a:2113,b:65536', 'host:0'])
+      expect(complaint(`esdb://u:se:cret@${hosts}?tls=false`)).toMatch(
+        /^EVENTSTORE_URL cannot be used: (99999|65536|0) is no port; there are 1 to 65535\.$/,
+      );
+    expect(complaint('esdb://host:2113?tls=false&connectionName=a:99999')).toBe('none');
   });
 });

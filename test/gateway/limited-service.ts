@@ -132,7 +132,7 @@ export const limitedService = async (options: LimitedOptions = {}) => {
     routes: [
       messagesRoute({ models: hosted(upstream), clock, messageId: () => 'msg_1', after: clock.after }),
       ...modelsRoutes({ models: [model()], ownedBy: 'weir' }),
-      creditsRoute(() => ({ credits: 0, usage: 0 })),
+      creditsRoute({ balanceOf: () => ({ credits: 0, usage: 0 }), ageMs: () => 0 }),
       adminRoute('projects:read', {
         method: 'GET',
         path: '/v1/organization/things',

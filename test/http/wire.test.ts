@@ -131,6 +131,7 @@ describe('failure', () => {
     'server_busy',
     'server_shutting_down',
     'dependency_unavailable',
+    'credit_balance_unavailable',
     'model_not_ready',
   ] as const)('%s says when to come back', (code) => {
     expect(failure(refusal(code), 'admin', id).headers['Retry-After']).toBe('1');

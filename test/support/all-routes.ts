@@ -23,6 +23,7 @@ export const administrationRoutes = (
     windows,
     tiers: { table: tiers },
     probes: {},
+    balanceAgeMs: () => 0,
     publicUrl: () => 'http://127.0.0.1:8080',
   });
 };

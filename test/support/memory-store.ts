@@ -37,6 +37,8 @@ export interface MemoryStore extends EventStore {
   readonly ages: ReadonlyMap<string, number>;
   /** While false every call but close is answered StoreUnavailable and subscriptions stand still. */
   available: boolean;
+  /** Hides the first `count` events of a stream, as their age does. */
+  outlive(stream: string, count: number): void;
   /** Appends without any check, fault or delay, as another process would. */
   plant(stream: string, events: readonly NewEvent[]): Recorded[];
 }
@@ -141,6 +143,9 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
     async remove(stream) {
       reachable();
       hidden.set(stream, streams.get(stream)?.length ?? 0);
+    },
+    outlive(stream, count) {
+      hidden.set(stream, count);
     },
     async *read(stream, { from = 0, limit = Number.POSITIVE_INFINITY } = {}) {
       await delay(`read of ${stream}`);

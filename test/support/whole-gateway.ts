@@ -2,7 +2,7 @@ import type { Principal } from '../../projections/principal.ts';
 import { credentialOf } from '../../src/admin/credential.ts';
 import { allRoutes } from '../../src/cli/routes.ts';
 import { systemClock } from '../../src/clock.ts';
-import { adminPermissions, projectPermissions } from '../../src/domain/permissions.ts';
+import { adminPermissions, projectPermissions, tokenPermissions } from '../../src/domain/permissions.ts';
 import { tiers } from '../../src/domain/tiers.ts';
 import { apiKeyGate } from '../../src/gateway/authenticate.ts';
 import type { Probes } from '../../src/gateway/health.ts';
@@ -23,10 +23,11 @@ export interface WholeOptions extends MemoryOptions {
   /** Default: the simulated ones, which do not wait. */
   readonly models?: ReadonlyMap<string, ConnectedModel>;
   readonly probes?: Probes;
+  readonly balanceAgeMs?: () => number;
 }
 
 /** Every route over a store in memory, with the real gate, read models and law in front of and behind it. */
-export const wholeGateway = async ({ models, probes = {}, ...memory }: WholeOptions = {}) => {
+export const wholeGateway = async ({ models, probes = {}, balanceAgeMs = () => 0, ...memory }: WholeOptions = {}) => {
   const at = await stage(memory);
   const { admin, clock } = at;
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
@@ -41,6 +42,7 @@ export const wholeGateway = async ({ models, probes = {}, ...memory }: WholeOpti
     windows,
     tiers: { table: tiers },
     probes,
+    balanceAgeMs,
     publicUrl: () => 'https://weir.example',
   });
   const gate = apiKeyGate({
@@ -91,7 +93,7 @@ export const wholeGateway = async ({ models, probes = {}, ...memory }: WholeOpti
     await settled(await aggregates.adminKey.tell(id, 'create', { ...input, ...credential }, context));
     return { id, value };
   };
-  const oauthClient = async (organizationId: string, permissions: readonly string[] = adminPermissions) => {
+  const oauthClient = async (organizationId: string, permissions: readonly string[] = tokenPermissions) => {
     const id = newId('oac', clock);
     const { value: secret, ...credential } = secretOf('s');
     await aggregates.organization.tell(organizationId, 'issueOAuthClient', { clientId: id }, context);

@@ -18,6 +18,7 @@ export class CannotCopy extends Error {
  * @throws NoStore, CannotCopy
  */
 export async function backupStore(dir: string, out: string, options: VerifyOptions = {}): Promise<VerifyReport> {
+  if (!existsSync(join(dir, DATA_FILE))) throw new NoStore(dir);
   const target = resolve(out);
   if (existsSync(target) && !(statSync(target).isDirectory() && readdirSync(target).length === 0)) {
     throw new CannotCopy(`${out} exists already: a backup goes into a folder of its own.`);

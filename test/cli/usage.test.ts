@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { exitOf, spawnWeir } from '../e2e/process.ts';
+import { workbench } from './run.ts';
+
+const bench = workbench();
+afterAll(bench.clean);
+
+const root = new URL('../../', import.meta.url);
+const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string };
+
+describe('a command line that is wrong ends with status 2', () => {
+  test.each([
+    [['serv'], /unknown command 'serv'/],
+    [['serve', 'now'], /too many arguments/],
+    [['org', 'lost'], /unknown command 'lost'/],
+    [['org', 'list', '--jsno'], /unknown option '--jsno'/],
+    [['org', 'create'], /required option '--name <name>'/],
+    [['org', 'create', '--name', ' '], /has 1 to 120 characters/],
+    [['org', 'show'], /missing required argument 'id'/],
+    [['oauth-client', 'create', 'org_1', '--name', 'x', '--permissions', 'nonsense'], /Give some of /],
+    [['oauth-client', 'create', 'org_1', '--name', 'x'.repeat(121)], /has 1 to 120 characters/],
+    [['org', 'seed', '--projects', '1', '--keys', '1001', '--out', 'never.ndjson'], /1000 keys at most/],
+    [['eventstore', '--port', 'x'], /Give a number from 0 to 65535/],
+    [['eventstore', '--user', 'jo'], /needs both --user and --password-file/],
+    [['org'], /Usage: weir org /],
+    [[], /Usage: weir /],
+  ])('%j', async (argv, complaint) => {
+    const { code, out, err } = await bench.weir(argv);
+    expect(err).toMatch(complaint);
+    expect([code, out]).toEqual([2, '']);
+  });
+
+  test('also where it is a process', async () => {
+    const spawned = spawnWeir(['serv'], { DATA_DIR: join(bench.dir, 'none') });
+    expect(await exitOf(spawned)).toEqual({ code: 2, signal: null });
+  });
+});
+
+test('what is asked for rightly and cannot be done still ends with 1', async () => {
+  expect((await bench.weir(['model', 'check', join(bench.dir, 'nowhere.json')])).code).toBe(1);
+});
+
+test.each([['--version'], ['-V']])('weir %s tells the version of the package', async (option) => {
+  expect(await bench.weir([option])).toEqual({ code: 0, out: `${version}\n`, err: '' });
+});
+
+test('weir help and --help are answers, not errors', async () => {
+  for (const argv of [['--help'], ['help'], ['org', '--help'], ['help', 'org']]) {
+    expect(await bench.weir(argv)).toMatchObject({ code: 0, err: '' });
+  }
+});

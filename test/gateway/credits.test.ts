@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Freshness, freshness } from '../../src/kernel/freshness.ts';
+import { bearer, context, wholeGateway } from '../support/whole-gateway.ts';
+
+let at: Awaited<ReturnType<typeof wholeGateway>>;
+let key = '';
+let organization = '';
+let fresh: Freshness;
+/** Deliveries to the read models wait for it. */
+let held: Promise<void> | undefined;
+let release = (): void => {};
+
+beforeEach(async () => {
+  at = await wholeGateway({
+    delay: async (label) => (label === 'delivery' ? held : undefined),
+    balanceAgeMs: () => fresh.ageMs(),
+  });
+  const { store, clock, admin } = at;
+  fresh = freshness({ store, models: admin.models, clock, waitMs: 0 });
+  const made = await at.make.tenant();
+  key = made.projectKey.value;
+  organization = made.organizationId;
+});
+afterEach(async () => {
+  release();
+  held = undefined;
+  await at.close();
+});
+
+const ask = () => at.call('GET', '/v1/credits', { headers: bearer(key) });
+const shown = async (): Promise<string> => {
+  const { status, body } = await ask();
+  return status === 200 ? `200 ${body.data.total_credits}` : `${status} ${body.error.code}`;
+};
+const topUp = (reference: string) =>
+  at.admin.aggregates.organization.tell(organization, 'topUp', { amount: 20_000_000, reference }, context);
+
+test('a balance is shown until nothing has been heard of the store for five seconds', async () => {
+  expect(await shown()).toBe('200 0');
+  at.clock.at += 5000;
+  expect(await shown()).toBe('200 0');
+  at.clock.at += 1;
+  const { status, body, headers } = await ask();
+  expect([status, body.error.code, headers['retry-after']]).toEqual([503, 'credit_balance_unavailable', '1']);
+
+  at.store.available = false;
+  await expect(fresh.look()).rejects.toThrow();
+  expect(await shown()).toBe('503 credit_balance_unavailable');
+  at.store.available = true;
+  await fresh.look();
+  expect(await shown()).toBe('200 0');
+});
+
+test('a store that answers is not enough while the rows are behind it', async () => {
+  await at.settled(await topUp('first'));
+  held = new Promise((resolve) => {
+    release = resolve;
+  });
+  const { position } = await topUp('second');
+  at.clock.at += 5001;
+  await fresh.look();
+  expect(await shown()).toBe('503 credit_balance_unavailable');
+  held = undefined;
+  release();
+  await at.settled({ position });
+  await fresh.look();
+  expect(await shown()).toBe('200 40');
+});
+
+test('as old as the question, not as the answer', async () => {
+  let answer = (): void => {};
+  const slow = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const { admin, clock, store } = at;
+  const readAll: typeof store.readAll = async function* (options) {
+    await slow;
+    yield* store.readAll(options);
+  };
+  const waiting = freshness({ store: { ...store, readAll }, models: admin.models, clock, waitMs: 0 });
+  const looking = waiting.look();
+  clock.at += 3000;
+  answer();
+  await looking;
+  expect(waiting.ageMs()).toBe(3000);
+});

@@ -2,10 +2,25 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { expect } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startEmbedded } from '../../src/embedded/index.ts';
 import { freshDir } from '../embedded/store-under-test.ts';
-import { embeddedTest } from './target.ts';
+import { eventStoreClient } from './eventstore-client.ts';
+import { asked, type Questions } from './recorded/asking.ts';
+import { positions } from './recorded/positions.ts';
+import { embeddedTest, useServer } from './target.ts';
+
+useServer(eventStoreClient);
+
+const recorded: Readonly<Record<string, Questions>> = {
+  'the position beside an event': positions,
+};
+
+describe.each(Object.entries(recorded))('%s', (_, questions) => {
+  test.each(Object.entries(questions))('%s', async (_name, question) => {
+    expect(await asked(question)).toEqual(question.answer);
+  });
+});
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = fileURLToPath(new URL('../../../shared/eventstore-cases/', import.meta.url));

@@ -40,7 +40,7 @@ export function readMethod(log: Log): Handler {
     const setup: ReadSetup = {
       reader: log.reader,
       streams: log.streams,
-      shape: { uuids: request.uuids, allPosition: request.stream === undefined },
+      uuids: request.uuids,
       resolveLinks: request.resolveLinks,
       now: log.now,
     };

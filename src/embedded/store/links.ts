@@ -1,5 +1,6 @@
+import type { UuidKind } from '../codec/uuid.ts';
 import { firstVisible, isSoftDeleted } from './metadata.ts';
-import type { Page, Shape } from './page.ts';
+import type { Page } from './page.ts';
 import { isExpired, type Reader, type RecordView } from './reader.ts';
 import { dataStart, isLink } from './record.ts';
 import type { Streams } from './streams.ts';
@@ -9,17 +10,17 @@ export function addResolved(
   page: Page,
   record: RecordView,
   position: number,
-  shape: Shape,
+  uuids: UuidKind,
   resolve: { readonly reader: Reader; readonly streams: Streams; readonly now: number } | undefined,
 ): void {
   if (resolve === undefined || !isLink(record.bytes)) {
-    page.addEvent(record, undefined, position, shape);
+    page.addEvent(record, undefined, position, uuids);
     return;
   }
   // The next read reuses the buffer that the link is in.
   const link = { bytes: Buffer.from(record.bytes.subarray(0, record.length)), length: record.length };
   const text = link.bytes.toString('utf8', dataStart(link.bytes, link.length), link.length);
-  page.addEvent(findTarget(text, resolve.reader, resolve.streams, resolve.now), link, position, shape);
+  page.addEvent(findTarget(text, resolve.reader, resolve.streams, resolve.now), link, position, uuids);
 }
 
 /** The event that `revision@stream` names, unless it is gone or hidden. */

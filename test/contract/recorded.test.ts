@@ -8,12 +8,14 @@ import { freshDir } from '../embedded/store-under-test.ts';
 import { eventStoreClient } from './eventstore-client.ts';
 import { asked, type Questions } from './recorded/asking.ts';
 import { positions } from './recorded/positions.ts';
+import { words } from './recorded/words.ts';
 import { embeddedTest, useServer } from './target.ts';
 
 useServer(eventStoreClient);
 
 const recorded: Readonly<Record<string, Questions>> = {
   'the position beside an event': positions,
+  'the words of a refusal': words,
 };
 
 describe.each(Object.entries(recorded))('%s', (_, questions) => {

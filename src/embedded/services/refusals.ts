@@ -29,21 +29,27 @@ export function streamDeleted(stream: string): RpcError {
   );
 }
 
-export function wrongExpectedVersion(stream: string, expected: Expected, current: number): RpcError {
+/** A delete or tombstone of a stream that is elsewhere. Clients look for this very sentence, which is the same for both. */
+export function deleteAtWrongVersion(stream: string, expected: Expected, current: number): RpcError {
+  const [wanted, actual] = [expectedNumber(expected), String(current)];
   return named(
     stream,
     () =>
-      new RpcError(FAILED_PRECONDITION, `Stream '${stream}' is not at the expected revision.`, {
-        exception: 'wrong-expected-version',
-        'stream-name': stream,
-        'expected-version': expectedNumber(expected),
-        'actual-version': String(current),
-      }),
+      new RpcError(
+        FAILED_PRECONDITION,
+        `Delete failed due to WrongExpectedVersion. Stream: ${stream}, Expected version: ${wanted}, Actual version: ${actual}`,
+        {
+          exception: 'wrong-expected-version',
+          'stream-name': stream,
+          'expected-version': wanted,
+          'actual-version': actual,
+        },
+      ),
   );
 }
 
 export function appendTooLarge(limit: number): RpcError {
-  return new RpcError(INVALID_ARGUMENT, `Maximum append size of ${limit} bytes exceeded.`, {
+  return new RpcError(INVALID_ARGUMENT, `Maximum Append Size of ${limit} Exceeded.`, {
     exception: 'maximum-append-size-exceeded',
     'maximum-append-size': String(limit),
   });

@@ -46,7 +46,7 @@ const plain = (value: unknown): unknown =>
       );
 
 /** What the client shows of a refusal, without what differs from node to node. */
-export const refused = (error: unknown) => {
+const refused = (error: unknown) => {
   const { type, code, streamName, expectedVersion, actualVersion, maxAppendSize } = error as Record<string, unknown>;
   return {
     error: String(type ?? `grpc-${String(code)}`),
@@ -166,7 +166,7 @@ export class Asker {
   }
 }
 
-export const shownEvent = ({ event, link }: ResolvedEvent) => ({
+const shownEvent = ({ event, link }: ResolvedEvent) => ({
   type: event?.type,
   rev: event?.revision,
   data: event?.data,

@@ -9,9 +9,10 @@ import { defaultLimits, type Limits } from './limits.ts';
 import { appendMethod } from './services/append.ts';
 import { batchAppendMethod, deniedBatchAppendMethod } from './services/batch-append.ts';
 import { deleteMethod } from './services/delete.ts';
+import { listMethod } from './services/list.ts';
 import type { Log } from './services/log.ts';
 import { readMethod } from './services/read.ts';
-import { noSuchGroup, unavailable } from './services/refusals.ts';
+import { unavailable } from './services/refusals.ts';
 import { featuresMethod, gossipMethod } from './services/server-info.ts';
 import { singleUser, type User } from './services/single-user.ts';
 import { StoreCorrupt } from './store/corrupt.ts';
@@ -177,7 +178,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
     [FEATURES, featuresMethod()],
     [GOSSIP, gossipMethod(instance, where, now)],
     // Third-party clean-ups list first; "there is none" lets them go on where UNIMPLEMENTED would stop them.
-    ['/event_store.client.persistent_subscriptions.PersistentSubscriptions/List', (call) => call.fail(noSuchGroup())],
+    ['/event_store.client.persistent_subscriptions.PersistentSubscriptions/List', listMethod()],
   ]);
   if ('socket' in listen) rmSync(listen.socket, { force: true });
   const served =

@@ -7,6 +7,7 @@ import { startEmbedded } from '../../src/embedded/index.ts';
 import { freshDir } from '../embedded/store-under-test.ts';
 import { eventStoreClient } from './eventstore-client.ts';
 import { asked, type Questions } from './recorded/asking.ts';
+import { largeAppends } from './recorded/large-appends.ts';
 import { metadataOnly } from './recorded/metadata-only.ts';
 import { positions } from './recorded/positions.ts';
 import { words } from './recorded/words.ts';
@@ -17,6 +18,7 @@ useServer(eventStoreClient);
 const recorded: Readonly<Record<string, Questions>> = {
   'the position beside an event': positions,
   'the words of a refusal': words,
+  'a large append': largeAppends,
   'a stream that has only metadata': metadataOnly,
 };
 

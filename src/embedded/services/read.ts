@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type From, type ReadRequest, readReadRequest } from '../codec/read-request.ts';
+import { type ReadRequest, readReadRequest } from '../codec/read-request.ts';
 import { encodeConfirmation, encodeStreamNotFound } from '../codec/read-response.ts';
 import type { Call } from '../grpc/call.ts';
 import { frame } from '../grpc/framing.ts';
@@ -74,20 +74,22 @@ function readStream(log: Log, call: Call, request: ReadRequest, nameBytes: Buffe
 
 function readAll(log: Log, call: Call, request: ReadRequest, setup: ReadSetup): void {
   const { head } = log.reader;
-  const position = boundary(log, request, request.backwards ? 'end' : 'start');
-  if (position === undefined) throw noBoundary();
+  const position = boundary(log, request);
+  if (position === undefined || (request.backwards && typeof position === 'number' && position > head)) {
+    throw noBoundary();
+  }
   const from = position === 'start' ? FIRST : position === 'end' ? head : position;
   const filter = request.filter && compileFilter(request.filter, log.limits.regexChars);
   void pump(call, new LogCursor(setup, from, request.backwards, filter), request.count!);
 }
 
 /** The position asked for; undefined when it is within the log and no record begins there. */
-function boundary(log: Log, request: ReadRequest, beyondEnd: From): 'start' | 'end' | number | undefined {
+function boundary(log: Log, request: ReadRequest): 'start' | 'end' | number | undefined {
   const { from, prepare } = request;
   if (from === 'start' || from === 'end') return from;
   const position = Number(from);
   if (position === 0) return 'start';
-  if (position >= log.reader.head) return beyondEnd === 'end' ? 'end' : position;
+  if (position >= log.reader.head) return position;
   return prepare !== from || log.reader.isInside(position) ? undefined : position;
 }
 
@@ -126,7 +128,7 @@ function subscribe(log: Log, call: Call, request: ReadRequest, setup: ReadSetup)
     const after = from === 'start' ? -1 : from === 'end' ? log.streams.get(name).committedLast : Number(from);
     source = new StreamSource(setup, name, after);
   } else {
-    const position = boundary(log, request, 'start');
+    const position = boundary(log, request);
     if (position === undefined) throw noBoundary();
     const { head } = log.reader;
     const start =

@@ -62,13 +62,20 @@ export function missingMetadata(names: string): RpcError {
   });
 }
 
-export function noSuchGroup(): RpcError {
-  return new RpcError(NOT_FOUND, 'There are no persistent subscriptions.', {
-    exception: 'persistent-subscription-does-not-exist',
-  });
+/** @param stream whose persistent subscriptions were asked for: there are none. Empty for those of all streams */
+export function noSuchGroup(stream: string): RpcError {
+  return named(
+    stream,
+    () =>
+      new RpcError(NOT_FOUND, `Subscription group  on stream ${stream} does not exist.`, {
+        exception: 'persistent-subscription-does-not-exist',
+        'stream-name': stream,
+        'group-name': '',
+      }),
+  );
 }
 
-/** A position that a record does not begin at. */
+/** A position that a record does not begin at, or behind the end where a read goes backwards. */
 export function noBoundary(): RpcError {
   return new RpcError(UNKNOWN, 'The position is not the beginning of a record.');
 }

@@ -20,6 +20,7 @@ import { parsing } from './append.ts';
 import { checkStreamName } from './check-append.ts';
 import type { Log } from './log.ts';
 import { noBoundary, nothingToRead, streamDeleted } from './refusals.ts';
+import { tellPositions } from './stream-positions.ts';
 
 const DEFAULT_WINDOW = 32;
 /** Where the log begins. */
@@ -69,7 +70,13 @@ function readStream(log: Log, call: Call, request: ReadRequest, nameBytes: Buffe
     return;
   }
   const revision = from === 'start' ? 0 : from === 'end' ? stream.committedLast : Number(from);
-  void pump(call, new StreamCursor(setup, name, revision, backwards), request.count!);
+  const cursor = new StreamCursor(setup, name, revision, backwards);
+  void pump(
+    call,
+    cursor,
+    request.count!,
+    request.tellsPositions ? tellPositions(cursor, revision, backwards) : undefined,
+  );
 }
 
 function readAll(log: Log, call: Call, request: ReadRequest, setup: ReadSetup): void {
@@ -93,7 +100,13 @@ function boundary(log: Log, request: ReadRequest): 'start' | 'end' | number | un
   return prepare !== from || log.reader.isInside(position) ? undefined : position;
 }
 
-async function pump(call: Call, cursor: StreamCursor | LogCursor, count: number): Promise<void> {
+/** Gives out what a read is to give, and behind it what `last` says. */
+async function pump(
+  call: Call,
+  cursor: StreamCursor | LogCursor,
+  count: number,
+  last?: () => readonly Buffer[],
+): Promise<void> {
   try {
     for (let left = count; left > 0 && !cursor.done; ) {
       if (call.congested) await call.room();
@@ -104,6 +117,7 @@ async function pump(call: Call, cursor: StreamCursor | LogCursor, count: number)
       if (page.messages > 0) call.send(page.take(), page.messages);
       await nextTurn();
     }
+    for (const message of last?.() ?? []) call.send(frame(message));
     call.end();
   } catch (error) {
     call.fail(error);

@@ -26,6 +26,8 @@ const METASTREAM_KEEPS: StreamMetadata = { revision: 0, raw: Buffer.alloc(0), ma
 export class StreamCursor {
   /** The next revision to look at. */
   revision: number;
+  /** Called once, before the first event is added to a page. */
+  onFirst: ((page: Page, revision: number) => void) | undefined;
   private readonly setup: ReadSetup;
   private readonly name: string;
   private readonly step: 1 | -1;
@@ -71,6 +73,10 @@ export class StreamCursor {
       if (record === undefined) throw new StoreCorrupt(`Event ${revision} of stream ${this.name} is missing.`);
       this.revision += this.step;
       if (isExpired(record.bytes, metadata?.maxAge, now)) continue;
+      if (this.onFirst !== undefined) {
+        this.onFirst(page, revision);
+        this.onFirst = undefined;
+      }
       addResolved(page, record, record.position, uuids, resolve);
     }
     if (this.step < 0 && this.revision < first) this.revision = -1;

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 export const DATA = 0;
 export const HEADERS = 1;
 export const RST_STREAM = 3;
-export const SETTINGS = 4;
+const SETTINGS = 4;
 export const PING = 6;
 export const WINDOW_UPDATE = 8;
 const END_STREAM = 1;

@@ -29,13 +29,16 @@ type Seen =
   | { readonly is: 'refused'; readonly error: string }
   | { readonly is: 'event'; readonly resolved: ResolvedEvent };
 
+// biome-ignore lint/suspicious/noExplicitAny: questions look into answers of every shape.
+export type Told = any;
+
 /** The credentials with which the client makes the classic call instead of its batch stream. */
 export const classic = { credentials: credentials() };
 /** Longer than any answer takes. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 25_000;
 
 /** `value` as JSON has it: large integers as `5n`, bytes in hexadecimal. */
-const plain = (value: unknown): unknown =>
+export const plain = (value: unknown): unknown =>
   value === undefined
     ? null
     : JSON.parse(
@@ -104,7 +107,7 @@ export class Asker {
     return all;
   }
 
-  async readAll(options: ReadAllOptions): Promise<ResolvedEvent[]> {
+  async readAll(options: ReadAllOptions = {}): Promise<ResolvedEvent[]> {
     const all: ResolvedEvent[] = [];
     for await (const each of this.client.readAll(options)) all.push(each as ResolvedEvent);
     return all;
@@ -158,6 +161,61 @@ export class Asker {
     return seen;
   }
 
+  /** An append that says where it is too, or its refusal. */
+  async put(name: string, events: EventData[], expectedRevision: Expected, more: object = {}): Promise<Told> {
+    try {
+      const answer = await this.client.appendToStream(name, events, { expectedRevision, ...more });
+      return { next: answer.nextExpectedRevision, at: answer.position?.commit };
+    } catch (error) {
+      return refused(error);
+    }
+  }
+
+  /** The events of a read, or its refusal. */
+  got(name: string, options: ReadStreamOptions = {}): Promise<Told[]> {
+    return this.read(name, options).catch(refused) as Promise<Told[]>;
+  }
+
+  gotAll(options: ReadAllOptions): Promise<Told[]> {
+    return this.readAll(options).catch(refused) as Promise<Told[]>;
+  }
+
+  show(read: Told): unknown {
+    return Array.isArray(read) ? read.map(shownEvent) : read;
+  }
+
+  refusal(error: unknown): unknown {
+    return refused(error);
+  }
+
+  /** What a subscription has said until it was `enough`, or until the time is up. */
+  heard(
+    subscription: AllStreamSubscription | StreamSubscription,
+    enough: (seen: Told[]) => boolean,
+    ms = 15_000,
+  ): Promise<Told[]> {
+    return new Promise((resolve) => {
+      const seen: Told[] = [];
+      const end = (...last: Told[]) => {
+        clearTimeout(timer);
+        subscription.unsubscribe().catch(() => {});
+        resolve([...seen, ...last]);
+      };
+      const timer = setTimeout(() => end({ is: 'time-up' }), ms);
+      const see = (what: Told) => {
+        seen.push(what);
+        if (enough(seen)) end();
+      };
+      subscription.on('confirmation', () => see({ is: 'confirmation' }));
+      subscription.on('caughtUp', () => see({ is: 'caughtUp' }));
+      subscription.on('data', (resolved: ResolvedEvent) => {
+        const { event } = resolved;
+        see({ is: 'event', ...shownEvent(resolved), stream: event?.streamId, at: event?.position?.commit });
+      });
+      subscription.on('error', (error) => end(refused(error)));
+    });
+  }
+
   /** An answer in the form in which it is recorded. */
   told(answer: unknown): unknown {
     let text = JSON.stringify(plain(answer));
@@ -173,6 +231,9 @@ const shownEvent = ({ event, link }: ResolvedEvent) => ({
   link: link?.type,
 });
 
+/** An answer without what differs from node to node. */
+export const drop = ({ at, ...rest }: Told): unknown => rest;
+
 /** The events among what a subscription has said. */
 export const eventsOf = (seen: readonly Seen[]): ResolvedEvent[] =>
   seen.flatMap((each) => (each.is === 'event' ? [each.resolved] : []));
@@ -187,5 +248,6 @@ export async function asked({ ask }: Question): Promise<unknown> {
   const tooLate = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('There was no answer.')), PATIENCE_MS);
   });
-  return asker.told(await Promise.race([ask(asker), tooLate]).finally(() => clearTimeout(timer)));
+  const answer = ask(asker).catch((error: Error & { type?: string }) => ({ threw: error.type ?? error.message }));
+  return asker.told(await Promise.race([answer, tooLate]).finally(() => clearTimeout(timer)));
 }

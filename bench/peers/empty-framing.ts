@@ -41,7 +41,7 @@ const pageOf = (eventBytes: number): Buffer => {
     };
     const bytes = Buffer.alloc(record.recordSize(event));
     record.encodeRecord(bytes, 0, event);
-    page.addEvent({ bytes, length: bytes.length }, undefined, i, { uuids: 'string', allPosition: true });
+    page.addEvent({ bytes, length: bytes.length }, undefined, i, 'string');
   }
   return page.take();
 };

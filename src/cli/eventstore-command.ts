@@ -14,6 +14,7 @@ interface Options {
   readonly tlsKey?: string;
   readonly user?: string;
   readonly passwordFile?: string;
+  readonly advertise?: { readonly host: string; readonly port: number };
 }
 
 const examples = `
@@ -33,10 +34,15 @@ export const eventstoreCommand = (terminal: Terminal): Command =>
     .option('--tls-key <file>', 'its private key (PEM)')
     .option('--user <name>', 'the one user who may use it; needs TLS')
     .option('--password-file <file>', 'the password of that user')
+    .option(
+      '--advertise <host:port>',
+      'where gossip sends clients that discover it (default: where each one asked)',
+      parseAdvertised,
+    )
     .addHelpText('after', examples)
     .action(async (options: Options) => {
       const dir = options.dir ?? storeDir(readConfig(terminal.env));
-      const starting = startEmbedded({ dir, ...securityOf(options), ...portOf(options) });
+      const starting = startEmbedded({ dir, ...securityOf(options), ...portOf(options), ...advertisedOf(options) });
       starting.catch(() => {});
       const store = await Promise.race([starting, terminal.interrupted().then(() => null)]);
       if (store === null) {
@@ -54,6 +60,17 @@ const parsePort = (text: string): number => {
   if (!(port <= 65_535)) throw new InvalidArgumentError('Give a number from 0 to 65535.');
   return port;
 };
+
+const parseAdvertised = (text: string): { host: string; port: number } => {
+  const parts = /^(\[[\da-f:.]+\]|[\w.-]+):(\d{1,5})$/i.exec(text);
+  const port = Number(parts?.[2]);
+  if (!(port >= 1 && port <= 65_535))
+    throw new InvalidArgumentError('Give a host and a port, as in store.internal:2113.');
+  return { host: parts![1]!, port };
+};
+
+const advertisedOf = ({ advertise }: Options): Pick<EmbeddedOptions, 'advertise'> =>
+  advertise === undefined ? {} : { advertise };
 
 const portOf = ({ port }: Options): Pick<EmbeddedOptions, 'port'> => (port === undefined ? {} : { port });
 

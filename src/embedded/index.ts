@@ -6,6 +6,7 @@ import { takeLock } from './lock.ts';
 import { damageOfPages } from './maintenance/pages.ts';
 import { runInWorker } from './run-in-worker.ts';
 import { type RunningStore, runStore, type StoreOptions } from './run-store.ts';
+import type { Advertised } from './services/server-info.ts';
 import type { User } from './services/single-user.ts';
 import { socketPath } from './socket-path.ts';
 import { DATA_FILE } from './store/database.ts';
@@ -23,6 +24,8 @@ export interface EmbeddedOptions {
   readonly tls?: Tls;
   /** The one who may use it; needs `tls`, without which clients keep their credentials to themselves */
   readonly user?: User;
+  /** where gossip sends clients: for names and ports that are not those they asked by */
+  readonly advertise?: Advertised;
   /** run on the calling thread instead of a worker (tests) */
   readonly inThread?: boolean;
 }
@@ -63,6 +66,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       }),
       tls: options.tls,
       user: options.user,
+      advertise: options.advertise,
       untouched,
     };
     const store = await (options.inThread ? runStore(settings) : runInWorker(settings));

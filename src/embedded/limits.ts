@@ -2,11 +2,13 @@
 export interface Limits {
   /** Longest gRPC message accepted; as the client's own 17 MiB. */
   readonly messageBytes: number;
-  /** Data, metadata and twice the type of all events of one append. */
+  /** The data of all events of one append; as on a real node, nothing else counts. */
   readonly appendBytes: number;
+  /** Data, metadata and twice the type of one event. */
   readonly eventBytes: number;
-  readonly eventsPerAppend: number;
-  /** Without the `$$` of metastreams, which the server itself puts in front. */
+  /** Roughly what the events of one append take on disk: it bounds how many there can be. */
+  readonly storedBytes: number;
+  /** Without the `$$` of metastreams, which the server itself puts in front. A key of LMDB has 1978 with them. */
   readonly streamNameBytes: number;
   readonly eventTypeBytes: number;
   readonly subscriptions: number;
@@ -25,9 +27,9 @@ export const defaultLimits: Limits = {
   messageBytes: 17 * 1024 * 1024,
   appendBytes: 1024 * 1024,
   eventBytes: 16 * 1024 * 1024 - 10_000,
-  eventsPerAppend: 10_000,
-  streamNameBytes: 512,
-  eventTypeBytes: 1024,
+  storedBytes: 64 * 1024 * 1024,
+  streamNameBytes: 1900,
+  eventTypeBytes: 2048,
   subscriptions: 1000,
   regexChars: 1024,
   liveBacklogBytes: 8 * 1024 * 1024,

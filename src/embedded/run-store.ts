@@ -9,10 +9,11 @@ import { defaultLimits, type Limits } from './limits.ts';
 import { appendMethod } from './services/append.ts';
 import { batchAppendMethod, deniedBatchAppendMethod } from './services/batch-append.ts';
 import { deleteMethod } from './services/delete.ts';
+import { listMethod } from './services/list.ts';
 import type { Log } from './services/log.ts';
 import { readMethod } from './services/read.ts';
-import { noSuchGroup, unavailable } from './services/refusals.ts';
-import { featuresMethod, gossipMethod } from './services/server-info.ts';
+import { unavailable } from './services/refusals.ts';
+import { type Advertised, featuresMethod, gossipMethod } from './services/server-info.ts';
 import { singleUser, type User } from './services/single-user.ts';
 import { StoreCorrupt } from './store/corrupt.ts';
 import { committedEnd, DATA_FILE, instanceOf, type LogFiles, lastKey, openFiles } from './store/database.ts';
@@ -32,6 +33,8 @@ export interface StoreOptions {
   readonly tls?: Tls | undefined;
   /** Everybody may do everything without. */
   readonly user?: User | undefined;
+  /** Where gossip says that it is; without, by the name that each client asked by. */
+  readonly advertise?: Advertised | undefined;
   readonly pings?: ServerOptions['pings'];
   readonly limits?: Partial<Limits>;
   readonly faults?: Faults;
@@ -167,7 +170,6 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
       paused.add(call);
     },
   };
-  const where = () => ({ address: '127.0.0.1', port: server.port });
   const methods = new Map<string, Handler>([
     [`${STREAMS}/Append`, appendMethod(log)],
     [`${STREAMS}/BatchAppend`, batchAppendMethod(log)],
@@ -175,9 +177,9 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
     [`${STREAMS}/Delete`, deleteMethod(log, 'delete')],
     [`${STREAMS}/Tombstone`, deleteMethod(log, 'tombstone')],
     [FEATURES, featuresMethod()],
-    [GOSSIP, gossipMethod(instance, where, now)],
+    [GOSSIP, gossipMethod({ instance, advertise: options.advertise, port: () => server.port, now })],
     // Third-party clean-ups list first; "there is none" lets them go on where UNIMPLEMENTED would stop them.
-    ['/event_store.client.persistent_subscriptions.PersistentSubscriptions/List', (call) => call.fail(noSuchGroup())],
+    ['/event_store.client.persistent_subscriptions.PersistentSubscriptions/List', listMethod()],
   ]);
   if ('socket' in listen) rmSync(listen.socket, { force: true });
   const served =

@@ -418,6 +418,10 @@ describe('weir eventstore', () => {
       ],
       [['--tls-cert', '/none', '--tls-key', text, '--port', '0'], '/none cannot be read: it is not there.'],
     ];
+    for (const at of ['store', 'store:0', 'store:70000', 'a b:1']) {
+      const { code, err } = await weir(['eventstore', '--advertise', at]);
+      expect([code === 0, err]).toEqual([false, expect.stringContaining('Give a host and a port')]);
+    }
     for (const [args, complaint] of cases) {
       const code = complaint.startsWith(text) || complaint.startsWith('/none') ? 1 : 2;
       expect(await weir(['eventstore', ...args])).toMatchObject({ code, err: `${complaint}\n` });

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
@@ -6,6 +8,7 @@ import shared from '@eventstore/db-client/generated/shared_pb.js';
 import grpc from '@grpc/grpc-js';
 import { describe, expect, test } from 'vitest';
 import { type Embedded, startEmbedded } from '../../src/embedded/index.ts';
+import { selfSigned } from '../embedded/self-signed.ts';
 import { connect, freshDir, openStore } from '../embedded/store-under-test.ts';
 import { collect, events, fresh } from './events.ts';
 import { hear } from './hear.ts';
@@ -18,6 +21,21 @@ const onTcp = async (work: (store: Embedded) => Promise<void>): Promise<void> =>
   } finally {
     await store.close();
   }
+};
+
+/** What gossip says there, of a client that calls it `authority`. */
+const membersAt = async (endpoint: string, authority = endpoint) => {
+  const client = new gossipService.GossipClient(endpoint, grpc.credentials.createInsecure(), {
+    'grpc.default_authority': authority,
+  });
+  const info = await new Promise<ClusterInfo>((resolve, reject) =>
+    client.read(new shared.Empty(), (error, response) => (error ? reject(error) : resolve(response))),
+  );
+  client.close();
+  return info.getMembersList().map((member) => {
+    const at = member.getHttpEndPoint()!;
+    return { isAlive: member.getIsAlive(), state: member.getState(), at: `${at.getAddress()}:${at.getPort()}` };
+  });
 };
 
 /** Writes and reads by way of a connection string. */
@@ -46,6 +64,26 @@ describe('a server is found', () => {
     }),
   );
 
+  embeddedTest('47 by gossip under the name that it was asked by, for which it has its certificate', async () => {
+    const { cert, key } = selfSigned(['localhost']);
+    const dir = freshDir();
+    const ca = join(dir, 'ca.crt');
+    writeFileSync(ca, cert);
+    const user = { name: 'svc', password: 'pass' };
+    const store = await startEmbedded({ dir: join(dir, 'store'), port: 0, tls: { cert, key }, user });
+    const port = store.endpoint.split(':')[1]!;
+    await useBy(
+      `esdb+discover://svc:pass@localhost:${port}?tlsCAFile=${ca}&nodePreference=leader&discoveryInterval=50`,
+    );
+    await store.close();
+  });
+
+  embeddedTest('47 by gossip where it says that it is, if it has been told so', async () => {
+    const store = await startEmbedded({ dir: freshDir(), port: 0, advertise: { host: 'store.test', port: 9000 } });
+    expect(await membersAt(store.endpoint)).toEqual([{ isAlive: true, state: 8, at: 'store.test:9000' }]);
+    await store.close();
+  });
+
   embeddedTest('47 on a unix socket', async () => {
     const store = await startEmbedded({ dir: freshDir() });
     expect(store.endpoint).toMatch(/^unix:/);
@@ -58,16 +96,14 @@ describe('a server is found', () => {
 
   embeddedTest('47 gossip names one member that is alive and leads, at the port in use', () =>
     onTcp(async ({ endpoint }) => {
-      const client = new gossipService.GossipClient(endpoint, grpc.credentials.createInsecure());
-      const info = await new Promise<ClusterInfo>((resolve, reject) =>
-        client.read(new shared.Empty(), (error, response) => (error ? reject(error) : resolve(response))),
-      );
-      const members = info.getMembersList().map((member) => {
-        const at = member.getHttpEndPoint()!;
-        return { isAlive: member.getIsAlive(), state: member.getState(), at: `${at.getAddress()}:${at.getPort()}` };
-      });
-      expect(members).toEqual([{ isAlive: true, state: 8, at: endpoint }]);
-      client.close();
+      expect(await membersAt(endpoint)).toEqual([{ isAlive: true, state: 8, at: endpoint }]);
+      // As whoever is asked by way of another address, such as a forwarded port, has to be called.
+      for (const at of ['events.internal:2113', '[::1]:2113']) {
+        const [member] = await membersAt(endpoint, at);
+        expect(member!.at).toBe(at);
+      }
+      const [nameless] = await membersAt(endpoint, 'events.internal');
+      expect(nameless!.at).toBe(`events.internal:${endpoint.split(':')[1]}`);
     }),
   );
 });

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { describe, expect } from 'vitest';
 import { runningEndpoint, StoreLocked, startEmbedded } from '../../src/embedded/index.ts';
 import { connect, errorOf, freshDir, numbered, openStore, serveInChild, until } from '../embedded/store-under-test.ts';
@@ -141,3 +142,34 @@ embeddedTest('48 a graceful end answers the appends in progress and ends subscri
   const again = await openStore({ dir: store.dir });
   expect(await collect(again.client.readAll())).toHaveLength(6);
 });
+
+embeddedTest(
+  '48 a SIGTERM ends reads and subscriptions as a real node does, and both can be taken up again',
+  async () => {
+    const dir = freshDir();
+    const child = await serveInChild(dir, { embedded: true, port: 0 });
+    const client = EventStoreDBClient.connectionString(`esdb://${child.endpoint}?tls=false`);
+    const text = 'x'.repeat(10_000);
+    for (let i = 0; i < 20; i++) {
+      await client.appendToStream(
+        'long-1',
+        Array.from({ length: 100 }, () => jsonEvent({ type: 'long', data: { text } })),
+      );
+    }
+    const subscriptions = [client.subscribeToStream('term-1'), client.subscribeToAll({ fromPosition: 'end' })];
+    const ended = subscriptions.map(errorOf);
+    await Promise.all(
+      subscriptions.map((each) => new Promise<void>((resolve) => each.on('caughtUp', () => resolve()))),
+    );
+    const read = client.readStream('long-1')[Symbol.asyncIterator]();
+    await read.next();
+    child.process.kill('SIGTERM');
+    expect((await Promise.all(ended)).map(({ type }) => type)).toEqual(['unavailable', 'unavailable']);
+    const cut = (async () => {
+      while (!(await read.next()).done);
+    })();
+    expect((await refusal(cut)).type).toBe('unavailable');
+    await child.exited;
+    await client.dispose();
+  },
+);

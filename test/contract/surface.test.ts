@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { persistentSubscriptionToStreamSettingsFromDefaults } from '@eventstore/db-client';
+import {
+  persistentSubscriptionToAllSettingsFromDefaults,
+  persistentSubscriptionToStreamSettingsFromDefaults,
+} from '@eventstore/db-client';
 import grpc from '@grpc/grpc-js';
 import { describe, expect } from 'vitest';
 import { openStore } from '../embedded/store-under-test.ts';
-import { refusal } from './events.ts';
+import { collect, refusal } from './events.ts';
 import { embeddedTest } from './target.ts';
 
 /** What the server does, by the last two parts of the path. `List` says that there are none. */
@@ -83,6 +86,12 @@ describe('the protocol beyond what is implemented', () => {
             'group',
             persistentSubscriptionToStreamSettingsFromDefaults(),
           ),
+        () => client.createPersistentSubscriptionToAll('group', persistentSubscriptionToAllSettingsFromDefaults()),
+        () => client.updatePersistentSubscriptionToAll('group', persistentSubscriptionToAllSettingsFromDefaults()),
+        () => client.deletePersistentSubscriptionToAll('group'),
+        () => collect(client.subscribeToPersistentSubscriptionToAll('group')),
+        () => client.getPersistentSubscriptionToAllInfo('group'),
+        () => client.restartPersistentSubscriptionSubsystem(),
       ]) {
         expect((await refusal(call())).code).toBe(grpc.status.UNIMPLEMENTED);
       }

@@ -1,4 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
+import { isIP } from 'node:net';
 
 const tlv = (tag: number, ...parts: readonly Buffer[]): Buffer => {
   const body = Buffer.concat(parts);
@@ -15,12 +16,22 @@ const sequence = (...parts: readonly Buffer[]) => tlv(0x30, ...parts);
 const oid = (hex: string) => tlv(0x06, Buffer.from(hex, 'hex'));
 const time = (year: number) => tlv(0x18, Buffer.from(`${year}0101000000Z`));
 
-/** A certificate for localhost and 127.0.0.1 that is its own authority, written out in DER: no openssl is needed. */
-export function selfSigned(): { readonly cert: string; readonly key: string } {
+/**
+ * A certificate for these names (localhost and 127.0.0.1 unless told) that is its own authority, written out in DER: no
+ * openssl is needed.
+ */
+export function selfSigned(hosts: readonly string[] = ['localhost', '127.0.0.1']): {
+  readonly cert: string;
+  readonly key: string;
+} {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
   const name = sequence(tlv(0x31, sequence(oid('550403'), tlv(0x0c, Buffer.from('localhost')))));
-  const names = sequence(tlv(0x82, Buffer.from('localhost')), tlv(0x87, Buffer.from([127, 0, 0, 1])));
+  const names = sequence(
+    ...hosts.map((host) =>
+      isIP(host) === 4 ? tlv(0x87, Buffer.from(host.split('.').map(Number))) : tlv(0x82, Buffer.from(host)),
+    ),
+  );
   const isAuthority = sequence(tlv(0x01, Buffer.from([0xff])));
   const extensions = sequence(
     sequence(oid('551d11'), tlv(0x04, names)),

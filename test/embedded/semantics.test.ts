@@ -112,17 +112,6 @@ describe('metadata', () => {
   });
 });
 
-describe('appends', () => {
-  test('to names as long as allowed work, with their metadata; longer ones are refused', async () => {
-    const { client } = await openStore();
-    const name = 'n'.repeat(512);
-    await client.appendToStream(name, numbered(1));
-    await client.deleteStream(name);
-    expect((await client.getStreamMetadata(name)).metadata).toBeDefined();
-    await expect(client.appendToStream(`${name}n`, numbered(1))).rejects.toThrow();
-  });
-});
-
 test('a caller who wants structured UUIDs gets them, from reads filtered and not', async () => {
   const { endpoint, client } = await openStore();
   const event = numbered(1);

@@ -25,6 +25,8 @@ export interface ReadRequest {
   readonly count: number | undefined;
   readonly filter: FilterRequest | undefined;
   readonly uuids: UuidKind;
+  /** Whether the first and last positions of a stream are to be told beside its events: `compatibility` of 1 or more. */
+  readonly tellsPositions: boolean;
 }
 
 /** Reads ReadReq. Throws MalformedMessage when what it asks for is incomplete. */
@@ -47,6 +49,7 @@ function readOptions(reader: WireReader): ReadRequest {
   let subscription = false;
   let filter: FilterRequest | undefined;
   let uuids: UuidKind = 'string';
+  let tellsPositions = false;
   for (let field = reader.field(); field !== 0; field = reader.field()) {
     if (field === 1) {
       const options = reader.message();
@@ -75,6 +78,7 @@ function readOptions(reader: WireReader): ReadRequest {
     else if (field === 5) count = Number(reader.uint64());
     else if (field === 7) filter = readFilter(reader.message());
     else if (field === 9) uuids = readUuidKind(reader.message());
+    else if (field === 10) tellsPositions = readCompatibility(reader.message()) > 0;
     else {
       if (field === 6) subscription = true;
       reader.skip();
@@ -91,6 +95,7 @@ function readOptions(reader: WireReader): ReadRequest {
     count: subscription ? undefined : count,
     filter,
     uuids,
+    tellsPositions,
   };
 }
 
@@ -113,6 +118,16 @@ function readUuidKind(reader: WireReader): UuidKind {
     reader.skip();
   }
   return kind;
+}
+
+/** ControlOption. */
+function readCompatibility(reader: WireReader): number {
+  let compatibility = 0;
+  for (let field = reader.field(); field !== 0; field = reader.field()) {
+    if (field === 1) compatibility = reader.uint32();
+    else reader.skip();
+  }
+  return compatibility;
 }
 
 function readFilter(reader: WireReader): FilterRequest {

@@ -1,5 +1,5 @@
 import { positionFields, streamField } from './append-response.ts';
-import { bytesField, emptyField, messageField } from './write.ts';
+import { bytesField, emptyField, messageField, varintField } from './write.ts';
 
 /** ReadResp that opens a subscription. */
 export function encodeConfirmation(subscriptionId: string): Buffer {
@@ -14,6 +14,16 @@ export function encodeCheckpoint(position: number): Buffer {
 /** ReadResp in place of events of a stream that does not exist. */
 export function encodeStreamNotFound(stream: Uint8Array): Buffer {
   return messageField(4, streamField(1, stream));
+}
+
+/** ReadResp with the first revision that a read from before it can give. */
+export function encodeFirstPosition(revision: number): Buffer {
+  return varintField(5, revision);
+}
+
+/** ReadResp with the last revision of the stream that is read. */
+export function encodeLastPosition(revision: number): Buffer {
+  return varintField(6, revision);
 }
 
 /** ReadResp each time a subscription goes live. */

@@ -7,7 +7,6 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 /** A producer of pages stops above the one and goes on below the other. */
 const CONGESTED_BYTES = 1024 * 1024;
 const ROOM_BYTES = 256 * 1024;
-const RESET_AFTER_MS = 500;
 
 /**
  * One gRPC call from the server's side. Messages sent in one turn of the event loop leave in one write; `unsent`
@@ -156,27 +155,29 @@ export class Call {
     if (!stream.destroyed && !stream.closed) {
       if (stream.headersSent) {
         stream.on('wantTrailers', () => {
-          if (!stream.destroyed) stream.sendTrailers(trailers);
+          if (stream.destroyed) return;
+          stream.sendTrailers(trailers);
+          // They leave at the end of this turn, and a reset within it would overtake them.
+          if (!stream.readableEnded) setImmediate(() => this.stopPeer());
         });
         stream.end();
+        // Unread bytes would keep the stream from ever ending.
+        stream.resume();
       } else {
         stream.respond({ ...responseHeaders, ...trailers }, { endStream: true });
+        this.stopPeer();
       }
-      if (!stream.readableEnded) this.stopPeer();
     }
     this.finish();
   }
 
   /**
-   * A client that is still sending should stop once it has the status; one that does not is reset. Not at once, since
-   * a reset overtakes trailers that are still on their way.
+   * Resets a call whose client is still sending, right behind its status (RFC 9113, 8.1): there are clients, .NET's among
+   * them, that look at the status no sooner than they have sent everything.
    */
   private stopPeer(): void {
     const stream = this.stream;
-    stream.resume();
-    const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), RESET_AFTER_MS);
-    timer.unref();
-    stream.once('close', () => clearTimeout(timer));
+    if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
   }
 
   private finish(): void {

@@ -4,7 +4,7 @@ import { MalformedMessage } from '../codec/wire.ts';
 import type { Handler } from '../grpc/server.ts';
 import { INVALID_ARGUMENT, RpcError } from '../grpc/status.ts';
 import { answer } from '../grpc/unary.ts';
-import { checkEvent, checkStreamName, eventSize, type Fault } from './check-append.ts';
+import { AppendSize, checkStreamName, type Fault } from './check-append.ts';
 import type { Log } from './log.ts';
 import { appendTooLarge, missingMetadata, streamDeleted } from './refusals.ts';
 
@@ -12,23 +12,19 @@ import { appendTooLarge, missingMetadata, streamDeleted } from './refusals.ts';
 export function appendMethod(log: Log): Handler {
   return (call) => {
     let target: Target | undefined;
-    let size = 0;
+    let size = new AppendSize(0);
     const events: ProposedEvent[] = [];
 
     call.onMessage = (message) => {
       const read = parsing(() => readAppend(message, log.now()));
       if ('stream' in read) {
         target = read;
+        size = new AppendSize(read.stream.length);
         refuse(checkStreamName(read.stream, log.limits));
         return;
       }
       if (target === undefined) throw new RpcError(INVALID_ARGUMENT, 'The options of an append come first.');
-      refuse(checkEvent(read, log.limits));
-      size += eventSize(read);
-      if (size > log.limits.appendBytes) throw appendTooLarge(log.limits.appendBytes);
-      if (events.length >= log.limits.eventsPerAppend) {
-        throw new RpcError(INVALID_ARGUMENT, `An append may have ${log.limits.eventsPerAppend} events.`);
-      }
+      refuse(size.add(read, log.limits));
       // The message shares memory with network buffers that a slow client would keep alive.
       events.push({ ...read, data: Buffer.from(read.data), metadata: Buffer.from(read.metadata) });
     };

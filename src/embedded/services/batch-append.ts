@@ -5,14 +5,14 @@ import { frame } from '../grpc/framing.ts';
 import type { Handler } from '../grpc/server.ts';
 import { INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RpcError } from '../grpc/status.ts';
 import { parsing } from './append.ts';
-import { checkEvent, checkStreamName, eventSize, type Fault } from './check-append.ts';
+import { AppendSize, checkStreamName, type Fault } from './check-append.ts';
 import type { Log } from './log.ts';
 
 /** An append whose chunks are still arriving. */
 interface Open {
   readonly target: Target | undefined;
   readonly events: ProposedEvent[];
-  size: number;
+  readonly size: AppendSize;
   refusal: BatchRefusal | undefined;
 }
 
@@ -88,9 +88,14 @@ function begin(message: BatchAppendMessage, log: Log): Open {
   return {
     target: target && { ...target, stream: message.final ? target.stream : Buffer.from(target.stream) },
     events: [],
-    size: 0,
-    refusal: fault && refusalOf(fault),
+    size: new AppendSize(target?.stream.length ?? 0),
+    refusal: isLate(target, log) ? { detail: 'Timeout' } : fault && refusalOf(fault),
   };
+}
+
+/** Whether the deadline has passed, as one of zero always has. It is looked at before anything else. */
+function isLate(target: Target | undefined, log: Log): boolean {
+  return target !== undefined && target.deadline <= log.now();
 }
 
 /** Takes in a chunk. Only events that have to wait for another chunk are copied out of the network's buffers. */
@@ -98,14 +103,9 @@ function add(append: Open, events: readonly ProposedEvent[], log: Log, waits: bo
   const { limits } = log;
   for (const event of events) {
     if (append.refusal !== undefined) break;
-    const fault = checkEvent(event, limits);
-    append.size += eventSize(event);
+    const fault = append.size.add(event, limits);
     if (fault !== undefined) append.refusal = refusalOf(fault);
-    else if (append.size > limits.appendBytes) {
-      append.refusal = { detail: 'MaximumAppendSizeExceeded', limit: limits.appendBytes };
-    } else if (append.events.length >= limits.eventsPerAppend) {
-      append.refusal = { detail: 'BadRequest', message: `An append may have ${limits.eventsPerAppend} events.` };
-    } else append.events.push(waits ? copied(event) : event);
+    else append.events.push(waits ? copied(event) : event);
   }
   if (append.refusal !== undefined) append.events.length = 0;
 }
@@ -128,13 +128,13 @@ function refusalOf(fault: Fault): BatchRefusal {
 function submit(log: Log, call: Call, correlation: Buffer, append: Open, reply: (message: Buffer) => void): void {
   const { target, refusal } = append;
   if (target === undefined) throw new RpcError(INVALID_ARGUMENT, 'A batch append without options.');
-  const { stream, expected, deadline } = target;
+  const { stream, expected } = target;
   if (refusal !== undefined) {
     reply(encodeBatchRefusal(correlation, stream, refusal));
     return;
   }
-  // An accepted write is not cancelled by its deadline; one that is late on arrival is not accepted.
-  if (deadline <= log.now()) {
+  // An accepted write is not cancelled by its deadline; one whose last chunk is late is not accepted.
+  if (isLate(target, log)) {
     reply(encodeBatchRefusal(correlation, stream, { detail: 'Timeout' }));
     return;
   }

@@ -8,18 +8,37 @@ export type Fault =
   | { readonly is: 'missing'; readonly names: string }
   | { readonly is: 'too-large'; readonly limit: number };
 
-/** What an event counts against the append limit: data, metadata and twice the type. Bytes. */
-export function eventSize(event: ProposedEvent): number {
-  return event.data.length + event.metadata.length + 2 * event.type.length;
-}
+/** A record's fixed fields and its part of the index. */
+const PER_EVENT_BYTES = 200;
 
-export function checkEvent(event: ProposedEvent, limits: Limits): Fault | undefined {
-  if (event.missing !== '') return { is: 'missing', names: event.missing };
-  if (event.id === NIL_UUID) return bad('An event needs an id.');
-  if (event.type.length === 0) return bad('An event needs a type.');
-  if (event.type.length > limits.eventTypeBytes) return bad(`An event type may have ${limits.eventTypeBytes} bytes.`);
-  if (eventSize(event) > limits.eventBytes) return { is: 'too-large', limit: limits.eventBytes };
-  return undefined;
+/** What the events of an append come to as they arrive. */
+export class AppendSize {
+  private readonly nameBytes: number;
+  private data = 0;
+  private stored = 0;
+
+  /** @param nameBytes of the stream, whose name each record repeats */
+  constructor(nameBytes: number) {
+    this.nameBytes = nameBytes;
+  }
+
+  /** Adds the next event; says why it cannot be taken. The size comes before what is wrong with the event itself. */
+  add(event: ProposedEvent, limits: Limits): Fault | undefined {
+    const { data, metadata, type, missing, id } = event;
+    if (missing !== '') return { is: 'missing', names: missing };
+    this.data += data.length;
+    if (this.data > limits.appendBytes) return { is: 'too-large', limit: limits.appendBytes };
+    if (id === NIL_UUID) return bad('An event needs an id.');
+    if (type.length === 0) return bad('An event needs a type.');
+    if (type.length > limits.eventTypeBytes) return bad(`An event type may have ${limits.eventTypeBytes} bytes.`);
+    if (data.length + metadata.length + 2 * type.length > limits.eventBytes) {
+      return { is: 'too-large', limit: limits.eventBytes };
+    }
+    this.stored += PER_EVENT_BYTES + this.nameBytes + type.length + metadata.length + data.length;
+    return this.stored > limits.storedBytes
+      ? bad(`An append may take ${limits.storedBytes} bytes on disk.`)
+      : undefined;
+  }
 }
 
 /** Names that begin with `$$` are metastreams, whose prefix does not count. */

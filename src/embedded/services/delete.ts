@@ -6,7 +6,7 @@ import { answer, oneRequest } from '../grpc/unary.ts';
 import { parsing } from './append.ts';
 import { checkStreamName } from './check-append.ts';
 import type { Log } from './log.ts';
-import { streamDeleted, wrongExpectedVersion } from './refusals.ts';
+import { deleteAtWrongVersion, streamDeleted } from './refusals.ts';
 
 /** Streams.Delete (soft) and Streams.Tombstone (hard), which differ only in what is written. */
 export function deleteMethod(log: Log, kind: 'delete' | 'tombstone'): Handler {
@@ -19,7 +19,7 @@ export function deleteMethod(log: Log, kind: 'delete' | 'tombstone'): Handler {
     log.writer[kind](name, expected, (outcome) => {
       if (outcome.is === 'written') answer(call, encodeDeleted(outcome.position));
       else if (outcome.is === 'deleted') call.fail(streamDeleted(name));
-      else call.fail(wrongExpectedVersion(name, expected, outcome.current));
+      else call.fail(deleteAtWrongVersion(name, expected, outcome.current));
     });
   });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type From, type ReadRequest, readReadRequest } from '../codec/read-request.ts';
+import { type ReadRequest, readReadRequest } from '../codec/read-request.ts';
 import { encodeConfirmation, encodeStreamNotFound } from '../codec/read-response.ts';
 import type { Call } from '../grpc/call.ts';
 import { frame } from '../grpc/framing.ts';
@@ -20,6 +20,7 @@ import { parsing } from './append.ts';
 import { checkStreamName } from './check-append.ts';
 import type { Log } from './log.ts';
 import { noBoundary, nothingToRead, streamDeleted } from './refusals.ts';
+import { tellPositions } from './stream-positions.ts';
 
 const DEFAULT_WINDOW = 32;
 /** Where the log begins. */
@@ -40,7 +41,7 @@ export function readMethod(log: Log): Handler {
     const setup: ReadSetup = {
       reader: log.reader,
       streams: log.streams,
-      shape: { uuids: request.uuids, allPosition: request.stream === undefined },
+      uuids: request.uuids,
       resolveLinks: request.resolveLinks,
       now: log.now,
     };
@@ -69,29 +70,43 @@ function readStream(log: Log, call: Call, request: ReadRequest, nameBytes: Buffe
     return;
   }
   const revision = from === 'start' ? 0 : from === 'end' ? stream.committedLast : Number(from);
-  void pump(call, new StreamCursor(setup, name, revision, backwards), request.count!);
+  const cursor = new StreamCursor(setup, name, revision, backwards);
+  void pump(
+    call,
+    cursor,
+    request.count!,
+    request.tellsPositions ? tellPositions(cursor, revision, backwards) : undefined,
+  );
 }
 
 function readAll(log: Log, call: Call, request: ReadRequest, setup: ReadSetup): void {
   const { head } = log.reader;
-  const position = boundary(log, request, request.backwards ? 'end' : 'start');
-  if (position === undefined) throw noBoundary();
+  const position = boundary(log, request);
+  if (position === undefined || (request.backwards && typeof position === 'number' && position > head)) {
+    throw noBoundary();
+  }
   const from = position === 'start' ? FIRST : position === 'end' ? head : position;
   const filter = request.filter && compileFilter(request.filter, log.limits.regexChars);
   void pump(call, new LogCursor(setup, from, request.backwards, filter), request.count!);
 }
 
 /** The position asked for; undefined when it is within the log and no record begins there. */
-function boundary(log: Log, request: ReadRequest, beyondEnd: From): 'start' | 'end' | number | undefined {
+function boundary(log: Log, request: ReadRequest): 'start' | 'end' | number | undefined {
   const { from, prepare } = request;
   if (from === 'start' || from === 'end') return from;
   const position = Number(from);
   if (position === 0) return 'start';
-  if (position >= log.reader.head) return beyondEnd === 'end' ? 'end' : position;
+  if (position >= log.reader.head) return position;
   return prepare !== from || log.reader.isInside(position) ? undefined : position;
 }
 
-async function pump(call: Call, cursor: StreamCursor | LogCursor, count: number): Promise<void> {
+/** Gives out what a read is to give, and behind it what `last` says. */
+async function pump(
+  call: Call,
+  cursor: StreamCursor | LogCursor,
+  count: number,
+  last?: () => readonly Buffer[],
+): Promise<void> {
   try {
     for (let left = count; left > 0 && !cursor.done; ) {
       if (call.congested) await call.room();
@@ -102,6 +117,7 @@ async function pump(call: Call, cursor: StreamCursor | LogCursor, count: number)
       if (page.messages > 0) call.send(page.take(), page.messages);
       await nextTurn();
     }
+    for (const message of last?.() ?? []) call.send(frame(message));
     call.end();
   } catch (error) {
     call.fail(error);
@@ -126,7 +142,7 @@ function subscribe(log: Log, call: Call, request: ReadRequest, setup: ReadSetup)
     const after = from === 'start' ? -1 : from === 'end' ? log.streams.get(name).committedLast : Number(from);
     source = new StreamSource(setup, name, after);
   } else {
-    const position = boundary(log, request, 'start');
+    const position = boundary(log, request);
     if (position === undefined) throw noBoundary();
     const { head } = log.reader;
     const start =

@@ -29,21 +29,27 @@ export function streamDeleted(stream: string): RpcError {
   );
 }
 
-export function wrongExpectedVersion(stream: string, expected: Expected, current: number): RpcError {
+/** A delete or tombstone of a stream that is elsewhere. Clients look for this very sentence, which is the same for both. */
+export function deleteAtWrongVersion(stream: string, expected: Expected, current: number): RpcError {
+  const [wanted, actual] = [expectedNumber(expected), String(current)];
   return named(
     stream,
     () =>
-      new RpcError(FAILED_PRECONDITION, `Stream '${stream}' is not at the expected revision.`, {
-        exception: 'wrong-expected-version',
-        'stream-name': stream,
-        'expected-version': expectedNumber(expected),
-        'actual-version': String(current),
-      }),
+      new RpcError(
+        FAILED_PRECONDITION,
+        `Delete failed due to WrongExpectedVersion. Stream: ${stream}, Expected version: ${wanted}, Actual version: ${actual}`,
+        {
+          exception: 'wrong-expected-version',
+          'stream-name': stream,
+          'expected-version': wanted,
+          'actual-version': actual,
+        },
+      ),
   );
 }
 
 export function appendTooLarge(limit: number): RpcError {
-  return new RpcError(INVALID_ARGUMENT, `Maximum append size of ${limit} bytes exceeded.`, {
+  return new RpcError(INVALID_ARGUMENT, `Maximum Append Size of ${limit} Exceeded.`, {
     exception: 'maximum-append-size-exceeded',
     'maximum-append-size': String(limit),
   });
@@ -56,13 +62,20 @@ export function missingMetadata(names: string): RpcError {
   });
 }
 
-export function noSuchGroup(): RpcError {
-  return new RpcError(NOT_FOUND, 'There are no persistent subscriptions.', {
-    exception: 'persistent-subscription-does-not-exist',
-  });
+/** @param stream whose persistent subscriptions were asked for: there are none. Empty for those of all streams */
+export function noSuchGroup(stream: string): RpcError {
+  return named(
+    stream,
+    () =>
+      new RpcError(NOT_FOUND, `Subscription group  on stream ${stream} does not exist.`, {
+        exception: 'persistent-subscription-does-not-exist',
+        'stream-name': stream,
+        'group-name': '',
+      }),
+  );
 }
 
-/** A position that a record does not begin at. */
+/** A position that a record does not begin at, or behind the end where a read goes backwards. */
 export function noBoundary(): RpcError {
   return new RpcError(UNKNOWN, 'The position is not the beginning of a record.');
 }

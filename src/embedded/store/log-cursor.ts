@@ -101,8 +101,8 @@ export class LogCursor {
   private consider(page: Page, record: { bytes: Buffer; length: number }, position: number): void {
     this.considered = position;
     if (this.filter === undefined || this.filter(record.bytes)) {
-      const { reader, streams, resolveLinks, shape, now } = this.setup;
-      addResolved(page, record, position, shape, resolveLinks ? { reader, streams, now: now() } : undefined);
+      const { reader, streams, resolveLinks, uuids, now } = this.setup;
+      addResolved(page, record, position, uuids, resolveLinks ? { reader, streams, now: now() } : undefined);
     }
     if (this.clock?.tick()) page.add(encodeCheckpoint(position));
   }

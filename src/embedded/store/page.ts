@@ -6,12 +6,6 @@ import { ID, RECORDED } from './record.ts';
 
 const FIRST_BYTES = 128 * 1024;
 
-/** How an event is shown: how its UUIDs look, and whether the answer carries the position in $all. */
-export interface Shape {
-  readonly uuids: UuidKind;
-  readonly allPosition: boolean;
-}
-
 /** Framed ReadResp messages in one buffer: a page of a read leaves in a single write. */
 export class Page {
   events = 0;
@@ -40,11 +34,12 @@ export class Page {
   /**
    * Adds ReadResp.event. `event` is absent for a link that leads nowhere, `link` for an ordinary event. The id is
    * put in front of the stored fields; nothing else is encoded.
+   * @param position in $all, of the link where there is one; sent with every event, as a real node does
    */
-  addEvent(event: RecordView | undefined, link: RecordView | undefined, position: number, shape: Shape): void {
-    const eventSize = event === undefined ? 0 : recordedSize(event, shape.uuids);
-    const linkSize = link === undefined ? 0 : recordedSize(link, shape.uuids);
-    let size = shape.allPosition ? 1 + varintSize(position) : 2;
+  addEvent(event: RecordView | undefined, link: RecordView | undefined, position: number, uuids: UuidKind): void {
+    const eventSize = event === undefined ? 0 : recordedSize(event, uuids);
+    const linkSize = link === undefined ? 0 : recordedSize(link, uuids);
+    let size = 1 + varintSize(position);
     if (event !== undefined) size += 1 + varintSize(eventSize) + eventSize;
     if (link !== undefined) size += 1 + varintSize(linkSize) + linkSize;
     const message = 1 + varintSize(size) + size;
@@ -58,16 +53,10 @@ export class Page {
     out[at++] = message;
     out[at++] = 0x0a;
     at = putVarint(out, at, size);
-    if (event !== undefined) at = putRecorded(out, at, 0x0a, eventSize, event, shape.uuids);
-    if (link !== undefined) at = putRecorded(out, at, 0x12, linkSize, link, shape.uuids);
-    if (shape.allPosition) {
-      out[at++] = 0x18;
-      at = putVarint(out, at, position);
-    } else {
-      out[at++] = 0x22;
-      out[at++] = 0;
-    }
-    this.used = at;
+    if (event !== undefined) at = putRecorded(out, at, 0x0a, eventSize, event, uuids);
+    if (link !== undefined) at = putRecorded(out, at, 0x12, linkSize, link, uuids);
+    out[at++] = 0x18;
+    this.used = putVarint(out, at, position);
     this.events++;
     this.messages++;
   }

@@ -1,7 +1,8 @@
+import type { UuidKind } from '../codec/uuid.ts';
 import { StoreCorrupt } from './corrupt.ts';
 import { addResolved } from './links.ts';
 import { firstVisible, type StreamMetadata } from './metadata.ts';
-import type { Page, Shape } from './page.ts';
+import type { Page } from './page.ts';
 import { isExpired, type Reader } from './reader.ts';
 import { TOMBSTONE_REVISION } from './record.ts';
 import { isMetastreamName, type Stream, type Streams } from './streams.ts';
@@ -12,7 +13,8 @@ export const PAGE_BYTES = 256 * 1024;
 export interface ReadSetup {
   readonly reader: Reader;
   readonly streams: Streams;
-  readonly shape: Shape;
+  /** How UUIDs look in the answers. */
+  readonly uuids: UuidKind;
   readonly resolveLinks: boolean;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
@@ -24,6 +26,8 @@ const METASTREAM_KEEPS: StreamMetadata = { revision: 0, raw: Buffer.alloc(0), ma
 export class StreamCursor {
   /** The next revision to look at. */
   revision: number;
+  /** Called once, before the first event is added to a page. */
+  onFirst: ((page: Page, revision: number) => void) | undefined;
   private readonly setup: ReadSetup;
   private readonly name: string;
   private readonly step: 1 | -1;
@@ -47,7 +51,7 @@ export class StreamCursor {
 
   /** Adds up to `limit` events to a page; stops early when the page is large enough. */
   fill(page: Page, limit: number): void {
-    const { reader, streams, shape, resolveLinks } = this.setup;
+    const { reader, streams, uuids, resolveLinks } = this.setup;
     const stream = this.stream;
     const now = this.setup.now();
     const metadata = isMetastreamName(this.name) ? METASTREAM_KEEPS : streams.committedMetadata(stream);
@@ -69,7 +73,11 @@ export class StreamCursor {
       if (record === undefined) throw new StoreCorrupt(`Event ${revision} of stream ${this.name} is missing.`);
       this.revision += this.step;
       if (isExpired(record.bytes, metadata?.maxAge, now)) continue;
-      addResolved(page, record, record.position, shape, resolve);
+      if (this.onFirst !== undefined) {
+        this.onFirst(page, revision);
+        this.onFirst = undefined;
+      }
+      addResolved(page, record, record.position, uuids, resolve);
     }
     if (this.step < 0 && this.revision < first) this.revision = -1;
   }
@@ -77,6 +85,6 @@ export class StreamCursor {
   /** Adds the tombstone's own event, if the stream has one. */
   fillTombstone(page: Page): void {
     const record = this.setup.reader.event(this.stream, TOMBSTONE_REVISION);
-    if (record !== undefined) page.addEvent(record, undefined, record.position, this.setup.shape);
+    if (record !== undefined) page.addEvent(record, undefined, record.position, this.setup.uuids);
   }
 }

@@ -95,11 +95,12 @@ export class Writer implements Lookup {
     } else this.answer(batch, reply, verdict);
   }
 
-  /** Soft delete: hides all events there are, by `$tb` in the metadata. */
+  /** Soft delete: hides all events there are, by `$tb` in place of the metadata; of a stream that has either. */
   delete(name: string, expected: Expected, reply: Reply): void {
     const stream = this.streams.get(name);
     const batch = this.commit.open();
-    const refusal = this.refuseDelete(stream, expected) ?? (stream.last < 0 ? wrong(stream) : undefined);
+    const neverWas = stream.last < 0 && this.streams.metastreamOf(stream).last < 0;
+    const refusal = this.refuseDelete(stream, expected) ?? (neverWas ? wrong(stream) : undefined);
     if (refusal !== undefined) {
       this.answer(batch, reply, refusal);
       return;

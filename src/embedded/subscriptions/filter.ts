@@ -1,6 +1,7 @@
 import type { FilterRequest } from '../codec/read-request.ts';
 import { INVALID_ARGUMENT, RpcError } from '../grpc/status.ts';
 import { nameEnd, nameStart, typeEnd, typeStart } from '../store/record.ts';
+import { fromDotnet } from './dotnet-regex.ts';
 
 /** Whether a record passes; looks at the stream name or the type only. */
 export type Filter = (record: Buffer) => boolean;
@@ -26,13 +27,13 @@ function startsWith(record: Buffer, start: number, prefix: Buffer): boolean {
   return true;
 }
 
-/** The real server's expressions are .NET's; what JavaScript's `u` grammar rejects is refused, not guessed at. */
+/** The real server's expressions are .NET's; what cannot be said in JavaScript is refused, not guessed at. */
 function compileRegex(source: string, maxChars: number): RegExp {
   if (source.length > maxChars) {
     throw new RpcError(INVALID_ARGUMENT, `A filter expression may have ${maxChars} characters.`);
   }
   try {
-    return new RegExp(source, 'u');
+    return fromDotnet(source);
   } catch {
     throw new RpcError(INVALID_ARGUMENT, `The filter expression ${source} is not one that this server supports.`);
   }

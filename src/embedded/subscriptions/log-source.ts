@@ -51,10 +51,10 @@ export class LogSource implements Source {
 
   live(batch: LiveBatch, send: (frames: Buffer, messages: number) => void): void {
     const { records } = batch;
-    const { shape, resolveLinks } = this.setup;
+    const { uuids, resolveLinks } = this.setup;
     let runStart = -1;
     const endRun = (to: number) => {
-      if (runStart >= 0) send(batch.frames(shape, runStart, to), to - runStart);
+      if (runStart >= 0) send(batch.frames(uuids, runStart, to), to - runStart);
       runStart = -1;
     };
     for (let i = 0; i < records.length; i++) {
@@ -80,9 +80,9 @@ export class LogSource implements Source {
   }
 
   private sendResolved(bytes: Buffer, position: number, send: (frames: Buffer, messages: number) => void): void {
-    const { reader, streams, shape, now } = this.setup;
+    const { reader, streams, uuids, now } = this.setup;
     const page = new Page();
-    addResolved(page, { bytes, length: bytes.length }, position, shape, { reader, streams, now: now() });
+    addResolved(page, { bytes, length: bytes.length }, position, uuids, { reader, streams, now: now() });
     send(page.take(), page.messages);
   }
 }

@@ -40,13 +40,13 @@ export class StreamSource implements Source {
     if (from === records.length) return;
     const last = records.at(-1)!.revision;
     if (this.setup.resolveLinks && records.some(({ bytes }) => isLink(bytes))) {
-      const { reader, streams, shape, now } = this.setup;
+      const { reader, streams, uuids, now } = this.setup;
       const page = new Page();
       for (const { bytes, position } of records.slice(from)) {
-        addResolved(page, { bytes, length: bytes.length }, position, shape, { reader, streams, now: now() });
+        addResolved(page, { bytes, length: bytes.length }, position, uuids, { reader, streams, now: now() });
       }
       send(page.take(), page.messages);
-    } else send(batch.frames(this.setup.shape, from, records.length), records.length - from);
+    } else send(batch.frames(this.setup.uuids, from, records.length), records.length - from);
     if (last === TOMBSTONE_REVISION) this.ending = streamDeleted(this.name);
     else this.cursor.revision = last + 1;
   }

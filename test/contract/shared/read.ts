@@ -44,7 +44,7 @@ export function readContract(): void {
     expect(positions.every((each, i) => i === 0 || each > positions[i - 1]!)).toBe(true);
   });
 
-  test('24 a link is resolved; into what is hidden, deleted or no link at all it is shown alone', async () => {
+  test('24 a link is resolved; into what is hidden or deleted it is shown alone, and what is no link is an event', async () => {
     const [open, cut, soft, hard] = [fresh('open'), fresh('cut'), fresh('soft'), fresh('hard')];
     for (const name of [open, cut, soft, hard]) await theClient().appendToStream(name, events(2));
     await theClient().setStreamMetadata(cut, { truncateBefore: 1 });
@@ -60,10 +60,11 @@ export function readContract(): void {
     );
     const resolved = await collect(theClient().readStream(links, { resolveLinkTos: true }));
     const none = undefined;
-    expect(resolved.map(({ event }) => event?.streamId)).toEqual([open, none, cut, none, none, none, at]);
+    expect(resolved.map(({ event }) => event?.streamId)).toEqual([open, none, cut, none, none, links, at]);
     expect(resolved[0]!.event).toMatchObject({ revision: 1n, data: { i: 1 } });
-    expect(resolved.map(({ link }) => link?.revision)).toEqual([0n, 1n, 2n, 3n, 4n, 5n, 6n]);
-    expect(resolved.every(({ link }) => link?.streamId === links && link.type === '$>')).toBe(true);
+    expect(resolved.map(({ link }) => link?.revision)).toEqual([0n, 1n, 2n, 3n, 4n, none, 6n]);
+    expect(resolved[5]!.event).toMatchObject({ revision: 5n, type: '$>' });
+    expect(resolved.every(({ link }, i) => i === 5 || (link?.streamId === links && link.type === '$>'))).toBe(true);
     const plain = await collect(theClient().readStream(links));
     expect(plain.map(({ event }) => event!.type)).toEqual(targets.map(() => '$>'));
     expect(plain.map(({ link }) => link)).toEqual(targets.map(() => undefined));

@@ -3,7 +3,7 @@ import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../admin/command.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
-import { StoreLocked, takeLock } from '../embedded/lock.ts';
+import { type Lock, StoreLocked, takeLock } from '../embedded/lock.ts';
 import { Fault } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 import type { Context } from '../kernel/actor.ts';
@@ -38,15 +38,14 @@ const longestWaitMs = 5000;
 const lookAgainMs = 10;
 
 /** Claims the read models for this process; a second writer would apply every event a second time. */
-export const claimReadModels = async (config: Config): Promise<() => void> => {
+export const claimReadModels = async (config: Config): Promise<Lock> => {
   const dir = readModelsDir(config);
   makeFolder(dir);
   try {
-    const lock = await takeLock(dir);
-    return lock.release;
+    return await takeLock(dir);
   } catch (error) {
     if (!(error instanceof StoreLocked)) throw error;
-    throw new Failure(`The read models in ${dir} are in use by process ${error.pid}.`, 1, error);
+    throw new Failure(`The read models in ${dir} are in use by ${error.holder}.`, 1, error);
   }
 };
 
@@ -94,9 +93,9 @@ interface CurrentRows {
 /** The read models, brought up to date where nobody does it, as the server keeps them where one runs. */
 const currentRows = async (config: Config, store: EventStore): Promise<CurrentRows> => {
   const dir = readModelsDir(config);
-  let release: () => void;
+  let lock: Lock;
   try {
-    release = await claimReadModels(config);
+    lock = await claimReadModels(config);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const tables = projections.flatMap((projection) => projection.tables);
@@ -109,7 +108,7 @@ const currentRows = async (config: Config, store: EventStore): Promise<CurrentRo
     reached: models.reached,
     async close() {
       await models.close();
-      release();
+      lock.release();
     },
   };
 };

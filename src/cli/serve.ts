@@ -63,8 +63,8 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
   try {
     const log = await ownEventLog(config);
     undo.push(log.close);
-    const release = await claimReadModels(config);
-    undo.push(async () => release());
+    const claim = await claimReadModels(config);
+    undo.push(async () => claim.release());
     const secrets = await secretsOf(config, () => hasLogId(log.store));
     const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
     const { store } = log;
@@ -153,7 +153,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
     return {
       baseUrl,
       firstRun: await begun.listening(baseUrl),
-      failed: Promise.race([log.failed, models.failed.catch((error: Error) => error)]),
+      failed: Promise.race([log.failed, claim.lost, models.failed.catch((error: Error) => error)]),
       stop,
     };
   } catch (error) {

@@ -36,7 +36,11 @@ export function runInWorker(options: StoreOptions): Promise<RunningStore> {
           worker.postMessage('close');
           await exited;
         };
-        resolve({ endpoint: message.endpoint, failed, close });
+        const abandon = async () => {
+          closing = true;
+          await worker.terminate();
+        };
+        resolve({ endpoint: message.endpoint, failed, close, abandon });
       }
     });
     void exited.then(() => reject(reason));

@@ -50,6 +50,8 @@ export interface RunningStore {
   readonly endpoint: string;
   readonly failed: Promise<Error>;
   close(): Promise<void>;
+  /** Ends at once, and commits nothing more than what is under way. */
+  abandon(): Promise<void>;
 }
 
 /** A store on the caller's own thread, who can look inside. */
@@ -212,6 +214,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
     endpoint: server.endpoint,
     calls: server.calls,
     failed,
+    abandon: () => stop('The event store is in use by somebody else.'),
     close: async () => {
       server.refuse();
       sweeper.stop();

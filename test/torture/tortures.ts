@@ -7,6 +7,7 @@ import { complain, type Figures, noFigures, type Plan, type Torture } from './fi
 import { torturedByForgetting } from './forgetting.ts';
 import { torturedByIoErrors } from './io-error.ts';
 import { torturedByKills } from './kill.ts';
+import { torturedByNamespaces } from './namespaces.ts';
 import { torturedByPowerCuts } from './power.ts';
 import { torturedByRebuilds } from './projections.ts';
 import { torturedByRepeats } from './repeats.ts';
@@ -44,6 +45,7 @@ export const onDisk: readonly Kind[] = [
   kind('D5', 'full disk', 'fillings', torturedByFullDisks, [1, 1, 10]),
   kind('D6', 'damaged file', 'seeds', torturedByDamage, [24, 8, 1000]),
   kind('D7', 'torn commit', 'images', torturedByTornCommits, [100, 30, 20_000]),
+  kind('D15', 'opened from another PID namespace', 'holders', torturedByNamespaces, [2, 1, 100]),
 ];
 
 export const inTraffic: readonly Kind[] = [

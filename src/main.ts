@@ -2,6 +2,7 @@
 /** The `weir` command: the one file that touches the process. What it runs is in `cli/`. */
 import { createInterface } from 'node:readline/promises';
 import { lowerHelperThreads } from './helper-threads.ts';
+import { endSoon } from './last-resort.ts';
 import { runsOn } from './node-version.ts';
 
 const complaint = runsOn(process.versions.node);
@@ -21,7 +22,10 @@ const interrupted = (): Promise<void> =>
     let signals = 0;
     const onSignal = () => {
       signals += 1;
-      if (signals > 1) process.exit(1);
+      if (signals > 1) {
+        endSoon();
+        process.exit(1);
+      }
       resolve();
     };
     process.on('SIGTERM', onSignal);
@@ -41,6 +45,7 @@ const code = await program({
   argv: process.argv.slice(2),
   env: process.env,
   interrupted,
+  endSoon,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   columns: process.stdout.columns ?? 120,

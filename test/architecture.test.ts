@@ -58,6 +58,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/errors': [],
   'src/telemetry': [],
   'src/helper-threads': [],
+  'src/last-resort': [],
   'src/node-version': [],
   'src/ids': ['src/clock'],
   'src/config': ['zod', 'src/secret', 'src/secrets'],

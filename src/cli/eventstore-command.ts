@@ -3,6 +3,7 @@ import { createSecureContext } from 'node:tls';
 import { Command, InvalidArgumentError } from 'commander';
 import { readConfig } from '../config.ts';
 import { type EmbeddedOptions, startEmbedded } from '../embedded/index.ts';
+import { closing } from './closing.ts';
 import { storeDir } from './event-log.ts';
 import { fileFault } from './file-fault.ts';
 import { Failure, type Terminal } from './terminal.ts';
@@ -15,6 +16,8 @@ interface Options {
   readonly user?: string;
   readonly passwordFile?: string;
 }
+
+const closeMs = 6_000;
 
 const examples = `
 Examples:
@@ -45,7 +48,12 @@ export const eventstoreCommand = (terminal: Terminal): Command =>
       }
       terminal.out(`The event store listens on ${store.endpoint}\n`);
       const failure = await Promise.race([store.failed, terminal.interrupted()]);
-      await store.close();
+      const open = closing();
+      open.later('the event store', store.close);
+      await open.all(closeMs).catch((error: unknown) => {
+        terminal.endSoon();
+        if (!(failure instanceof Error)) throw error;
+      });
       if (failure instanceof Error) throw new Failure(`The event store had to stop: ${failure.message}`, 1, failure);
     });
 

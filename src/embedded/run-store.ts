@@ -44,6 +44,7 @@ export interface StoreOptions {
   /** Asked for the room on the volume. */
   readonly freeBytes?: FreeBytes;
   readonly lookAtSpaceEveryMs?: number;
+  readonly stuckAfterMs?: number;
 }
 
 export interface RunningStore {
@@ -121,6 +122,8 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
       reader,
       faults,
       now,
+      space,
+      stuckAfterMs: options.stuckAfterMs,
       mintId: () => randomBytes(16).toString('latin1'),
       onCommit: (records) => {
         hub.publish(records);
@@ -219,7 +222,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
       server.refuse();
       sweeper.stop();
       for (const call of server.calls) call.pause();
-      await writer.commit.drained();
+      await writer.commit.end();
       await stop('The event store is stopping.');
     },
   };

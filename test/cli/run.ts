@@ -14,6 +14,7 @@ export const workbench = () => {
       argv,
       env,
       interrupted: () => interrupted,
+      endSoon: () => {},
       out: (text) => {
         out += text;
       },

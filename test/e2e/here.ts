@@ -9,6 +9,7 @@ export const weirHere = async (args: readonly string[], env: Readonly<Record<str
     argv: [...args],
     env: await atItsStore(env),
     interrupted: () => new Promise<void>(() => {}),
+    endSoon: () => {},
     out: (text) => {
       stdout += text;
     },

@@ -118,23 +118,34 @@ describe('room on the volume', () => {
     expect(there()).toEqual(['ballast']);
   });
 
-  test('that ends while appends are under way leaves those answered', async () => {
-    let free = 2 ** 40;
-    const { client } = await openStore({
-      freeBytes: () => free,
-      lookAtSpaceEveryMs: 5,
-      faults: { commitDelayMs: 150 },
-    });
+  const written = async (free: () => number) => {
+    const { client } = await openStore({ freeBytes: free, lookAtSpaceEveryMs: 5, faults: { commitDelayMs: 150 } });
     // The connection is there before, so that the next append is with the store soon.
     await client.appendToStream('room-2', numbered(0));
     const first = client.appendToStream('room-2', numbered(1));
     await wait(40);
     for (let turns = 0; turns < 100; turns++) await new Promise(setImmediate);
-    free = 0;
+    return { client, first };
+  };
+
+  test('that gets scarce while appends are under way leaves those answered', async () => {
+    let free = 2 ** 40;
+    const { client, first } = await written(() => free);
+    free = 32 * 1024 * 1024;
     await wait(40);
     const second = rejection(client.appendToStream('room-2', numbered(2)));
     expect((await first).success).toBe(true);
     expect((await second).type).toBe('unavailable');
+  });
+
+  test('that ends while appends are under way leaves those answered once there is some again', async () => {
+    let free = 2 ** 40;
+    const { first } = await written(() => free);
+    free = 0;
+    const late = wait(500, 'waits');
+    expect(await Promise.race([first, late])).toBe('waits');
+    free = 2 ** 40;
+    expect((await first).success).toBe(true);
   });
 });
 

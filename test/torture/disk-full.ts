@@ -143,8 +143,11 @@ function standsStill(history: History): () => boolean {
 async function withoutGate(filling: Filling, canary: boolean): Promise<void> {
   const settings = { limits: { freeSpaceBytes: 0 }, faults: canary ? { ignoreCommitErrors: true } : {} };
   const store = await filling.start(settings);
-  // A store that goes on after failed commits would acknowledge for ever; one that waits for room would never.
-  await filling.fill(store, canary ? () => filling.history.acknowledged > FAR_TOO_MANY : standsStill(filling.history));
+  // A store that goes on after failed commits would acknowledge for ever; one that waits for room answers nobody.
+  const isStill = standsStill(filling.history);
+  const filled = filling.fill(store, () => canary && filling.history.acknowledged > FAR_TOO_MANY);
+  if (canary) await filled;
+  else while (!isStill()) await wait(20);
   if (!canary) {
     const { exitCode, signalCode } = store.process;
     if (exitCode !== null || signalCode !== null) filling.complain(`the store ended by ${exitCode ?? signalCode}`);
@@ -152,6 +155,7 @@ async function withoutGate(filling: Filling, canary: boolean): Promise<void> {
     if (/unhandled/.test(store.said())) filling.complain(store.said());
   }
   await store.kill();
+  await filled;
   const full = await filling.start(settings);
   await filling.inspect(full, 'full');
   if (canary) return;

@@ -3,6 +3,7 @@
 import { hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { lowerHelperThreads } from './helper-threads.ts';
+import { endSoon } from './last-resort.ts';
 import { runsOn } from './node-version.ts';
 
 const complaint = runsOn(process.versions.node);
@@ -24,7 +25,10 @@ const interrupted = (): Promise<void> =>
     let signals = 0;
     const onSignal = () => {
       signals += 1;
-      if (signals > 1) process.exit(1);
+      if (signals > 1) {
+        endSoon();
+        process.exit(1);
+      }
       resolve();
     };
     process.on('SIGTERM', onSignal);
@@ -55,6 +59,7 @@ const code = await program({
   user: osUser(),
   host: hostname(),
   interrupted,
+  endSoon,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   columns: process.stdout.columns ?? 120,

@@ -13,6 +13,8 @@ export interface Signals {
     readonly facts: readonly string[];
   };
   'projection.rebuilt': { readonly reason: string };
+  /** The volume is full: the rows stay as they are, commands are refused, and all goes on when there is room. */
+  'projection.held': { readonly error: unknown };
   'projection.failed': { readonly error: unknown };
   'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
   /** Last uses or refused attempts could not be written down; what can be kept is tried again. */

@@ -63,6 +63,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/telemetry': [],
   'src/version': [],
   'src/helper-threads': [],
+  'src/last-resort': [],
   'src/node-version': [],
   'src/ids': ['src/clock'],
   'src/config': ['zod', 'src/secret', 'src/secrets'],

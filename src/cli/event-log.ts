@@ -35,7 +35,7 @@ export const ownEventLog = async (config: Config): Promise<EventLog> => {
 
 /** The events for a command: those of the running server, or of the stopped one's files. */
 export const anyEventLog = async (config: Config): Promise<EventLog> => {
-  const endpoint = config.EVENTSTORE_URL === undefined ? runningEndpoint(storeDir(config)) : null;
+  const endpoint = config.EVENTSTORE_URL === undefined ? await runningEndpoint(storeDir(config)) : null;
   if (endpoint === null) return ownEventLog(config);
   const store = connect({ endpoint });
   return { store, failed: never, close: () => store.close() };
@@ -82,7 +82,7 @@ export const findStore = async (config: Config, dir: string | undefined): Promis
     return { target: { url: config.EVENTSTORE_URL }, isEmbedded: false, close: nothingToClose };
   }
   const folder = dir ?? storeDir(config);
-  const endpoint = runningEndpoint(folder);
+  const endpoint = await runningEndpoint(folder);
   if (endpoint !== null) return { target: { endpoint }, isEmbedded: true, close: nothingToClose };
   const embedded = await startEmbedded({ dir: folder });
   return { target: { endpoint: embedded.endpoint }, isEmbedded: true, close: embedded.close };

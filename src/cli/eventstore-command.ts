@@ -3,6 +3,7 @@ import { createSecureContext } from 'node:tls';
 import { Command, InvalidArgumentError } from 'commander';
 import { readConfig } from '../config.ts';
 import { type EmbeddedOptions, startEmbedded } from '../embedded/index.ts';
+import { closing } from './closing.ts';
 import { storeDir } from './event-log.ts';
 import { fileFault } from './file-fault.ts';
 import { Failure, type Terminal, UsageError } from './terminal.ts';
@@ -16,6 +17,8 @@ interface Options {
   readonly passwordFile?: string;
   readonly advertise?: { readonly host: string; readonly port: number };
 }
+
+const closeMs = 6_000;
 
 const examples = `
 Examples:
@@ -51,7 +54,12 @@ export const eventstoreCommand = (terminal: Terminal): Command =>
       }
       terminal.out(`The event store listens on ${store.endpoint}\n`);
       const failure = await Promise.race([store.failed, terminal.interrupted()]);
-      await store.close();
+      const open = closing();
+      open.later('the event store', store.close);
+      await open.all(closeMs).catch((error: unknown) => {
+        terminal.endSoon();
+        if (!(failure instanceof Error)) throw error;
+      });
       if (failure instanceof Error) throw new Failure(`The event store had to stop: ${failure.message}`, 1, failure);
     });
 

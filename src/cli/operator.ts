@@ -6,7 +6,7 @@ import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../admin/command.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
-import { StoreLocked, takeLock } from '../embedded/lock.ts';
+import { type Lock, StoreLocked, takeLock } from '../embedded/lock.ts';
 import { Fault } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 import type { Context } from '../kernel/actor.ts';
@@ -41,14 +41,13 @@ const longestWaitMs = 5000;
 const lookAgainMs = 10;
 
 /** Claims the read models for this process; a second writer would apply every event a second time. */
-export const claimReadModels = async (dir: string): Promise<() => void> => {
+export const claimReadModels = async (dir: string): Promise<Lock> => {
   makeFolder(dir);
   try {
-    const lock = await takeLock(dir);
-    return lock.release;
+    return await takeLock(dir);
   } catch (error) {
     if (!(error instanceof StoreLocked)) throw error;
-    throw new Failure(`The read models in ${dir} are in use by process ${error.pid}.`, 1, error);
+    throw new Failure(`The read models in ${dir} are in use by ${error.holder}.`, 1, error);
   }
 };
 
@@ -122,9 +121,9 @@ const currentRows = async (config: Config, store: EventStore): Promise<CurrentRo
   // Beside a cluster DATA_DIR may be another machine's affair: then they are built for this command alone.
   const passing = existsSync(config.DATA_DIR) ? null : mkdtempSync(join(tmpdir(), 'weir-'));
   const dir = passing ?? readModelsDir(config);
-  let release: () => void;
+  let lock: Lock;
   try {
-    release = await claimReadModels(dir);
+    lock = await claimReadModels(dir);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const tables = projections.flatMap((projection) => projection.tables);
@@ -137,7 +136,7 @@ const currentRows = async (config: Config, store: EventStore): Promise<CurrentRo
     reached: models.reached,
     async close() {
       await models.close();
-      release();
+      lock.release();
       if (passing !== null) rmSync(passing, { recursive: true });
     },
   };

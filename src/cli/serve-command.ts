@@ -36,8 +36,15 @@ export const serveCommand = (terminal: Terminal): Command =>
       log.info({ base_url: running.baseUrl, data_dir: config.DATA_DIR }, 'listening');
       if (running.firstRun) terminal.out(welcome(running.firstRun));
       const failure = await Promise.race([running.failed, interrupted]);
-      await running.stop();
-      if (failure instanceof Error) throw new Failure(`The server had to stop: ${failure.message}`, 1, failure);
+      const hasFailed = failure instanceof Error;
+      try {
+        await running.stop(hasFailed);
+      } catch (error) {
+        terminal.endSoon();
+        // Whoever has failed says why, and not what came of it.
+        if (!hasFailed) throw error;
+      }
+      if (hasFailed) throw new Failure(`The server had to stop: ${failure.message}`, 1, failure);
     } finally {
       ended();
     }

@@ -8,34 +8,27 @@ import { expireKeys } from '../admin/expiry.ts';
 import { oauthClientReactions } from '../admin/oauth-reactions.ts';
 import { organizationReactions } from '../admin/organization-reactions.ts';
 import { endAbandonedPolicies, policyReactions } from '../admin/policy-reactions.ts';
-import {
-  adminKeyReactions,
-  endAbandonedAdminKeys,
-  endAbandonedAdmissions,
-  keyReactions,
-  replayReactions,
-} from '../admin/reactions.ts';
+import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReactions } from '../admin/reactions.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { dayKeys } from '../day-keys.ts';
 import { AccessLog } from '../gateway/access-log.ts';
 import { apiKeyGate } from '../gateway/authenticate.ts';
 import { serve as serveHttp } from '../http/server.ts';
-import { loadUws } from '../http/uws.ts';
 import { newId } from '../ids.ts';
-import { type Freshness, freshness } from '../kernel/freshness.ts';
 import { journal } from '../kernel/journal.ts';
 import { hasLogId, logIdOf } from '../kernel/log-id.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { startReactors } from '../kernel/reactor.ts';
-import type { EventStore } from '../kernel/store.ts';
+import { type EventStore, StoreUnavailable } from '../kernel/store.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { publish } from '../telemetry.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
 import { loadModels } from '../upstream/models.ts';
 import { allAggregates } from './aggregates.ts';
+import { type Closing, closing } from './closing.ts';
 import { secretsOf } from './config-secrets.ts';
-import { ownEventLog } from './event-log.ts';
+import { type EventLog, ownEventLog } from './event-log.ts';
 import { atPathOf } from './file-fault.ts';
 import { type FirstRunReport, firstRun } from './first-run.ts';
 import { type Limits, openLimits, tiersOf } from './limits.ts';
@@ -44,10 +37,12 @@ import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
 
 const sweepEveryMs = 60_000;
-/** Between two questions to the store for the end of its log (decisions N13). */
-const lookEveryMs = 500;
 /** Longest wait for the store when somebody asks whether we are ready. */
 const probeMs = 1000;
+/** Whatever is stuck, the process is at its end within ten seconds: of its failure, or of the last answer in flight. */
+const closeMs = 6_000;
+const failedDrainMs = 2_000;
+const failedCloseMs = 3_000;
 const clock = systemClock;
 
 export interface Running {
@@ -56,126 +51,147 @@ export interface Running {
   readonly firstRun: FirstRunReport | null;
   /** Resolves with the reason when the server cannot go on: it must be ended and started again. */
   readonly failed: Promise<Error>;
-  /** Lets requests in flight finish, then closes everything in order. */
-  stop(): Promise<void>;
+  /**
+   * Lets requests in flight finish, for two seconds at most once it has failed, then closes everything in order.
+   * @throws Unclosed when something is stuck
+   */
+  stop(hasFailed: boolean): Promise<void>;
 }
 
 /** Starts a gateway; resolves once it listens. */
 export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Running> => {
-  // First of all: on a system that it cannot run on, nothing is to be written.
-  await loadUws();
   const { MODELS_FILE: file } = config;
   const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
   const declared = loadModels(modelsText, env);
   const tiers = await tiersOf(config);
-  const undo: (() => Promise<unknown>)[] = [];
-  const stop = async () => {
-    for (const close of undo.splice(0).reverse()) await close();
-  };
+  const open = closing();
   try {
     const log = await ownEventLog(config);
-    undo.push(log.close);
-    const release = await claimReadModels(readModelsDir(config));
-    undo.push(async () => release());
-    const secrets = await secretsOf(config, () => hasLogId(log.store));
-    const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
-    const { store } = log;
-    const logId = await logIdOf(store, clock);
-    let models: ReadModels | undefined;
-    let limits: Limits | undefined;
-    const known: Directory = directory(() => models as ReadModels);
-    models = await openReadModels({
-      dir: readModelsDir(config),
-      store,
-      logId,
-      projections,
-      committing: known.committing,
-      committed(batch) {
-        known.committed(batch);
-        limits?.committed(batch);
-      },
-    });
-    undo.push(models.close);
-    const accessLog = new AccessLog(clock);
-    // Before the first run makes what it will be told apart by: an organization.
-    limits = await openLimits({ config, models, logId, clock, tiers });
-    undo.push(limits.close);
-    const admin: Administration = {
-      aggregates: allAggregates(store),
-      models,
-      directory: known,
-      store,
-      accessLog,
-      dayKeys: await atPathOf('SECRETS_DIR', dayKeysDir, () => dayKeys(dayKeysDir)),
-      clock,
-      secrets,
-      projectionWaitMs: config.PROJECTION_WAIT_MS,
-    };
-    const begun = await firstRun(admin, config.DATA_DIR);
-    const reactors = await startReactors({
-      dir: join(config.DATA_DIR, 'reactors'),
-      store,
-      logId,
-      reactors: [
-        organizationReactions(admin),
-        keyReactions(admin),
-        adminKeyReactions(admin),
-        oauthClientReactions(admin),
-        replayReactions(admin),
-        policyReactions(admin),
-      ],
-    });
-    undo.push(reactors.close);
-    undo.push(sweep(admin));
-
-    const connected = connectModels(declared, { clock });
-    undo.push(connected.close);
-    const evaluator = openEvaluator();
-    undo.push(evaluator.close);
-    const fresh = freshness({ store, models, clock, waitMs: lookEveryMs });
-    undo.push(looking(fresh));
-    let baseUrl = '';
-    const routes = allRoutes({
-      admin,
-      models: connected,
-      ownedBy: config.OWNED_BY,
-      clock,
-      evaluator,
-      windows: limits.windows,
-      tiers: limits.tiers,
-      probes: { eventstore: () => answers(store) },
-      balanceAgeMs: fresh.ageMs,
-      publicUrl: () => config.PUBLIC_URL ?? baseUrl,
-    });
-    undo.push(recordAccess(accessLog, new AccessRecords(accessLog, journal(store), clock), clock).close);
-    const server = await serveHttp({
-      routes,
-      gate: apiKeyGate({
-        directory: known,
-        peppers: secrets.peppers,
-        clock,
-        accessLog,
-        windows: limits.windows,
-      }),
-      trustedProxies: config.TRUSTED_PROXIES,
-      host: config.HOST,
-      port: config.PORT,
-      requestId: () => newId('req', clock),
-      clock,
-    });
-    undo.push(() => server.drain(config.DRAIN_MS));
-    baseUrl = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${server.port}`;
-    return {
-      baseUrl,
-      firstRun: await begun.listening(baseUrl),
-      failed: Promise.race([log.failed, models.failed.catch((error: Error) => error)]),
-      stop,
-    };
+    open.later('the event store', log.close);
+    const ended = log.failed.then((error) => Promise.reject(error));
+    return await Promise.race([start({ config, log, open, declared, tiers }), ended]);
   } catch (error) {
-    await stop().catch(() => {});
+    await open.all(closeMs).catch(() => {});
     throw error;
   }
 };
+
+const start = async (parts: {
+  readonly config: Config;
+  readonly log: EventLog;
+  readonly open: Closing;
+  readonly declared: ReturnType<typeof loadModels>;
+  readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
+}): Promise<Running> => {
+  const { config, log, open, declared, tiers } = parts;
+  const claim = await claimReadModels(readModelsDir(config));
+  open.later('the claim to the read models', async () => claim.release());
+  const secrets = await secretsOf(config, () => hasLogId(log.store));
+  const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
+  let models: ReadModels | undefined;
+  const store = withRoomFor(() => models, log.store);
+  const logId = await logIdOf(store, clock);
+  let limits: Limits | undefined;
+  const known: Directory = directory(() => models as ReadModels);
+  models = await openReadModels({
+    dir: readModelsDir(config),
+    store,
+    logId,
+    projections,
+    committing: known.committing,
+    committed(batch) {
+      known.committed(batch);
+      limits?.committed(batch);
+    },
+  });
+  open.later('the read models', models.close);
+  const accessLog = new AccessLog(clock);
+  // Before the first run makes what it will be told apart by: an organization.
+  limits = await openLimits({ config, models, logId, clock, tiers });
+  open.later('the rate limits', limits.close);
+  const admin: Administration = {
+    aggregates: allAggregates(store),
+    models,
+    directory: known,
+    store,
+    accessLog,
+    dayKeys: await atPathOf('SECRETS_DIR', dayKeysDir, () => dayKeys(dayKeysDir)),
+    clock,
+    secrets,
+    projectionWaitMs: config.PROJECTION_WAIT_MS,
+  };
+  const begun = await firstRun(admin, config.DATA_DIR);
+  const reactors = await startReactors({
+    dir: join(config.DATA_DIR, 'reactors'),
+    store,
+    logId,
+    reactors: [
+      organizationReactions(admin),
+      keyReactions(admin),
+      adminKeyReactions(admin),
+      oauthClientReactions(admin),
+      replayReactions(admin),
+      policyReactions(admin),
+    ],
+  });
+  open.later('the reactions', reactors.close);
+  open.later('the sweep', sweep(admin));
+
+  const connected = connectModels(declared, { clock });
+  open.later('the models', connected.close);
+  const evaluator = openEvaluator();
+  open.later('the rules', evaluator.close);
+  let baseUrl = '';
+  const routes = allRoutes({
+    admin,
+    models: connected,
+    ownedBy: config.OWNED_BY,
+    clock,
+    evaluator,
+    windows: limits.windows,
+    tiers: limits.tiers,
+    probes: { eventstore: () => answers(store) },
+    publicUrl: () => config.PUBLIC_URL ?? baseUrl,
+  });
+  open.later(
+    'the last uses',
+    recordAccess(accessLog, new AccessRecords(accessLog, journal(store), clock), clock).close,
+  );
+  const server = await serveHttp({
+    routes,
+    gate: apiKeyGate({
+      directory: known,
+      peppers: secrets.peppers,
+      clock,
+      accessLog,
+      windows: limits.windows,
+    }),
+    trustedProxies: config.TRUSTED_PROXIES,
+    host: config.HOST,
+    port: config.PORT,
+    requestId: () => newId('req', clock),
+    clock,
+  });
+  baseUrl = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${server.port}`;
+  return {
+    baseUrl,
+    firstRun: await begun.listening(baseUrl),
+    failed: Promise.race([log.failed, claim.lost, models.failed.catch((error: Error) => error)]),
+    async stop(hasFailed) {
+      await server.drain(hasFailed ? Math.min(config.DRAIN_MS, failedDrainMs) : config.DRAIN_MS);
+      await open.all(hasFailed ? failedCloseMs : closeMs);
+    },
+  };
+};
+
+/** Commands are refused while their outcome could not be shown, with a cluster too, whose volume is another one. */
+const withRoomFor = (models: () => ReadModels | undefined, store: EventStore): EventStore => ({
+  ...store,
+  async append(stream, events, expected) {
+    if (models()?.hasNoRoom) throw new StoreUnavailable('The volume of DATA_DIR is full.');
+    return store.append(stream, events, expected);
+  },
+});
 
 const answers = async (store: EventStore): Promise<boolean> => {
   const asked = (async () => {
@@ -192,29 +208,11 @@ const answers = async (store: EventStore): Promise<boolean> => {
     .finally(() => clearTimeout(timer));
 };
 
-/** Asks again and again; who loses the store is told of it by the age. */
-const looking = (fresh: Freshness): (() => Promise<void>) => {
-  let looked: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    looked ??= fresh
-      .look()
-      .catch(() => {})
-      .finally(() => {
-        looked = undefined;
-      });
-  }, lookEveryMs);
-  return async () => {
-    clearInterval(timer);
-    await looked;
-  };
-};
-
 /** What nobody asks for and only time brings about, once a minute and one after another. */
 const sweep = (admin: Administration): (() => Promise<void>) => {
   const tasks = {
     'day-keys': async () => admin.dayKeys.destroyOld(clock.wall()),
     admissions: () => endAbandonedAdmissions(admin),
-    'admin-key-admissions': () => endAbandonedAdminKeys(admin),
     'policy-admissions': () => endAbandonedPolicies(admin),
     expiry: () => expireKeys(admin),
   };

@@ -7,6 +7,8 @@ export interface Terminal {
   readonly host: string;
   /** Resolves at the first SIGTERM or SIGINT from now on, which then does nothing else; the second ends the process. */
   readonly interrupted: () => Promise<void>;
+  /** For a command that ends although a part of it may be stuck: the process is gone in two seconds, whatever is. */
+  readonly endSoon: () => void;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly columns: number;

@@ -73,7 +73,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     lock.announce(store.endpoint);
     let hasFailed = false;
     const looking = new AbortController();
-    const failed = Promise.race([store.failed, untouched ? damaged(dir, store, looking.signal) : never]).then(
+    const lost = lock.lost.then(async (error) => {
+      await store.abandon();
+      return error;
+    });
+    const failed = Promise.race([store.failed, lost, untouched ? damaged(dir, store, looking.signal) : never]).then(
       (reason) => {
         hasFailed = true;
         looking.abort();

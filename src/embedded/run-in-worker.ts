@@ -15,18 +15,23 @@ export function runInWorker(options: StoreOptions): Promise<RunningStore> {
   return new Promise((resolve, reject) => {
     let closing = false;
     let reason = new Error('The thread of the event store has ended.');
-    const failed = new Promise<Error>((fail) => {
-      void exited.then(() => {
-        if (!closing) fail(reason);
-      });
+    let fail: (error: Error) => void = () => {};
+    const failed = new Promise<Error>((resolve) => {
+      fail = resolve;
+    });
+    void exited.then(() => {
+      if (!closing) fail(reason);
     });
     worker.on('error', (error) => {
       reason = error;
       reject(error);
     });
     worker.on('message', (message: Report) => {
-      if (message.is === 'failed') reason = new Error(message.message);
-      else if (message.is === 'refused') {
+      if (message.is === 'failed') {
+        reason = new Error(message.message);
+        // Its thread may never end: not as long as a commit is stuck.
+        if (!closing) fail(reason);
+      } else if (message.is === 'refused') {
         closing = true;
         const Kind = message.name === 'StoreCorrupt' ? StoreCorrupt : Error;
         reason = new Kind(message.message);
@@ -36,7 +41,11 @@ export function runInWorker(options: StoreOptions): Promise<RunningStore> {
           worker.postMessage('close');
           await exited;
         };
-        resolve({ endpoint: message.endpoint, failed, close });
+        const abandon = async () => {
+          closing = true;
+          await worker.terminate();
+        };
+        resolve({ endpoint: message.endpoint, failed, close, abandon });
       }
     });
     void exited.then(() => reject(reason));

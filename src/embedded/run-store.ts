@@ -47,12 +47,15 @@ export interface StoreOptions {
   /** Asked for the room on the volume. */
   readonly freeBytes?: FreeBytes;
   readonly lookAtSpaceEveryMs?: number;
+  readonly stuckAfterMs?: number;
 }
 
 export interface RunningStore {
   readonly endpoint: string;
   readonly failed: Promise<Error>;
   close(): Promise<void>;
+  /** Ends at once, and commits nothing more than what is under way. */
+  abandon(): Promise<void>;
 }
 
 /** A store on the caller's own thread, who can look inside. */
@@ -122,6 +125,8 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
       reader,
       faults,
       now,
+      space,
+      stuckAfterMs: options.stuckAfterMs,
       mintId: () => randomBytes(16).toString('latin1'),
       onCommit: (records) => {
         hub.publish(records);
@@ -214,11 +219,12 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
     endpoint: server.endpoint,
     calls: server.calls,
     failed,
+    abandon: () => stop('The event store is in use by somebody else.'),
     close: async () => {
       server.refuse();
       sweeper.stop();
       for (const call of server.calls) call.pause();
-      await writer.commit.drained();
+      await writer.commit.end();
       await stop('The event store is stopping.');
     },
   };

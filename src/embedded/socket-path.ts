@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /** sun_path has 108 bytes on Linux and 104 on macOS, the final zero included. */
-const MAX_PATH_BYTES = 100;
+export const MAX_PATH_BYTES = 100;
 const SOCKET = 'eventstore.sock';
 
 /**

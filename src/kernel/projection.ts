@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { publish } from '../telemetry.ts';
 import { type Checkpoint, whyUnfit } from './checkpoint.ts';
+import { roomIn } from './room.ts';
 import { openRows, type RowReader, type Table } from './rows.ts';
 import type { EventStore, Recorded, Subscription } from './store.ts';
 
@@ -28,6 +29,8 @@ export interface ReadModels extends RowReader {
   refresh(): void;
   /** Position of the last event applied, null before the first. */
   readonly position: bigint | null;
+  /** Nothing can be written to the volume: the rows stay as they are until there is room. */
+  readonly hasNoRoom: boolean;
   /** Rejects when the read models cannot go on: an event that cannot be applied is never skipped. */
   readonly failed: Promise<never>;
   close(): Promise<void>;
@@ -69,6 +72,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   }
   let position = mark && !unfit ? BigInt(mark.position) : null;
 
+  const room = roomIn(options.dir, (error) => publish('projection.held', { error }));
   const waiters = new Set<{ position: bigint; resolve: (reached: boolean) => void }>();
   const deliver = async (batch: readonly Recorded[]): Promise<void> => {
     const fresh = batch.filter((event) => position === null || event.position > position);
@@ -76,7 +80,8 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     if (!last) return;
     const changes = applied(fresh, projections, rows);
     options.committing?.(fresh);
-    await rows.write(changes, { logId, position: String(last.position), eventId: last.id, versions });
+    const mark = { logId, position: String(last.position), eventId: last.id, versions };
+    if (!(await room.write(() => rows.write(changes, mark)))) return;
     position = last.position;
     options.committed?.(fresh);
     for (const waiter of waiters) if (waiter.position <= last.position) waiter.resolve(true);
@@ -119,8 +124,12 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     get position() {
       return position;
     },
+    get hasNoRoom() {
+      return room.none;
+    },
     failed,
     async close() {
+      room.end();
       await subscription.close();
       await rows.close();
     },

@@ -3,6 +3,7 @@ import { open } from 'lmdb';
 import { publish } from '../telemetry.ts';
 import { type Checkpoint, whyUnfit } from './checkpoint.ts';
 import { committed } from './commit.ts';
+import { roomIn } from './room.ts';
 import type { EventStore, Recorded, Subscription } from './store.ts';
 
 /** A process manager: answers facts with commands. What it does must be harmless when done twice. */
@@ -41,6 +42,7 @@ export const startReactors = async (options: ReactorOptions): Promise<{ close():
   const kept = root.get('checkpoint');
   const after = kept && !(await whyUnfit(kept, store, logId)) ? BigInt(kept.position) : null;
   const closing = new AbortController();
+  const room = roomIn(options.dir, () => {});
 
   /** False when it was told to end before every reaction had succeeded. */
   const reactTo = async (event: Recorded): Promise<boolean> => {
@@ -64,15 +66,18 @@ export const startReactors = async (options: ReactorOptions): Promise<{ close():
   /** The last event that all reactors are done with, and the last of which that is written down. */
   let done: Recorded | undefined;
   let written: Recorded | undefined;
+  let isUnkept = false;
   const keep = async (): Promise<void> => {
-    if (done === undefined || done === written) return;
+    if (done === undefined || done === written || room.none) return;
     const { position, id } = done;
     written = done;
     try {
       await committed(root.put('checkpoint', { logId, position: String(position), eventId: id }));
+      isUnkept = false;
     } catch (error) {
       written = undefined;
-      failed(error as Error);
+      if (!isUnkept) failed(error as Error);
+      isUnkept = true;
     }
   };
   const keeping = setInterval(() => void keep(), keepMs).unref();

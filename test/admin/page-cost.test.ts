@@ -139,6 +139,7 @@ beforeAll(async () => {
     ...rows,
     reached: async () => true,
     position: 0n,
+    hasNoRoom: false,
     failed: new Promise<never>(() => {}),
   } as ReadModels;
   const admin = { models, clock, aggregates: {} } as unknown as Administration;

@@ -57,6 +57,7 @@ const weir = async (args: readonly string[], env: Record<string, string> = {}) =
     argv: ['limits', ...args],
     env: { ...bench.env, ...env },
     interrupted: () => new Promise(() => {}),
+    endSoon: () => {},
     out: (text) => {
       out += text;
     },

@@ -16,6 +16,7 @@ export const workbench = () => {
       user: 'jo',
       host: 'here',
       interrupted: () => interrupted,
+      endSoon: () => {},
       out: (text) => {
         out += text;
       },

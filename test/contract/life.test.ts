@@ -67,21 +67,21 @@ describe('a second opener', () => {
     const error = await refusal(startEmbedded({ dir, inThread: true }));
     expect(error).toBeInstanceOf(StoreLocked);
     expect(error.pid).toBe(process.pid);
-    expect(runningEndpoint(dir)).toBe(first.endpoint);
+    expect(await runningEndpoint(dir)).toBe(first.endpoint);
     await connect(first.endpoint).appendToStream('on-1', numbered(0));
     await first.close();
-    expect(runningEndpoint(dir)).toBeNull();
+    expect(await runningEndpoint(dir)).toBeNull();
     expect(readdirSync(dir).filter((name) => name.startsWith('lock'))).toEqual([]);
   });
 
   embeddedTest('44 from another process is refused, and learns who has it', async () => {
     const dir = freshDir();
     const holder = await serveInChild(dir, { embedded: true });
-    expect(runningEndpoint(dir)).toBe(holder.endpoint);
+    expect(await runningEndpoint(dir)).toBe(holder.endpoint);
     expect((await refusal(startEmbedded({ dir, inThread: true }))).pid).toBe(holder.process.pid);
     holder.process.kill('SIGKILL');
     await holder.exited;
-    expect(runningEndpoint(dir)).toBeNull();
+    expect(await runningEndpoint(dir)).toBeNull();
     const next = await startEmbedded({ dir, inThread: true });
     await next.close();
   });

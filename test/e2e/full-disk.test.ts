@@ -1,11 +1,11 @@
-import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { noMount, tmpfs } from '../torture/loop-disk.ts';
-import { Scene } from '../torture/scene.ts';
+import { compile, noCompiler, Scene } from '../torture/scene.ts';
 import { call, createProject, expectRefusal, freshKey, itemsOf, paths, use } from './calls.ts';
-import { isRemote } from './remote-store.ts';
-import { eventually, type Server, startServer } from './server.ts';
+import { isRemote, startRemoteStore } from './remote-store.ts';
+import { eventually, exitOf, type Server, startServer } from './server.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -74,5 +74,80 @@ describe.concurrent('a gateway', () => {
     expect(names.filter((name) => name === 'one more')).toHaveLength(1);
     expect(names).toContain('a project');
     await again.stop();
+  });
+});
+
+/** Disks that fail for as long as a file is there, each write and each sync of LMDB's files; what they say of their room stays. */
+const faulty = (what: 'FULL' | 'BROKEN' | 'STUCK') => {
+  const dir = scene.dir();
+  const file = join(dir, what);
+  return {
+    env: { LD_PRELOAD: compile('../embedded/disk-shim.c', dir), [`DISK_${what}_WHILE`]: file },
+    begin: () => writeFileSync(file, ''),
+    end: () => rmSync(file),
+  };
+};
+if (noCompiler !== undefined)
+  process.stderr.write(`SKIPPED: a gateway on a disk that is full at once: ${noCompiler}\n`);
+
+describe.skipIf(noCompiler !== undefined)('a gateway on a disk that is full at once', () => {
+  const goesOn = async (server: Server, disk: ReturnType<typeof faulty>): Promise<void> => {
+    const before = await createProject(server);
+    disk.begin();
+    // With a cluster the first is recorded there, before anybody knows that its rows cannot be written here.
+    await eventually(async () => (await askForProject(server)).status === 503 || undefined);
+    expectRefusal(await askForProject(server), 503, 'dependency_unavailable');
+    expect((await itemsOf(server, paths.projects)).map(({ id }) => id)).toContain(before);
+    expect(await use(server, server.first.project_api_key)).toBe('200');
+    expect((await answerOf(server)).status).toBe(200);
+    disk.end();
+    await eventually(async () => (await askForProject(server)).status === 201 || undefined);
+    await eventually(
+      async () => (await itemsOf(server, paths.projects)).some(({ name }) => name === 'one more') || undefined,
+    );
+    await server.stop();
+  };
+
+  test.skipIf(isRemote)('refuses commands, serves all else, and goes on by itself', async () => {
+    const disk = faulty('FULL');
+    await goesOn(await startServer({ env: disk.env }), disk);
+  });
+
+  test('does so too when its events are elsewhere', async () => {
+    const disk = faulty('FULL');
+    const { url } = await startRemoteStore();
+    await goesOn(await startServer({ env: { ...disk.env, EVENTSTORE_URL: url } }), disk);
+  });
+
+  test.skipIf(isRemote)('stops when it is told to', async () => {
+    const disk = faulty('FULL');
+    const server = await startServer({ env: disk.env });
+    disk.begin();
+    expect((await askForProject(server)).status).toBe(503);
+    await server.stop();
+  });
+});
+
+describe.skipIf(noCompiler !== undefined || isRemote)('a gateway whose disk', () => {
+  test('has failed ends with a code, and says why', async () => {
+    const disk = faulty('BROKEN');
+    const server = await startServer({ env: disk.env });
+    disk.begin();
+    await askForProject(server).catch(() => {});
+    expect(await exitOf(server.spawned)).toEqual({ code: 1, signal: null });
+    expect(server.spawned.stderr()).toContain('The server had to stop: Input/output error');
+  });
+
+  test('keeps a commit for ever ends when it is told to', async () => {
+    const disk = faulty('STUCK');
+    const server = await startServer({ env: disk.env });
+    disk.begin();
+    const asked = askForProject(server).catch(() => {});
+    await eventually(() => existsSync(`${disk.env.DISK_STUCK_WHILE}.seen`) || undefined);
+    server.spawned.child.kill('SIGTERM');
+    // Node waits for its threads before it exits, and one of them never ends.
+    expect(await exitOf(server.spawned)).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(server.spawned.stderr()).toContain('the event store could not be closed in time');
+    await asked;
   });
 });

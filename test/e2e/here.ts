@@ -11,6 +11,7 @@ export const weirHere = async (args: readonly string[], env: Readonly<Record<str
     user: 'jo',
     host: 'here',
     interrupted: () => new Promise<void>(() => {}),
+    endSoon: () => {},
     out: (text) => {
       stdout += text;
     },

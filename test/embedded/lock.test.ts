@@ -1,52 +1,86 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runningEndpoint, StoreLocked, startEmbedded } from '../../src/embedded/index.ts';
-import { takeLock } from '../../src/embedded/lock.ts';
+import { ownKernel } from '../../src/embedded/claim.ts';
+import { runningEndpoint, startEmbedded } from '../../src/embedded/index.ts';
+import { isInUse, takeLock } from '../../src/embedded/lock.ts';
 import { verifyStore } from '../../src/embedded/maintenance/verify.ts';
-import { startOf } from '../../src/embedded/process-identity.ts';
 import { collect, connect, freshDir, numbered, rejection, serveInChild } from './store-under-test.ts';
 
-const locks = (dir: string) => readdirSync(dir).filter((name) => name.startsWith('lock.'));
-const claim = (pid: number, started: string) => JSON.stringify({ pid, started, endpoint: 'unix:/nowhere', won: true });
+const locks = (dir: string) =>
+  readdirSync(dir).filter((name) => name.startsWith('lock.') && !/\.(sock|won)$/.test(name));
+/** What a holder leaves that is killed, by the name of its claim. */
+const leftBehind = (dir: string, { kernel = ownKernel } = {}) => {
+  const id = '0123456789abcdef';
+  writeFileSync(join(dir, `lock.1.${id}.${kernel}.somewhere`), '');
+  writeFileSync(join(dir, `lock.${id}.won`), '');
+  return id;
+};
+/** A socket at which nobody listens any more. */
+const deadSocket = (path: string) =>
+  execFileSync(process.execPath, [
+    '-e',
+    `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`,
+  ]);
 
 describe('a stale lock', () => {
-  test('of a dead process is taken over', async () => {
+  test('of a process that nobody answers for is taken over at once', async () => {
     const dir = freshDir();
-    writeFileSync(join(dir, 'lock.999999999.0123456789abcdef'), claim(999_999_999, 'x:1'));
+    const id = leftBehind(dir);
+    expect(() => deadSocket(join(dir, `lock.${id}.sock`))).toThrow();
     const lock = await takeLock(dir);
     expect(lock.unclean).toBe(true);
     expect(locks(dir)).toHaveLength(1);
     lock.release();
-  });
-
-  test('whose process id belongs to another process by now is taken over', async () => {
-    const dir = freshDir();
-    writeFileSync(join(dir, `lock.${process.ppid}.0123456789abcdef`), claim(process.ppid, 'another boot:1'));
-    (await takeLock(dir)).release();
-  });
-
-  test('is only stale if the process is another: the same one with the right start time holds', async () => {
-    const dir = freshDir();
-    writeFileSync(join(dir, `lock.${process.ppid}.0123456789abcdef`), claim(process.ppid, startOf(process.ppid)!));
-    await expect(takeLock(dir)).rejects.toThrow(StoreLocked);
-    expect(locks(dir)).toHaveLength(1);
-  });
-
-  test('that is damaged is taken over', async () => {
-    const dir = freshDir();
-    writeFileSync(join(dir, 'lock.1.0123456789abcdef'), '{');
-    writeFileSync(join(dir, 'draft-lock.999999999.0123456789abcdef'), '{');
-    (await takeLock(dir)).release();
     expect(readdirSync(dir)).toEqual([]);
   });
+
+  test.each([
+    ['of another boot', { kernel: '0123456789ab' }],
+    ['without its socket', {}],
+  ])('%s is taken over once its heartbeat has stood still', async (_, which) => {
+    const dir = freshDir();
+    leftBehind(dir, which);
+    expect(await isInUse(dir)).toBe(false);
+    const lock = await takeLock(dir);
+    expect(lock.unclean).toBe(true);
+    lock.release();
+    expect(readdirSync(dir)).toEqual([]);
+  });
+
+  test('that is half removed is swept by the next, and what is new is left alone', async () => {
+    const dir = freshDir();
+    const [old, young] = ['lock.0123456789abcdef.sock', 'lock.fedcba9876543210.sock'];
+    for (const name of [old, young]) writeFileSync(join(dir, name), '');
+    utimesSync(join(dir, old), 0, 0);
+    (await takeLock(dir)).release();
+    expect(readdirSync(dir)).toEqual([young]);
+  });
+});
+
+test('a holder whose claim somebody else has removed is told', async () => {
+  const dir = freshDir();
+  const lock = await takeLock(dir);
+  rmSync(join(dir, locks(dir)[0]!));
+  expect((await lock.lost).message).toContain(`has taken ${dir} over`);
+  lock.release();
+});
+
+test('a store whose claim somebody else has removed ends', async () => {
+  const dir = freshDir();
+  const store = await startEmbedded({ dir });
+  rmSync(join(dir, locks(dir)[0]!));
+  expect((await store.failed).message).toContain('has taken');
+  expect(existsSync(join(dir, 'closed'))).toBe(false);
+  await store.close();
 });
 
 test('of many openers at once exactly one gets the store', async () => {
   for (let round = 0; round < 5; round++) {
     const dir = freshDir();
-    writeFileSync(join(dir, 'lock.999999999.0123456789abcdef'), claim(999_999_999, 'x:1'));
+    expect(() => deadSocket(join(dir, `lock.${leftBehind(dir)}.sock`))).toThrow();
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => takeLock(dir)));
     const won = outcomes.filter((outcome) => outcome.status === 'fulfilled');
     expect(won).toHaveLength(1);
@@ -82,7 +116,7 @@ describe('the socket', () => {
     const path = store.endpoint.slice('unix:'.length);
     expect(path.startsWith(tmpdir())).toBe(true);
     expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
-    expect(runningEndpoint(dir)).toBe(store.endpoint);
+    expect(await runningEndpoint(dir)).toBe(store.endpoint);
     const client = connect(store.endpoint);
     await client.appendToStream('long-1', numbered(1));
     await store.close();
@@ -234,9 +268,9 @@ describe('damaged files', () => {
   });
 });
 
-test('a lock directory that vanishes is no live store', () => {
-  expect(runningEndpoint(join(freshDir(), 'missing'))).toBeNull();
+test('a lock directory that vanishes is no live store', async () => {
+  expect(await runningEndpoint(join(freshDir(), 'missing'))).toBeNull();
   const empty = freshDir();
   mkdirSync(join(empty, 'lock.1'));
-  expect(runningEndpoint(empty)).toBeNull();
+  expect(await runningEndpoint(empty)).toBeNull();
 });

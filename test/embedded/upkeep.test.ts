@@ -118,10 +118,10 @@ describe('room on the volume', () => {
     expect(there()).toEqual(['ballast']);
   });
 
-  test('that ends while appends are under way leaves those answered', async () => {
-    let free = 2 ** 40;
+  /** A store with an append in hand, of which the commit takes its time. */
+  const written = async (free: () => number) => {
     const { client, dir } = await openStore({
-      freeBytes: () => free,
+      freeBytes: free,
       lookAtSpaceEveryMs: 5,
       limits: { ballastBytes: 500 },
       faults: { commitDelayMs: 150 },
@@ -131,11 +131,27 @@ describe('room on the volume', () => {
     const first = client.appendToStream('room-2', numbered(1));
     // The store has the append in hand once it has answered what was sent behind it.
     for (let turn = 0; turn < 2; turn++) await collect(client.readStream('room-2'));
-    free = 0;
+    return { client, dir, first };
+  };
+
+  test('that gets scarce while appends are under way leaves those answered', async () => {
+    let free = 2 ** 40;
+    const { client, dir, first } = await written(() => free);
+    free = 32 * 1024 * 1024;
     await until(() => !existsSync(join(dir, 'ballast')));
     const second = rejection(client.appendToStream('room-2', numbered(2)));
     expect((await first).success).toBe(true);
     expect((await second).type).toBe('unavailable');
+  });
+
+  test('that ends while appends are under way leaves those answered once there is some again', async () => {
+    let free = 2 ** 40;
+    const { first } = await written(() => free);
+    free = 0;
+    const late = wait(500, 'waits');
+    expect(await Promise.race([first, late])).toBe('waits');
+    free = 2 ** 40;
+    expect((await first).success).toBe(true);
   });
 });
 

@@ -55,6 +55,7 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
         .slice(0, limit);
     },
     refresh() {},
+    hasNoRoom: false,
     reached: (wanted) =>
       new Promise((resolve) => {
         const look = () => {

@@ -11,7 +11,9 @@ import { Scene, type Store, tool } from './scene.ts';
 
 const MIB = 1024 * 1024;
 const RECOVERY_LIMIT_MS = 5000;
-const CANARY_MS = 3000;
+/** More than either disk has room for. */
+const FAR_TOO_MANY = 400;
+const STANDS_STILL_MS = 3000;
 /** Share of events of 5 to 60 kB, so that a disk is soon full. */
 const LARGE = 0.8;
 const ACKS_AFTERWARDS = 50;
@@ -67,10 +69,6 @@ class Filling {
     complain(this.figures, `${this.name}: ${sentence}`);
   }
 
-  note(sentence: string): void {
-    if (!this.figures.notes.includes(sentence)) this.figures.notes.push(sentence);
-  }
-
   inspect(store: Store, when: string) {
     return inspect(this.scene.connect(store.endpoint), this.history, this.figures, `${this.name}, ${when}`);
   }
@@ -103,7 +101,7 @@ class Filling {
 }
 
 /**
- * D5: fills the disk, frees it and goes on, with the free-space gate and without it. `count` is how often each is done on
+ * D5: fills the disk, frees it and goes on, with the free-space gate and, as where a disk is full at once, without it. `count` is how often each is done on
  * tmpfs and on ext4. The canary has no gate and goes on after failed commits.
  */
 export async function torturedByFullDisks({ count, seed, from = 0, canary }: Plan, figures: Figures): Promise<void> {
@@ -132,22 +130,32 @@ export async function torturedByFullDisks({ count, seed, from = 0, canary }: Pla
   figures.notes.push(`appends again at most ${Math.round(slowest)} ms after space came back`);
 }
 
-/** The raw case: the store stops at the first failed commit, and a restart has what was acknowledged. */
+/** Whether nothing has been acknowledged for a while. */
+function standsStill(history: History): () => boolean {
+  let [acknowledged, since] = [-1, 0];
+  return () => {
+    if (history.acknowledged !== acknowledged) [acknowledged, since] = [history.acknowledged, performance.now()];
+    return performance.now() - since > STANDS_STILL_MS;
+  };
+}
+
+/** Full at once: nothing sees it coming. The store keeps what it cannot write until it can, also over a restart. */
 async function withoutGate(filling: Filling, canary: boolean): Promise<void> {
   const settings = { limits: { freeSpaceBytes: 0 }, faults: canary ? { ignoreCommitErrors: true } : {} };
   const store = await filling.start(settings);
-  const began = performance.now();
-  // A store that goes on after failed commits would go on for ever.
-  await filling.fill(store, () => canary && performance.now() - began > CANARY_MS);
+  // A store that goes on after failed commits would acknowledge for ever; one that waits for room answers nobody.
+  const isStill = standsStill(filling.history);
+  const filled = filling.fill(store, () => canary && filling.history.acknowledged > FAR_TOO_MANY);
+  if (canary) await filled;
+  else while (!isStill()) await wait(20);
   if (!canary) {
-    await Promise.race([store.exited, wait(RECOVERY_LIMIT_MS)]);
     const { exitCode, signalCode } = store.process;
-    if (exitCode === null && signalCode === null) filling.complain('the store goes on');
-    // As good as a kill -9, and seen: LMDB may die of a commit that fails.
-    if (signalCode !== null) filling.note(`without the gate it once ended by ${signalCode}`);
+    if (exitCode !== null || signalCode !== null) filling.complain(`the store ended by ${exitCode ?? signalCode}`);
+    await filling.inspect(store, 'full');
     if (/unhandled/.test(store.said())) filling.complain(store.said());
   }
   await store.kill();
+  await filled;
   const full = await filling.start(settings);
   await filling.inspect(full, 'full');
   if (canary) return;

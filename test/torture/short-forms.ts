@@ -34,6 +34,6 @@ export const shortForms = (kinds: readonly Kind[]): void =>
     '%s',
     (_, kind) => {
       test('is noticed by its canary', { timeout: 60_000 }, canarySings(kind));
-      test('harms nothing', { timeout: 120_000 }, harmsNothing(kind));
+      test('harms nothing', { timeout: 240_000 }, harmsNothing(kind));
     },
   );

@@ -8,6 +8,7 @@ import { torturedByForgetting } from './forgetting.ts';
 import { torturedByHeldRequests } from './held.ts';
 import { torturedByIoErrors } from './io-error.ts';
 import { torturedByKills } from './kill.ts';
+import { torturedByNamespaces } from './namespaces.ts';
 import { torturedByPowerCuts } from './power.ts';
 import { torturedByRebuilds } from './projections.ts';
 import { torturedByRepeats } from './repeats.ts';
@@ -46,6 +47,7 @@ export const onDisk: readonly Kind[] = [
   kind('D5', 'full disk', 'fillings', torturedByFullDisks, [1, 1, 10]),
   kind('D6', 'damaged file', 'seeds', torturedByDamage, [24, 8, 1000]),
   kind('D7', 'torn commit', 'images', torturedByTornCommits, [100, 30, 20_000]),
+  kind('D15', 'opened from another PID namespace', 'holders', torturedByNamespaces, [2, 1, 100]),
 ];
 
 export const inTraffic: readonly Kind[] = [

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { isInUse, takeLock } from '../lock.ts';
 import { DATA_FILE } from '../store/database.ts';
 import { syncToDisk } from '../sync-to-disk.ts';
 import { inChild } from './in-child.ts';
@@ -26,8 +27,10 @@ export async function backupStore(dir: string, out: string, options: VerifyOptio
   // Beside the target and not within it, so that an interrupted backup never looks like one.
   const draft = join(dirname(target), `.${basename(target)}.${process.pid}.partial`);
   try {
+    await removePartials(target);
     mkdirSync(draft, { recursive: true, mode: 0o700 });
-    const report = await copyStore(dir, draft, options);
+    const lock = await takeLock(draft);
+    const report = await copyStore(dir, draft, options).finally(lock.release);
     rmSync(target, { recursive: true, force: true });
     renameSync(draft, target);
     await syncToDisk(dirname(target));
@@ -37,6 +40,17 @@ export async function backupStore(dir: string, out: string, options: VerifyOptio
     throw new CannotCopy(`The backup to ${out} has failed: ${error instanceof Error ? error.message : error}`);
   } finally {
     rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/** Removes what backups to this place have left that were killed; one that is under way has its draft in use. */
+async function removePartials(target: string): Promise<void> {
+  const folder = dirname(target);
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(`.${basename(target)}.`) || !name.endsWith('.partial')) continue;
+    const path = join(folder, name);
+    if (!(await isInUse(path))) rmSync(path, { recursive: true, force: true });
   }
 }
 

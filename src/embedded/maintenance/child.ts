@@ -21,7 +21,7 @@ const pages = (): void => {
   }
 };
 const usesChecksums = extra !== '--skip-checksums';
-const stopped = !isInUse(dir);
+const stopped = !(await isInUse(dir));
 if (task === 'verify' && usesChecksums && stopped) pages();
 const files = openForReading(dir);
 // From the first read on nothing is overwritten that can be reached now.

@@ -65,7 +65,7 @@ async function metaPages(dir: string): Promise<string | undefined> {
   for (let tries = 1; ; tries++) {
     try {
       const { transaction } = checkMetaPages(join(dir, DATA_FILE));
-      if (!isInUse(dir)) checkSeal(dir, transaction);
+      if (!(await isInUse(dir))) checkSeal(dir, transaction);
       return undefined;
     } catch (error) {
       if (!(error instanceof StoreCorrupt)) throw error;

@@ -20,11 +20,17 @@ export interface SpaceOptions {
 export interface FreeSpace {
   /** Less than the threshold is free: appends are refused until space returns. */
   readonly low: boolean;
+  /** Whether so many bytes more would find no room, not even that of the ballast, which is given up for them. */
+  lacks(bytes: number): boolean;
+  /** To be told that a commit has to wait: appends are refused until this resolves, at a look that finds room or at the end. */
+  held(): Promise<void>;
   /** Resolves when nothing is being written any more. */
   stop(): Promise<void>;
 }
 
 const EVERY_MS = 500;
+/** Somebody else may take all the room at once, so what is asked for an append is no older than this. */
+const FRESH_MS = 10;
 const BALLAST = 'ballast';
 
 const ofVolume: FreeBytes = (dir) => {
@@ -44,25 +50,47 @@ const ofVolume: FreeBytes = (dir) => {
 export function watchFreeSpace(options: SpaceOptions): FreeSpace {
   const { dir, threshold, freeBytes = ofVolume } = options;
   const ballast = layBallast(join(dir, BALLAST), options.ballast);
+  let isLow = false;
+  let isHeld = false;
+  let lookedAt = 0;
+  const waiting: (() => void)[] = [];
   const look = (): number => {
+    lookedAt = performance.now();
     const free = freeBytes(dir) ?? Number.POSITIVE_INFINITY;
-    space.low = free < threshold;
+    isLow = free < threshold;
     if (free < threshold / 2) ballast.giveUp();
     return free;
   };
-  const space = {
-    low: false,
-    stop: () => {
-      clearInterval(timer);
-      return ballast.laid();
-    },
+  const wake = () => {
+    isHeld = false;
+    for (const resolve of waiting.splice(0)) resolve();
   };
   const timer = setInterval(() => {
     if (look() > 2 * (threshold + options.ballast)) ballast.lay();
+    if (!isLow) wake();
   }, options.everyMs ?? EVERY_MS);
   timer.unref();
   look();
-  return space;
+  return {
+    get low() {
+      if (performance.now() - lookedAt > FRESH_MS) look();
+      return isLow || isHeld;
+    },
+    lacks(bytes) {
+      if (look() >= bytes) return false;
+      ballast.giveUp();
+      return look() < bytes;
+    },
+    held() {
+      isHeld = true;
+      return new Promise((resolve) => waiting.push(resolve));
+    },
+    stop() {
+      clearInterval(timer);
+      wake();
+      return ballast.laid();
+    },
+  };
 }
 
 const PIECE = 64 * 1024;

@@ -1,6 +1,7 @@
 import type { Faults } from '../faults.ts';
 import { Batch, type Written } from './batch.ts';
 import type { LogFiles } from './database.ts';
+import type { FreeSpace } from './free-space.ts';
 import type { Reader } from './reader.ts';
 import { TOMBSTONE_REVISION } from './record.ts';
 
@@ -12,10 +13,24 @@ export interface CommitOptions {
   readonly onCommit: (records: readonly Written[]) => void;
   /** Once, when a commit has failed: nothing may be acknowledged any more. */
   readonly onFailure: (error: Error) => void;
+  readonly space: Pick<FreeSpace, 'lacks' | 'held'>;
+  /** A commit that takes longer has failed; default 30 s. */
+  readonly stuckAfterMs?: number | undefined;
 }
+
+const ENOSPC = 28;
+const EIO = 5;
+/** What a commit writes beside its records: pages of the trees, and those at their borders. */
+const LEAST_ROOM = 256 * 1024;
+const ROOM_PER_RECORD = 8 * 1024;
+const STUCK_MS = 30_000;
+const TICKS = 30;
 
 const MAX_REQUESTS = 4096;
 const MAX_BYTES = 8 * 1024 * 1024;
+
+/** What ends the waiting for room. */
+const NO_ROOM = new Error('There is no room.');
 
 /** Group commit: one batch on its way to the disk, the next one forming meanwhile. */
 export class GroupCommit {
@@ -26,6 +41,8 @@ export class GroupCommit {
   private scheduled = false;
   private failed = false;
   private commits = 0;
+  private ending = false;
+  private hold = () => {};
   private idle: (() => void)[] = [];
   /** Bytes accepted and not yet committed. */
   pendingBytes = 0;
@@ -46,8 +63,13 @@ export class GroupCommit {
     return this.forming;
   }
 
-  /** Resolves when everything accepted so far is committed and answered, or the store has failed. */
-  drained(): Promise<void> {
+  /**
+   * Resolves when everything accepted so far is committed and answered, or the store has failed. What waits for room on
+   * the volume is left unanswered.
+   */
+  end(): Promise<void> {
+    this.ending = true;
+    this.hold();
     if (this.forming === undefined && this.waiting.length === 0 && !this.committing) return Promise.resolve();
     return new Promise((resolve) => this.idle.push(resolve));
   }
@@ -68,7 +90,8 @@ export class GroupCommit {
       try {
         await this.commit(batch);
       } catch (error) {
-        if (this.options.faults.ignoreCommitErrors) this.publish(batch);
+        if (error === NO_ROOM) this.failed = true;
+        else if (this.options.faults.ignoreCommitErrors) this.publish(batch);
         else {
           this.failed = true;
           this.options.onFailure(error instanceof Error ? error : new Error(String(error)));
@@ -88,13 +111,54 @@ export class GroupCommit {
   }
 
   private async commit(batch: Batch): Promise<void> {
-    const { files, faults } = this.options;
+    const { faults } = this.options;
     if (faults.commitDelayMs) await new Promise((resolve) => setTimeout(resolve, faults.commitDelayMs));
     if (!batch.empty) {
       if (++this.commits === faults.failCommit) throw new Error('commit failed on request');
-      await files.root.batch(() => batch.put(files)).catch(explain);
+      while (!(await this.written(batch)));
     }
     this.publish(batch);
+  }
+
+  /**
+   * False where the volume was full at the last moment: LMDB has left everything as it was, and the same batch may be
+   * written again. It had better not come to that: LMDB 3.5.6 of lmdb-js writes what it says about a failed write behind
+   * the end of a buffer, which kills the process now and then.
+   * @throws NO_ROOM when the end comes before there is room
+   */
+  private async written(batch: Batch): Promise<boolean> {
+    const { files, faults, space } = this.options;
+    const needed = LEAST_ROOM + batch.bytes + ROOM_PER_RECORD * batch.records.length;
+    while (space.lacks(needed) && !faults.ignoreCommitErrors) {
+      if (this.ending) throw NO_ROOM;
+      const ended = new Promise<void>((resolve) => {
+        this.hold = resolve;
+      });
+      await Promise.race([space.held(), ended]);
+    }
+    try {
+      await this.unlessStuck(files.root.batch(() => batch.put(files)).catch(explain));
+      return true;
+    } catch (error) {
+      const { code } = error as { code?: unknown };
+      // A write that was cut short for want of room is an I/O error to LMDB.
+      if (faults.ignoreCommitErrors) throw error;
+      if (code === ENOSPC || (code === EIO && space.lacks(needed))) return false;
+      throw error;
+    }
+  }
+
+  /** After a commit that broke its file LMDB settles nothing any more. In ticks: a process that was stopped has not waited. */
+  private async unlessStuck(writing: Promise<unknown>): Promise<void> {
+    const { stuckAfterMs = STUCK_MS } = this.options;
+    let timer: NodeJS.Timeout | undefined;
+    const stuck = new Promise<never>((_, reject) => {
+      let ticks = 0;
+      timer = setInterval(() => {
+        if (++ticks === TICKS) reject(new Error(`A commit has not come back for ${stuckAfterMs / 1000} s.`));
+      }, stuckAfterMs / TICKS);
+    });
+    await Promise.race([writing, stuck]).finally(() => clearInterval(timer));
   }
 
   private publish(batch: Batch): void {

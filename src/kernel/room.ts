@@ -1,0 +1,96 @@
+import { statfsSync } from 'node:fs';
+
+/** With less than this a volume counts as full: a commit of rows takes some pages, and the pages of its tree. */
+const leastBytes = 4 * 1024 * 1024;
+const lookAgainMs = 250;
+
+const isFull = (dir: string): boolean => {
+  try {
+    const { bavail, bsize } = statfsSync(dir);
+    return bavail * bsize < leastBytes;
+  } catch {
+    return false;
+  }
+};
+
+const enospc = 28;
+const eio = 5;
+/**
+ * Whether a commit has failed because the volume was full, which may be a write cut short: it left everything as it was,
+ * and may be made again.
+ */
+const isForWantOfRoom = (error: unknown, dir: string): boolean => {
+  const { code } = error as { code?: unknown };
+  return code === enospc || (code === eio && isFull(dir));
+};
+
+/** Room for the files of one folder. */
+export interface Room {
+  /** Nothing can be written now. */
+  readonly none: boolean;
+  /**
+   * Writes as soon as there is room, again where that was gone at the last moment, until it is done or `end` is called.
+   * A write that fails is to be avoided: LMDB as of lmdb-js 3.5.6 writes what it says about it behind the end of a buffer.
+   * @returns whether it is done
+   * @throws what it failed with otherwise
+   */
+  write(work: () => Promise<void>): Promise<boolean>;
+  /** Nothing is tried again from now on. */
+  end(): void;
+}
+
+/** @param full told once when a write has found the volume full, until one succeeds */
+export const roomIn = (dir: string, full: (error: unknown) => void): Room => {
+  let isWaiting = false;
+  let isOver = false;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let wasFull = false;
+  let wake = () => {};
+  const looked = (): boolean => {
+    const now = performance.now();
+    if (now - lookedAt >= lookAgainMs) {
+      lookedAt = now;
+      wasFull = isFull(dir);
+    }
+    return wasFull;
+  };
+  const pause = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, lookAgainMs);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  return {
+    get none() {
+      return isWaiting || looked();
+    },
+    async write(work) {
+      const wait = async (error: unknown): Promise<void> => {
+        if (!isWaiting) full(error);
+        isWaiting = true;
+        await pause();
+      };
+      while (!isOver) {
+        if (isFull(dir)) {
+          await wait(new Error(`The volume of ${dir} is full.`));
+          continue;
+        }
+        try {
+          await work();
+          isWaiting = false;
+          return true;
+        } catch (error) {
+          if (!isForWantOfRoom(error, dir)) throw error;
+          await wait(error);
+        }
+      }
+      return false;
+    },
+    end() {
+      isOver = true;
+      wake();
+    },
+  };
+};

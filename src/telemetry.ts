@@ -17,7 +17,14 @@ export interface Signals {
   'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
   /** Last uses or refused attempts could not be written down; what can be kept is tried again. */
   'access.unrecorded': { readonly error: unknown };
-  'store.unavailable': { readonly error: unknown };
+  /** Commands are not taken any more; said again while that lasts; and over. */
+  'store.lost': { readonly reason: string };
+  'store.away': { readonly reason: string; readonly forMs: number };
+  'store.back': { readonly afterMs: number };
+  /** The leader is another node. */
+  'store.moved': Readonly<Record<string, never>>;
+  /** A reader of the log had to connect again, while commands were taken. */
+  'store.stumbled': { readonly reason: string };
   /** What was known of the windows of a family at the start; refused is what of its files could not be used. */
   'limits.restored': {
     readonly family: string;

@@ -4,6 +4,8 @@ import {
   type Expected,
   type NewEvent,
   type Recorded,
+  type Sight,
+  type StoreState,
   StoreUnavailable,
   WrongRevision,
 } from '../../src/kernel/store.ts';
@@ -37,6 +39,8 @@ export interface MemoryStore extends EventStore {
   readonly ages: ReadonlyMap<string, number>;
   /** While false every call but close is answered StoreUnavailable and subscriptions stand still. */
   available: boolean;
+  /** Looks at the end of the log, as the store's probe does by itself. `askedAt`: monotonic. */
+  look(askedAt: number): void;
   /** Appends without any check, fault or delay, as another process would. */
   plant(stream: string, events: readonly NewEvent[]): Recorded[];
 }
@@ -67,6 +71,7 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
   const hidden = new Map<string, number>();
   const feeds = new Set<ReturnType<typeof feed>>();
   const late = new Set<Promise<void>>();
+  const sights = new Set<(sight: Sight) => void>();
   let position = 0n;
   let available = true;
   let closed = false;
@@ -105,6 +110,16 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
     log,
     ages,
     plant,
+    look(askedAt) {
+      for (const listener of sights) listener({ askedAt, end: log.at(-1)?.position ?? 0n });
+    },
+    get state(): StoreState {
+      return available ? { is: 'there' } : { is: 'lost', why: 'the memory store is switched off' };
+    },
+    onSight(listener) {
+      sights.add(listener);
+      return () => sights.delete(listener);
+    },
     get available() {
       return available;
     },

@@ -10,7 +10,8 @@ import {
   START,
 } from '@eventstore/db-client';
 import { type Clock, type Millis, systemClock } from '../clock.ts';
-import { type Appended, type Budget, type EventStore, type Sight, StoreUnavailable } from '../kernel/store.ts';
+import type { Budget } from '../kernel/budget.ts';
+import { type Appended, type EventStore, type Sight, StoreUnavailable } from '../kernel/store.ts';
 import { contact } from './contact.ts';
 import { finalError } from './errors.ts';
 import { recorded } from './events.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock, Millis } from '../clock.ts';
-import { type Budget, StoreUnavailable } from '../kernel/store.ts';
+import type { Budget } from '../kernel/budget.ts';
+import { StoreUnavailable } from '../kernel/store.ts';
 import type { Contact } from './contact.ts';
 import { type Call, finalError, outOfTime } from './errors.ts';
 import { type Patience, patience } from './patience.ts';
@@ -39,9 +40,10 @@ export const trials = (options: {
   return (about: Omit<Call, 'tries' | 'wasAnswered'>, budget?: Budget): Trial => {
     const begun = clock.monotonic();
     const { lost } = contact;
-    if (lost && (budget?.from ?? begun) >= lost.at) throw new StoreUnavailable(`The event store is away: ${lost.why}.`);
+    if (lost && (budget?.from(clock) ?? begun) >= lost.at)
+      throw new StoreUnavailable(`The event store is away: ${lost.why}.`);
     const totalMs = contact.wasAnswered ? times.totalMs : times.firstAnswerMs;
-    const until = budget?.until;
+    const until = budget?.until(clock);
     if (until !== undefined && begun >= until) throw new StoreUnavailable('The time of the command is up.');
 
     const final = (error: unknown, tries: number): Error | undefined => {

@@ -1,5 +1,6 @@
 import type { AnyStateMachine } from 'xstate';
 import { type Fact, genesis, IllegalFact, record, type Snapshot } from './aggregate.ts';
+import type { Budget } from './budget.ts';
 import type { EventStore, Recorded } from './store.ts';
 
 /** A stream holds what its chart cannot have admitted, or lacks an event. Nothing can be decided on it any more. */
@@ -79,11 +80,12 @@ export const catchUp = async (
   store: EventStore,
   stream: string,
   from: Replay,
+  budget?: Budget,
 ): Promise<Replay> => {
   const start = from.revision === null ? 0 : from.revision + 1;
   const events: Recorded[] = [];
   let { snapshot } = from;
-  for await (const event of store.read(stream, { from: start })) {
+  for await (const event of store.read(stream, { from: start, budget })) {
     const due = start + events.length;
     if (event.revision !== due) {
       throw new CorruptStream(stream, due, event.type, `revision ${event.revision} is in its place`);

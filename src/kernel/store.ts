@@ -1,4 +1,5 @@
 import type { Millis } from '../clock.ts';
+import type { Budget } from './budget.ts';
 
 /**
  * The port to the event store. Two things stand behind it: EventStoreDB or KurrentDB through `eventstoredb.ts`, and an
@@ -39,12 +40,6 @@ export interface Recorded extends NewEvent {
   readonly revision: number;
   /** Place in the global order: grows from event to event, with gaps. */
   readonly position: bigint;
-}
-
-/** How long a command may take, with all its calls and their repeats; monotonic milliseconds (decisions N13). */
-export interface Budget {
-  readonly from: Millis;
-  readonly until: Millis;
 }
 
 /** Of a command: its own time. Without it a call has as much as one command. */

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ConnectOptions } from '../../src/eventstoredb/connect.ts';
 import { type EventStore, StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
-import { onSignal } from '../../src/telemetry.ts';
 import { collect, event } from '../support/events.ts';
 import { clientError, fakeClient, storeOfClient } from '../support/fake-client.ts';
 

@@ -3,11 +3,19 @@ import { type ConnectOptions, storeOver } from '../../src/eventstoredb/connect.t
 import { ownerOf } from '../../src/eventstoredb/owner.ts';
 import type { probe } from '../../src/eventstoredb/probe.ts';
 import { clientFor } from '../../src/eventstoredb/target.ts';
-import { type Budget, StoreUnavailable } from '../../src/kernel/store.ts';
+import { Budget } from '../../src/kernel/budget.ts';
+import { StoreUnavailable } from '../../src/kernel/store.ts';
 import { collect, event, listen } from '../support/events.ts';
 import { clientError, fakeClient } from '../support/fake-client.ts';
 
 const lost = clientError('14 UNAVAILABLE: connect ECONNREFUSED', { code: 14 });
+
+/** The time of a command that began when the clock stood at 0. */
+const begun = (ms: number): Budget => {
+  const budget = new Budget(ms);
+  budget.from({ wall: () => 0, monotonic: () => 0 });
+  return budget;
+};
 
 /** A store over a client, with the probe in the test's hands. */
 const stage = (options: ConnectOptions = {}) => {
@@ -65,7 +73,7 @@ describe('a command that was under way when the leader went', () => {
   test('waits for the next one and goes on, also with the appends that it comes to meanwhile', async () => {
     const { time, made, append, probed } = stage();
     probed.contact.found(false);
-    const budget = { from: 0, until: 5_000 };
+    const budget = begun(5_000);
     time.now = 1_000;
     probed.contact.missed('no leader');
     made[0]!.answers.push(lost);
@@ -82,11 +90,11 @@ describe('a command that was under way when the leader went', () => {
     const { time, made, append, probed } = stage({ callMs: 10 });
     probed.contact.found(false);
     time.now = 5_000;
-    await expect(append({ from: 0, until: 5_000 })).rejects.toThrow('The time of the command is up.');
+    await expect(append(begun(5_000))).rejects.toThrow('The time of the command is up.');
     expect(made[0]!.appends).toHaveLength(0);
     made[0]!.answers.push('silence');
     time.now = 4_999.5;
-    await expect(append({ from: 0, until: 5_000 })).rejects.toThrow(/did not answer within/);
+    await expect(append(begun(5_000))).rejects.toThrow(/did not answer within/);
     expect(made[0]!.appends).toHaveLength(1);
   });
 
@@ -99,7 +107,7 @@ describe('a command that was under way when the leader went', () => {
       made[0]!.answers.unshift('silence');
       return appendToStream(...call);
     }) as typeof appendToStream;
-    await expect(append({ from: 0, until: 5_000 })).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(append(begun(5_000))).rejects.toBeInstanceOf(StoreUnavailable);
     expect(made[0]!.appends).toHaveLength(5);
     expect(hurried()).toBeGreaterThan(3);
   });
@@ -123,11 +131,11 @@ describe('a client that cannot heal', () => {
     const { time, made, append, probed } = stage();
     probed.contact.found(false);
     time.now = 1_000;
-    const appended = append({ from: 0, until: 50_000 });
+    const appended = append(begun(50_000));
     await appended;
     probed.contact.missed('no leader');
     made[0]!.answers.push(givenUp);
-    const second = append({ from: 0, until: 50_000 });
+    const second = append(begun(50_000));
     await expect.poll(() => made[0]!.appends.length).toBe(2);
     expect(made).toHaveLength(1);
     probed.contact.found(false);

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { ConnectOptions } from '../../src/eventstoredb/connect.ts';
-import { onSignal } from '../../src/telemetry.ts';
 import { event, listen } from '../support/events.ts';
 import { clientError, fakeClient, storeOfClient } from '../support/fake-client.ts';
 

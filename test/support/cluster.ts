@@ -181,14 +181,13 @@ export const clusterOf = async (endpoint: string): Promise<Cluster> => {
         stream.end(said());
         return;
       }
-      if (refuses) return refuse(stream, unauthenticated, 'Unauthenticated');
-      if (leader === undefined) return refuse(stream, unavailable, 'Server Is Not Ready');
-      if (index !== leader && headers['requires-leader'] === 'true') {
+      if (refuses) refuse(stream, unauthenticated, 'Unauthenticated');
+      else if (leader === undefined) refuse(stream, unavailable, 'Server Is Not Ready');
+      else if (index !== leader && headers['requires-leader'] === 'true') {
         const at = { 'leader-endpoint-host': '127.0.0.1', 'leader-endpoint-port': String(members[leader]!.port) };
-        return refuse(stream, notFound, 'Leader info available', { exception: 'not-leader', ...at });
-      }
-      if (swallows && appends.some((name) => path.endsWith(name))) return void stream.resume();
-      relay(stream, headers, toStore());
+        refuse(stream, notFound, 'Leader info available', { exception: 'not-leader', ...at });
+      } else if (swallows && appends.some((name) => path.endsWith(name))) stream.resume();
+      else relay(stream, headers, toStore());
     };
 
     const inner = createServer().on('session', (session) => session.on('error', () => {}));

@@ -12,8 +12,12 @@ export interface Signals {
     readonly revision: number;
     readonly facts: readonly string[];
   };
+  /** Somebody else's stream in a place that looks like one of ours; said once for each. */
+  'stream.passed_over': { readonly stream: string; readonly type: string };
   'projection.rebuilt': { readonly reason: string };
   'projection.failed': { readonly error: unknown };
+  /** The reactors go through the log from its beginning; what they have done already they do not do twice. */
+  'reactors.begun_again': { readonly reason: string };
   'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
   /** Last uses or refused attempts could not be written down; what can be kept is tried again. */
   'access.unrecorded': { readonly error: unknown };

@@ -10,7 +10,7 @@ import { projectKeyRoutes } from '../admin/project-keys.ts';
 import { projectRoutes } from '../admin/projects.ts';
 import type { Clock } from '../clock.ts';
 import { creditsRoute } from '../gateway/credits.ts';
-import { healthRoutes, type Probes } from '../gateway/health.ts';
+import { healthRoutes, type Readiness } from '../gateway/health.ts';
 import { messagesRoute } from '../gateway/messages.ts';
 import { modelsRoutes } from '../gateway/models.ts';
 import { openapiRoute } from '../http/openapi.ts';
@@ -30,11 +30,11 @@ export const allRoutes = (dependencies: {
   readonly evaluator: Evaluator;
   readonly windows: Windows;
   readonly tiers: TiersInForce;
-  readonly probes: Probes;
+  readonly readiness: Readiness;
   /** What clients reach the server by. */
   readonly publicUrl: () => string;
 }): Route[] => {
-  const { admin, models, ownedBy, clock, evaluator, windows, tiers, probes, publicUrl } = dependencies;
+  const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, publicUrl } = dependencies;
   const routes = [
     messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
@@ -50,7 +50,7 @@ export const allRoutes = (dependencies: {
     ...policyRoutes(admin, evaluator),
     ...auditLogRoutes(admin),
     ...oauthRoutes(admin, { publicUrl, failed: windows.failed }),
-    ...healthRoutes(probes),
+    ...healthRoutes(readiness),
   ];
   return [...routes, openapiRoute(routes)];
 };

@@ -12,15 +12,18 @@ import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReaction
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { dayKeys } from '../day-keys.ts';
+import { whose } from '../domain/streams.ts';
 import { AccessLog } from '../gateway/access-log.ts';
 import { apiKeyGate } from '../gateway/authenticate.ts';
 import { serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
+import { freshness } from '../kernel/freshness.ts';
 import { journal } from '../kernel/journal.ts';
 import { hasLogId, logIdOf } from '../kernel/log-id.ts';
+import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
-import { startReactors } from '../kernel/reactor.ts';
-import type { EventStore } from '../kernel/store.ts';
+import { type Reactors, startReactors } from '../kernel/reactor.ts';
+import type { StoreState } from '../kernel/store.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { publish } from '../telemetry.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
@@ -36,8 +39,6 @@ import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
 
 const sweepEveryMs = 60_000;
-/** Longest wait for the store when somebody asks whether we are ready. */
-const probeMs = 1000;
 const clock = systemClock;
 
 export interface Running {
@@ -69,6 +70,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
     const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
     const { store } = log;
     const logId = await logIdOf(store, clock);
+    const ours = oursOf(whose);
     let models: ReadModels | undefined;
     let limits: Limits | undefined;
     const known: Directory = directory(() => models as ReadModels);
@@ -77,13 +79,27 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       store,
       logId,
       projections,
+      ours,
       committing: known.committing,
+      cleared: known.cleared,
       committed(batch) {
         known.committed(batch);
         limits?.committed(batch);
       },
     });
     undo.push(models.close);
+    const { rebuild } = models;
+    let reactors: Reactors | undefined;
+    const fresh = freshness({
+      store,
+      models,
+      clock,
+      shortened() {
+        const reason = 'the log ends before what was read from it: an older one is in its place';
+        void rebuild(reason).then(() => reactors?.beginAgain(reason));
+      },
+    });
+    undo.push(async () => fresh.close());
     const accessLog = new AccessLog(clock);
     // Before the first run makes what it will be told apart by: an organization.
     limits = await openLimits({ config, models, logId, clock, tiers });
@@ -100,10 +116,11 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       projectionWaitMs: config.PROJECTION_WAIT_MS,
     };
     const begun = await firstRun(admin, config.DATA_DIR);
-    const reactors = await startReactors({
+    reactors = await startReactors({
       dir: join(config.DATA_DIR, 'reactors'),
       store,
       logId,
+      ours,
       reactors: [
         organizationReactions(admin),
         keyReactions(admin),
@@ -129,7 +146,13 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
       evaluator,
       windows: limits.windows,
       tiers: limits.tiers,
-      probes: { eventstore: () => answers(store) },
+      readiness: {
+        ageMs: () => fresh.ageMs,
+        checks: {
+          eventstore: () => whyAway(store.state),
+          'read models': () => (models?.stopped ? 'they stand still at an event that they cannot apply' : undefined),
+        },
+      },
       publicUrl: () => config.PUBLIC_URL ?? baseUrl,
     });
     undo.push(recordAccess(accessLog, new AccessRecords(accessLog, journal(store), clock), clock).close);
@@ -153,7 +176,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
     return {
       baseUrl,
       firstRun: await begun.listening(baseUrl),
-      failed: Promise.race([log.failed, models.failed.catch((error: Error) => error)]),
+      failed: log.failed,
       stop,
     };
   } catch (error) {
@@ -162,19 +185,10 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
   }
 };
 
-const answers = async (store: EventStore): Promise<boolean> => {
-  const asked = (async () => {
-    for await (const _ of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) break;
-    return true;
-  })();
-  asked.catch(() => {});
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), probeMs);
-  });
-  return Promise.race([asked, late])
-    .catch(() => false)
-    .finally(() => clearTimeout(timer));
+/** Undefined while commands are taken. What a foreign error says stays in the log. */
+const whyAway = (state: StoreState): string | undefined => {
+  if (state.is === 'there') return undefined;
+  return state.is === 'lost' && state.refuses ? state.why.replace(/\.$/, '') : '';
 };
 
 /** What nobody asks for and only time brings about, once a minute and one after another. */

@@ -1,7 +1,7 @@
 import type { Clock, Millis } from '../clock.ts';
 import type { StoreState } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
-import { saysWhy } from './errors.ts';
+import { CredentialsRefused, finalError, saysWhy } from './errors.ts';
 
 /** While the store is away, that is said so often. */
 const remindMs = 60_000;
@@ -20,7 +20,7 @@ export interface Contact {
   answered(): void;
   /** The probe's findings. `moved`: the leader is another than before. */
   found(moved: boolean): void;
-  missed(why: string): void;
+  missed(error: unknown): void;
   /** A reader of the log lost its connection, which is told where the loss of the store itself does not. */
   stumbled(error: unknown): void;
   /** Resolves when commands are taken again, or after `ms`. */
@@ -58,13 +58,15 @@ export const contact = (clock: Clock): Contact => {
       for (const wake of waiting) wake();
       waiting.clear();
     },
-    missed(why) {
+    missed(error) {
       const now = clock.monotonic();
+      const told = finalError(error, { tries: 1, wasAnswered: true }) ?? error;
+      const why = saysWhy(told);
       if (!wasAnswered) {
         state = { is: 'unknown', why };
         return;
       }
-      state = { is: 'lost', why };
+      state = { is: 'lost', why, refuses: told instanceof CredentialsRefused };
       if (lost === undefined) {
         lost = { at: now, why };
         saidAt = now;

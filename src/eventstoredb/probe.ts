@@ -79,9 +79,8 @@ export const probe = (options: {
 
   const missed = (error: unknown): void => {
     failures++;
-    const why = saysWhy(error);
-    contact.missed(why);
-    if (failures >= failuresOfClient || isGivenUp(error)) owner.replace(why, false);
+    contact.missed(error);
+    if (failures >= failuresOfClient || isGivenUp(error)) owner.replace(saysWhy(error), false);
   };
 
   const run = async (): Promise<void> => {

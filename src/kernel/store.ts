@@ -50,8 +50,8 @@ export interface CallOptions {
 /** Whether the store takes commands: there is a leader, and a quorum behind it. */
 export type StoreState =
   | { readonly is: 'there' }
-  /** It was there, and is not. */
-  | { readonly is: 'lost'; readonly why: string }
+  /** It was there, and is not; `refuses` where it answers that we may not. Then `why` may be told to anybody. */
+  | { readonly is: 'lost'; readonly why: string; readonly refuses: boolean }
   /** It has never answered. */
   | { readonly is: 'unknown'; readonly why: string };
 

@@ -139,7 +139,8 @@ beforeAll(async () => {
     ...rows,
     reached: async () => true,
     position: 0n,
-    failed: new Promise<never>(() => {}),
+    stopped: undefined,
+    rebuild: async () => {},
   } as ReadModels;
   const admin = { models, clock, aggregates: {} } as unknown as Administration;
   ask = asker(administrationRoutes(admin));

@@ -34,6 +34,7 @@ const make = (id: string) => at.admin.aggregates.projectKey.tell(id, 'create', {
 const archive = () => at.admin.aggregates.project.tell('proj_1', 'archive', { at: 2 }, context);
 const react = async () => {
   reactors = await startReactors({
+    ours: (batch) => batch,
     dir: join(at.dir, 'reactors'),
     store: at.store,
     logId: 'log',

@@ -114,7 +114,7 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
       for (const listener of sights) listener({ askedAt, end: log.at(-1)?.position ?? 0n });
     },
     get state(): StoreState {
-      return available ? { is: 'there' } : { is: 'lost', why: 'the memory store is switched off' };
+      return available ? { is: 'there' } : { is: 'lost', why: 'the memory store is switched off', refuses: false };
     },
     onSight(listener) {
       sights.add(listener);

@@ -31,6 +31,8 @@ export interface Directory {
    */
   committing(batch: readonly Recorded[]): void;
   committed(batch: readonly Recorded[]): void;
+  /** Called when the read models have forgotten everything. */
+  cleared(): void;
   /**
    * From now on the credential, or every one of the project or OAuth client, is refused for `reason`, until the read
    * models have applied what happened at `position`. Null, for a command that found nothing left to do, changes nothing: its twin has been here.
@@ -100,6 +102,10 @@ export const directory = (models: () => ReadModels, limit = capacity): Directory
       changing.clear();
       const { position = 0n } = batch.at(-1) ?? {};
       for (const [id, until] of refused) if (until.position <= position) refused.delete(id);
+    },
+    cleared() {
+      for (const digest of [...entries.keys()]) forget(digest);
+      refused.clear();
     },
     refuse(id, position, reason = 'api_key_revoked') {
       const reached = models().position;

@@ -12,14 +12,27 @@ export interface Signals {
     readonly revision: number;
     readonly facts: readonly string[];
   };
+  /** Somebody else's stream in a place that looks like one of ours; said once for each. */
+  'stream.passed_over': { readonly stream: string; readonly type: string };
   'projection.rebuilt': { readonly reason: string };
   /** The volume is full: the rows stay as they are, commands are refused, and all goes on when there is room. */
   'projection.held': { readonly error: unknown };
   'projection.failed': { readonly error: unknown };
+  /** The reactors go through the log from its beginning; what they have done already they do not do twice. */
+  'reactors.begun_again': { readonly reason: string };
   'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
   /** Last uses or refused attempts could not be written down; what can be kept is tried again. */
   'access.unrecorded': { readonly error: unknown };
-  'store.unavailable': { readonly error: unknown };
+  /** At the start: an attempt to reach the store has failed. */
+  'store.awaited': { readonly reason: string };
+  /** Commands are not taken any more; said again while that lasts; and over. */
+  'store.lost': { readonly reason: string };
+  'store.away': { readonly reason: string; readonly forMs: number };
+  'store.back': { readonly afterMs: number };
+  /** The leader is another node. */
+  'store.moved': Readonly<Record<string, never>>;
+  /** A reader of the log had to connect again, while commands were taken. */
+  'store.stumbled': { readonly reason: string };
   /** What was known of the windows of a family at the start; refused is what of its files could not be used. */
   'limits.restored': {
     readonly family: string;

@@ -56,8 +56,11 @@ beforeAll(async () => {
       model({ id: 'locked', access: { required_checks: ['tier:1'] } }),
     ),
     balanceAgeMs: () => balanceAgeMs,
-    probes: {
-      broken: () => (isBroken ? Promise.reject(new Error('a secret of ours')) : Promise.resolve(true)),
+    checks: {
+      broken: () => {
+        if (isBroken) throw new Error('a secret of ours');
+        return undefined;
+      },
     },
     delay: async (label) => {
       if (held && label.startsWith('append') && label.includes(held.stream)) await held.until;

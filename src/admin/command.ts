@@ -14,6 +14,7 @@ import { type Code, catalogue, type Fault, fault } from '../errors.ts';
 import type { Head, Route } from '../http/route.ts';
 import type { Actors, Context } from '../kernel/actor.ts';
 import { type Aggregate, type Decisions, type Fact, IllegalFact } from '../kernel/aggregate.ts';
+import { Budget } from '../kernel/budget.ts';
 import type { ReadModels } from '../kernel/projection.ts';
 import { type EventStore, StoreUnavailable, WrongRevision } from '../kernel/store.ts';
 import type { Secrets } from '../secrets.ts';
@@ -52,7 +53,16 @@ export interface Administration {
   readonly projectionWaitMs: number;
 }
 
-/** Who asks, as it goes into the metadata of the events. */
+/** One for each request: everything that is done for it takes the same five seconds. */
+const budgets = new WeakMap<Head, Budget>();
+
+const budgetOf = (head: Head): Budget => {
+  const budget = budgets.get(head) ?? new Budget();
+  budgets.set(head, budget);
+  return budget;
+};
+
+/** Who asks, as it goes into the metadata of the events, and how long that may take. */
 export const contextOf = (call: {
   readonly head: Head;
   readonly principal: AdminPrincipal | ClientPrincipal;
@@ -61,6 +71,7 @@ export const contextOf = (call: {
   requestId: call.head.requestId,
   ip: call.head.ip,
   userAgent: call.head.header('user-agent'),
+  budget: budgetOf(call.head),
 });
 
 /**

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AdminPrincipal } from '../../projections/principal.ts';
 import type { Head } from '../http/route.ts';
+import type { Budget } from '../kernel/budget.ts';
 import { type EventStore, WrongRevision } from '../kernel/store.ts';
 import type { Administration } from './command.ts';
 import { contextOf } from './command.ts';
@@ -40,7 +41,8 @@ const sealOf = (admin: Administration, asking: Asking, resourceId: string, dayKe
 
 /** The secret that was kept for this request, or null where it is gone or was another's. */
 export const keptSecret = async (admin: Administration, asking: Asking, resourceId: string): Promise<string | null> => {
-  const box = await read(admin.store, resourceId);
+  const { budget } = contextOf(asking);
+  const box = await read(admin.store, resourceId, budget);
   const dayKey = box && admin.dayKeys.of(box.day);
   return dayKey ? openSecret(sealOf(admin, asking, resourceId, dayKey), box) : null;
 };
@@ -56,18 +58,18 @@ export const keepSecret = async (
   mint: () => string,
 ): Promise<string | null> => {
   const { store, dayKeys, clock } = admin;
-  if (await read(store, resourceId)) return keptSecret(admin, asking, resourceId);
+  const { actor, requestId, budget } = contextOf(asking);
+  if (await read(store, resourceId, budget)) return keptSecret(admin, asking, resourceId);
   const now = clock.wall();
   const { day, key } = dayKeys.current(now);
   const value = mint();
-  const { actor, requestId } = contextOf(asking);
   const id = randomUUID();
   const box = sealSecret(sealOf(admin, asking, resourceId, key), day, value);
   const metadata = { at: now, actor, $correlationId: requestId ?? id, $causationId: id, v: 1 };
   const stream = replayStream(resourceId);
   try {
-    await store.limitAge(stream, keptSeconds);
-    await store.append(stream, [{ id, type: 'replay.sealed', data: { ...box }, metadata }], 'no_stream');
+    await store.limitAge(stream, keptSeconds, { budget });
+    await store.append(stream, [{ id, type: 'replay.sealed', data: { ...box }, metadata }], 'no_stream', { budget });
     return value;
   } catch (error) {
     if (error instanceof WrongRevision) return keptSecret(admin, asking, resourceId);
@@ -75,7 +77,7 @@ export const keepSecret = async (
   }
 };
 
-const read = async (store: EventStore, resourceId: string): Promise<SealedBox | null> => {
-  for await (const event of store.read(replayStream(resourceId), { limit: 1 })) return boxOf(event);
+const read = async (store: EventStore, resourceId: string, budget: Budget | undefined): Promise<SealedBox | null> => {
+  for await (const event of store.read(replayStream(resourceId), { limit: 1, budget })) return boxOf(event);
   return null;
 };

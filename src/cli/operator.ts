@@ -6,6 +6,7 @@ import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../admin/command.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
+import { whose } from '../domain/streams.ts';
 import { type Lock, StoreLocked, takeLock } from '../embedded/lock.ts';
 import { Fault } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
@@ -13,6 +14,7 @@ import type { Context } from '../kernel/actor.ts';
 import { IllegalFact } from '../kernel/aggregate.ts';
 import type { Checkpoint } from '../kernel/checkpoint.ts';
 import { hasLogId, logIdOf } from '../kernel/log-id.ts';
+import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels } from '../kernel/projection.ts';
 import { openRows, type RowReader, type RowStore } from '../kernel/rows.ts';
 import type { EventStore } from '../kernel/store.ts';
@@ -130,7 +132,13 @@ const currentRows = async (config: Config, store: EventStore): Promise<CurrentRo
     const rows = openRows<Checkpoint>(dir, tables, { readOnly: true });
     return { rows, reached: (position, withinMs) => followed(rows, position, withinMs), close: () => rows.close() };
   }
-  const models = await openReadModels({ dir, store, logId: await logIdOf(store, systemClock), projections });
+  const models = await openReadModels({
+    dir,
+    store,
+    logId: await logIdOf(store, systemClock),
+    projections,
+    ours: oursOf(whose),
+  });
   return {
     rows: models,
     reached: models.reached,

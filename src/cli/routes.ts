@@ -8,9 +8,9 @@ import { organizationRoutes } from '../admin/organization.ts';
 import { policyRoutes } from '../admin/policies.ts';
 import { projectKeyRoutes } from '../admin/project-keys.ts';
 import { projectRoutes } from '../admin/projects.ts';
-import type { Clock, Millis } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { creditsRoute } from '../gateway/credits.ts';
-import { healthRoutes, type Probes } from '../gateway/health.ts';
+import { healthRoutes, type Readiness } from '../gateway/health.ts';
 import { messagesRoute } from '../gateway/messages.ts';
 import { modelsRoutes } from '../gateway/models.ts';
 import { openapiRoute } from '../http/openapi.ts';
@@ -30,18 +30,16 @@ export const allRoutes = (dependencies: {
   readonly evaluator: Evaluator;
   readonly windows: Windows;
   readonly tiers: TiersInForce;
-  readonly probes: Probes;
-  /** How old a balance may be that is shown. */
-  readonly balanceAgeMs: () => Millis;
+  readonly readiness: Readiness;
   /** What clients reach the server by. */
   readonly publicUrl: () => string;
 }): Route[] => {
-  const { admin, models, ownedBy, clock, evaluator, windows, tiers, probes, balanceAgeMs, publicUrl } = dependencies;
+  const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, publicUrl } = dependencies;
   const routes = [
     messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
     creditsRoute({
-      ageMs: balanceAgeMs,
+      ageMs: readiness.ageMs,
       balanceOf: (organizationId) => ({
         credits: admin.models.get(organizationRows, organizationId)?.credits ?? 0,
         usage: 0,
@@ -55,7 +53,7 @@ export const allRoutes = (dependencies: {
     ...policyRoutes(admin, evaluator),
     ...auditLogRoutes(admin),
     ...oauthRoutes(admin, { publicUrl, failed: windows.failed }),
-    ...healthRoutes(probes),
+    ...healthRoutes(readiness),
   ];
   return [...routes, openapiRoute(routes)];
 };

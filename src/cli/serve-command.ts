@@ -20,10 +20,6 @@ export const serveCommand = (terminal: Terminal): Command =>
     const config = readConfig(terminal.env);
     const log = pino({ level: config.LOG_LEVEL }, destination({ dest: standardError, sync: true }));
     const ended = onSignal((name, signal) => {
-      if (name === 'store.unavailable') {
-        log.warn({ reason: reasonOf((signal as Signals['store.unavailable']).error) }, name);
-        return;
-      }
       const { error, ...rest } = { error: undefined, ...signal };
       const level = error !== undefined ? 'error' : isWarning(name, rest) ? 'warn' : 'info';
       log[level](error === undefined ? rest : { ...rest, err: error }, name);
@@ -50,18 +46,21 @@ export const serveCommand = (terminal: Terminal): Command =>
     }
   });
 
-/** Why the store could not be reached: it is tried again and again, and where in the client it failed helps nobody. */
-const reasonOf = (error: unknown): string => {
-  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-  return line.replace(/\.? Resolution note: *$/, '');
-};
+const warnings: ReadonlySet<SignalName> = new Set([
+  'store.awaited',
+  'store.lost',
+  'store.away',
+  'store.stumbled',
+  'stream.passed_over',
+  'reactors.begun_again',
+  'projection.rebuilt',
+  'limits.trouble',
+  'tiers.refused',
+]);
 
 /** What an operator should look into, although the gateway goes on. */
 const isWarning = (name: SignalName, signal: object): boolean =>
-  name === 'projection.rebuilt' ||
-  name === 'limits.trouble' ||
-  name === 'tiers.refused' ||
-  (name === 'limits.restored' && (signal as Signals['limits.restored']).refused.length > 0);
+  warnings.has(name) || (name === 'limits.restored' && (signal as Signals['limits.restored']).refused.length > 0);
 
 const welcome = (made: FirstRunReport): string => `
 Weir made an organization, an Admin key, a project and a project key. They are shown once:

@@ -12,15 +12,18 @@ import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReaction
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { dayKeys } from '../day-keys.ts';
+import { whose } from '../domain/streams.ts';
 import { AccessLog } from '../gateway/access-log.ts';
 import { apiKeyGate } from '../gateway/authenticate.ts';
 import { serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
+import { freshness } from '../kernel/freshness.ts';
 import { journal } from '../kernel/journal.ts';
 import { hasLogId, logIdOf } from '../kernel/log-id.ts';
+import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
-import { startReactors } from '../kernel/reactor.ts';
-import { type EventStore, StoreUnavailable } from '../kernel/store.ts';
+import { type Reactors, startReactors } from '../kernel/reactor.ts';
+import { type EventStore, type StoreState, StoreUnavailable } from '../kernel/store.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { publish } from '../telemetry.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
@@ -37,8 +40,6 @@ import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
 
 const sweepEveryMs = 60_000;
-/** Longest wait for the store when somebody asks whether we are ready. */
-const probeMs = 1000;
 /** Whatever is stuck, the process is at its end within ten seconds: of its failure, or of the last answer in flight. */
 const closeMs = 6_000;
 const failedDrainMs = 2_000;
@@ -91,6 +92,7 @@ const start = async (parts: {
   let models: ReadModels | undefined;
   const store = withRoomFor(() => models, log.store);
   const logId = await logIdOf(store, clock);
+  const ours = oursOf(whose);
   let limits: Limits | undefined;
   const known: Directory = directory(() => models as ReadModels);
   models = await openReadModels({
@@ -98,13 +100,27 @@ const start = async (parts: {
     store,
     logId,
     projections,
+    ours,
     committing: known.committing,
+    cleared: known.cleared,
     committed(batch) {
       known.committed(batch);
       limits?.committed(batch);
     },
   });
   open.later('the read models', models.close);
+  const { rebuild } = models;
+  let reactors: Reactors | undefined;
+  const fresh = freshness({
+    store,
+    models,
+    clock,
+    shortened() {
+      const reason = 'the log ends before what was read from it: an older one is in its place';
+      void rebuild(reason).then(() => reactors?.beginAgain(reason));
+    },
+  });
+  open.later('the looks at the log', async () => fresh.close());
   const accessLog = new AccessLog(clock);
   // Before the first run makes what it will be told apart by: an organization.
   limits = await openLimits({ config, models, logId, clock, tiers });
@@ -121,10 +137,11 @@ const start = async (parts: {
     projectionWaitMs: config.PROJECTION_WAIT_MS,
   };
   const begun = await firstRun(admin, config.DATA_DIR);
-  const reactors = await startReactors({
+  reactors = await startReactors({
     dir: join(config.DATA_DIR, 'reactors'),
     store,
     logId,
+    ours,
     reactors: [
       organizationReactions(admin),
       keyReactions(admin),
@@ -150,7 +167,13 @@ const start = async (parts: {
     evaluator,
     windows: limits.windows,
     tiers: limits.tiers,
-    probes: { eventstore: () => answers(store) },
+    readiness: {
+      ageMs: () => fresh.ageMs,
+      checks: {
+        eventstore: () => whyAway(store.state),
+        'read models': () => (models?.stopped ? 'they stand still at an event that they cannot apply' : undefined),
+      },
+    },
     publicUrl: () => config.PUBLIC_URL ?? baseUrl,
   });
   open.later(
@@ -187,25 +210,19 @@ const start = async (parts: {
 /** Commands are refused while their outcome could not be shown, with a cluster too, whose volume is another one. */
 const withRoomFor = (models: () => ReadModels | undefined, store: EventStore): EventStore => ({
   ...store,
-  async append(stream, events, expected) {
+  get state() {
+    return store.state;
+  },
+  async append(...call) {
     if (models()?.hasNoRoom) throw new StoreUnavailable('The volume of DATA_DIR is full.');
-    return store.append(stream, events, expected);
+    return store.append(...call);
   },
 });
 
-const answers = async (store: EventStore): Promise<boolean> => {
-  const asked = (async () => {
-    for await (const _ of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) break;
-    return true;
-  })();
-  asked.catch(() => {});
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), probeMs);
-  });
-  return Promise.race([asked, late])
-    .catch(() => false)
-    .finally(() => clearTimeout(timer));
+/** Undefined while commands are taken. What a foreign error says stays in the log. */
+const whyAway = (state: StoreState): string | undefined => {
+  if (state.is === 'there') return undefined;
+  return state.is === 'lost' && state.refuses ? state.why.replace(/\.$/, '') : '';
 };
 
 /** What nobody asks for and only time brings about, once a minute and one after another. */

@@ -122,7 +122,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
         wanted: () => true,
         spare: 0,
         patience: patient(),
-        silenceMs,
+        silenceMs: () => silenceMs,
       },
       null,
       limit,

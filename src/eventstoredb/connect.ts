@@ -2,8 +2,6 @@ import {
   BACKWARDS,
   END,
   ErrorType,
-  type EventStoreDBClient,
-  excludeSystemEvents,
   FORWARDS,
   type JSONType,
   jsonEvent,
@@ -12,12 +10,15 @@ import {
   START,
 } from '@eventstore/db-client';
 import { type Clock, type Millis, systemClock } from '../clock.ts';
-import { type Appended, type EventStore, StoreUnavailable } from '../kernel/store.ts';
+import type { Budget } from '../kernel/budget.ts';
+import { type Appended, type EventStore, type Sight, StoreUnavailable } from '../kernel/store.ts';
+import { contact } from './contact.ts';
 import { finalError } from './errors.ts';
 import { recorded } from './events.ts';
 import { guardClient } from './guard.ts';
-import { backoff, within } from './patience.ts';
-import { reachability } from './reachability.ts';
+import { type Client, type Owner, ownerOf } from './owner.ts';
+import { backoff } from './patience.ts';
+import { isGivenUp, probe } from './probe.ts';
 import { type ReadSource, resumingRead } from './reads.ts';
 import { type ResumingSubscription, resumingSubscription, type Source } from './subscription.ts';
 import { clientFor, type Target } from './target.ts';
@@ -25,41 +26,38 @@ import { trials } from './trial.ts';
 
 export interface ConnectOptions {
   readonly clock?: Clock;
-  /** The store may take so long over one append, or be silent so long within a read. Default 4 s. */
+  /** The store may take so long over one append, or be silent so long within a read. Default 2 s. */
   readonly callMs?: Millis;
-  /** After so long an outcome that is still unknown is given up. Default 15 s: a frozen leader costs 13.4 s (measured). */
+  /** After so long an outcome that is still unknown is given up. Default 5 s (decisions N13). */
   readonly totalMs?: Millis;
+  /** The same before the first answer ever. Default 15 s. */
+  readonly firstAnswerMs?: Millis;
   /** Waits between tries of a call: the first, and what doubling leads to. Default 50 ms to 1 s. */
   readonly retryMs?: readonly [first: Millis, longest: Millis];
-  /** Waits before a lost subscription is opened again. Default 0.2 to 30 s. */
+  /** Waits before a lost subscription is opened again. Default 0.2 to 5 s. */
   readonly resubscribeMs?: readonly [first: Millis, longest: Millis];
-  /** See `Feed` of subscription.ts; default 20 s and 30 s. */
+  /** See `Feed` of subscription.ts; default 5 s and 2 s. */
   readonly confirmMs?: Millis;
   readonly silenceMs?: Millis;
   /** Events in one delivery at most; default 512. */
   readonly deliveryCap?: number;
 }
 
-/** What is used of the client. */
-export type Client = Pick<
-  EventStoreDBClient,
-  'appendToStream' | 'readStream' | 'readAll' | 'subscribeToAll' | 'setStreamMetadata' | 'deleteStream' | 'dispose'
->;
-
-/** Longest wait for the client to end its streams: one whose reader stands still in the middle never does. */
-const disposeMs = 500;
-
 const placed = (position: bigint) => ({ commit: position, prepare: position });
 
 /**
  * The store behind a socket or a connection string. One per thread: the client keeps the pending appends of a whole
- * thread in one place (eventstore.md 1.4). Nothing is asked of the store before the first call.
+ * thread in one place (eventstore.md 1.4). From now on the store is asked twice a second where its log ends.
  * @throws Error for a connection string that cannot be read
  */
 export const connect = (target: Target, options: ConnectOptions = {}): EventStore => {
-  const client = clientFor(target);
-  guardClient(client);
-  return storeOver(client, options);
+  const { clock = systemClock } = options;
+  const owner = ownerOf(() => {
+    const client = clientFor(target);
+    guardClient(client);
+    return client;
+  }, clock);
+  return storeOver(owner, options, probe);
 };
 
 const unlessGone = (error: unknown): void => {
@@ -67,43 +65,67 @@ const unlessGone = (error: unknown): void => {
   if (type !== ErrorType.WRONG_EXPECTED_VERSION && type !== ErrorType.STREAM_DELETED) throw error;
 };
 
-/** The port over a client that is there already; the tests bring one that misbehaves. */
-export const storeOver = (client: Client, options: ConnectOptions): EventStore => {
+/** The port over the owner of a client; the tests bring one that misbehaves, and look by themselves. */
+export const storeOver = (owner: Owner, options: ConnectOptions, look?: typeof probe): EventStore => {
   const { clock = systemClock } = options;
   const subscriptions = new Set<ResumingSubscription>();
+  const listeners = new Set<(sight: Sight) => void>();
   const pending = new Set<Promise<unknown>>();
   let closed = false;
-  const reach = reachability({
+  const state = contact(clock);
+  const probing = look?.({
+    owner,
+    contact: state,
     clock,
-    limits: { callMs: options.callMs ?? 4_000, totalMs: options.totalMs ?? 15_000 },
-    isBack() {
-      for (const subscription of subscriptions) subscription.hurry();
+    seen(sight) {
+      for (const subscription of subscriptions) subscription.expect(sight.end);
+      for (const listener of listeners) listener(sight);
+    },
+    moved() {
+      for (const subscription of subscriptions) subscription.reopen('the leader is another node now');
     },
   });
 
-  const patient = trials({ clock, reach, retryMs: options.retryMs ?? [50, 1_000] });
+  const patient = trials({
+    clock,
+    contact: state,
+    times: {
+      callMs: options.callMs ?? 2_000,
+      totalMs: options.totalMs ?? 5_000,
+      firstAnswerMs: options.firstAnswerMs ?? 15_000,
+      retryMs: options.retryMs ?? [50, 1_000],
+    },
+    failed(error) {
+      // A client that says so although the store is there says so for ever.
+      if (isGivenUp(error) && state.state.is === 'there') owner.replace('its discovery was given up', true);
+      probing?.hurry();
+    },
+  });
 
   const open = (): void => {
     if (closed) throw new StoreUnavailable('the connection to the event store is closed');
   };
 
-  const append: EventStore['append'] = async (stream, events, expected) => {
+  const append: EventStore['append'] = async (stream, events, expected, { budget } = {}) => {
     // The store calls it a success, without a stream to show for it.
     if (events.length === 0) throw new TypeError(`an append of no events to ${stream}`);
     const batch = events.map(({ id, type, data, metadata }) =>
       jsonEvent({ id, type, data: data as JSONType, metadata: metadata as unknown as JSONType }),
     );
     const expectedRevision = expected === 'no_stream' ? NO_STREAM : BigInt(expected);
-    const trial = patient({ stream, expected });
+    const trial = patient({ stream, expected }, budget);
     for (;;) {
       try {
-        const call = client.appendToStream(stream, batch, { expectedRevision });
-        const late = () => new Error(`no answer to an append to ${stream} within ${trial.callMs} ms`);
-        const { nextExpectedRevision, position } = await within(trial.callMs, call, late);
+        const { callMs } = trial;
+        const late = () => new Error(`no answer to an append to ${stream} within ${Math.round(callMs)} ms`);
+        const { nextExpectedRevision, position } = await owner.attempt(
+          (client) => client.appendToStream(stream, batch, { expectedRevision }),
+          callMs,
+          late,
+        );
         if (!position) throw new Error(`an append to ${stream} was answered without a position`);
         trial.progress();
-        const isSeen = !events.at(-1)!.type.startsWith('$');
-        if (isSeen) for (const subscription of subscriptions) subscription.appended(position.commit);
+        for (const subscription of subscriptions) subscription.expect(position.commit);
         return { revision: Number(nextExpectedRevision), position: position.commit };
       } catch (error) {
         await trial.failed(error);
@@ -112,12 +134,12 @@ export const storeOver = (client: Client, options: ConnectOptions): EventStore =
   };
 
   /** A call that may be made any number of times, until it has been answered. */
-  const trying = async (stream: string, call: () => Promise<unknown>): Promise<void> => {
-    const trial = patient({ stream });
+  const trying = async (stream: string, call: (client: Client) => Promise<unknown>, budget?: Budget): Promise<void> => {
+    const trial = patient({ stream }, budget);
     for (;;) {
       try {
-        const late = () => new Error(`no answer about ${stream} within ${trial.callMs} ms`);
-        await within(trial.callMs, call(), late);
+        const { callMs } = trial;
+        await owner.attempt(call, callMs, () => new Error(`no answer about ${stream} within ${Math.round(callMs)} ms`));
         trial.progress();
         return;
       } catch (error) {
@@ -126,40 +148,52 @@ export const storeOver = (client: Client, options: ConnectOptions): EventStore =
     }
   };
 
-  const reading = (about: { readonly stream?: string }) => {
-    const trial = patient(about);
-    return { recorded, silenceMs: trial.callMs, patience: trial };
+  const reading = (about: { readonly stream?: string }, budget?: Budget) => {
+    const trial = patient(about, budget);
+    return { recorded, silenceMs: () => trial.callMs, patience: trial };
+  };
+
+  /** What the client at hand has open, until that is replaced: then it ends with an error. */
+  const opened = <T extends { on(event: 'close', listener: () => void): unknown; destroy(why: Error): unknown }>(
+    make: (client: Client) => unknown,
+  ): T => {
+    const source = make(owner.client) as T;
+    source.on(
+      'close',
+      owner.onLoss((why) => source.destroy(why)),
+    );
+    return source;
   };
 
   return {
-    append(stream, events, expected): Promise<Appended> {
+    append(stream, events, expected, more): Promise<Appended> {
       const run = (async () => {
         open();
-        return append(stream, events, expected);
+        return append(stream, events, expected, more);
       })();
       const settled: Promise<unknown> = run.catch(() => {}).then(() => pending.delete(settled));
       pending.add(settled);
       return run;
     },
 
-    async limitAge(stream, seconds) {
+    async limitAge(stream, seconds, { budget } = {}) {
       open();
-      await trying(stream, () => client.setStreamMetadata(stream, { maxAge: seconds }));
+      await trying(stream, (client) => client.setStreamMetadata(stream, { maxAge: seconds }), budget);
     },
 
     async remove(stream) {
       open();
       // Nothing there, or gone already, is what was wanted.
-      await trying(stream, () => client.deleteStream(stream).catch(unlessGone));
+      await trying(stream, (client) => client.deleteStream(stream).catch(unlessGone));
     },
 
-    async *read(stream, { from = 0, limit = Number.MAX_SAFE_INTEGER } = {}) {
+    async *read(stream, { from = 0, limit = Number.MAX_SAFE_INTEGER, budget } = {}) {
       open();
       yield* resumingRead<number>(
         {
-          ...reading({ stream }),
+          ...reading({ stream }, budget),
           open: (revision, maxCount) =>
-            client.readStream(stream, { fromRevision: BigInt(revision), maxCount }) as unknown as ReadSource,
+            opened<ReadSource>((client) => client.readStream(stream, { fromRevision: BigInt(revision), maxCount })),
           behind: (event) => event.revision + 1,
           wanted: () => true,
           spare: 0,
@@ -177,11 +211,9 @@ export const storeOver = (client: Client, options: ConnectOptions): EventStore =
         {
           ...reading({}),
           open: (fromPosition, maxCount) =>
-            client.readAll({
-              fromPosition,
-              direction: isForwards ? FORWARDS : BACKWARDS,
-              maxCount,
-            }) as unknown as ReadSource,
+            opened<ReadSource>((client) =>
+              client.readAll({ fromPosition, direction: isForwards ? FORWARDS : BACKWARDS, maxCount }),
+            ),
           // Forwards the position itself is read again, since nobody but the store knows the next one.
           behind: (event) => placed(event.position),
           wanted: (event) => !event.type.startsWith('$'),
@@ -194,37 +226,43 @@ export const storeOver = (client: Client, options: ConnectOptions): EventStore =
 
     subscribe(wanted) {
       open();
-      const [first, longest] = options.resubscribeMs ?? [200, 30_000];
+      const [first, longest] = options.resubscribeMs ?? [200, 5_000];
       const feed = {
         open: (after: bigint | null) =>
-          client.subscribeToAll({
-            fromPosition: after === null ? START : placed(after),
-            filter: excludeSystemEvents({ checkpointInterval: 100 }),
-          }) as unknown as Source,
+          opened<Source>((client) => client.subscribeToAll({ fromPosition: after === null ? START : placed(after) })),
         recorded,
-        confirmed: reach.answered,
-        translate(error: unknown) {
-          reach.lost();
-          return finalError(error, { tries: 1, wasAnswered: true }) ?? error;
+        confirmed: state.answered,
+        translate: (error: unknown) => finalError(error, { tries: 1, wasAnswered: true }) ?? error,
+        lost(error: unknown) {
+          state.stumbled(error);
+          probing?.hurry();
         },
         pause: backoff(first, longest),
         cap: options.deliveryCap ?? 512,
-        confirmMs: options.confirmMs ?? 20_000,
-        silenceMs: options.silenceMs ?? 30_000,
+        confirmMs: options.confirmMs ?? 5_000,
+        silenceMs: options.silenceMs ?? 2_000,
       };
       const subscription = resumingSubscription(feed, wanted);
       subscriptions.add(subscription);
       return { close: () => subscription.close().finally(() => subscriptions.delete(subscription)) };
     },
 
+    get state() {
+      return state.state;
+    },
+
+    onSight(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+
     async close() {
       closed = true;
+      probing?.close();
       await Promise.all([...subscriptions].map((each) => each.close()));
       // A client disposed of with appends pending rejects them all.
       await Promise.all(pending);
-      await within(disposeMs, client.dispose(), () => new Error('the client was not disposed of in time')).catch(
-        () => {},
-      );
+      await owner.close();
     },
   };
 };

@@ -72,10 +72,13 @@ export const finalError = (error: unknown, call: Call): Error | undefined => {
   return refusedConnection({ type, code, message }, call, error);
 };
 
+const refusesUser = (cause: unknown): CredentialsRefused =>
+  new CredentialsRefused('The event store refuses the user or password.', { cause });
+
 /** What an operator has to mend, told apart, since the client says "unavailable" to most of it. */
 const refusedConnection = ({ type, code, message }: ClientError, call: Call, cause: unknown): Error | undefined => {
-  if (code === unauthenticated)
-    return new CredentialsRefused('The event store refuses the user or password.', { cause });
+  // A new database knows its users some seconds after it answers: to whom it has never answered it may yet do so.
+  if (code === unauthenticated) return call.wasAnswered ? refusesUser(cause) : undefined;
   if (type === 'access-denied' || code === permissionDenied) {
     return new CredentialsRefused('The event store denies this user access: an ACL, or no user in EVENTSTORE_URL.', {
       cause,
@@ -107,13 +110,23 @@ const refusedConnection = ({ type, code, message }: ClientError, call: Call, cau
   return undefined;
 };
 
+/** What an error says, in one line without the client's ornaments. */
+export const saysWhy = (error: unknown): string => {
+  const { message } = shape(error);
+  const said = message
+    .split('\n', 1)[0]!
+    .trim()
+    .replace(/\.?( Resolution note:)?$/, '');
+  return said === '' ? 'it failed without saying why' : said;
+};
+
 /** What to say when the time is up and the outcome still unknown. */
 export const outOfTime = (error: unknown, afterMs: number): StoreUnavailable => {
-  const { message } = shape(error);
+  const { message, code } = shape(error);
+  if (code === unauthenticated) return refusesUser(error);
   const hint = /Failed to discover/.test(message)
     ? ' An untrusted certificate or a wrong tls setting looks the same.'
     : '';
   const seconds = (afterMs / 1000).toFixed(1);
-  const said = message.trim().replace(/\.?( Resolution note:)?$/, '');
-  return unavailable(`The event store did not answer within ${seconds} s: ${said}.${hint}`, error);
+  return unavailable(`The event store did not answer within ${seconds} s: ${saysWhy(error)}.${hint}`, error);
 };

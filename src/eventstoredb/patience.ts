@@ -16,7 +16,7 @@ export const backoff = (first: Millis, longest: Millis, random: () => number = M
   };
 };
 
-/** Tries until it works, is refused for good, or `totalMs` have passed since the last progress. */
+/** Tries until it works, is refused for good, or the time is up. */
 export interface Patience {
   /** Waits before the next try. @throws the final error, or what `outOfTime` makes of this one */
   failed(error: unknown): Promise<void>;
@@ -25,14 +25,18 @@ export interface Patience {
 
 export const patience = (options: {
   readonly clock: Clock;
+  /** Since the last progress; or `until`, whatever progress there is. */
   readonly totalMs: Millis;
+  readonly until?: Millis | undefined;
   readonly firstMs: Millis;
   readonly longestMs: Millis;
   /** The error to give up with, or undefined to go on. */
   readonly final: (error: unknown, tries: number) => Error | undefined;
   readonly outOfTime: (error: unknown, afterMs: Millis) => Error;
+  /** Waits so long before the next try, or as long as makes sense; by default just that. */
+  readonly pause?: (ms: Millis, atMostMs: Millis) => Promise<unknown>;
 }): Patience => {
-  const { clock, totalMs, final, outOfTime } = options;
+  const { clock, totalMs, until, final, outOfTime } = options;
   const pause = backoff(options.firstMs, options.longestMs);
   let since = clock.monotonic();
   let tries = 0;
@@ -41,10 +45,11 @@ export const patience = (options: {
       tries++;
       const refused = final(error, tries);
       if (refused) throw refused;
-      const waited = clock.monotonic() - since;
+      const now = clock.monotonic();
+      const left = (until ?? since + totalMs) - now;
       const next = pause.next();
-      if (waited + next > totalMs) throw outOfTime(error, waited);
-      await wait(next);
+      if (next > left) throw outOfTime(error, now - since);
+      await (options.pause ? options.pause(next, left) : wait(next));
     },
     progress() {
       since = clock.monotonic();

@@ -6,6 +6,7 @@ import type { Patience } from './patience.ts';
 export interface ReadSource {
   iterator(options: { readonly destroyOnReturn: false }): AsyncIterator<unknown>;
   on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'close', listener: () => void): unknown;
   destroy(error?: Error): unknown;
   resume(): unknown;
   cancel(): Promise<void>;
@@ -26,7 +27,7 @@ async function* items(source: ReadSource, asked: number, silenceMs: Millis): Asy
   let isWaited = true;
   source.on('error', () => {});
   const silence = setTimeout(() => {
-    if (isWaited) source.destroy(new Error(`the event store was silent for ${silenceMs} ms`));
+    if (isWaited) source.destroy(new Error(`the event store was silent for ${Math.round(silenceMs)} ms`));
     else silence.refresh();
   }, silenceMs);
   const coming = source.iterator({ destroyOnReturn: false });
@@ -74,7 +75,8 @@ export interface Read<C, E extends { readonly position: bigint } = Recorded> {
   /** Whether the event is to be given out; what is not does not count. */
   readonly wanted: (event: E) => boolean;
   readonly patience: Patience;
-  readonly silenceMs: Millis;
+  /** The store may be silent so long, from now on. */
+  readonly silenceMs: () => Millis;
   /** Ask for at least so many more than are wanted, since some may not be. */
   readonly spare: number;
 }
@@ -93,7 +95,7 @@ export async function* resumingRead<C, E extends { readonly position: bigint } =
     const asked = limit - given + read.spare;
     let came = 0;
     try {
-      for await (const item of items(read.open(cursor, asked), asked, read.silenceMs)) {
+      for await (const item of items(read.open(cursor, asked), asked, read.silenceMs())) {
         const event = read.recorded(item);
         came++;
         patience.progress();

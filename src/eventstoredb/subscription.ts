@@ -1,6 +1,5 @@
 import type { Millis } from '../clock.ts';
 import { type Recorded, StoreUnavailable, type SubscribeOptions, type Subscription } from '../kernel/store.ts';
-import { publish } from '../telemetry.ts';
 import { CredentialsRefused } from './errors.ts';
 import { type backoff, interruptible } from './patience.ts';
 
@@ -11,7 +10,7 @@ export interface Source {
   on(event: 'confirmation' | 'end' | 'close' | 'caughtUp', listener: () => void): unknown;
   pause(): unknown;
   resume(): unknown;
-  destroy(): unknown;
+  destroy(why?: Error): unknown;
   unsubscribe(): Promise<void>;
   /** Items that have come and not been handed out. */
   readonly readableLength: number;
@@ -23,14 +22,16 @@ export interface Feed {
   readonly recorded: (item: unknown) => Recorded;
   /** Told when the store has answered. */
   readonly confirmed: () => void;
-  /** What a loss means; credentials refused end the subscription, all else is tried again. */
+  /** What a loss means. Credentials refused at the very first end the subscription; all else is tried again, for ever. */
   readonly translate: (error: unknown) => unknown;
+  /** Told of each loss. */
+  readonly lost: (error: unknown) => void;
   readonly pause: ReturnType<typeof backoff>;
   /** Events in one delivery at most; as many more may wait behind it before the source is paused. */
   readonly cap: number;
   /** A subscription that is not confirmed within this time is given up and opened again. */
   readonly confirmMs: Millis;
-  /** So is one that has not brought, this long after, an event that this process appended. */
+  /** So is one that stands still for so long although the log is known to go on. */
   readonly silenceMs: Millis;
 }
 
@@ -48,10 +49,10 @@ interface Session {
 }
 
 export interface ResumingSubscription extends Subscription {
-  /** An append of this process was acknowledged here: this event must come. */
-  appended(position: bigint): void;
-  /** The store has answered somebody else: a wait for the next attempt is cut short. */
-  hurry(): void;
+  /** The log is known to go on to this position: what is there must come. */
+  expect(position: bigint): void;
+  /** Leaves the connection that it has for another. */
+  reopen(why: string): void;
 }
 
 /** Waits for the next attempt are not cut short below this. */
@@ -67,6 +68,7 @@ export const resumingSubscription = (feed: Feed, options: SubscribeOptions): Res
   const retry = interruptible(soonestMs);
   let isDelivering = false;
   let newest = 0n;
+  let wasConfirmed = false;
   let watchdog: NodeJS.Timeout | undefined;
 
   const start = (): Session => {
@@ -91,6 +93,7 @@ export const resumingSubscription = (feed: Feed, options: SubscribeOptions): Res
     );
     source.on('confirmation', () => {
       clearTimeout(confirmation);
+      wasConfirmed = true;
       feed.confirmed();
     });
     source.on('data', (item) => {
@@ -175,8 +178,8 @@ export const resumingSubscription = (feed: Feed, options: SubscribeOptions): Res
       }
       if (closed || !session.loss) return;
       const error = feed.translate(session.loss.error);
-      publish('store.unavailable', { error });
-      if (error instanceof CredentialsRefused) throw error;
+      feed.lost(error);
+      if (error instanceof CredentialsRefused && !wasConfirmed) throw error;
       await retry.wait(feed.pause.next());
     }
   };
@@ -188,11 +191,13 @@ export const resumingSubscription = (feed: Feed, options: SubscribeOptions): Res
   });
 
   return {
-    appended(position) {
+    expect(position) {
       if (position > newest) newest = position;
-      if (!closed && !watchdog) watch(current?.last);
+      // The store answers: a wait for the next attempt is cut short.
+      if (current?.loss) retry.hurry();
+      else if (!closed && !watchdog && newest > (current?.last ?? 0n)) watch(current?.last);
     },
-    hurry: retry.hurry,
+    reopen: (why) => current?.lose(new StoreUnavailable(why)),
     async close() {
       closed = true;
       clearTimeout(watchdog);

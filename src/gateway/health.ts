@@ -1,55 +1,74 @@
 import { z } from 'zod';
+import type { Millis } from '../clock.ts';
 import { fault } from '../errors.ts';
 import { type Route, route } from '../http/route.ts';
 
-/** What readiness depends on: each answers whether it is there, and never throws. One look at a time is shared by all who ask. */
-export type Probes = Readonly<Record<string, () => Promise<boolean>>>;
+/** What readiness depends on: why each is not there, in words that anybody may read, or undefined where it is. Answers at once. */
+export type Checks = Readonly<Record<string, () => string | undefined>>;
+
+export interface Readiness {
+  readonly checks: Checks;
+  /** How old at most what this gateway knows of keys, projects and policies is. */
+  readonly ageMs: () => Millis;
+}
 
 const shared = { tag: 'Operations', family: 'admin', access: { credential: 'none' } } as const;
-/** Anybody may ask, as often as they like: whoever comes while it is being looked at hears the same answer. */
-const sharing = <T>(look: () => Promise<T>): (() => Promise<T>) => {
-  let looking: Promise<T> | undefined;
-  return () => {
-    looking ??= look().finally(() => {
-      looking = undefined;
-    });
-    return looking;
-  };
-};
+const status = z.literal('ok');
 
-const ok = { status: 200, body: '{"status":"ok"}' } as const;
+/** A number of milliseconds before the first look at the log there is none. */
+const whole = (ms: Millis): number | null => (Number.isFinite(ms) ? Math.round(ms) : null);
 
-/** `GET /v1/health` and `GET /v1/ready` (decisions C.3). */
-export const healthRoutes = (probes: Probes): Route[] => {
-  const names = Object.keys(probes);
-  const missing = sharing(async () => {
-    const there = await Promise.all(names.map((name) => probes[name]!()));
-    return names.filter((_, i) => !there[i]);
-  });
-  return [
-    route({
-      ...shared,
-      method: 'GET',
-      path: '/v1/health',
-      operation: 'getHealth',
-      summary: 'Whether the process runs',
-      replies: { 200: { description: 'It runs', schema: z.object({ status: z.literal('ok') }) } },
-      handle: () => ok,
+/** `GET /v1/health` and `GET /v1/ready` (decisions C.3, N13). */
+export const healthRoutes = ({ checks, ageMs }: Readiness): Route[] => [
+  route({
+    ...shared,
+    method: 'GET',
+    path: '/v1/health',
+    operation: 'getHealth',
+    summary: 'Whether the process runs',
+    replies: { 200: { description: 'It runs', schema: z.object({ status }) } },
+    handle: () => ({ status: 200, body: '{"status":"ok"}' }),
+  }),
+  route({
+    ...shared,
+    method: 'GET',
+    path: '/v1/ready',
+    operation: 'getReadiness',
+    summary: 'Whether everything that requests need is there',
+    query: z.object({
+      verbose: z
+        .string()
+        .max(5)
+        .optional()
+        .describe('Whatever it says, the answer tells how old this gateway’s knowledge may be'),
     }),
-    route({
-      ...shared,
-      method: 'GET',
-      path: '/v1/ready',
-      operation: 'getReadiness',
-      summary: 'Whether everything that requests need is there',
-      replies: { 200: { description: 'Ready', schema: z.object({ status: z.literal('ok') }) } },
-      errors: ['dependency_unavailable'],
-      async handle() {
-        const failed = await missing();
-        if (failed.length === 0) return ok;
-        const message = `Not available: ${failed.join(', ')}.`;
-        throw fault('dependency_unavailable', { message, headers: { 'Retry-After': '1' } });
+    replies: {
+      200: {
+        description: 'Ready',
+        schema: z.object({
+          status,
+          age_ms: z
+            .int()
+            .min(0)
+            .nullable()
+            .optional()
+            .describe('Everything that had happened so long ago is known here'),
+        }),
       },
-    }),
-  ];
-};
+    },
+    errors: ['dependency_unavailable'],
+    handle({ query }) {
+      const failed = Object.entries(checks).flatMap(([name, check]) => {
+        const why = check();
+        return why === undefined ? [] : [why === '' ? name : `${name} (${why})`];
+      });
+      const age = whole(ageMs());
+      if (failed.length === 0) {
+        return { status: 200, body: query.verbose === undefined ? { status: 'ok' } : { status: 'ok', age_ms: age } };
+      }
+      const known = query.verbose === undefined ? '' : ` What is known here may be ${age ?? 'any number of'} ms old.`;
+      const message = `Not available: ${failed.join(', ')}.${known}`;
+      throw fault('dependency_unavailable', { message, headers: { 'Retry-After': '1' } });
+    },
+  }),
+];

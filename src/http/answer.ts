@@ -127,7 +127,8 @@ export abstract class Answer<P> implements Expiring {
     if (this.traffic.draining || (isBare && isDrawn())) this.closing = true;
     const isHead = this.head.method === 'HEAD';
     if (isHead && this.closing) this.sendPending(status, bareAnswer(block, Buffer.byteLength(data)));
-    else if (this.arriving && typeof data === 'string') this.sendPending(status, earlyAnswer(block, isBare ? '' : data));
+    else if (this.arriving && typeof data === 'string')
+      this.sendPending(status, earlyAnswer(block, isBare ? '' : data));
     else if (this.closing) this.last(() => this.writeLast(status, block, data));
     else if (this.corked) this.write(status, block, data);
     else this.response.cork(() => this.write(status, block, data));

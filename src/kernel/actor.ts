@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Aggregate, Decisions, Fact, State } from './aggregate.ts';
+import { Budget } from './budget.ts';
 import { execute, type Memory } from './command.ts';
 import { type EventId, eventId } from './event-id.ts';
 import { live } from './live.ts';
@@ -20,6 +21,8 @@ export interface Context {
   /** Id of the event that caused this command, where a reactor sent it. */
   readonly causationId?: string | undefined;
   readonly correlationId?: string | undefined;
+  /** What the sender waits; shared by all that it tells. Without it the command has one of its own. */
+  readonly budget?: Budget | undefined;
 }
 
 /** What a command led to. */
@@ -59,8 +62,6 @@ export interface ActorOptions {
   readonly idleMs?: number;
   /** So many are remembered at most, besides those at work; default 2,000. */
   readonly maxLive?: number;
-  /** A command that waited longer for its turn is not tried any more: its sender is gone. Default 15 s. */
-  readonly patienceMs?: number;
   /** Exchanged by the tests, which show that neither can be left out. */
   readonly mailbox?: () => Mailbox;
   readonly eventId?: EventId;
@@ -84,7 +85,7 @@ export const actors = <D extends object, F extends Fact, C extends Decisions<D, 
   aggregate: Aggregate<D, F, C>,
   options: ActorOptions,
 ): Actors<D, F, C> => {
-  const { store, clock = systemClock, patienceMs = 15_000, mailbox = serial } = options;
+  const { store, clock = systemClock, mailbox = serial } = options;
   const tools = { store, eventId: options.eventId ?? eventId };
   const actorsAlive = live<Memory & { readonly mailbox: Mailbox }>({
     make: () => ({ replay: undefined, mailbox: mailbox() }),
@@ -98,12 +99,13 @@ export const actors = <D extends object, F extends Fact, C extends Decisions<D, 
       const stream = `${aggregate.category}-${id}`;
       if (!streamName.test(stream)) return Promise.reject(new TypeError(`not the name of a stream: ${stream}`));
       const commandId = context.commandId ?? randomUUID();
-      const sentAt = clock.monotonic();
+      const { budget = new Budget() } = context;
+      const until = budget.until(clock);
       return actorsAlive.use(stream, (actor) =>
         actor.mailbox(async () => {
-          if (clock.monotonic() - sentAt > patienceMs) throw new StoreUnavailable(`${stream} is busy`);
+          if (clock.monotonic() >= until) throw new StoreUnavailable(`${stream} is busy`);
           const metadata = metadataOf(context, commandId, clock.wall(), aggregate.version);
-          const command = { stream, name, input, commandId, requestId: context.requestId, metadata };
+          const command = { stream, name, input, commandId, requestId: context.requestId, metadata, budget };
           return execute(aggregate, tools, actor, command);
         }),
       );

@@ -1,6 +1,7 @@
 import { publish } from '../telemetry.ts';
 import type { Told } from './actor.ts';
 import { type Aggregate, type Decisions, type Fact, record, stateOf } from './aggregate.ts';
+import type { Budget } from './budget.ts';
 import type { EventId } from './event-id.ts';
 import { advance, blank, catchUp, placeOf, type Replay } from './replay.ts';
 import { type EventStore, type Metadata, type NewEvent, WrongRevision } from './store.ts';
@@ -17,6 +18,7 @@ export interface Command {
   readonly commandId: string;
   readonly requestId: string | undefined;
   readonly metadata: Metadata;
+  readonly budget: Budget;
 }
 
 /** How often a command is decided anew because others were first; each time on the stream as they left it. */
@@ -33,11 +35,11 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
   command: Command,
 ): Promise<Told<D, F>> => {
   const { machine } = aggregate;
-  const { stream, commandId, metadata } = command;
+  const { stream, commandId, metadata, budget } = command;
   let isCurrent = false;
 
   const look = async (): Promise<Replay> => {
-    memory.replay = await catchUp(aggregate, store, stream, memory.replay ?? blank(machine));
+    memory.replay = await catchUp(aggregate, store, stream, memory.replay ?? blank(machine), budget);
     isCurrent = true;
     return memory.replay;
   };
@@ -72,7 +74,7 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
     const { facts, events, written, snapshot } = proposal;
     if (facts.length === 0 || written) return told(replay, facts, written?.position ?? null);
     try {
-      const appended = await store.append(stream, events, replay.revision ?? 'no_stream');
+      const appended = await store.append(stream, events, replay.revision ?? 'no_stream', { budget });
       const first = appended.revision - events.length + 1;
       const places = events.map(({ id }, index) => ({ id, revision: first + index, position: appended.position }));
       memory.replay = advance(replay, snapshot, places);

@@ -1,37 +1,59 @@
 import type { Clock, Millis } from '../clock.ts';
 import type { ReadModels } from './projection.ts';
-import type { EventStore } from './store.ts';
+import type { EventStore, Sight } from './store.ts';
 
-/** How far behind the store the read models may be. */
+/** How far what this process knows may be behind what is (decisions N13). */
 export interface Freshness {
-  /** They show everything that the store knew so long ago. */
-  ageMs(): Millis;
-  /** Asks the store for the end of its log. @throws StoreUnavailable */
-  look(): Promise<void>;
+  /** It knows everything that had happened so many milliseconds ago; it grows from look to look. */
+  readonly ageMs: Millis;
+  /** It is behind: what it does not find may be there. */
+  readonly isBehind: boolean;
 }
 
+/** The log is looked at so often; what was asked for when the next look is due is no older than that. */
+const lookEveryMs = 500;
+/** Behind by more than this is behind. */
+const graceMs = 500;
+/** A look that has not been caught up with by then is of no more interest: later ones are. */
+const forgetMs = 60_000;
+
 /**
- * A subscription that is silent may have nothing to say, or nobody to say it: so the store is asked where its log ends, and
- * rows that have come so far are as new as the question (decisions N10, N13).
- * @param waitMs how long the rows may take to come to that end, before the store is asked again
+ * Compares each look at the end of the log with how far the read models have come: whoever has passed that end knows what
+ * there was when it was asked for. A log that ends before what the models had applied at the look before is another log.
  */
 export const freshness = (options: {
-  readonly store: EventStore;
-  readonly models: Pick<ReadModels, 'reached'>;
+  readonly store: Pick<EventStore, 'onSight'>;
+  readonly models: Pick<ReadModels, 'position' | 'reached'>;
   readonly clock: Clock;
-  readonly waitMs: Millis;
-}): Freshness => {
-  const { store, models, clock, waitMs } = options;
-  // Read models that are open have caught up.
-  let knownAt = clock.monotonic();
+  /** Told, once for each such log, that what the models hold is not in it. */
+  readonly shortened: () => void;
+}): Freshness & { close(): void } => {
+  const { store, models, clock, shortened } = options;
+  let knownAt = Number.NEGATIVE_INFINITY;
+  let before: bigint | null = null;
+
+  const seen = ({ askedAt, end }: Sight): void => {
+    if (before !== null && end < before) {
+      before = null;
+      shortened();
+      return;
+    }
+    before = models.position;
+    const known = (): void => {
+      knownAt = Math.max(knownAt, askedAt);
+    };
+    if (end === 0n || (models.position !== null && models.position >= end)) known();
+    else void models.reached(end, forgetMs).then((isReached) => isReached && known());
+  };
+  const close = store.onSight(seen);
+
   return {
-    ageMs: () => clock.monotonic() - knownAt,
-    async look() {
-      const asked = clock.monotonic();
-      for await (const last of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) {
-        if (!(await models.reached(last.position, waitMs))) return;
-      }
-      knownAt = asked;
+    get ageMs() {
+      return clock.monotonic() - knownAt;
     },
+    get isBehind() {
+      return clock.monotonic() - knownAt > lookEveryMs + graceMs;
+    },
+    close,
   };
 };

@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { publish } from '../telemetry.ts';
 import { type Checkpoint, whyUnfit } from './checkpoint.ts';
+import type { Ours } from './ownership.ts';
 import { roomIn } from './room.ts';
-import { openRows, type RowReader, type Table } from './rows.ts';
+import { type Changes, openRows, type RowReader, type Table } from './rows.ts';
 import type { EventStore, Recorded, Subscription } from './store.ts';
 
 /** What a projection reads and writes; reads see what the batch at hand has written. */
@@ -27,12 +28,16 @@ export interface ReadModels extends RowReader {
   reached(position: bigint, withinMs: number): Promise<boolean>;
   /** Makes the next reads see what is committed by now, also where rows were read earlier in this turn of the loop. */
   refresh(): void;
-  /** Position of the last event applied, null before the first. */
+  /** Everything up to here has been applied, or passed over as somebody else's; null before the first event. */
   readonly position: bigint | null;
   /** Nothing can be written to the volume: the rows stay as they are until there is room. */
   readonly hasNoRoom: boolean;
-  /** Rejects when the read models cannot go on: an event that cannot be applied is never skipped. */
+  /** Why they do not go on: an event that cannot be applied is never skipped. What they hold is served all the same. */
+  readonly stopped: Error | undefined;
+  /** Rejects when the files of the rows cannot be written any more. */
   readonly failed: Promise<never>;
+  /** Forgets all rows and reads the log from its beginning, for it is not the one that they came from. */
+  rebuild(reason: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -43,14 +48,22 @@ export interface ReadModelOptions {
   /** Identity of the log behind `store`: rows built from another are of no use. */
   readonly logId: string;
   readonly projections: readonly Projection[];
+  readonly ours: Ours;
   /** Called before a batch may become visible, and in the step in which we know that it is. In between, others may see it. */
   readonly committing?: (batch: readonly Recorded[]) => void;
   readonly committed?: (batch: readonly Recorded[]) => void;
+  /** Called when all rows are gone. */
+  readonly cleared?: () => void;
 }
 
 interface Mark extends Checkpoint {
+  /** Everything up to here was somebody else's; where it is not given, the checkpoint's own position. */
+  readonly passed?: string;
   readonly versions: Readonly<Record<string, number>>;
 }
+
+/** So many events of others are passed over, at most, again after a restart. */
+const mostPassed = 10_000;
 
 const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'));
 
@@ -59,7 +72,7 @@ const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-
  * knew has been applied. Rows and checkpoint go in one LMDB transaction, so each event is applied exactly once.
  */
 export const openReadModels = async (options: ReadModelOptions): Promise<ReadModels> => {
-  const { store, logId, projections } = options;
+  const { store, logId, projections, ours } = options;
   mkdirSync(options.dir, { recursive: true });
   const tables = projections.flatMap((projection) => projection.tables);
   const rows = openRows<Mark>(options.dir, tables);
@@ -70,39 +83,68 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     publish('projection.rebuilt', { reason: unfit });
     rows.clear();
   }
-  let position = mark && !unfit ? BigInt(mark.position) : null;
+  let checkpoint = unfit ? undefined : mark;
+  let position = checkpoint ? BigInt(checkpoint.passed ?? checkpoint.position) : null;
+  /** Events of others since the checkpoint was written. */
+  let passed = 0;
+  let stopped: Error | undefined;
 
   const room = roomIn(options.dir, (error) => publish('projection.held', { error }));
   const waiters = new Set<{ position: bigint; resolve: (reached: boolean) => void }>();
   const deliver = async (batch: readonly Recorded[]): Promise<void> => {
     const fresh = batch.filter((event) => position === null || event.position > position);
-    const last = fresh.at(-1);
-    if (!last) return;
-    const changes = applied(fresh, projections, rows);
-    options.committing?.(fresh);
-    const mark = { logId, position: String(last.position), eventId: last.id, versions };
-    if (!(await room.write(() => rows.write(changes, mark)))) return;
-    position = last.position;
-    options.committed?.(fresh);
-    for (const waiter of waiters) if (waiter.position <= last.position) waiter.resolve(true);
+    const end = fresh.at(-1)?.position;
+    if (end === undefined) return;
+    const mine = ours(fresh);
+    const last = mine.at(-1);
+    if (last) {
+      let changes: Changes;
+      try {
+        changes = applied(mine, projections, rows);
+      } catch (error) {
+        stopped = error as Error;
+        throw error;
+      }
+      options.committing?.(mine);
+      const next = { logId, position: String(last.position), eventId: last.id, passed: String(end), versions };
+      if (!(await room.write(() => rows.write(changes, next)))) return;
+      checkpoint = next;
+      passed = 0;
+    } else {
+      passed += fresh.length;
+      if (checkpoint && passed >= mostPassed) await keep(checkpoint, end);
+    }
+    position = end;
+    if (last) options.committed?.(mine);
+    for (const waiter of waiters) if (waiter.position <= end) waiter.resolve(true);
+  };
+  const keep = async (mark: Mark, end: bigint): Promise<void> => {
+    const next = { ...mark, passed: String(end) };
+    if (await room.write(() => rows.write(new Map(), next))) passed = 0;
   };
 
   let fail: (error: Error) => void = () => {};
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
   });
-  failed.catch((error) => publish('projection.failed', { error }));
-  const subscription = await new Promise<Subscription>((resolve, reject) => {
-    const opened = store.subscribe({
-      after: position,
-      deliver,
-      caughtUp: () => resolve(opened),
-      failed: (error) => {
-        reject(error);
-        fail(error);
-      },
+  failed.catch(() => {});
+  /** Resolves when all that the store knew has been applied, or nothing more can be. */
+  const follow = (): Promise<Subscription> =>
+    new Promise((resolve, reject) => {
+      const opened = store.subscribe({
+        after: position,
+        deliver,
+        caughtUp: () => resolve(opened),
+        failed(error) {
+          publish('projection.failed', { error });
+          // An event that the law refuses ends nobody; without its files the process is of no use.
+          if (stopped) return resolve(opened);
+          reject(error);
+          fail(error);
+        },
+      });
     });
-  });
+  let subscription = await follow();
 
   return {
     get: rows.get,
@@ -128,9 +170,25 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
       return room.none;
     },
     failed,
+    get stopped() {
+      return stopped;
+    },
+    async rebuild(reason) {
+      publish('projection.rebuilt', { reason });
+      await subscription.close();
+      rows.clear();
+      options.cleared?.();
+      position = null;
+      checkpoint = undefined;
+      stopped = undefined;
+      subscription = await follow();
+    },
     async close() {
+      // Who waits for room waits no longer.
       room.end();
       await subscription.close();
+      if (checkpoint && passed > 0 && !room.none)
+        await rows.write(new Map(), { ...checkpoint, passed: String(position) });
       await rows.close();
     },
   };

@@ -3,6 +3,7 @@ import { open } from 'lmdb';
 import { publish } from '../telemetry.ts';
 import { type Checkpoint, whyUnfit } from './checkpoint.ts';
 import { committed } from './commit.ts';
+import type { Ours } from './ownership.ts';
 import { roomIn } from './room.ts';
 import type { EventStore, Recorded, Subscription } from './store.ts';
 
@@ -19,10 +20,17 @@ export interface ReactorOptions {
   readonly store: EventStore;
   readonly logId: string;
   readonly reactors: readonly Reactor[];
+  readonly ours: Ours;
   /** Waits before a reaction that failed is tried again, in milliseconds; grows to 30 s. */
   readonly retryMs?: number;
   /** The checkpoint follows the reactions by so many milliseconds at most: default 1 s. */
   readonly keepMs?: number;
+}
+
+export interface Reactors {
+  /** Begins again with the first event of the log, for it is not the one that they had followed. */
+  beginAgain(reason: string): Promise<void>;
+  close(): Promise<void>;
 }
 
 /**
@@ -30,8 +38,8 @@ export interface ReactorOptions {
  * ever skipped. The checkpoint follows the reactions, so a crash repeats the last ones; it does so once a second, since each
  * of its commits would make the event store's wait for the disk.
  */
-export const startReactors = async (options: ReactorOptions): Promise<{ close(): Promise<void> }> => {
-  const { store, logId, reactors, retryMs = 200, keepMs = 1000 } = options;
+export const startReactors = async (options: ReactorOptions): Promise<Reactors> => {
+  const { store, logId, reactors, ours, retryMs = 200, keepMs = 1000 } = options;
   mkdirSync(options.dir, { recursive: true });
   const root = open<Checkpoint, string>({
     path: options.dir,
@@ -40,8 +48,10 @@ export const startReactors = async (options: ReactorOptions): Promise<{ close():
     eventTurnBatching: false,
   });
   const kept = root.get('checkpoint');
-  const after = kept && !(await whyUnfit(kept, store, logId)) ? BigInt(kept.position) : null;
-  const closing = new AbortController();
+  const unfit = kept && (await whyUnfit(kept, store, logId));
+  if (unfit) publish('reactors.begun_again', { reason: unfit });
+  const after = kept && !unfit ? BigInt(kept.position) : null;
+  let closing = new AbortController();
   const room = roomIn(options.dir, () => {});
 
   /** False when it was told to end before every reaction had succeeded. */
@@ -82,18 +92,29 @@ export const startReactors = async (options: ReactorOptions): Promise<{ close():
   };
   const keeping = setInterval(() => void keep(), keepMs).unref();
 
-  const subscription: Subscription = store.subscribe({
-    after,
-    async deliver(batch) {
-      for (const event of batch) {
-        if (!(await reactTo(event))) return;
-        done = event;
-      }
-    },
-    failed,
-  });
+  const follow = (from: bigint | null): Subscription =>
+    store.subscribe({
+      after: from,
+      async deliver(batch) {
+        for (const event of ours(batch)) {
+          if (!(await reactTo(event))) return;
+          done = event;
+        }
+      },
+      failed,
+    });
+  let subscription = follow(after);
 
   return {
+    async beginAgain(reason) {
+      publish('reactors.begun_again', { reason });
+      closing.abort();
+      await subscription.close();
+      closing = new AbortController();
+      done = undefined;
+      await root.remove('checkpoint');
+      subscription = follow(null);
+    },
     async close() {
       closing.abort();
       await subscription.close();

@@ -8,6 +8,7 @@ import {
   type Snapshot,
   stateOf,
 } from './aggregate.ts';
+import type { Budget } from './budget.ts';
 import { compile, type Table } from './chart.ts';
 import type { EventStore, Recorded } from './store.ts';
 
@@ -100,12 +101,13 @@ export const catchUp = async (
   store: EventStore,
   stream: string,
   from: Replay,
+  budget?: Budget,
 ): Promise<Replay> => {
   const start = from.revision === null ? 0 : from.revision + 1;
   const events: Recorded[] = [];
   const table = tableOf(aggregate);
   let state = stateOf<object>(from.snapshot);
-  for await (const event of store.read(stream, { from: start })) {
+  for await (const event of store.read(stream, { from: start, budget })) {
     const due = start + events.length;
     if (event.revision !== due) {
       throw new CorruptStream(stream, due, event.type, `revision ${event.revision} is in its place`);

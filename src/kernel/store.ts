@@ -1,3 +1,6 @@
+import type { Millis } from '../clock.ts';
+import type { Budget } from './budget.ts';
+
 /**
  * The port to the event store. Two things stand behind it: EventStoreDB or KurrentDB through `eventstoredb.ts`, and an
  * in-memory store in the tests. Positions and revisions are the store's own.
@@ -45,6 +48,27 @@ export interface Recorded extends NewEvent {
   readonly position: bigint;
 }
 
+/** Of a command: its own time. Without it a call has as much as one command. */
+export interface CallOptions {
+  readonly budget?: Budget | undefined;
+}
+
+/** Whether the store takes commands: there is a leader, and a quorum behind it. */
+export type StoreState =
+  | { readonly is: 'there' }
+  /** It was there, and is not; `refuses` where it answers that we may not. Then `why` may be told to anybody. */
+  | { readonly is: 'lost'; readonly why: string; readonly refuses: boolean }
+  /** It has never answered. */
+  | { readonly is: 'unknown'; readonly why: string };
+
+/** What one look at the log told: whoever has seen everything up to `end` knows what there was at `askedAt`. */
+export interface Sight {
+  /** Monotonic. */
+  readonly askedAt: Millis;
+  /** Position of the newest event of all, the store's own included; 0 for an empty log. */
+  readonly end: bigint;
+}
+
 /** The revision that the stream must be at, or that it must not exist. `any` is not offered: it can write twice. */
 export type Expected = number | 'no_stream';
 
@@ -78,13 +102,17 @@ export interface EventStore {
    * Appends all events or none. An append whose outcome is unknown (time-out, lost connection) is repeated with the same
    * ids until it is known or the time is up.
    * @throws WrongRevision when the stream is not where it was expected to be and these events are not what is there
-   * @throws StoreUnavailable when the outcome could not be learned in time: the events may be there or not
+   * @throws StoreUnavailable when the outcome could not be learned in time: the events may be there or not; at once while the
+   * store is known to take nothing
    */
-  append(stream: string, events: readonly NewEvent[], expected: Expected): Promise<Appended>;
+  append(stream: string, events: readonly NewEvent[], expected: Expected, options?: CallOptions): Promise<Appended>;
   /** The stream's events in order from `from` (default 0), `limit` at most; nothing where there is no such stream. */
-  read(stream: string, options?: { readonly from?: number; readonly limit?: number }): AsyncIterable<Recorded>;
+  read(
+    stream: string,
+    options?: CallOptions & { readonly from?: number; readonly limit?: number },
+  ): AsyncIterable<Recorded>;
   /** From now on events of the stream that are older than `seconds` are hidden, and in time removed. */
-  limitAge(stream: string, seconds: number): Promise<void>;
+  limitAge(stream: string, seconds: number, options?: CallOptions): Promise<void>;
   /** Hides every event of the stream; nothing happens where there is none. */
   remove(stream: string): Promise<void>;
   /** Events of the global order, without the store's own (`$`) ones. Forwards from `from` inclusive, backwards from before it. */
@@ -93,8 +121,11 @@ export interface EventStore {
     readonly direction: 'forwards' | 'backwards';
     readonly limit: number;
   }): AsyncIterable<Recorded>;
-  /** Every event of the global order but the store's own, from history into live, resumed by itself after any loss of connection. */
+  /** Every event of the global order, the store's own included, from history into live, resumed by itself after any loss of connection. */
   subscribe(options: SubscribeOptions): Subscription;
+  readonly state: StoreState;
+  /** Told of each look at the end of the log, twice a second while the store is there. The returned function ends it. */
+  onSight(listener: (sight: Sight) => void): () => void;
   close(): Promise<void>;
 }
 

@@ -31,8 +31,7 @@ export const anthropicUpstream = (
 };
 
 /** The request as it goes out, and all of it that is kept while the upstream is silent: bytes outside the engine's heap. */
-const bodyOf = (request: GenerateRequest, stream: boolean): Buffer =>
-  Buffer.from(jsonText({ ...request, stream }));
+const bodyOf = (request: GenerateRequest, stream: boolean): Buffer => Buffer.from(jsonText({ ...request, stream }));
 
 const answer = async (
   endpoint: Endpoint,

@@ -50,6 +50,7 @@ test(
       process.stdout.write(`${world.steps} steps of random administrators, ${world.stage.store.log.length} events\n`);
       const { models } = world.stage.admin;
       const anew = await openReadModels({
+        ours: (batch) => batch,
         dir: join(world.stage.dir, 'anew'),
         store: world.stage.store,
         logId: 'log',

@@ -268,7 +268,13 @@ test('read models that are built anew have the same entries under the same ids',
   await send('POST', `/projects/${id}`, { name: 'Beta' });
   await seen();
   const all = () => at.admin.models.range(auditRows, { prefix: 'org_', limit: 100 });
-  const anew = await openReadModels({ dir: join(at.dir, 'anew'), store: at.store, logId: 'log', projections });
+  const anew = await openReadModels({
+    ours: (batch) => batch,
+    dir: join(at.dir, 'anew'),
+    store: at.store,
+    logId: 'log',
+    projections,
+  });
   expect(anew.range(auditRows, { prefix: 'org_', limit: 100 })).toEqual(all());
   await anew.close();
   const ids = all().flatMap(({ key, row }) => (key.startsWith('org_1:') ? [row.id] : []));

@@ -43,6 +43,7 @@ const makeAdminKey = (id: string, organizationId = 'org_1') =>
 const close = () => at.admin.aggregates.organization.tell('org_1', 'close', undefined, context);
 const react = async () => {
   reactors = await startReactors({
+    ours: (batch) => batch,
     dir: join(at.dir, 'reactors'),
     store: at.store,
     logId: 'log',

@@ -140,7 +140,9 @@ beforeAll(async () => {
     reached: async () => true,
     position: 0n,
     hasNoRoom: false,
+    stopped: undefined,
     failed: new Promise<never>(() => {}),
+    rebuild: async () => {},
   } as ReadModels;
   const admin = { models, clock, aggregates: {} } as unknown as Administration;
   ask = asker(administrationRoutes(admin));

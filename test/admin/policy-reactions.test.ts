@@ -38,7 +38,7 @@ describe('a deleted policy', () => {
     expect(await admitted()).toEqual([gone, kept]);
     isCut = false;
     const parts = { dir: join(at.dir, 'reactors'), store: at.store, logId: 'log', retryMs: 1 };
-    const reactors = await startReactors({ ...parts, reactors: [policyReactions(at.admin)] });
+    const reactors = await startReactors({ ours: (batch) => batch, ...parts, reactors: [policyReactions(at.admin)] });
     await expect.poll(admitted).toEqual([kept]);
     await reactors.close();
     expect(ends().map(({ data }) => data)).toEqual([{ policy_id: gone }]);

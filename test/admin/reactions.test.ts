@@ -36,6 +36,7 @@ const archive = () =>
   at.admin.aggregates.project.tell('proj_1', 'archive', { at: 2 }, { ...context, requestId: 'req_archive' });
 const react = async () => {
   reactors = await startReactors({
+    ours: (batch) => batch,
     dir: join(at.dir, 'reactors'),
     store: at.store,
     logId: 'log',

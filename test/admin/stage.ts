@@ -24,6 +24,7 @@ export const stage = async (options: MemoryOptions = {}, projected = projections
     store,
     logId: 'log',
     projections: projected,
+    ours: (batch) => batch,
     committing: known.committing,
     committed: known.committed,
   });

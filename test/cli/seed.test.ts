@@ -52,7 +52,7 @@ describe('an organization for a load test', () => {
   beforeAll(async () => {
     [made = {}] = await json(...seed('keys.ndjson', '--projects', '3', '--keys', '1100', '--tier', '2'));
     events = await everything();
-    models = await openReadModels({ dir: join(dir, 'models'), store, logId: 'x', projections });
+    models = await openReadModels({ ours: (batch) => batch, dir: join(dir, 'models'), store, logId: 'x', projections });
   });
   afterAll(() => models.close());
 

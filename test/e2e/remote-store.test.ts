@@ -108,9 +108,8 @@ describe('the whole of Weir on an event store of its own process, over TLS with 
     const before = await itemsOf(server, paths.projects);
     await store.kill();
 
-    await eventually(() => server.log().find(({ msg }) => msg === 'store.unavailable'));
     // From then on it is an outage for those who come.
-    await wait(1100);
+    await eventually(() => server.log().find(({ msg }) => msg === 'store.lost'));
     const [created, archived, keyed] = await Promise.all([
       call(server, 'POST', paths.projects, { body: { name: 'refused' } }),
       archive(server, project_id),

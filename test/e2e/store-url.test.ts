@@ -57,7 +57,7 @@ describe('a gateway whose EVENTSTORE_URL leads nowhere', () => {
     expect(lines.length).toBeGreaterThan(1);
     for (const line of lines) {
       const { msg, reason } = JSON.parse(line) as { msg: string; reason: string };
-      expect(msg).toBe('store.unavailable');
+      expect(msg).toBe('store.awaited');
       expect(reason).toMatch(/ECONNREFUSED 127\.0\.0\.1:\d+\.?$/);
       expect(line.length).toBeLessThan(300);
     }

@@ -1,6 +1,6 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
-import { connect as connectStore } from '../../src/kernel/eventstoredb.ts';
+import { connect as connectStore } from '../../src/eventstoredb/connect.ts';
 import { collect, upTo } from '../contract/events.ts';
 import { hear } from '../contract/hear.ts';
 import { event } from '../support/events.ts';

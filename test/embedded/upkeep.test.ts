@@ -148,7 +148,7 @@ describe('room on the volume', () => {
     let free = 2 ** 40;
     const { first } = await written(() => free);
     free = 0;
-    const late = wait(500, 'waits');
+    const late = new Promise((resolve) => setTimeout(resolve, 500, 'waits'));
     expect(await Promise.race([first, late])).toBe('waits');
     free = 2 ** 40;
     expect((await first).success).toBe(true);

@@ -3,12 +3,12 @@ import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
-import { type Client, storeOver } from '../../src/eventstoredb/connect.ts';
+import type { Client } from '../../src/eventstoredb/owner.ts';
 import { whyUnfit } from '../../src/kernel/checkpoint.ts';
 import type { EventStore } from '../../src/kernel/store.ts';
 import { connect, openStore } from '../embedded/store-under-test.ts';
 import { collect, event } from '../support/events.ts';
-import { fakeClient } from '../support/fake-client.ts';
+import { fakeClient, storeOfClient } from '../support/fake-client.ts';
 
 /** The calls that the client has not seen the end of. */
 const keptBy = (client: object): number => (client as { disposableStreams: Set<unknown> }).disposableStreams.size;
@@ -17,7 +17,7 @@ const keptBy = (client: object): number => (client as { disposableStreams: Set<u
 const stage = async () => {
   const server = await openStore();
   const client = connect(server.endpoint);
-  const store = storeOver(client, {});
+  const store = storeOfClient(client, {});
   const text = 'x'.repeat(400);
   for (let at = 0; at < 600; at += 200) {
     const events = Array.from({ length: 200 }, (_, i) => ({ ...event(at + i), data: { n: at + i, text } }));
@@ -105,7 +105,7 @@ describe('a read that is left early', () => {
 
   test('is cancelled where much of it is to come, and runs out where little is', async () => {
     const fake = fakeClient();
-    const store = storeOver(fake.client, {});
+    const store = storeOfClient(fake.client, {});
     const leave = async (limit: number) => {
       fake.readAnswers.push(items(limit));
       for await (const _ of store.read('s-1', { limit })) break;
@@ -118,7 +118,7 @@ describe('a read that is left early', () => {
 
   test('is cancelled in the end where the little that is to come does not', async () => {
     const fake = fakeClient();
-    const store = storeOver(fake.client as Client, { callMs: 20 });
+    const store = storeOfClient(fake.client as Client, { callMs: 20 });
     fake.readAnswers.push([item(1), 'silence']);
     for await (const _ of store.read('s-1', { limit: 2 })) break;
     expect(fake.cancelled).toBe(1);
@@ -126,7 +126,7 @@ describe('a read that is left early', () => {
 
   test('to its last event is not cancelled', async () => {
     const fake = fakeClient();
-    const store = storeOver(fake.client, {});
+    const store = storeOfClient(fake.client, {});
     fake.readAnswers.push(items(3));
     expect(await collect(store.read('s-1'))).toHaveLength(3);
     expect(fake.cancelled).toBe(0);

@@ -1,16 +1,15 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type ConnectOptions, storeOver } from '../../src/eventstoredb/connect.ts';
+import type { ConnectOptions } from '../../src/eventstoredb/connect.ts';
 import { type EventStore, StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
-import { onSignal } from '../../src/telemetry.ts';
 import { collect, event } from '../support/events.ts';
-import { clientError, fakeClient } from '../support/fake-client.ts';
+import { clientError, fakeClient, storeOfClient } from '../support/fake-client.ts';
 
 const quick: ConnectOptions = { callMs: 20, totalMs: 10_000, retryMs: [1, 2], resubscribeMs: [1, 2] };
 const lost = clientError('14 UNAVAILABLE: read ECONNRESET', { code: 14 });
 
 const stage = (options: ConnectOptions = {}) => {
   const fake = fakeClient();
-  return Object.assign(fake, { store: storeOver(fake.client, { ...quick, ...options }) });
+  return Object.assign(fake, { store: storeOfClient(fake.client, { ...quick, ...options }) });
 };
 
 afterEach(() => void vi.useRealTimers());
@@ -37,7 +36,7 @@ describe('append', () => {
   test('gives up when the time is up, and says what is known', async () => {
     let now = 0;
     const clock = { wall: () => 0, monotonic: () => (now += 30) };
-    const { store, answers, appends } = stage({ clock, totalMs: 100 });
+    const { store, answers, appends } = stage({ clock, firstAnswerMs: 100 });
     answers.push(...Array.from({ length: 50 }, () => lost));
     const error = await store.append('a-1', [event(1)], 0).catch((reason) => reason);
     expect(error).toBeInstanceOf(StoreUnavailable);
@@ -75,21 +74,6 @@ describe('append', () => {
     // An unhandled rejection would fail the run.
     reject(lost);
     await new Promise(setImmediate);
-  });
-
-  test('publishes each loss and no refusal that is the caller’s own', async () => {
-    const { store, answers } = stage();
-    const signals: unknown[] = [];
-    const stop = onSignal((name, signal) => signals.push([name, signal]));
-    answers.push(
-      lost,
-      { revision: 0n, position: 1n },
-      clientError('', { type: 'wrong-expected-version', actualVersion: 4n }),
-    );
-    await store.append('a-1', [event(1)], 'no_stream');
-    await store.append('a-1', [event(1)], 0).catch(() => {});
-    stop();
-    expect(signals).toEqual([['store.unavailable', { error: lost }]]);
   });
 });
 

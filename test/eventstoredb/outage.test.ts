@@ -1,145 +1,218 @@
 import { describe, expect, test } from 'vitest';
 import { type ConnectOptions, storeOver } from '../../src/eventstoredb/connect.ts';
-import { reachability } from '../../src/eventstoredb/reachability.ts';
+import { ownerOf } from '../../src/eventstoredb/owner.ts';
+import type { probe } from '../../src/eventstoredb/probe.ts';
 import { clientFor } from '../../src/eventstoredb/target.ts';
+import { Budget } from '../../src/kernel/budget.ts';
 import { StoreUnavailable } from '../../src/kernel/store.ts';
 import { collect, event, listen } from '../support/events.ts';
 import { clientError, fakeClient } from '../support/fake-client.ts';
 
 const lost = clientError('14 UNAVAILABLE: connect ECONNREFUSED', { code: 14 });
 
-describe('what a call may take', () => {
-  const limits = { callMs: 4_000, totalMs: 15_000 };
-  const brief = { callMs: 500, totalMs: 500 };
-  const stage = () => {
-    let [now, returns] = [0, 0];
-    const clock = { wall: () => 0, monotonic: () => now };
-    const reach = reachability({ clock, limits, isBack: () => returns++ });
-    const at = (ms: number) => {
-      now = ms;
-      return reach.limits();
-    };
-    return { reach, at, returns: () => returns };
+/** The time of a command that began when the clock stood at 0. */
+const begun = (ms: number): Budget => {
+  const budget = new Budget(ms);
+  budget.from({ wall: () => 0, monotonic: () => 0 });
+  return budget;
+};
+
+/** A store over a client, with the probe in the test's hands. */
+const stage = (options: ConnectOptions = {}) => {
+  const time = { now: 0 };
+  const clock = { wall: () => time.now, monotonic: () => time.now };
+  const made: ReturnType<typeof fakeClient>[] = [];
+  const owner = ownerOf(() => {
+    const fake = fakeClient();
+    made.push(fake);
+    return fake.client;
+  }, clock);
+  let probed: Parameters<typeof probe>[0] | undefined;
+  let hurried = 0;
+  const store = storeOver(owner, { clock, retryMs: [1, 1], resubscribeMs: [1, 1], ...options }, (given) => {
+    probed = given;
+    return { hurry: () => hurried++, close: () => {} };
+  });
+  return {
+    time,
+    owner,
+    store,
+    made,
+    probed: probed!,
+    hurried: () => hurried,
+    append: (budget?: Budget) => store.append('a-1', [event(1)], 'no_stream', { budget }),
   };
+};
 
-  test('is what a new leader takes, and little once an outage is known', () => {
-    const { reach, at, returns } = stage();
-    reach.answered();
-    expect(at(50_000)).toEqual(limits);
-    reach.lost();
-    expect(at(51_000)).toEqual(limits);
-    expect(at(51_001)).toEqual(brief);
-    // Further failures do not make it any younger.
-    reach.lost();
-    expect(at(51_002)).toEqual(brief);
-    reach.answered();
-    expect(at(51_003)).toEqual(limits);
-    expect(returns()).toBe(1);
-    reach.answered();
-    expect(returns()).toBe(1);
+describe('what begins while no leader is known', () => {
+  test('is refused at once, and asks the store for nothing', async () => {
+    const { made, store, append, probed } = stage();
+    probed.contact.found(false);
+    probed.contact.missed('no leader');
+    await expect(append()).rejects.toThrow('The event store is away: no leader.');
+    await expect(collect(store.read('a-1'))).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(store.remove('a-1')).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(made[0]!.appends).toHaveLength(0);
+    expect(made[0]!.reads).toHaveLength(0);
+    expect(store.state).toEqual({ is: 'lost', why: 'no leader' });
+    probed.contact.found(false);
+    await append();
+    expect(store.state).toEqual({ is: 'there' });
   });
 
-  test('is never little before the first answer: whoever starts may be earlier than the store', () => {
-    const { reach, at } = stage();
-    reach.lost();
-    expect(at(60_000)).toEqual(limits);
-    expect(reach.wasAnswered).toBe(false);
-  });
-
-  test('is never more than was asked for', () => {
-    const clock = { wall: () => 0, monotonic: () => 0 };
-    const small = { callMs: 20, totalMs: 100 };
-    expect(reachability({ clock, limits: small, isBack: () => {} }).limits()).toEqual(small);
+  test('waits with everybody before the first answer ever: whoever starts may be earlier than the store', async () => {
+    const { made, append, probed } = stage();
+    probed.contact.missed('connection refused');
+    made[0]!.answers.push(lost, lost);
+    await append();
+    expect(made[0]!.appends).toHaveLength(3);
   });
 });
 
-describe('an outage', () => {
-  /** A store over a client of which every try that fails takes 100 ms of the clock. */
-  const stage = (options: ConnectOptions = {}) => {
-    let now = 0;
-    const fake = fakeClient();
-    const network = { isDown: false, tries: 0 };
-    const { appendToStream, readStream } = fake.client;
-    const trying = () => {
-      if (!network.isDown) return;
-      now += 100;
-      network.tries++;
-      fake.answers.unshift(lost);
-      fake.readAnswers.unshift([lost]);
-    };
-    fake.client.appendToStream = (async (...call: Parameters<typeof appendToStream>) => {
-      trying();
+describe('a command that was under way when the leader went', () => {
+  test('waits for the next one and goes on, also with the appends that it comes to meanwhile', async () => {
+    const { time, made, append, probed } = stage();
+    probed.contact.found(false);
+    const budget = begun(5_000);
+    time.now = 1_000;
+    probed.contact.missed('no leader');
+    made[0]!.answers.push(lost);
+    const appended = append(budget);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    // One try, and then it does not disturb a store that is known to be away.
+    expect(made[0]!.appends).toHaveLength(1);
+    probed.contact.found(true);
+    await appended;
+    expect(made[0]!.appends).toHaveLength(2);
+  });
+
+  test('is given up when its time is over, whatever it does', async () => {
+    const { time, made, append, probed } = stage({ callMs: 10 });
+    probed.contact.found(false);
+    time.now = 5_000;
+    await expect(append(begun(5_000))).rejects.toThrow('The time of the command is up.');
+    expect(made[0]!.appends).toHaveLength(0);
+    made[0]!.answers.push('silence');
+    time.now = 4_999.5;
+    await expect(append(begun(5_000))).rejects.toThrow(/did not answer within/);
+    expect(made[0]!.appends).toHaveLength(1);
+  });
+
+  test('has all of its time, and no more, where the store answers looks and lets appends hang', async () => {
+    const { time, made, append, probed, hurried } = stage({ callMs: 2 });
+    probed.contact.found(false);
+    const { appendToStream } = made[0]!.client;
+    made[0]!.client.appendToStream = (async (...call: Parameters<typeof appendToStream>) => {
+      time.now += 1_000;
+      made[0]!.answers.unshift('silence');
       return appendToStream(...call);
     }) as typeof appendToStream;
-    fake.client.readStream = ((...call: Parameters<typeof readStream>) => {
-      trying();
-      return readStream(...call);
-    }) as typeof readStream;
-    const clock = { wall: () => now, monotonic: () => now };
-    const store = storeOver(fake.client, { clock, retryMs: [1, 1], ...options });
-    const append = () => store.append('a-1', [event(1)], 'no_stream');
-    const read = () => collect(store.read('a-1'));
-    /** How often a call was tried until it was given up. */
-    const triesOf = async (call: () => Promise<unknown>): Promise<number> => {
-      network.isDown = true;
-      network.tries = 0;
-      await expect(call()).rejects.toBeInstanceOf(StoreUnavailable);
-      network.isDown = false;
-      fake.answers.length = 0;
-      fake.readAnswers.length = 0;
-      return network.tries;
-    };
-    const later = (ms: number) => {
-      now += ms;
-    };
-    return { fake, store, network, append, read, triesOf, later };
-  };
+    await expect(append(begun(5_000))).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(made[0]!.appends).toHaveLength(5);
+    expect(hurried()).toBeGreaterThan(3);
+  });
+});
 
-  test('is waited out by what was under way, and makes nobody wait who comes when it is known', async () => {
-    const { append, read, triesOf } = stage();
+describe('a client that cannot heal', () => {
+  const givenUp = new Error('Failed to discover after 10 attempts.');
+
+  test('is replaced at once where the store is there: it would say so for ever', async () => {
+    const { made, append, probed } = stage();
+    probed.contact.found(false);
+    made[0]!.answers.push(givenUp);
     await append();
-    expect(await triesOf(append)).toBeGreaterThan(100);
-    expect(await triesOf(append)).toBeLessThanOrEqual(5);
-    expect(await triesOf(read)).toBeLessThanOrEqual(5);
-    await append();
-    expect(await triesOf(read)).toBeGreaterThan(100);
-    // An answer of whatever kind ends it, such as that there is no such stream.
-    await read();
-    expect(await triesOf(append)).toBeGreaterThan(100);
+    expect(made).toHaveLength(2);
+    expect(made[1]!.appends).toHaveLength(1);
+    expect(made[1]!.appends[0]!.ids).toEqual(made[0]!.appends[0]!.ids);
+    await expect.poll(() => made[0]!.disposed).toBe(1);
   });
 
-  test('is over with a refusal too', async () => {
-    const { fake, append, triesOf } = stage();
-    await append();
-    await triesOf(append);
-    fake.answers.push(clientError('', { type: 'wrong-expected-version', actualVersion: 4n }));
-    await append().catch(() => {});
-    expect(await triesOf(append)).toBeGreaterThan(100);
+  test('is not while the store is away: discovery has to have its time', async () => {
+    const { time, made, append, probed } = stage();
+    probed.contact.found(false);
+    time.now = 1_000;
+    const appended = append(begun(50_000));
+    await appended;
+    probed.contact.missed('no leader');
+    made[0]!.answers.push(givenUp);
+    const second = append(begun(50_000));
+    await expect.poll(() => made[0]!.appends.length).toBe(2);
+    expect(made).toHaveLength(1);
+    probed.contact.found(false);
+    await second;
   });
 
-  test('is known from the loss of a subscription, and its end brings the subscription back at once', async () => {
-    const { fake, store, append, triesOf, later } = stage({ resubscribeMs: [600_000, 600_000] });
-    await append();
+  test('leaves a subscription, a read and an append to the new one, which go on where they were', async () => {
+    const { time, made, store, append, owner } = stage();
     const heard = listen(store);
-    (await fake.subscription(1)).emit('error', lost);
-    await new Promise(setImmediate);
-    later(1001);
-    expect(await triesOf(append)).toBeLessThanOrEqual(5);
-    expect(fake.subscriptions).toHaveLength(1);
-    await append();
-    await fake.subscription(2);
+    const first = await made[0]!.subscription(1);
+    first.event(1);
+    await heard.until(1);
+    made[0]!.answers.push('silence');
+    made[0]!.readAnswers.push(['silence']);
+    const appended = append();
+    const read = collect(store.read('a-1'));
+    await expect.poll(() => made[0]!.reads.length).toBe(1);
+    time.now = 5_001;
+    owner.replace('it does not answer', false);
+    await appended;
+    await read;
+    const second = await made[1]!.subscription(1);
+    expect(second.from).toEqual({ commit: 1n, prepare: 1n });
+    expect(made[1]!.reads).toHaveLength(1);
+    expect(made[1]!.appends).toEqual(made[0]!.appends);
     await heard.close();
   });
 
-  test('is over once a subscription is confirmed', async () => {
-    const { fake, store, append, triesOf, later } = stage({ resubscribeMs: [1, 1] });
-    await append();
+  test('has five seconds to itself', () => {
+    const { time, made, owner } = stage();
+    time.now = 4_999;
+    owner.replace('it does not answer', false);
+    expect(made).toHaveLength(1);
+    time.now = 5_000;
+    owner.replace('it does not answer', false);
+    expect(made).toHaveLength(2);
+    owner.replace('it does not answer', false);
+    expect(made).toHaveLength(2);
+  });
+});
+
+describe('a subscription', () => {
+  test('that stands still while the log goes on is opened again', async () => {
+    const { made, store, probed } = stage({ silenceMs: 5 });
     const heard = listen(store);
-    (await fake.subscription(1)).emit('error', lost);
-    const second = await fake.subscription(2);
-    later(1001);
-    second.emit('confirmation');
-    expect(await triesOf(append)).toBeGreaterThan(100);
+    (await made[0]!.subscription(1)).event(1);
+    await heard.until(1);
+    probed.seen({ askedAt: 0, end: 1n });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(made[0]!.subscriptions).toHaveLength(1);
+    probed.seen({ askedAt: 0, end: 2n });
+    expect((await made[0]!.subscription(2)).from).toEqual({ commit: 1n, prepare: 1n });
+    await heard.close();
+  });
+
+  test('goes over to the leader with the client', async () => {
+    const { made, store, probed } = stage();
+    const heard = listen(store);
+    (await made[0]!.subscription(1)).event(1);
+    await heard.until(1);
+    probed.moved();
+    await made[0]!.subscription(2);
+    await heard.close();
+  });
+
+  test('that the store refuses from the first ends; one that it took once goes on asking', async () => {
+    const denied = clientError('', { type: 'access-denied' });
+    const { made, store } = stage();
+    const refused = listen(store);
+    (await made[0]!.subscription(1)).emit('error', denied);
+    expect(await refused.failed).toBeInstanceOf(StoreUnavailable);
+    const heard = listen(store);
+    const taken = await made[0]!.subscription(2);
+    taken.emit('confirmation');
+    taken.emit('error', denied);
+    (await made[0]!.subscription(3)).event(1);
+    await heard.until(1);
     await heard.close();
   });
 });

@@ -1,15 +1,14 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type ConnectOptions, storeOver } from '../../src/eventstoredb/connect.ts';
-import { onSignal } from '../../src/telemetry.ts';
+import type { ConnectOptions } from '../../src/eventstoredb/connect.ts';
 import { event, listen } from '../support/events.ts';
-import { clientError, fakeClient } from '../support/fake-client.ts';
+import { clientError, fakeClient, storeOfClient } from '../support/fake-client.ts';
 
 const quick: ConnectOptions = { callMs: 20, totalMs: 10_000, retryMs: [1, 2], resubscribeMs: [1, 2] };
 const lost = clientError('14 UNAVAILABLE: read ECONNRESET', { code: 14 });
 
 const stage = (options: ConnectOptions = {}) => {
   const fake = fakeClient();
-  return Object.assign(fake, { store: storeOver(fake.client, { ...quick, ...options }) });
+  return Object.assign(fake, { store: storeOfClient(fake.client, { ...quick, ...options }) });
 };
 
 afterEach(() => void vi.useRealTimers());
@@ -185,18 +184,5 @@ describe('subscription', () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(subscriptions).toHaveLength(3);
     await heard.close();
-  });
-
-  test('publishes its losses and says nothing of its own end', async () => {
-    const signals: unknown[] = [];
-    const stop = onSignal((name, signal) => signals.push([name, signal]));
-    const { store, subscription } = stage();
-    const heard = listen(store);
-    (await subscription(1)).emit('error', lost);
-    const second = await subscription(2);
-    await heard.close();
-    second.emit('error', lost);
-    stop();
-    expect(signals).toEqual([['store.unavailable', { error: lost }]]);
   });
 });

@@ -30,6 +30,7 @@ const directory: Directory = {
     return known.get(hashed) ?? null;
   },
   committing() {},
+  cleared() {},
   committed() {},
   refuse() {},
 };

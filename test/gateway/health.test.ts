@@ -2,38 +2,36 @@ import { expect, test } from 'vitest';
 import { healthRoutes } from '../../src/gateway/health.ts';
 import { asker } from '../admin/ask.ts';
 
-test('readiness names what is not there, and says when to ask again', async () => {
-  const there: Record<string, boolean> = { eventstore: true, cellar: true };
-  const ask = asker(healthRoutes({ eventstore: async () => there.eventstore!, cellar: async () => there.cellar! }));
+test('readiness names what is not there and why, and says when to ask again', async () => {
+  const there: Record<string, string | undefined> = {};
+  const ask = asker(
+    healthRoutes({ checks: { eventstore: () => there.eventstore, cellar: () => there.cellar }, ageMs: () => 0 }),
+  );
   expect(await ask('GET', '/v1/ready')).toMatchObject({ status: 200, body: { status: 'ok' } });
-  there.eventstore = false;
+  there.eventstore = '';
   expect(await ask('GET', '/v1/ready')).toMatchObject({
     status: 503,
     code: 'dependency_unavailable',
     message: 'Not available: eventstore.',
     headers: { 'Retry-After': '1' },
   });
-  there.cellar = false;
-  expect((await ask('GET', '/v1/ready')).message).toBe('Not available: eventstore, cellar.');
+  there.cellar = 'it is locked';
+  expect((await ask('GET', '/v1/ready')).message).toBe('Not available: eventstore, cellar (it is locked).');
   expect((await ask('GET', '/v1/health')).status).toBe(200);
 });
 
-test('however many ask for readiness at once, the store is asked once, and again for those who come later', async () => {
-  let asked = 0;
-  let answer = (_: boolean): void => {};
-  const probe = () => {
-    asked++;
-    return new Promise<boolean>((resolve) => {
-      answer = resolve;
-    });
-  };
-  const ask = asker(healthRoutes({ eventstore: probe }));
-  const first = Promise.all(Array.from({ length: 50 }, () => ask('GET', '/v1/ready')));
-  expect(asked).toBe(1);
-  answer(true);
-  expect((await first).map(({ status }) => status)).toEqual(Array(50).fill(200));
-  const second = ask('GET', '/v1/ready');
-  expect(asked).toBe(2);
-  answer(false);
-  expect((await second).status).toBe(503);
+test('whoever wants to know hears how old at most what is known here is, ready or not', async () => {
+  let age = Number.POSITIVE_INFINITY;
+  let why: string | undefined;
+  const ask = asker(healthRoutes({ checks: { eventstore: () => why }, ageMs: () => age }));
+  expect((await ask('GET', '/v1/ready')).body).toEqual({ status: 'ok' });
+  expect((await ask('GET', '/v1/ready?verbose=true')).body).toEqual({ status: 'ok', age_ms: null });
+  age = 12.6;
+  expect((await ask('GET', '/v1/ready?verbose')).body).toEqual({ status: 'ok', age_ms: 13 });
+  why = '';
+  age = 4_000;
+  expect((await ask('GET', '/v1/ready')).message).toBe('Not available: eventstore.');
+  expect((await ask('GET', '/v1/ready?verbose')).message).toBe(
+    'Not available: eventstore. What is known here may be 4000 ms old.',
+  );
 });

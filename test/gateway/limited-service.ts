@@ -115,6 +115,7 @@ export const limitedService = async (options: LimitedOptions = {}) => {
   const directory: Directory = {
     find: (hashed) => known.get(hashed) ?? null,
     committing() {},
+    cleared() {},
     committed() {},
     refuse() {},
   };

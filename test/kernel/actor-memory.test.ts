@@ -59,11 +59,11 @@ describe('memory', () => {
       begin();
       return held;
     };
-    const { tickets, store } = stage({ delay }, { clock: { wall: () => 0, monotonic: () => now }, patienceMs: 1000 });
+    const { tickets, store } = stage({ delay }, { clock: { wall: () => 0, monotonic: () => now } });
     const first = tickets.tell('tic_1', 'open', { title: 'a' }, me);
     const second = refusal(tickets.tell('tic_1', 'park', undefined, me));
     await begun;
-    now = 1001;
+    now = 5_000;
     answer();
     expect((await first).revision).toBe(0);
     expect(await second).toBeInstanceOf(StoreUnavailable);

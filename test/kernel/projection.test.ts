@@ -45,6 +45,7 @@ const follow = async (
 ): Promise<ReadModels> => {
   const { version, logId = 'log-1', committed } = options;
   const models = await openReadModels({
+    ours: (batch) => batch,
     dir,
     store,
     logId,
@@ -133,7 +134,7 @@ describe('a projection', () => {
     await append(store, 'counter-a', [1]);
     const models = await follow(store, freshDir());
     await append(store, 'counter-a', [2, 666], 0);
-    await expect(models.failed).rejects.toThrow('poison');
+    await expect.poll(() => models.stopped?.message).toMatch('poison');
     expect(models.get(sums, 'counter-a')).toEqual({ sum: 1, count: 1 });
   });
 });

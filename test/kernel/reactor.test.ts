@@ -44,7 +44,15 @@ const counting = (failures = 0) => {
 
 /** Keeps its checkpoint when it is closed, and not before. */
 const start = async (store: EventStore, dir: string, reactor: Reactor, logId = 'log-1') => {
-  const running = await startReactors({ dir, store, logId, reactors: [reactor], retryMs: 1, keepMs: 60_000 });
+  const running = await startReactors({
+    ours: (batch) => batch,
+    dir,
+    store,
+    logId,
+    reactors: [reactor],
+    retryMs: 1,
+    keepMs: 60_000,
+  });
   cleanUps.push(() => running.close().catch(() => {}));
   return running;
 };
@@ -115,7 +123,14 @@ describe('a reactor', () => {
     const dir = freshDir();
     await append(store, [1, 2]);
     const { reactor, until } = counting();
-    const running = await startReactors({ dir, store, logId: 'log-1', reactors: [reactor], keepMs: 5 });
+    const running = await startReactors({
+      ours: (batch) => batch,
+      dir,
+      store,
+      logId: 'log-1',
+      reactors: [reactor],
+      keepMs: 5,
+    });
     cleanUps.push(() => running.close());
     await until(2);
     let last: string | undefined;

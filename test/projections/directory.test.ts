@@ -30,6 +30,7 @@ beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'weir-directory-'));
   known = directory(() => models, 4);
   models = await openReadModels({
+    ours: (batch) => batch,
     dir,
     store,
     logId: 'log',

@@ -23,7 +23,7 @@ const context: Context = { actor: { type: 'system', id: 'test' } };
 let store: MemoryStore;
 let dir: string;
 let models: ReadModels;
-const open = () => openReadModels({ dir, store, logId: 'log', projections: [policies] });
+const open = () => openReadModels({ ours: (batch) => batch, dir, store, logId: 'log', projections: [policies] });
 
 beforeEach(async () => {
   store = memoryStore();

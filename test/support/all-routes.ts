@@ -22,8 +22,7 @@ export const administrationRoutes = (
     evaluator,
     windows,
     tiers: { table: tiers },
-    probes: {},
-    balanceAgeMs: () => 0,
+    readiness: { checks: {}, ageMs: () => 0 },
     publicUrl: () => 'http://127.0.0.1:8080',
   });
 };

@@ -1,5 +1,15 @@
 import { PassThrough, Readable } from 'node:stream';
-import type { Client } from '../../src/eventstoredb/connect.ts';
+import { systemClock } from '../../src/clock.ts';
+import { type ConnectOptions, storeOver } from '../../src/eventstoredb/connect.ts';
+import { type Client, ownerOf } from '../../src/eventstoredb/owner.ts';
+import type { EventStore } from '../../src/kernel/store.ts';
+
+/** The port over one client, without a probe of its own. */
+export const storeOfClient = (client: Client, options: ConnectOptions): EventStore =>
+  storeOver(
+    ownerOf(() => client, options.clock ?? systemClock),
+    options,
+  );
 
 /** An error as the client makes it: with a type, a gRPC code, both or neither. */
 export const clientError = (message: string, more: object = {}): Error => Object.assign(new Error(message), more);

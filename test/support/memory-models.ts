@@ -24,11 +24,7 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
   };
   let position: bigint | null = null;
   const waiting = new Set<() => void>();
-  let fail: (error: Error) => void = () => {};
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject;
-  });
-  failed.catch(() => {});
+  let stopped: Error | undefined;
   const subscription = store.subscribe({
     after: null,
     async deliver(batch) {
@@ -39,7 +35,9 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
       position = batch.at(-1)!.position;
       for (const look of [...waiting]) look();
     },
-    failed: fail,
+    failed(error) {
+      stopped = error;
+    },
   });
   return {
     get: rows.get,
@@ -69,7 +67,11 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
     get position() {
       return position;
     },
-    failed,
+    failed: new Promise<never>(() => {}),
+    get stopped() {
+      return stopped;
+    },
+    rebuild: async () => {},
     close: () => subscription.close(),
   };
 };

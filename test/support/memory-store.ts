@@ -4,6 +4,8 @@ import {
   type Expected,
   type NewEvent,
   type Recorded,
+  type Sight,
+  type StoreState,
   StoreUnavailable,
   WrongRevision,
 } from '../../src/kernel/store.ts';
@@ -39,6 +41,8 @@ export interface MemoryStore extends EventStore {
   available: boolean;
   /** Hides the first `count` events of a stream, as their age does. */
   outlive(stream: string, count: number): void;
+  /** Looks at the end of the log, as the store's probe does by itself. `askedAt`: monotonic. */
+  look(askedAt: number): void;
   /** Appends without any check, fault or delay, as another process would. */
   plant(stream: string, events: readonly NewEvent[]): Recorded[];
 }
@@ -69,6 +73,7 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
   const hidden = new Map<string, number>();
   const feeds = new Set<ReturnType<typeof feed>>();
   const late = new Set<Promise<void>>();
+  const sights = new Set<(sight: Sight) => void>();
   let position = 0n;
   let available = true;
   let closed = false;
@@ -107,6 +112,17 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
     log,
     ages,
     plant,
+    look(askedAt) {
+      if (!available) return;
+      for (const listener of sights) listener({ askedAt, end: log.at(-1)?.position ?? 0n });
+    },
+    get state(): StoreState {
+      return available ? { is: 'there' } : { is: 'lost', why: 'the memory store is switched off', refuses: false };
+    },
+    onSight(listener) {
+      sights.add(listener);
+      return () => sights.delete(listener);
+    },
     get available() {
       return available;
     },

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/clock.ts';
 import { adminPermissions, projectPermissions, tokenPermissions } from '../../src/domain/permissions.ts';
 import { tiers } from '../../src/domain/tiers.ts';
 import { apiKeyGate } from '../../src/gateway/authenticate.ts';
-import type { Probes } from '../../src/gateway/health.ts';
+import type { Checks } from '../../src/gateway/health.ts';
 import { type ServerOptions, serve } from '../../src/http/server.ts';
 import { newId, newToken, type TokenKind } from '../../src/ids.ts';
 import type { Context } from '../../src/kernel/actor.ts';
@@ -22,12 +22,12 @@ export const context: Context = { actor: { type: 'system', id: 'test' } };
 export interface WholeOptions extends MemoryOptions {
   /** Default: the simulated ones, which do not wait. */
   readonly models?: ReadonlyMap<string, ConnectedModel>;
-  readonly probes?: Probes;
+  readonly checks?: Checks;
   readonly balanceAgeMs?: () => number;
 }
 
 /** Every route over a store in memory, with the real gate, read models and law in front of and behind it. */
-export const wholeGateway = async ({ models, probes = {}, balanceAgeMs = () => 0, ...memory }: WholeOptions = {}) => {
+export const wholeGateway = async ({ models, checks = {}, balanceAgeMs = () => 0, ...memory }: WholeOptions = {}) => {
   const at = await stage(memory);
   const { admin, clock } = at;
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
@@ -41,8 +41,7 @@ export const wholeGateway = async ({ models, probes = {}, balanceAgeMs = () => 0
     evaluator,
     windows,
     tiers: { table: tiers },
-    probes,
-    balanceAgeMs,
+    readiness: { checks, ageMs: balanceAgeMs },
     publicUrl: () => 'https://weir.example',
   });
   const gate = apiKeyGate({

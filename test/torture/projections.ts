@@ -60,7 +60,13 @@ async function cycle(scene: Scene, number: number, random: Random, canary: boole
   scene.later(() => store.close());
   const mine = () => (canary ? forgetful() : projections);
   const open = async (folder: string): Promise<ReadModels> => {
-    const models = await openReadModels({ dir: folder, store, logId: 'log', projections: mine() });
+    const models = await openReadModels({
+      ours: (batch) => batch,
+      dir: folder,
+      store,
+      logId: 'log',
+      projections: mine(),
+    });
     scene.later(() => models.close().catch(() => {}));
     return models;
   };

@@ -1,0 +1,67 @@
+import type { Recorded } from '../kernel/store.ts';
+import { adminKey } from './admin-key.ts';
+import { idempotency } from './idempotency.ts';
+import { oauthClient } from './oauth-client.ts';
+import { oauthToken } from './oauth-token.ts';
+import { organization } from './organization.ts';
+import { policy } from './policy.ts';
+import { project } from './project.ts';
+import { projectKey } from './project-key.ts';
+
+/** Streams of one category: what follows the dash, and the facts that they hold. */
+interface Grammar {
+  readonly id: RegExp;
+  readonly types: ReadonlySet<string>;
+}
+
+const publicId = '[0-9a-hjkmnp-tv-z]{26}';
+const day = '[0-9]{8}';
+const grammar = (id: string, types: Iterable<string>): Grammar => ({
+  id: new RegExp(`^${id}$`),
+  types: new Set(types),
+});
+
+const aggregates = [
+  [organization, `org_${publicId}`],
+  [project, `proj_${publicId}`],
+  [projectKey, `key_${publicId}`],
+  [adminKey, `akey_${publicId}`],
+  [policy, `pol_${publicId}`],
+  [oauthClient, `oac_${publicId}`],
+  [oauthToken, `oat_${publicId}`],
+  [idempotency, '[0-9a-f]{64}'],
+] as const;
+
+/** Every stream that Weir writes (architecture 4). */
+const grammars: ReadonlyMap<string, Grammar> = new Map([
+  ...aggregates.map(([{ category, machine }, id]) => [category, grammar(id, machine.events)] as const),
+  ['replay', grammar(`(key|akey|oac)_${publicId}`, ['replay.sealed'])],
+  ['credentialUse', grammar(day, ['credential.used'])],
+  ['denial', grammar(`org_${publicId}_${day}`, ['access.denied'])],
+  ['log', grammar('[a-z_]+', ['log.started', 'log.first_run_claimed', 'log.secrets_known'])],
+]);
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+/** Who, when and why, as Weir writes it on each of its events. */
+const hasOurMetadata = (metadata: unknown): boolean =>
+  isObject(metadata) &&
+  Number.isFinite(metadata.at) &&
+  isObject(metadata.actor) &&
+  typeof metadata.actor.type === 'string' &&
+  typeof metadata.$causationId === 'string' &&
+  Number.isInteger(metadata.v);
+
+/**
+ * Whose event it is, in a store that others may use too (decisions N15). `ours` by category, grammar of the id, type and
+ * metadata; `like-ours` where the category is one of ours and something else is not, which an operator should hear of;
+ * `foreign` all else. Only what is ours is ever read.
+ */
+export const whose = (event: Pick<Recorded, 'stream' | 'type' | 'metadata'>): 'ours' | 'like-ours' | 'foreign' => {
+  const dash = event.stream.indexOf('-');
+  const known = grammars.get(event.stream.slice(0, dash));
+  if (dash < 0 || !known) return 'foreign';
+  const isOurs =
+    known.id.test(event.stream.slice(dash + 1)) && known.types.has(event.type) && hasOurMetadata(event.metadata);
+  return isOurs ? 'ours' : 'like-ours';
+};

@@ -1,0 +1,99 @@
+import type { Clock, Millis } from '../clock.ts';
+import type { StoreState } from '../kernel/store.ts';
+import { publish } from '../telemetry.ts';
+import { CredentialsRefused, finalError, saysWhy } from './errors.ts';
+
+/** While the store is away, that is said so often. */
+const remindMs = 60_000;
+
+/**
+ * Whether the store takes commands, as the probe has found it: a leader that a quorum backs (decisions N13). That something
+ * else of it answers is no sign of that.
+ */
+export interface Contact {
+  /** Whether the store has ever answered us. */
+  readonly wasAnswered: boolean;
+  /** Since when (monotonic) nothing is known to take commands, and why; undefined while something does, and before the first answer. */
+  readonly lost: { readonly at: Millis; readonly why: string } | undefined;
+  readonly state: StoreState;
+  /** Any answer to any call. */
+  answered(): void;
+  /** The probe's findings. `moved`: the leader is another than before. */
+  found(moved: boolean): void;
+  missed(error: unknown): void;
+  /** A reader of the log lost its connection, which is told where the loss of the store itself does not. */
+  stumbled(error: unknown): void;
+  /** Resolves when commands are taken again, or after `ms`. */
+  back(ms: Millis): Promise<void>;
+}
+
+export const contact = (clock: Clock): Contact => {
+  let wasAnswered = false;
+  let state: StoreState = { is: 'unknown', why: 'it has not been asked yet' };
+  let lost: { at: Millis; why: string } | undefined;
+  let saidAt = 0;
+  let stumbledAt = Number.NEGATIVE_INFINITY;
+  const waiting = new Set<() => void>();
+
+  return {
+    get wasAnswered() {
+      return wasAnswered;
+    },
+    get lost() {
+      return lost;
+    },
+    get state() {
+      return state;
+    },
+    answered() {
+      wasAnswered = true;
+    },
+    found(moved) {
+      wasAnswered = true;
+      state = { is: 'there' };
+      if (moved) publish('store.moved', {});
+      if (lost === undefined) return;
+      publish('store.back', { afterMs: Math.round(clock.monotonic() - lost.at) });
+      lost = undefined;
+      for (const wake of waiting) wake();
+      waiting.clear();
+    },
+    missed(error) {
+      const now = clock.monotonic();
+      const told = finalError(error, { tries: 1, wasAnswered: true }) ?? error;
+      const why = saysWhy(told);
+      if (!wasAnswered) {
+        state = { is: 'unknown', why };
+        publish('store.awaited', { reason: why });
+        return;
+      }
+      state = { is: 'lost', why, refuses: told instanceof CredentialsRefused };
+      if (lost === undefined) {
+        lost = { at: now, why };
+        saidAt = now;
+        publish('store.lost', { reason: why });
+      } else if (now - saidAt >= remindMs) {
+        saidAt = now;
+        publish('store.away', { reason: why, forMs: Math.round(now - lost.at) });
+      }
+    },
+    stumbled(error) {
+      const now = clock.monotonic();
+      if (state.is !== 'there' || now - stumbledAt < remindMs) return;
+      stumbledAt = now;
+      publish('store.stumbled', { reason: saysWhy(error) });
+    },
+    back(ms) {
+      if (lost === undefined) return Promise.resolve();
+      return new Promise((resolve) => {
+        const wake = (): void => {
+          clearTimeout(timer);
+          waiting.delete(wake);
+          resolve();
+        };
+        const timer = setTimeout(wake, ms);
+        waiting.add(wake);
+      });
+    },
+  };
+};

@@ -1,0 +1,108 @@
+import { BACKWARDS, END } from '@eventstore/db-client';
+import type { Clock, Millis } from '../clock.ts';
+import type { Sight } from '../kernel/store.ts';
+import type { Contact } from './contact.ts';
+import { saysWhy } from './errors.ts';
+import type { Client, Owner } from './owner.ts';
+import { interruptible } from './patience.ts';
+import type { ReadSource } from './reads.ts';
+
+/** How often the leader is asked, and how long its answer may take (decisions N13). */
+const everyMs: Millis = 500;
+const patienceMs: Millis = 1_000;
+/** A client that has just been sent to the leader asks again at once; leaders that send it on and on are none. */
+const mostMoves = 3;
+/** Failures in a row after which the client may be what is wrong. */
+const failuresOfClient = 2;
+/** Between two failures, so that a refused connection is not tried in a circle. */
+const soonestMs = 50;
+
+export interface Probe {
+  /** Something has failed: the next look is made at once. */
+  hurry(): void;
+  close(): void;
+}
+
+const isNotLeader = (error: unknown): boolean => (error as { type?: unknown }).type === 'not-leader';
+
+/** Position of the newest event of all, the store's own included, as its leader says; 0 for an empty log. */
+const endOfLog = async (client: Client): Promise<bigint> => {
+  const source = client.readAll({
+    fromPosition: END,
+    direction: BACKWARDS,
+    maxCount: 1,
+    requiresLeader: true,
+  }) as unknown as ReadSource & AsyncIterable<{ readonly event?: { readonly position?: { readonly commit: bigint } } }>;
+  let end = 0n;
+  for await (const { event } of source) end = event?.position?.commit ?? end;
+  return end;
+};
+
+/**
+ * Asks the leader for the end of the log, again and again. That tells whether there is a leader with a quorum behind it,
+ * where the log ends, and by that how old at most is what the readers of this process know.
+ */
+export const probe = (options: {
+  readonly owner: Owner;
+  readonly contact: Contact;
+  readonly clock: Clock;
+  readonly seen: (sight: Sight) => void;
+  /** The client was sent to another node, or was replaced: subscriptions belong there too. */
+  readonly moved: () => void;
+}): Probe => {
+  const { owner, contact, clock, seen, moved } = options;
+  const wait = interruptible(soonestMs);
+  let closed = false;
+  let failures = 0;
+
+  const look = async (): Promise<void> => {
+    let hasMoved = false;
+    for (let moves = 0; ; moves++) {
+      const askedAt = clock.monotonic();
+      try {
+        const late = () => new Error(`no answer from the leader within ${patienceMs} ms`);
+        const end = await owner.attempt(endOfLog, patienceMs, late);
+        failures = 0;
+        contact.found(hasMoved);
+        if (hasMoved) moved();
+        seen({ askedAt, end });
+        return;
+      } catch (error) {
+        if (closed) return;
+        if (!isNotLeader(error) || moves === mostMoves) return missed(error);
+        // By this error the client has gone over to the leader that it names; it does so in the next turns of the loop.
+        hasMoved = true;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+  };
+
+  const missed = (error: unknown): void => {
+    failures++;
+    contact.missed(error);
+    if (failures >= failuresOfClient || isGivenUp(error)) owner.replace(saysWhy(error), false);
+  };
+
+  const run = async (): Promise<void> => {
+    while (!closed) {
+      const began = clock.monotonic();
+      await look();
+      if (closed) return;
+      const spent = clock.monotonic() - began;
+      await wait.wait(Math.max(soonestMs, everyMs - spent));
+    }
+  };
+  void run();
+
+  return {
+    hurry: wait.hurry,
+    close() {
+      closed = true;
+      wait.end();
+    },
+  };
+};
+
+/** Discovery has been given up; the client keeps that in mind. */
+export const isGivenUp = (error: unknown): boolean =>
+  error instanceof Error && /^Failed to discover after/.test(error.message);

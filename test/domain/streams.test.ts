@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { whose } from '../../src/domain/streams.ts';
+import type { Metadata, Recorded } from '../../src/kernel/store.ts';
+
+const id = '01jd7m3q8v5x2k9t4w6y0z1abc';
+const metadata: Metadata = {
+  at: 1,
+  actor: { type: 'system', id: 'weir' },
+  $correlationId: 'c',
+  $causationId: 'c',
+  v: 1,
+};
+const event = (stream: string, type: string, more: object = {}): Recorded => ({
+  id: 'e',
+  stream,
+  type,
+  data: {},
+  metadata,
+  revision: 0,
+  position: 1n,
+  ...more,
+});
+
+describe('an event is ours', () => {
+  test.each([
+    [`organization-org_${id}`, 'organization.created'],
+    [`project-proj_${id}`, 'project.key_issued'],
+    [`projectKey-key_${id}`, 'project_key.expired'],
+    [`adminKey-akey_${id}`, 'admin_key.deleted'],
+    [`policy-pol_${id}`, 'policy.paused'],
+    [`oauthClient-oac_${id}`, 'oauth_client.created'],
+    [`oauthToken-oat_${id}`, 'oauth_token.issued'],
+    [`idempotency-${'0f'.repeat(32)}`, 'idempotency.reserved'],
+    [`replay-key_${id}`, 'replay.sealed'],
+    ['credentialUse-20261120', 'credential.used'],
+    [`denial-org_${id}_20261120`, 'access.denied'],
+    ['log-id', 'log.started'],
+  ])('on %s', (stream, type) => {
+    expect(whose(event(stream, type))).toBe('ours');
+  });
+});
+
+describe('an event of another application', () => {
+  test.each(['invoice-77', 'no dash', '$settings', '$$organization-1', '-', 'organizations-1'])(
+    'on %s is foreign',
+    (stream) => {
+      expect(whose(event(stream, 'organization.created'))).toBe('foreign');
+    },
+  );
+
+  test.each([
+    ['an id of another grammar', event('organization-1', 'organization.created')],
+    ['an id too long', event(`project-proj_${id}0`, 'project.created')],
+    ['a letter that ids do not have', event(`project-proj_${id.replace('0', 'o')}`, 'project.created')],
+    ['a type of its own', event(`project-proj_${id}`, 'ProjectCreated')],
+    ['a fact of another category', event(`project-proj_${id}`, 'policy.created')],
+    ['no metadata', event(`project-proj_${id}`, 'project.created', { metadata: {} })],
+    ['metadata that is no object', event(`project-proj_${id}`, 'project.created', { metadata: null })],
+    ['metadata without a time', event(`project-proj_${id}`, 'project.created', { metadata: { ...metadata, at: '1' } })],
+    [
+      'metadata without an actor',
+      event(`project-proj_${id}`, 'project.created', { metadata: { ...metadata, actor: 'me' } }),
+    ],
+  ])('with %s in a category of ours is passed over, and told', (_, planted) => {
+    expect(whose(planted)).toBe('like-ours');
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { freshness } from '../../src/kernel/freshness.ts';
+import type { Sight } from '../../src/kernel/store.ts';
+
+const stage = () => {
+  const time = { now: 0 };
+  const models = { position: null as bigint | null };
+  const waiting: { position: bigint; resolve: (reached: boolean) => void }[] = [];
+  let look = (_: Sight): void => {};
+  let shortened = 0;
+  const fresh = freshness({
+    store: {
+      onSight(listener) {
+        look = listener;
+        return () => {};
+      },
+    },
+    models: {
+      get position() {
+        return models.position;
+      },
+      reached: (position) => new Promise((resolve) => waiting.push({ position, resolve })),
+    },
+    clock: { wall: () => 0, monotonic: () => time.now },
+    shortened: () => shortened++,
+  });
+  return {
+    time,
+    fresh,
+    look: (askedAt: number, end: bigint) => look({ askedAt, end }),
+    async reach(position: bigint) {
+      models.position = position;
+      for (const each of waiting.splice(0)) each.position <= position ? each.resolve(true) : waiting.push(each);
+      await new Promise(setImmediate);
+    },
+    shortened: () => shortened,
+  };
+};
+
+describe('what is known here', () => {
+  test('is of no known age before the first look', () => {
+    const { fresh } = stage();
+    expect(fresh.ageMs).toBe(Number.POSITIVE_INFINITY);
+    expect(fresh.isBehind).toBe(true);
+  });
+
+  test('is as old as the last question whose answer the read models have passed', async () => {
+    const { time, fresh, look, reach } = stage();
+    await reach(10n);
+    time.now = 5;
+    look(1, 10n);
+    expect(fresh.ageMs).toBe(4);
+    time.now = 505;
+    look(501, 20n);
+    expect(fresh.ageMs).toBe(504);
+    time.now = 600;
+    await reach(20n);
+    expect(fresh.ageMs).toBe(99);
+  });
+
+  test('is of the moment in a log that is empty', () => {
+    const { time, fresh, look } = stage();
+    time.now = 3;
+    look(2, 0n);
+    expect(fresh.ageMs).toBe(1);
+  });
+
+  test('is behind a second after the last look that it has caught up with: half of it is the time between looks', async () => {
+    const { time, fresh, look, reach } = stage();
+    await reach(10n);
+    look(0, 10n);
+    time.now = 1_000;
+    expect(fresh.isBehind).toBe(false);
+    time.now = 1_001;
+    expect(fresh.isBehind).toBe(true);
+    look(1_000, 11n);
+    expect(fresh.isBehind).toBe(true);
+    await reach(11n);
+    expect(fresh.isBehind).toBe(false);
+  });
+});
+
+describe('a log that ends before what was read from it', () => {
+  test('is told once', async () => {
+    const { look, reach, shortened } = stage();
+    await reach(10n);
+    look(1, 10n);
+    look(2, 9n);
+    expect(shortened()).toBe(1);
+    look(3, 9n);
+    expect(shortened()).toBe(1);
+  });
+
+  test('is not one whose end was asked for before we read on', async () => {
+    const { look, reach, shortened } = stage();
+    await reach(10n);
+    look(1, 10n);
+    await reach(30n);
+    // Asked for when the log ended at 20.
+    look(2, 20n);
+    expect(shortened()).toBe(0);
+    look(3, 29n);
+    expect(shortened()).toBe(1);
+  });
+});

@@ -93,6 +93,9 @@ const variables = {
   PROJECTION_WAIT_MS: wholeNumber(0, 60_000)
     .default(2000)
     .describe('Longest wait of an answer for its own change to show in the lists'),
+  MAX_STALENESS: wholeNumber(2, 86_400)
+    .optional()
+    .describe('Seconds that what is known of keys may be old and keys still work (default: however old)'),
   DRAIN_MS: wholeNumber(0, 600_000).default(30_000).describe('Longest wait for answers in flight after SIGTERM'),
 } as const;
 

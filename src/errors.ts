@@ -83,6 +83,10 @@ const entries = {
   provider_overloaded: { status: 503, message: 'The model provider is overloaded.', kind: 'provider_error' },
   model_not_ready: { status: 503, message: 'The model is not ready.', kind: 'provider_error' },
   dependency_unavailable: { status: 503, message: 'A required dependency is temporarily unavailable.' },
+  credentials_stale: {
+    status: 503,
+    message: 'What is known here of keys is older than the operator allows: the event store cannot be reached.',
+  },
   credit_balance_unavailable: { status: 503, message: 'The credit balance cannot be read at the moment.' },
   server_busy: { status: 503, message: 'The server is holding as many request bytes as it may.' },
   server_shutting_down: { status: 503, message: 'The server is shutting down.' },

@@ -44,6 +44,7 @@ const upstream = new ScriptedUpstream();
 let held: { readonly stream: string; readonly until: Promise<void> } | undefined;
 let isBroken = false;
 let balanceAgeMs = 0;
+const knowledge = { isBehind: false, isTooOld: false };
 
 beforeAll(async () => {
   at = await wholeGateway({
@@ -56,6 +57,7 @@ beforeAll(async () => {
       model({ id: 'locked', access: { required_checks: ['tier:1'] } }),
     ),
     balanceAgeMs: () => balanceAgeMs,
+    knowledge,
     checks: {
       broken: () => {
         if (isBroken) throw new Error('a secret of ours');
@@ -445,6 +447,16 @@ const provocations: Readonly<Record<Code, Provocation>> = {
       at.store.available = false;
       return admin('POST', '/projects', { name: 'x' }).finally(() => {
         at.store.available = true;
+      });
+    },
+    status: 503,
+    retryAfter: '1',
+  },
+  credentials_stale: {
+    ask: () => {
+      knowledge.isTooOld = true;
+      return ask('GET', '/v1/models', { headers: bearer(mine.projectKey.value) }).finally(() => {
+        knowledge.isTooOld = false;
       });
     },
     status: 503,

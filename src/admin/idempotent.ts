@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize';
 import type { AdminPrincipal } from '../../projections/principal.ts';
 import { Fault, fault } from '../errors.ts';
 import type { Head, Reply } from '../http/route.ts';
-import { type Administration, contextOf, execute, shown } from './command.ts';
+import { type Administration, type Aggregates, contextOf, execute, shown } from './command.ts';
 import { type Asking, keepSecret, keptSecret } from './replay.ts';
 
 /** What a request made: its answer without the secret, and where that can be seen. */
@@ -41,6 +41,27 @@ const created = (body: Made['body'], value: string | undefined, again = false): 
 });
 
 /**
+ * Requests of a gateway that are over and may have left a reservation: whoever comes next with the same key need not wait
+ * (decisions N14). So many are remembered; of an older one the reservation's age decides.
+ */
+const endedAt = new WeakMap<Aggregates, Set<string>>();
+const mostEnded = 10_000;
+
+const endedOf = ({ aggregates }: Administration): Set<string> => {
+  const ended = endedAt.get(aggregates) ?? new Set<string>();
+  endedAt.set(aggregates, ended);
+  return ended;
+};
+
+const end = (ended: Set<string>, request: string): void => {
+  ended.add(request);
+  for (const oldest of ended) {
+    if (ended.size <= mostEnded) return;
+    ended.delete(oldest);
+  }
+};
+
+/**
  * Makes one resource per Idempotency-Key (decisions I, architecture 7): reserves the key together with the id of the
  * resource to be, seals its secret, creates, completes; and repeats the answer, byte for byte, for 24 hours. A request
  * that fails and knows that nothing was committed releases the key; any other failure leaves the reservation, which the
@@ -65,8 +86,12 @@ export const once = async (admin: Administration, call: CreateCall, making: Maki
   const context = contextOf(call);
   const keys = admin.aggregates.idempotency;
   const by = call.head.requestId;
-  const reservation = { fingerprint, resourceId: making.newResourceId(), by, at: admin.clock.wall() };
-  const reserved = await execute(() => keys.tell(stream, 'reserve', reservation, context));
+  const ended = endedOf(admin);
+  const reservation = { fingerprint, resourceId: making.newResourceId(), by, at: admin.clock.wall(), ended };
+  const reserved = await execute(() => keys.tell(stream, 'reserve', reservation, context)).catch((error) => {
+    end(ended, by);
+    throw error;
+  });
   const { resourceId, answer } = reserved.state.data;
   if (answer) return repeat(admin, asking, making, resourceId, answer.body);
 
@@ -86,9 +111,12 @@ export const once = async (admin: Administration, call: CreateCall, making: Maki
       error.refusal.status < 500 &&
       error.refusal.code !== 'idempotency_result_unavailable'
     ) {
-      await execute(() => keys.tell(stream, 'release', { by }, context));
+      // Where it cannot be released it is taken up by the next one all the same.
+      await execute(() => keys.tell(stream, 'release', { by }, context)).catch(() => {});
     }
     throw error;
+  } finally {
+    end(ended, by);
   }
 };
 

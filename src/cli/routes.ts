@@ -8,6 +8,7 @@ import { organizationRoutes } from '../admin/organization.ts';
 import { policyRoutes } from '../admin/policies.ts';
 import { projectKeyRoutes } from '../admin/project-keys.ts';
 import { projectRoutes } from '../admin/projects.ts';
+import { unsure } from '../admin/unsure.ts';
 import type { Clock } from '../clock.ts';
 import { creditsRoute } from '../gateway/credits.ts';
 import { healthRoutes, type Readiness } from '../gateway/health.ts';
@@ -31,10 +32,12 @@ export const allRoutes = (dependencies: {
   readonly windows: Windows;
   readonly tiers: TiersInForce;
   readonly readiness: Readiness;
+  /** Whether what is not found here may be there. */
+  readonly isBehind: () => boolean;
   /** What clients reach the server by. */
   readonly publicUrl: () => string;
 }): Route[] => {
-  const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, publicUrl } = dependencies;
+  const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, isBehind, publicUrl } = dependencies;
   const routes = [
     messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
@@ -45,13 +48,18 @@ export const allRoutes = (dependencies: {
         usage: 0,
       }),
     }),
-    ...organizationRoutes(admin, tiers),
-    ...projectRoutes(admin),
-    ...projectKeyRoutes(admin),
-    keyLimitsRoute(admin, windows),
-    ...adminKeyRoutes(admin),
-    ...policyRoutes(admin, evaluator),
-    ...auditLogRoutes(admin),
+    ...unsure(
+      [
+        ...organizationRoutes(admin, tiers),
+        ...projectRoutes(admin),
+        ...projectKeyRoutes(admin),
+        keyLimitsRoute(admin, windows),
+        ...adminKeyRoutes(admin),
+        ...policyRoutes(admin, evaluator),
+        ...auditLogRoutes(admin),
+      ],
+      isBehind,
+    ),
     ...oauthRoutes(admin, { publicUrl, failed: windows.failed }),
     ...healthRoutes(readiness),
   ];

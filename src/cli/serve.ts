@@ -115,6 +115,7 @@ const start = async (parts: {
     store,
     models,
     clock,
+    mostMs: config.MAX_STALENESS && config.MAX_STALENESS * 1000,
     shortened() {
       const reason = 'the log ends before what was read from it: an older one is in its place';
       void rebuild(reason).then(() => reactors?.beginAgain(reason));
@@ -167,10 +168,12 @@ const start = async (parts: {
     evaluator,
     windows: limits.windows,
     tiers: limits.tiers,
+    isBehind: () => fresh.isBehind,
     readiness: {
       ageMs: () => fresh.ageMs,
       checks: {
         eventstore: () => whyAway(store.state),
+        'the keys': () => (fresh.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
         'read models': () => (models?.stopped ? 'they stand still at an event that they cannot apply' : undefined),
       },
     },
@@ -188,6 +191,7 @@ const start = async (parts: {
       clock,
       accessLog,
       windows: limits.windows,
+      knowledge: fresh,
     }),
     trustedProxies: config.TRUSTED_PROXIES,
     host: config.HOST,

@@ -32,8 +32,8 @@ export type IdempotencyFact =
 
 /** How long a result stands for its key, in milliseconds (spec: 24 hours). */
 const keptMs = 24 * 3600 * 1000;
-/** A reservation older than this was left by a crash and is taken up again. */
-const abandonedMs = 30_000;
+/** A reservation older than this was left by a crash: no command takes so long (decisions N14). */
+const abandonedMs = 6_000;
 
 const blank: Idempotency = {
   fingerprint: null,
@@ -94,7 +94,14 @@ const decide = {
    */
   reserve: (
     data: Idempotency,
-    input: { fingerprint: string; resourceId: string; by: string; at: number },
+    input: {
+      fingerprint: string;
+      resourceId: string;
+      by: string;
+      at: number;
+      /** Requests of this gateway that are over and left their reservation behind. */
+      ended: ReadonlySet<string>;
+    },
   ): IdempotencyFact[] => {
     const { fingerprint, by: reserved_by, at: reserved_at } = input;
     const reserved = (resource_id: string): IdempotencyFact[] => [
@@ -105,6 +112,7 @@ const decide = {
     const param = 'header.Idempotency-Key';
     if (data.fingerprint !== input.fingerprint) throw fault('idempotency_key_reused', { param });
     if (data.completedAt !== null) return [];
+    if (input.ended.has(data.reservedBy)) return reserved(data.resourceId);
     if (input.at - data.reservedAt >= abandonedMs) return reserved(data.resourceId);
     throw fault('idempotency_in_progress', { param, headers: { 'Retry-After': '1' } });
   },

@@ -12,11 +12,13 @@ import type { Windows } from '../limits/windows.ts';
 import type { AccessLog, Aim } from './access-log.ts';
 import {
   type BearerAccess,
+  behind,
   denial,
   malformed,
   missing,
   type Reason,
   refusals,
+  tooOld,
   unknown,
   whyInactive,
 } from './credential-refusals.ts';
@@ -46,6 +48,12 @@ const presented = (head: Head, apiKeyHeader: boolean | undefined): string | Refu
   return token === undefined ? malformed : usualScheme + token;
 };
 
+/** How far what the directory knows may be behind what is (decisions N13). */
+export interface Knowledge {
+  readonly isBehind: boolean;
+  readonly isTooOld: boolean;
+}
+
 /**
  * Judges API keys and access tokens at the headers of a request (decisions F.2, F.3): form and checksum, then the directory,
  * then expiry; then the limits count the attempt, whatever follows; then kind, permission and the organization's state.
@@ -59,8 +67,9 @@ export const apiKeyGate = (options: {
   readonly clock: Clock;
   readonly accessLog: AccessLog;
   readonly windows: Windows;
+  readonly knowledge: Knowledge;
 }): Gate<BearerPrincipal> => {
-  const { directory, peppers, clock, accessLog, windows } = options;
+  const { directory, peppers, clock, accessLog, windows, knowledge } = options;
   const tokens = new KnownTokens((epoch, keyAt, projectAt, organizationAt) =>
     warmAhead(windows.inference, epoch, keyAt, projectAt, organizationAt),
   );
@@ -100,9 +109,12 @@ export const apiKeyGate = (options: {
     return seconds === 0 ? refused : addressRefusal(seconds);
   };
 
-  /** Who sends what cannot be a token is not guessing either. */
-  const unidentified = (head: Head, text: string): Refusal =>
-    text.includes(' ', usualScheme.length) ? malformed : stranger(head, unknown(text.slice(usualScheme.length)));
+  /** Who sends what cannot be a token is not guessing either. A token that may be known elsewhere is nobody's fault. */
+  const unidentified = (head: Head, text: string): Refusal => {
+    if (text.includes(' ', usualScheme.length)) return malformed;
+    const token = text.slice(usualScheme.length);
+    return knowledge.isBehind && tokenKind(token) !== null ? behind : stranger(head, unknown(token));
+  };
 
   const seatOf = (known: KnownToken, family: Family, { id, projectId, organizationId }: Identity): Counted => {
     known[family] ??= counted(id, family === 'inference' ? (projectId ?? '') : null, organizationId);
@@ -160,6 +172,7 @@ export const apiKeyGate = (options: {
       if (typeof text !== 'string') return text;
       const known = identify(text);
       if (known === undefined) return unidentified(head, text);
+      if (knowledge.isTooOld) return tooOld;
       const { found } = known;
       const reason = whyInactive(found, clock);
       if (reason !== undefined) {

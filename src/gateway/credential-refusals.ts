@@ -32,6 +32,12 @@ export const refusals = {
   invalid_access_token: badToken('invalid_access_token'),
 };
 
+const soon = { headers: { 'Retry-After': '1' } };
+/** Of a token that is not known here, while what is known here is behind. */
+export const behind = refusal('dependency_unavailable', soon);
+/** Of every token, once what is known here is older than the operator allows. */
+export const tooOld = refusal('credentials_stale', soon);
+
 /** Of a token that nobody has. */
 export const unknown = (token: string): Refusal =>
   tokenKind(token) === 't' ? refusals.invalid_access_token : refusals.invalid_api_key;

@@ -8,6 +8,8 @@ export interface Freshness {
   readonly ageMs: Millis;
   /** It is behind: what it does not find may be there. */
   readonly isBehind: boolean;
+  /** It is older than anybody wants to rely on. */
+  readonly isTooOld: boolean;
 }
 
 /** The log is looked at so often; what was asked for when the next look is due is no older than that. */
@@ -25,10 +27,12 @@ export const freshness = (options: {
   readonly store: Pick<EventStore, 'onSight'>;
   readonly models: Pick<ReadModels, 'position' | 'reached'>;
   readonly clock: Clock;
+  /** How old it may be and still be relied on; without it, however old. */
+  readonly mostMs?: Millis | undefined;
   /** Told, once for each such log, that what the models hold is not in it. */
   readonly shortened: () => void;
 }): Freshness & { close(): void } => {
-  const { store, models, clock, shortened } = options;
+  const { store, models, clock, mostMs, shortened } = options;
   let knownAt = Number.NEGATIVE_INFINITY;
   let before: bigint | null = null;
 
@@ -53,6 +57,9 @@ export const freshness = (options: {
     },
     get isBehind() {
       return clock.monotonic() - knownAt > lookEveryMs + graceMs;
+    },
+    get isTooOld() {
+      return mostMs !== undefined && clock.monotonic() - knownAt > mostMs;
     },
     close,
   };

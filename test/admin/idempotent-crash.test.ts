@@ -3,6 +3,7 @@ import { allAggregates } from '../../src/cli/aggregates.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
 import { digest, digestText } from '../../src/ids.ts';
 import type { Context } from '../../src/kernel/actor.ts';
+import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { administrationRoutes } from '../support/all-routes.ts';
 import type { Fault } from '../support/memory-store.ts';
 import { type Answer, type Ask, asker } from './ask.ts';
@@ -21,6 +22,7 @@ let name = '';
 let begun = 0;
 let tests = 0;
 /** Appends of the request at hand, and what befalls the one with this number; nothing more is appended after it. */
+const evaluator = openEvaluator();
 let appends = 0;
 let dying: { readonly step: number; readonly how: Fault } | undefined;
 
@@ -43,12 +45,15 @@ beforeEach(() => {
   name = `number ${tests}`;
   begun = at.store.log.length;
 });
-afterAll(() => at.close());
+afterAll(async () => {
+  await evaluator.close();
+  await at.close();
+});
 
 /** A process: the store is there before it and after it, what it remembers is not. */
 const freshProcess = (): Ask => {
   const { store, clock } = at;
-  return asker(administrationRoutes({ ...at.admin, aggregates: allAggregates(store, { clock }) }));
+  return asker(administrationRoutes({ ...at.admin, aggregates: allAggregates(store, { clock }) }, evaluator));
 };
 
 const kinds = [
@@ -116,7 +121,7 @@ describe.each(kinds)('a $kind', ({ path, body, steps, fact, admitted }) => {
       expect(gist(soon)).toBe(wasBegun && !wasDone ? '409 idempotency_in_progress' : '201 ');
       expect(made().length).toBeLessThanOrEqual(1);
 
-      at.clock.at += 30_000;
+      at.clock.at += 6_000;
       const answer = await create(freshProcess());
       expect(gist(answer)).toBe('201 ');
       expect(made()).toHaveLength(1);

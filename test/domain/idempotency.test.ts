@@ -13,23 +13,44 @@ const reserved = (resource = 'key_1', at = 0, by = 'req_1'): IdempotencyFact => 
 const answer = { status: 201, body: { id: 'key_1' } };
 const completed: IdempotencyFact = { type: 'idempotency.completed', completed_at: 100, ...answer };
 const released: IdempotencyFact = { type: 'idempotency.released', reserved_by: 'req_1' };
-const again = (at: number, fingerprint = 'f') => ({ fingerprint, resourceId: 'key_2', at, by: 'req_2' });
+const nobody: ReadonlySet<string> = new Set();
+const again = (at: number, fingerprint = 'f', ended = nobody) => ({
+  fingerprint,
+  resourceId: 'key_2',
+  at,
+  by: 'req_2',
+  ended,
+});
 const refused = (code: string) => ({ refusal: { code, param: 'header.Idempotency-Key' } });
 
 describe('reserve', () => {
   test('takes a key that nobody holds', () => {
     given(idempotency, [])
-      .when('reserve', { fingerprint: 'f', resourceId: 'key_1', at: 0, by: 'req_1' })
+      .when('reserve', { fingerprint: 'f', resourceId: 'key_1', at: 0, by: 'req_1', ended: nobody })
       .then([reserved()]);
   });
   test('refuses a twin while the first is at work, and lets an abandoned one be taken up with its own id', () => {
-    given(idempotency, [reserved()]).when('reserve', again(29_999)).refuses(refused('idempotency_in_progress'));
+    given(idempotency, [reserved()]).when('reserve', again(5_999)).refuses(refused('idempotency_in_progress'));
     given(idempotency, [reserved()])
-      .when('reserve', again(29_999))
+      .when('reserve', again(5_999))
       .refuses({ refusal: { headers: { 'Retry-After': '1' } } });
     given(idempotency, [reserved()])
-      .when('reserve', again(30_000))
-      .then([reserved('key_1', 30_000, 'req_2')]);
+      .when('reserve', again(6_000))
+      .then([reserved('key_1', 6_000, 'req_2')]);
+  });
+  test('takes up at once what a request left behind that is known to be over, and nothing of another one', () => {
+    given(idempotency, [reserved()])
+      .when('reserve', again(1, 'f', new Set(['req_1'])))
+      .then([reserved('key_1', 1, 'req_2')]);
+    given(idempotency, [reserved()])
+      .when('reserve', again(1, 'f', new Set(['req_0'])))
+      .refuses(refused('idempotency_in_progress'));
+    given(idempotency, [reserved(), completed])
+      .when('reserve', again(200, 'f', new Set(['req_1'])))
+      .then([]);
+    given(idempotency, [reserved()])
+      .when('reserve', again(1, 'g', new Set(['req_1'])))
+      .refuses(refused('idempotency_key_reused'));
   });
   test('refuses another body, at work or done or abandoned', () => {
     given(idempotency, [reserved()]).when('reserve', again(1, 'g')).refuses(refused('idempotency_key_reused'));
@@ -62,7 +83,7 @@ test('only who reserved it completes it, while it is in progress', () => {
   const by = (who: string) => ({ by: who, at: 100, answer });
   given(idempotency, [reserved()]).when('complete', by('req_1')).then([completed]).leaves({ status: 'completed' });
   given(idempotency, []).when('complete', by('req_1')).then([]);
-  given(idempotency, [reserved(), reserved('key_1', 30_000, 'req_2')])
+  given(idempotency, [reserved(), reserved('key_1', 6_000, 'req_2')])
     .when('complete', by('req_1'))
     .then([]);
   given(idempotency, [reserved(), completed]).when('complete', by('req_1')).then([]);
@@ -71,7 +92,7 @@ test('only who reserved it completes it, while it is in progress', () => {
 test('only who reserved it releases it, while it is in progress', () => {
   given(idempotency, [reserved()]).when('release', { by: 'req_1' }).then([released]).leaves({ status: 'free' });
   given(idempotency, [reserved()]).when('release', { by: 'req_2' }).then([]);
-  given(idempotency, [reserved(), reserved('key_1', 30_000, 'req_2')])
+  given(idempotency, [reserved(), reserved('key_1', 6_000, 'req_2')])
     .when('release', { by: 'req_1' })
     .then([]);
   given(idempotency, [reserved(), completed]).when('release', { by: 'req_1' }).then([]);

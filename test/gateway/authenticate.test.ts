@@ -3,11 +3,12 @@ import type { Directory, Inactive } from '../../projections/directory.ts';
 import type { AdminPrincipal, ClientPrincipal, Principal, ProjectPrincipal } from '../../projections/principal.ts';
 import { isRefusal, type Refusal } from '../../src/errors.ts';
 import { AccessLog } from '../../src/gateway/access-log.ts';
-import { apiKeyGate } from '../../src/gateway/authenticate.ts';
+import { apiKeyGate, type Knowledge } from '../../src/gateway/authenticate.ts';
 import type { Access, Head } from '../../src/http/route.ts';
 import { digest, newToken } from '../../src/ids.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
 import { testWindows } from '../support/test-windows.ts';
+import { upToDate } from '../support/up-to-date.ts';
 
 const counted = vi.hoisted(() => ({ hashes: 0 }));
 vi.mock('node:crypto', async (original) => {
@@ -36,7 +37,8 @@ const directory: Directory = {
 };
 let accessLog = new AccessLog(clock);
 const windows = testWindows(5);
-const gateOf = (of = windows) => apiKeyGate({ directory, peppers: [pepper, oldPepper], clock, accessLog, windows: of });
+const gateOf = (of = windows, knowledge: Knowledge = upToDate) =>
+  apiKeyGate({ directory, peppers: [pepper, oldPepper], clock, accessLog, windows: of, knowledge });
 let gate = gateOf();
 /** What the gate says of a request that ends at once: why not, or who it is. */
 const meet = (headers: Record<string, string>, access: Access): Refusal | Principal => {

@@ -16,6 +16,7 @@ import type { AdministrationLimits } from '../../src/limits/families.ts';
 import type { Trouble } from '../../src/limits/window-store.ts';
 import type { Chunk, GenerateOptions, GenerateRequest, Upstream } from '../../src/upstream/port.ts';
 import { testWindows } from '../support/test-windows.ts';
+import { upToDate } from '../support/up-to-date.ts';
 import { hosted, model } from './hosted.ts';
 import { manualClock } from './manual-clock.ts';
 import { answer, usage } from './scripted-upstream.ts';
@@ -155,7 +156,14 @@ export const limitedService = async (options: LimitedOptions = {}) => {
         },
       }),
     ],
-    gate: apiKeyGate({ directory, peppers: [pepper], clock, accessLog: new AccessLog(clock), windows }),
+    gate: apiKeyGate({
+      directory,
+      peppers: [pepper],
+      clock,
+      accessLog: new AccessLog(clock),
+      windows,
+      knowledge: upToDate,
+    }),
     host: '127.0.0.1',
     port: 0,
     requestId: () => `req_${String(++made).padStart(26, '0')}`,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { freshness } from '../../src/kernel/freshness.ts';
 import type { Sight } from '../../src/kernel/store.ts';
 
-const stage = () => {
+const stage = (mostMs?: number) => {
   const time = { now: 0 };
   const models = { position: null as bigint | null };
   const waiting: { position: bigint; resolve: (reached: boolean) => void }[] = [];
@@ -22,6 +22,7 @@ const stage = () => {
       reached: (position) => new Promise((resolve) => waiting.push({ position, resolve })),
     },
     clock: { wall: () => 0, monotonic: () => time.now },
+    mostMs,
     shortened: () => shortened++,
   });
   return {
@@ -77,6 +78,19 @@ describe('what is known here', () => {
     expect(fresh.isBehind).toBe(true);
     await reach(11n);
     expect(fresh.isBehind).toBe(false);
+  });
+});
+
+describe('what is known here is too old', () => {
+  test('beyond the age that was set, and never without one', () => {
+    const [set, unset] = [stage(3_000), stage()];
+    for (const { time, look } of [set, unset]) {
+      look(0, 0n);
+      time.now = 3_000;
+    }
+    expect([set.fresh.isTooOld, unset.fresh.isTooOld]).toEqual([false, false]);
+    for (const { time } of [set, unset]) time.now = 3_001;
+    expect([set.fresh.isTooOld, unset.fresh.isTooOld]).toEqual([true, false]);
   });
 });
 

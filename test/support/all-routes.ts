@@ -22,6 +22,7 @@ export const administrationRoutes = (
     evaluator,
     windows,
     tiers: { table: tiers },
+    isBehind: () => false,
     readiness: { checks: {}, ageMs: () => 0 },
     publicUrl: () => 'http://127.0.0.1:8080',
   });

@@ -4,7 +4,7 @@ import { allRoutes } from '../../src/cli/routes.ts';
 import { systemClock } from '../../src/clock.ts';
 import { adminPermissions, projectPermissions, tokenPermissions } from '../../src/domain/permissions.ts';
 import { tiers } from '../../src/domain/tiers.ts';
-import { apiKeyGate } from '../../src/gateway/authenticate.ts';
+import { apiKeyGate, type Knowledge } from '../../src/gateway/authenticate.ts';
 import type { Checks } from '../../src/gateway/health.ts';
 import { type ServerOptions, serve } from '../../src/http/server.ts';
 import { newId, newToken, type TokenKind } from '../../src/ids.ts';
@@ -16,6 +16,7 @@ import { stage } from '../admin/stage.ts';
 import { inProcess } from './in-process.ts';
 import type { MemoryOptions } from './memory-store.ts';
 import { wideWindows } from './test-windows.ts';
+import { upToDate } from './up-to-date.ts';
 
 export const context: Context = { actor: { type: 'system', id: 'test' } };
 
@@ -24,10 +25,17 @@ export interface WholeOptions extends MemoryOptions {
   readonly models?: ReadonlyMap<string, ConnectedModel>;
   readonly checks?: Checks;
   readonly balanceAgeMs?: () => number;
+  readonly knowledge?: Knowledge;
 }
 
 /** Every route over a store in memory, with the real gate, read models and law in front of and behind it. */
-export const wholeGateway = async ({ models, checks = {}, balanceAgeMs = () => 0, ...memory }: WholeOptions = {}) => {
+export const wholeGateway = async ({
+  models,
+  checks = {},
+  balanceAgeMs = () => 0,
+  knowledge = upToDate,
+  ...memory
+}: WholeOptions = {}) => {
   const at = await stage(memory);
   const { admin, clock } = at;
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
@@ -41,6 +49,7 @@ export const wholeGateway = async ({ models, checks = {}, balanceAgeMs = () => 0
     evaluator,
     windows,
     tiers: { table: tiers },
+    isBehind: () => knowledge.isBehind,
     readiness: { checks, ageMs: balanceAgeMs },
     publicUrl: () => 'https://weir.example',
   });
@@ -50,6 +59,7 @@ export const wholeGateway = async ({ models, checks = {}, balanceAgeMs = () => 0
     clock,
     accessLog: at.accessLog,
     windows,
+    knowledge,
   });
   const { aggregates } = admin;
 

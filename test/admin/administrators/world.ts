@@ -15,6 +15,7 @@ import type { Reactor } from '../../../src/kernel/reactor.ts';
 import { openEvaluator } from '../../../src/rules/evaluate.ts';
 import { administrationRoutes } from '../../support/all-routes.ts';
 import { wideWindows } from '../../support/test-windows.ts';
+import { upToDate } from '../../support/up-to-date.ts';
 import { type Answer, type Ask, asker, type Json } from '../ask.ts';
 import { stage } from '../stage.ts';
 import { type AdminKey, type AuditEntry, Tenant } from './model.ts';
@@ -62,7 +63,14 @@ export class World {
     this.#evaluator = openEvaluator();
     const { directory, secrets } = admin;
     const windows = wideWindows();
-    const gate = apiKeyGate({ directory, peppers: secrets.peppers, clock, accessLog: at.accessLog, windows });
+    const gate = apiKeyGate({
+      directory,
+      peppers: secrets.peppers,
+      clock,
+      accessLog: at.accessLog,
+      windows,
+      knowledge: upToDate,
+    });
     this.#ask = asker(administrationRoutes(admin, this.#evaluator, windows), gate);
     this.#reactors = [
       organizationReactions(admin),

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newToken } from '../../src/ids.ts';
+import { bearer, wholeGateway } from '../support/whole-gateway.ts';
+
+const knowledge = { isBehind: false, isTooOld: false };
+let at: Awaited<ReturnType<typeof wholeGateway>>;
+let mine: Awaited<ReturnType<typeof at.make.tenant>>;
+beforeAll(async () => {
+  at = await wholeGateway({ knowledge });
+  mine = await at.make.tenant();
+});
+afterAll(() => at.close());
+
+const nowhere = '01jd7m3q8v5x2k9t4w6y0z1abc';
+const said = async (method: string, path: string, value = mine.adminKey.value): Promise<string> => {
+  const { status, body, headers } = await at.call(method, path, { headers: bearer(value) });
+  return `${status} ${body.error?.code ?? ''} ${headers['retry-after'] ?? ''}`.trim();
+};
+
+describe.each([
+  ['a project', 'GET', `/v1/organization/projects/proj_${nowhere}`, '404 project_not_found'],
+  ['an Admin key', 'GET', `/v1/organization/admin_api_keys/akey_${nowhere}`, '404 admin_api_key_not_found'],
+  ['a policy', 'GET', `/v1/organization/policies/pol_${nowhere}`, '404 policy_not_found'],
+  ['a cursor', 'GET', `/v1/organization/projects?after=proj_${nowhere}`, '400 invalid_cursor'],
+])('%s that is not known here', (_, method, path, code) => {
+  test('is not there, while this gateway has heard everything', async () => {
+    knowledge.isBehind = false;
+    expect(await said(method, path)).toBe(code);
+  });
+  test('may be there while it is behind', async () => {
+    knowledge.isBehind = true;
+    expect(await said(method, path)).toBe('503 dependency_unavailable 1');
+  });
+});
+
+describe.each(['p', 'a', 't'] as const)('a token of kind %s that is not known here', (kind) => {
+  const route = kind === 'p' ? '/v1/models' : '/v1/organization/projects';
+  test('is refused for good, while this gateway has heard everything', async () => {
+    knowledge.isBehind = false;
+    expect(await said('GET', route, newToken(kind))).toMatch(/^401 invalid_/);
+  });
+  test('may be good while it is behind; one that cannot be a token is not', async () => {
+    knowledge.isBehind = true;
+    expect(await said('GET', route, newToken(kind))).toBe('503 dependency_unavailable 1');
+    expect(await said('GET', route, `${newToken(kind).slice(0, -1)}!`)).toBe('401 invalid_api_key');
+  });
+});
+
+test('what is known goes on while it is behind, and not beyond the age that the operator allows', async () => {
+  knowledge.isBehind = true;
+  expect(await said('GET', '/v1/models', mine.projectKey.value)).toBe('200');
+  expect(await said('GET', '/v1/organization/projects')).toBe('200');
+  knowledge.isTooOld = true;
+  expect(await said('GET', '/v1/models', mine.projectKey.value)).toBe('503 credentials_stale 1');
+  expect(await said('GET', '/v1/organization/projects')).toBe('503 credentials_stale 1');
+  knowledge.isTooOld = false;
+});

@@ -110,6 +110,7 @@ const start = async (parts: {
   });
   open.later('the read models', models.close);
   const { rebuild } = models;
+  const aggregates = allAggregates(store);
   let reactors: Reactors | undefined;
   const fresh = freshness({
     store,
@@ -118,6 +119,7 @@ const start = async (parts: {
     mostMs: config.MAX_STALENESS && config.MAX_STALENESS * 1000,
     shortened() {
       const reason = 'the log ends before what was read from it: an older one is in its place';
+      for (const kind of Object.values(aggregates)) kind.forget();
       void rebuild(reason).then(() => reactors?.beginAgain(reason));
     },
   });
@@ -127,7 +129,7 @@ const start = async (parts: {
   limits = await openLimits({ config, models, logId, clock, tiers });
   open.later('the rate limits', limits.close);
   const admin: Administration = {
-    aggregates: allAggregates(store),
+    aggregates,
     models,
     directory: known,
     store,

@@ -53,6 +53,8 @@ export interface Actors<D extends object, F extends Fact, C extends Decisions<D,
     input: CommandInput<C, K>,
     context: Context,
   ): Promise<Told<D, F>>;
+  /** Forgets what is remembered of the streams, for another log is in their place. */
+  forget(): void;
 }
 
 export interface ActorOptions {
@@ -95,6 +97,9 @@ export const actors = <D extends object, F extends Fact, C extends Decisions<D, 
   });
 
   return {
+    forget() {
+      for (const actor of actorsAlive.values()) actor.replay = undefined;
+    },
     tell(id, name, input, context) {
       const stream = `${aggregate.category}-${id}`;
       if (!streamName.test(stream)) return Promise.reject(new TypeError(`not the name of a stream: ${stream}`));

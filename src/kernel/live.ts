@@ -12,6 +12,8 @@ export interface Live<T> {
   /** Runs with the value of this key, which is made where there is none and stays at least until the end. */
   use<R>(key: string, work: (value: T) => Promise<R>): Promise<R>;
   readonly size: number;
+  /** What there is at the moment. */
+  values(): Iterable<T>;
 }
 
 export const live = <T>(options: {
@@ -52,6 +54,9 @@ export const live = <T>(options: {
         touch(key, slot);
         sweep();
       }
+    },
+    *values() {
+      for (const { value } of slots.values()) yield value;
     },
     get size() {
       return slots.size;

@@ -71,6 +71,36 @@ describe('memory', () => {
   });
 });
 
+describe('an older copy of the log in its place', () => {
+  /** Actors that remember a ticket as parked, over a store that holds its beginning alone. */
+  const swapped = async () => {
+    const [first, second] = [memoryStore(), memoryStore()];
+    let now = first;
+    const store = new Proxy(first, { get: (_, name) => Reflect.get(now, name) }) as EventStore;
+    const tickets = actors(ticket, { store });
+    await tickets.tell('tic_1', 'open', { title: 'a' }, me);
+    await tickets.tell('tic_1', 'park', undefined, me);
+    second.plant(stream, [foreign({ type: 'ticket.opened', title: 'a' })]);
+    now = second;
+    return { tickets, second };
+  };
+
+  test('is found by the next command that changes something, which is decided on what is there', async () => {
+    const { tickets, second } = await swapped();
+    const { revision } = await tickets.tell('tic_1', 'resume', undefined, me).catch(() => ({ revision: null }));
+    expect(revision).toBeNull();
+    expect((await tickets.tell('tic_1', 'park', undefined, me)).revision).toBe(1);
+    expect(second.log.map(({ type }) => type)).toEqual(['ticket.opened', 'ticket.parked']);
+  });
+
+  test('is what everybody decides on from the moment at which they are told', async () => {
+    const { tickets, second } = await swapped();
+    tickets.forget();
+    expect((await tickets.tell('tic_1', 'park', undefined, me)).revision).toBe(1);
+    expect(second.log).toHaveLength(2);
+  });
+});
+
 describe('corruption', () => {
   test.each([
     ['a fact nobody knows', { type: 'ticket.burned' }],

@@ -190,6 +190,7 @@ const start = async (parts: {
       windows: limits.windows,
     }),
     trustedProxies: config.TRUSTED_PROXIES,
+    corsOrigins: config.CORS_ORIGINS,
     host: config.HOST,
     port: config.PORT,
     requestId: () => newId('req', clock),

@@ -47,6 +47,6 @@ describe('HEAD has the status and the headers of GET, and no body', () => {
   });
   test('and where there is no GET there is no HEAD', async () => {
     const { status, headers } = await one('HEAD', '/v1/messages');
-    expect([status, headers.get('allow')]).toEqual([405, 'POST']);
+    expect([status, headers.get('allow')]).toEqual([405, 'POST, OPTIONS']);
   });
 });

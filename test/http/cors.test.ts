@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { refusal } from '../../src/errors.ts';
+import { fault, refusal } from '../../src/errors.ts';
 import { type Access, type Route, route } from '../../src/http/route.ts';
 import { type RawAnswer, request, send } from './raw-client.ts';
 import { credential, gate, type Service, startService } from './service.ts';
@@ -26,8 +26,14 @@ const closed = (method: 'GET' | 'POST', path: string, access: Access): Route =>
     handle: () => ({ status: 200, body: {} }),
   });
 const onlyForServers = { credential: 'admin', permission: 'policies:read', adminKeyOnly: true } as const;
-/** What no page may have to do with. */
+/** What no page may have to do with, and a refusal that cannot be sent as it is. */
 const more = (): Route[] => [
+  {
+    ...closed('GET', '/v1/unsound', { credential: 'none' }),
+    handle: () => {
+      throw fault('project_not_found', { headers: { 'x-bad': 'a\r\nb' } });
+    },
+  },
   closed('GET', '/v1/policies', onlyForServers),
   closed('POST', '/v1/policies', onlyForServers),
   closed('POST', '/v1/token', { credential: 'client' }),
@@ -215,6 +221,7 @@ describe('an answer to an allowed origin', () => {
     [`GET ${things}?limit=0`, own, 422, {}],
     ['GET /v1/broken', own, 500, {}],
     ['GET /v1/broken?how=header', own, 500, {}],
+    ['GET /v1/unsound', own, 404, {}],
     ['GET /v1/marker', own, 200, {}],
     ['POST /v1/messages', [...own, json], 200, { body: '{"model":"m"}' }],
     ['GET /v1/models', [...own, 'Content-Length: 1', 'Content-Length: 2'], 400, {}],

@@ -25,6 +25,18 @@ const noNetwork = (list: string): string | undefined =>
       );
     });
 
+/** The origin of a web page's URL, as browsers send it; undefined where it is none. */
+const originOf = (text: string): string | undefined => {
+  if (!/^https?:\/\/[^*@]+$/i.test(text) || !URL.canParse(text)) return undefined;
+  return new URL(text).origin;
+};
+
+const noOrigin = (text: string): string => {
+  const meant = originOf(text);
+  const fault = `has ${JSON.stringify(text)}, which is not an origin as browsers send it: scheme://host[:port]`;
+  return meant === undefined ? fault : `${fault}, so ${meant}`;
+};
+
 /** The largest limits that the windows hold (src/limits/window-limits.ts). */
 const rpm = (byDefault: number) => wholeNumber(1, 60_000).default(byDefault);
 const concurrent = (byDefault: number) => wholeNumber(1, 65_535).default(byDefault);
@@ -85,6 +97,17 @@ const variables = {
     })
     .optional()
     .describe('Addresses and networks whose X-Forwarded-For tells the client, separated by commas (default: none)'),
+  CORS_ORIGINS: z
+    .string()
+    .transform((list) => list.split(',').map((entry) => entry.trim()))
+    .superRefine((origins, context) => {
+      const wrong = origins.find((origin) => originOf(origin) !== origin);
+      if (wrong !== undefined) context.addIssue(noOrigin(wrong));
+    })
+    .optional()
+    .describe(
+      'Origins whose web pages may call Weir, but for policies and tokens, separated by commas (default: none)',
+    ),
   OWNED_BY: z.string().min(1).default('weir').describe('The operator, as the model list names it'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])

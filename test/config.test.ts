@@ -48,6 +48,38 @@ describe('readConfig', () => {
         `TRUSTED_PROXIES: has ${JSON.stringify(wrong)}, which is neither an address nor a network`,
       );
   });
+  test('takes origins as browsers send them, and says which of them is none', () => {
+    expect(readConfig({ CORS_ORIGINS: 'https://console.example' }).CORS_ORIGINS).toEqual(['https://console.example']);
+    expect(
+      readConfig({ CORS_ORIGINS: ' https://a.example , http://localhost:3000,http://[::1]:8080' }).CORS_ORIGINS,
+    ).toEqual(['https://a.example', 'http://localhost:3000', 'http://[::1]:8080']);
+    expect(readConfig({}).CORS_ORIGINS).toBeUndefined();
+    const form = 'which is not an origin as browsers send it: scheme://host[:port]';
+    for (const wrong of [
+      '*',
+      'null',
+      'console.example',
+      'ftp://a.example',
+      'https://',
+      'https://*.a.example',
+      '',
+      'https://a:0x50',
+    ])
+      expect(() => readConfig({ CORS_ORIGINS: `https://b.example,${wrong}` })).toThrow(
+        `CORS_ORIGINS: has ${JSON.stringify(wrong)}, ${form}`,
+      );
+    for (const [wrong, right] of [
+      ['https://a.example/', 'https://a.example'],
+      ['https://a.example/console?x=1', 'https://a.example'],
+      ['https://A.example', 'https://a.example'],
+      ['https://a.example:443', 'https://a.example'],
+      ['http://köln.example', 'http://xn--kln-sna.example'],
+    ] as const)
+      expect(() => readConfig({ CORS_ORIGINS: wrong })).toThrow(
+        `CORS_ORIGINS: has ${JSON.stringify(wrong)}, ${form}, so ${right}`,
+      );
+    expect(() => readConfig({ CORS_ORIGINS: 'https://jo:secret@a.example' })).not.toThrow('so https');
+  });
   test('names every fault at once', () => {
     const wrong = { PORT: 'x', LOG_LEVEL: 'loud', EVENTSTORE_URL: 'http+discover://db', DRAIN_MS: '-5' };
     const message = (() => {

@@ -8,6 +8,7 @@ const pageSize = 100;
 /**
  * Records the expiry of every project key whose time is over (decisions B.3). Nobody waits for it, since expiry is compared
  * with the clock wherever it matters; the fact latches it against a clock that goes back, and is the audit log's entry.
+ * Resolves once the read models show it, unless they are behind.
  */
 export const expireKeys = async ({ aggregates, clock, models }: Administration): Promise<void> => {
   for (;;) {
@@ -27,9 +28,9 @@ export const expireKeys = async ({ aggregates, clock, models }: Administration):
         ),
       ),
     );
-    if (due.length < pageSize) return;
     const last = told.reduce((most, { head }) => (head !== null && head > most ? head : most), 0n);
     // Until the read models show these as expired, the same ones would come again.
-    if (!(await models.reached(last, patienceMs))) return;
+    if (last > 0n && !(await models.reached(last, patienceMs))) return;
+    if (due.length < pageSize) return;
   }
 };

@@ -20,6 +20,7 @@ import {
   projectKeyPermissions,
 } from './fields.ts';
 import { type Made, once } from './idempotent.ts';
+import { admitKey } from './key-room.ts';
 import { listOf, page, pageQuery } from './page.ts';
 import { projectKeyCommands } from './project-key-commands.ts';
 import { createdKeyObject, keyObject, render, statuses, statusOf } from './project-key-object.ts';
@@ -43,9 +44,7 @@ export const projectKeyRoutes = (admin: Administration): Route[] => {
     const at = clock.wall();
     const expires = expiresAt(call.body, at);
     if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
-    await execute(() => aggregates.project.tell(projectId, 'issueKey', { keyId: id }, context), {
-      archived: 'project_archived',
-    });
+    await admitKey(admin, projectId, id, context);
     const input = {
       organizationId,
       projectId,

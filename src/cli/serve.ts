@@ -196,6 +196,7 @@ const start = async (parts: {
       knowledge: fresh,
     }),
     trustedProxies: config.TRUSTED_PROXIES,
+    corsOrigins: config.CORS_ORIGINS,
     host: config.HOST,
     port: config.PORT,
     requestId: () => newId('req', clock),

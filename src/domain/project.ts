@@ -96,6 +96,12 @@ const decide = {
   },
   endKey: (data: Project, input: { keyId: string }): ProjectFact[] =>
     data.liveKeys.has(input.keyId) ? [{ type: 'project.key_ended', key_id: input.keyId }] : [],
+  /** The same of every live key that has ended by what is known elsewhere. */
+  endKeys: (data: Project, input: { hasEnded: (keyId: string) => boolean }): ProjectFact[] =>
+    data.liveKeys
+      .ids()
+      .filter(input.hasEnded)
+      .map((key_id) => ({ type: 'project.key_ended', key_id })),
 };
 
 export const project: Aggregate<Project, ProjectFact, typeof decide> = {

@@ -2,7 +2,7 @@ import { type Cancellation, Canceller } from '../cancellation.ts';
 import { Fault, type Refusal, refusal } from '../errors.ts';
 import { jsonText } from '../exact-number.ts';
 import { publish } from '../telemetry.ts';
-import { bareAnswer, earlyAnswer, lingerMs, maxLingered } from './early-answer.ts';
+import { bareAnswer, earlyAnswer, hasNoBody, lingerMs, maxLingered } from './early-answer.ts';
 import type { RequestHead } from './head.ts';
 import { sendRest } from './pieces.ts';
 import { headerBlock, statusLine } from './response-head.ts';
@@ -34,6 +34,8 @@ export abstract class Answer<P> implements Expiring {
   protected family: Family = 'admin';
   /** What the request holds of its limits; absent while nobody is identified. */
   protected pass: Pass<P> | undefined;
+  /** What CORS adds to the headers. */
+  protected originLines = '';
   /** The connection ends with this answer. */
   protected closing = false;
   /** Inside a native callback, where the core has corked the socket. */
@@ -91,7 +93,7 @@ export abstract class Answer<P> implements Expiring {
       const data = typeof body === 'string' || body instanceof Uint8Array ? body : jsonText(body);
       this.send(
         reply.status,
-        headerBlock(reply.headers, json, this.family, this.head.requestId, this.limitLines()),
+        headerBlock(reply.headers, json, this.family, this.head.requestId, this.ownLines()),
         data,
       );
     } catch (error) {
@@ -105,18 +107,18 @@ export abstract class Answer<P> implements Expiring {
     const { status, hints, body } = failureText(reason, this.family, requestId);
     let block: string;
     try {
-      block = headerBlock(reason.headers, json, this.family, requestId, this.limitLines(), hints);
+      block = headerBlock(reason.headers, json, this.family, requestId, this.ownLines(), hints);
     } catch (error) {
       // An unsound header in a refusal is a fault of ours; the refusal itself still stands.
       this.report(error);
-      block = headerBlock(undefined, json, this.family, requestId, '', hints);
+      block = headerBlock(undefined, json, this.family, requestId, this.originLines, hints);
     }
     this.send(status, block, body);
   }
 
-  /** Its limits as they stand at the moment at which the headers are made (decisions F.5). */
-  protected limitLines(): string {
-    return this.pass === undefined ? '' : this.pass.lines();
+  /** Header lines beside those of the reply: its limits as they stand at the moment at which these are made (decisions F.5). */
+  protected ownLines(): string {
+    return this.pass === undefined ? this.originLines : this.pass.lines() + this.originLines;
   }
 
   private send(status: number, block: string, data: string | Uint8Array): void {
@@ -126,7 +128,8 @@ export abstract class Answer<P> implements Expiring {
     // The core does not tell of an answer without a body whether its reader takes it: now and then one is the last.
     if (this.traffic.draining || (isBare && isDrawn())) this.closing = true;
     const isHead = this.head.method === 'HEAD';
-    if (isHead && this.closing) this.sendPending(status, bareAnswer(block, Buffer.byteLength(data)));
+    if (this.closing && hasNoBody(status)) this.sendPending(status, bareAnswer(block));
+    else if (isHead && this.closing) this.sendPending(status, bareAnswer(block, Buffer.byteLength(data)));
     else if (this.arriving && typeof data === 'string')
       this.sendPending(status, earlyAnswer(block, isBare ? '' : data));
     else if (this.closing) this.last(() => this.writeLast(status, block, data));
@@ -158,7 +161,7 @@ export abstract class Answer<P> implements Expiring {
   }
 
   private isBare(status: number, data: string | Uint8Array): boolean {
-    return status === 204 || status === 304 || data.length === 0 || this.head.method === 'HEAD';
+    return hasNoBody(status) || data.length === 0 || this.head.method === 'HEAD';
   }
 
   /**
@@ -190,7 +193,7 @@ export abstract class Answer<P> implements Expiring {
     const { response } = this;
     this.writeHead(status, block);
     const isHead = this.head.method === 'HEAD';
-    if (isHead || status === 204 || status === 304) {
+    if (isHead || hasNoBody(status)) {
       if (isHead) response.writeHeader('content-length', String(Buffer.byteLength(data)));
       response.endWithoutBody();
       this.finish();

@@ -2,12 +2,15 @@
 export const lingerMs = 2_000;
 export const maxLingered = 64 * 1024 * 1024;
 
+/** Of these there is never a body, and so 204 tells no length either (RFC 9110, 8.6). */
+export const hasNoBody = (status: number): boolean => status === 204 || status === 304;
+
 /**
- * An answer to HEAD that closes its connection; `length` is that of the body which GET would have. The core's own way to end
- * such an answer tells a length of nought.
+ * An answer without its body that closes its connection. The core's own way to end such an answer tells a length of nought.
+ * @param length in bytes, of the body that GET would have where this is HEAD; undefined tells none
  */
-export const bareAnswer = (block: string, length: number): string =>
-  `${block}\r\nConnection: close\r\nContent-Length: ${length}\r\n`;
+export const bareAnswer = (block: string, length?: number): string =>
+  `${block}\r\nConnection: close${length === undefined ? '' : `\r\nContent-Length: ${length}`}\r\n`;
 
 /**
  * An answer with `Connection: close` as the value of its `content-type`, for a request of which more is on its way. So it is

@@ -25,6 +25,11 @@ export interface Endpoint {
   readonly body: Check | undefined;
   readonly bodyLimit: number;
   readonly takesForm: boolean;
+  /**
+   * Whether pages of allowed origins may read its answers: not where an Admin key alone will do, nor where OAuth clients
+   * show their secret (decisions A.3).
+   */
+  readonly crossOrigin: boolean;
 }
 
 const checker = (schema: z.ZodType, family: Family, part: Part, wrap?: string): Check => {
@@ -57,7 +62,7 @@ const queryOf = ({ access, query, path }: Route): z.ZodType | undefined => {
 };
 
 export const endpoint = (route: Route): Endpoint => {
-  const { family } = route;
+  const { access, family } = route;
   const schemaOf = (schema: z.ZodType | undefined, part: Part) => schema && checker(schema, family, part);
   return {
     route,
@@ -73,6 +78,7 @@ export const endpoint = (route: Route): Endpoint => {
     body: schemaOf(route.body, 'body'),
     bodyLimit: route.bodyLimit ?? defaultBodyLimit,
     takesForm: route.bodyForm === 'urlencoded',
+    crossOrigin: access.credential !== 'client' && !('permission' in access && access.adminKeyOnly),
   };
 };
 

@@ -22,6 +22,8 @@ const maxDropped = 1024 * 1024;
 const slowestUpload = 64;
 const noBytes: Buffer = Buffer.alloc(0);
 
+const hasSeldomBody = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+
 /** One request: judged at its headers, acted upon after its last byte (reliability.md 4.2, 4.13). */
 export class Exchange<P> extends StreamedAnswer<P> {
   private readonly match: Match<Endpoint> | undefined;
@@ -39,6 +41,8 @@ export class Exchange<P> extends StreamedAnswer<P> {
     super(traffic, response, head);
     this.match = match;
     this.target = match?.place.methods.get(head.method);
+    if (traffic.cors !== undefined && (this.target ?? match?.place.methods.get('OPTIONS'))?.crossOrigin !== false)
+      this.originLines = traffic.cors.lines(head.header('origin'));
     this.family = (this.target ?? match?.place.methods.values().next().value)?.family ?? familyOf(head.path);
   }
 
@@ -71,7 +75,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     this.framing = framing;
     // The pinned core mis-reads chunks (F10), and a nameless header line hides a length from it and from us: what follows
     // on such a connection may not be a request.
-    this.closing = framing.chunked || (!framing.framed && head.method !== 'GET' && head.method !== 'HEAD');
+    this.closing = framing.chunked || (!framing.framed && !hasSeldomBody(head.method));
     const verdict = this.judge();
     this.verdict = verdict;
     if (!framing.framed) {

@@ -174,6 +174,10 @@ const scopesOf = (routes: readonly Route[]): Json => {
   return scopes;
 };
 
+const ofBrowsers =
+  'Every path answers OPTIONS with its methods. Web pages read answers (CORS) where the operator allows their origin, except ' +
+  'those of policies, which refuse every request with an Origin, and those of OAuth tokens.';
+
 /** The OpenAPI 3.1 description of the routes (decisions A.6). */
 export const openapi = (routes: readonly Route[]): Json => {
   const components = new Components();
@@ -185,7 +189,7 @@ export const openapi = (routes: readonly Route[]): Json => {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Weir', version },
+    info: { title: 'Weir', version, description: ofBrowsers },
     // Relative: the gateway that serves the document.
     servers: [{ url: '/' }],
     tags: [{ name: 'Organization' }, { name: 'Inference' }, { name: 'OAuth' }, { name: 'Operations' }],

@@ -6,8 +6,8 @@ import type { Code, Refusal } from '../errors.ts';
  * A route is data: the router, the validation, the permission check and the OpenAPI document read the same object.
  */
 
-/** Where there is a GET there is a HEAD as well. */
-export type Method = 'GET' | 'POST' | 'DELETE';
+/** Where there is a GET there is a HEAD as well. OPTIONS is the server's own, on every path (cors.ts). */
+export type Method = 'GET' | 'POST' | 'DELETE' | 'OPTIONS';
 
 /** Whose error envelope the callers of a route read (decisions E.1). */
 export type Family = 'admin' | 'models' | 'messages' | 'chat' | 'oauth';

@@ -11,7 +11,7 @@ export interface Routable {
 /** The routes of one path, by method. */
 export interface Place<R> {
   readonly methods: ReadonlyMap<string, R>;
-  /** For the `Allow` header of a 405. */
+  /** Its methods, for `Allow`. */
   readonly allow: string;
   /** Parameter names in the order of the path; the last one may take several segments. */
   readonly names: readonly string[];
@@ -41,6 +41,17 @@ interface Draft<R> {
   readonly names: readonly string[];
   readonly rest: boolean;
 }
+
+/** The methods of a path with those that come by themselves: HEAD where there is a GET (RFC 9110, 9.3.2), and OPTIONS. */
+export const allowOf = (methods: Iterable<Method>): string => {
+  const names = new Set<string>();
+  for (const method of methods) {
+    if (method === 'OPTIONS') continue;
+    names.add(method);
+    if (method === 'GET') names.add('HEAD');
+  }
+  return [...names, 'OPTIONS'].join(', ');
+};
 
 const newNode = <R>(): Node<R> => ({ literals: new Map() });
 
@@ -124,10 +135,10 @@ export const router = <R extends Routable>(routes: readonly R[]): ((path: string
   const fixed = new Map<string, Match<R>>();
   const root = newNode<R>();
   for (const [path, draft] of drafts) {
-    // Where there is a GET there is a HEAD, which has the same answer but for its body (RFC 9110, 9.3.2).
+    const place: Place<R> = { ...draft, allow: allowOf([...draft.methods.values()].map(({ method }) => method)) };
+    // The same answer but for its body.
     const read = draft.methods.get('GET');
     if (read) draft.methods.set('HEAD', read);
-    const place: Place<R> = { ...draft, allow: [...draft.methods.keys()].join(', ') };
     if (place.names.length === 0) fixed.set(path, { place, raw: noRaw });
     else insert(root, path, place);
   }

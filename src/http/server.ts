@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { publish } from '../telemetry.ts';
 import { clientAddress } from './client-address.ts';
+import { Cors, optionsEndpoints } from './cors.ts';
 import { endpoint } from './endpoint.ts';
 import { Exchange } from './exchange.ts';
 import { RequestHead } from './head.ts';
@@ -21,6 +22,8 @@ export interface ServerOptions<P> {
   readonly clock: Clock;
   /** Addresses and networks whose `X-Forwarded-For` is believed, separated by commas. Default: none. */
   readonly trustedProxies?: string | undefined;
+  /** Origins, as browsers send them, whose pages may read answers (CORS). Default: none. */
+  readonly corsOrigins?: readonly string[] | undefined;
   /** Bytes of request bodies held by requests in flight; one organization may hold a quarter. Default 256 MiB. */
   readonly maxBufferedBytes?: number;
   /** Time for a body to arrive, beyond what it earns at 64 KiB/s. Default 7.5 s, before the core cuts (8 to 12 s). */
@@ -77,8 +80,9 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
   };
   const addressOf = clientAddress(options.trustedProxies ?? '');
   const endpoints = options.routes.map(endpoint);
-  const match = router(endpoints);
-  const traffic = new Traffic<P>(gate, clock, options.maxBufferedBytes ?? 256 * mebibyte, timeouts);
+  const cors = options.corsOrigins && new Cors(options.corsOrigins);
+  const match = router([...endpoints, ...optionsEndpoints(endpoints, cors)]);
+  const traffic = new Traffic<P>(gate, clock, options.maxBufferedBytes ?? 256 * mebibyte, timeouts, cors);
 
   const guarded =
     (accept: (id: string, request: HttpRequest, response: HttpResponse) => Exchange<P>) =>

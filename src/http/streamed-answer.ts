@@ -25,7 +25,7 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
 
   private openStream(status: number, headers: Headers | undefined): void {
     try {
-      const block = headerBlock(headers, 'text/event-stream', this.family, this.head.requestId, this.limitLines());
+      const block = headerBlock(headers, 'text/event-stream', this.family, this.head.requestId, this.ownLines());
       this.streamed = { status, block };
     } catch (error) {
       this.refuse(this.refusalOf(error));

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { BodyBudget } from './body-budget.ts';
+import type { Cors } from './cors.ts';
 import type { Gate } from './route.ts';
 
 /** How long things may take, in milliseconds. */
@@ -23,6 +24,8 @@ export class Traffic<P> implements Timeouts {
   readonly gate: Gate<P>;
   readonly clock: Clock;
   readonly budget: BodyBudget;
+  /** Undefined where CORS is off. */
+  readonly cors: Cors | undefined;
   readonly bodyTimeoutMs: number;
   readonly handlerTimeoutMs: number;
   readonly readerTimeoutMs: number;
@@ -30,10 +33,11 @@ export class Traffic<P> implements Timeouts {
   #idle: (() => void) | undefined;
   draining = false;
 
-  constructor(gate: Gate<P>, clock: Clock, maxBufferedBytes: number, timeouts: Timeouts) {
+  constructor(gate: Gate<P>, clock: Clock, maxBufferedBytes: number, timeouts: Timeouts, cors?: Cors) {
     this.gate = gate;
     this.clock = clock;
     this.budget = new BodyBudget(maxBufferedBytes);
+    this.cors = cors;
     this.bodyTimeoutMs = timeouts.bodyTimeoutMs;
     this.handlerTimeoutMs = timeouts.handlerTimeoutMs;
     this.readerTimeoutMs = timeouts.readerTimeoutMs;

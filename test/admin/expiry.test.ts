@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { expireKeys } from '../../src/admin/expiry.ts';
+import { maxLiveKeys } from '../../src/domain/project.ts';
 import type { Context } from '../../src/kernel/actor.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { stage } from './stage.ts';
@@ -104,5 +105,77 @@ describe('a key works until the second that its expires_at shows, and not a mill
     } finally {
       await weir.close();
     }
+  });
+});
+
+describe('a key whose time is over, before anybody has recorded that', () => {
+  let weir: Awaited<ReturnType<typeof wholeGateway>>;
+  let tenant: Awaited<ReturnType<typeof weir.make.tenant>>;
+  let keys = '';
+  let due = 0;
+  beforeEach(async () => {
+    weir = await wholeGateway();
+    tenant = await weir.make.tenant();
+    keys = `/v1/organization/projects/${tenant.projectId}/api_keys`;
+    due = weir.clock.at + 60_000;
+  });
+  afterEach(() => weir.close());
+
+  const recorded = (type: string): number => weir.store.log.filter((event) => event.type === type).length;
+  const ask = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
+    weir.call(method, path, { headers: { ...headers, ...bearer(tenant.adminKey.value) }, ...(body && { body }) });
+  let asked = 0;
+  const create = async (): Promise<string> => {
+    const { status, body } = await ask('POST', keys, { name: 'k' }, { 'idempotency-key': `expiry-test-${asked++}` });
+    return `${status} ${body.error?.code ?? ''}`;
+  };
+
+  test('is listed as expired from its millisecond on, whatever its own stream says, and found as such', async () => {
+    const mortal = await weir.make.projectKey(tenant, { expiresAt: due });
+    const sleeping = await weir.make.projectKey(tenant, { expiresAt: due });
+    const context: Context = { actor: { type: 'system', id: 'test' } };
+    await weir.settled(await weir.admin.aggregates.projectKey.tell(sleeping.id, 'suspend', { at: 1 }, context));
+    const listed = async (query = '') => {
+      const { body } = await ask('GET', `${keys}${query}`);
+      return Object.fromEntries(body.data.map((key: { id: string; status: string }) => [key.id, key.status]));
+    };
+    const endless = { [tenant.projectKey.id]: 'active' };
+    weir.clock.at = due - 1;
+    expect(await listed()).toEqual({ ...endless, [mortal.id]: 'active', [sleeping.id]: 'suspended' });
+    expect(await listed('?status=expired')).toEqual({});
+    expect(await listed('?status=suspended')).toEqual({ [sleeping.id]: 'suspended' });
+    weir.clock.at = due;
+    const over = { [mortal.id]: 'expired', [sleeping.id]: 'expired' };
+    expect(await listed()).toEqual({ ...endless, ...over });
+    expect(await listed('?status=expired')).toEqual(over);
+    expect(await listed('?status=active')).toEqual(endless);
+    expect(await listed('?status=suspended')).toEqual({});
+    expect(recorded('project_key.expired')).toBe(0);
+  });
+
+  test('does not count against the keys that its project may have, and neither does one just revoked', async () => {
+    const { project } = weir.admin.aggregates;
+    const admit = async (projectId: string, taken: number): Promise<void> => {
+      for (let i = taken; i < maxLiveKeys; i++)
+        await project.tell(projectId, 'issueKey', { keyId: `key_${projectId}_${i}` }, context);
+    };
+    const revocable = await weir.make.projectKey(tenant);
+    for (let i = 0; i < 2; i++) await weir.make.projectKey(tenant, { expiresAt: due });
+    const other = await weir.make.project(tenant.organizationId);
+    await weir.make.projectKey({ ...tenant, projectId: other }, { expiresAt: due + 1 });
+    await admit(tenant.projectId, 4);
+
+    weir.clock.at = due - 1;
+    expect(await create()).toBe('409 api_key_limit_reached');
+    expect(recorded('project_key.expired')).toBe(0);
+    weir.clock.at = due;
+    expect([await create(), await create(), await create()]).toEqual(['201 ', '201 ', '409 api_key_limit_reached']);
+    // It is written down as the sweep would have.
+    expect(recorded('project_key.expired')).toBe(2);
+    await expireKeys(weir.admin);
+    expect(recorded('project_key.expired')).toBe(2);
+    expect((await ask('DELETE', `${keys}/${revocable.id}`)).status).toBe(200);
+    expect([await create(), await create()]).toEqual(['201 ', '409 api_key_limit_reached']);
+    expect(recorded('project.key_ended')).toBe(3);
   });
 });

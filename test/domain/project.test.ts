@@ -88,6 +88,18 @@ describe('issueKey', () => {
   });
 });
 
+describe('endKeys', () => {
+  test('ends the live keys that have ended elsewhere, and no other', () => {
+    const hasEnded = (keyId: string) => keyId !== 'key_1';
+    given(project, [created, issued(1), issued(2), issued(3), ended(3)])
+      .when('endKeys', { hasEnded })
+      .then([ended(2)]);
+    given(project, [created, issued(1)])
+      .when('endKeys', { hasEnded })
+      .then([]);
+  });
+});
+
 describe('endKey', () => {
   test('ends a live key, in an archived project too', () => {
     given(project, [created, issued(1)])

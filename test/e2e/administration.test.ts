@@ -751,7 +751,7 @@ describe('what nobody serves', () => {
       expectRefusal(await call(server, 'GET', path), 404, 'route_not_found');
     const wrong = await call(server, 'DELETE', paths.projects);
     expectRefusal(wrong, 405, 'method_not_allowed');
-    expect(wrong.headers.get('allow')?.split(', ').sort()).toEqual(['GET', 'HEAD', 'POST']);
+    expect(wrong.headers.get('allow')?.split(', ').sort()).toEqual(['GET', 'HEAD', 'OPTIONS', 'POST']);
     expectRefusal(await call(server, 'PUT', paths.project(project), { body: {} }), 405, 'method_not_allowed');
   });
 

@@ -52,22 +52,25 @@ describe('an answer', () => {
     expect(body.error.code).toBe('route_not_found');
   });
 
-  test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'FOO', 'get'])(
+  test.each(['PUT', 'PATCH', 'DELETE', 'TRACE', 'FOO', 'get'])(
     'for %s on a known path is 405 with Allow',
     async (method) => {
       const answer = await ask(`${method} /v1/organization/things`, ['Content-Length: 0']);
       expect(answer.status).toBe(405);
-      expect(answer.headers.get('allow')).toBe('POST, GET, HEAD');
+      expect(answer.headers.get('allow')).toBe('POST, GET, HEAD, OPTIONS');
       expect(JSON.parse(answer.body).error.code).toBe('method_not_allowed');
     },
   );
 
   test('for HEAD has no body, and the connection goes on', async () => {
+    // Some answers without a body are the last of their connection, by lot: none of these.
+    const drawn = vi.spyOn(Math, 'random').mockReturnValue(0.9);
     const { answers, rest } = await send(
       service.port,
       request('HEAD /v1/models', [credential]) + request('HEAD /nowhere'),
       { isHead: true, answers: 2, settleMs: 50 },
     );
+    drawn.mockRestore();
     expect(answers.map(({ status }) => status)).toEqual([200, 404]);
     expect(rest).toBe('');
   });

@@ -81,7 +81,7 @@ const visit = (value: unknown, see: (object: Json) => void): void => {
 describe('the OpenAPI document', () => {
   test('has what 3.1 requires', () => {
     expect(document.openapi).toBe('3.1.0');
-    expect(document.info).toEqual({ title: 'Weir', version: '0.1.0' });
+    expect(document.info).toEqual({ title: 'Weir', version: '0.1.0', description: expect.stringContaining('CORS') });
     expect(operations).toHaveLength(all.length);
     for (const { operation } of operations) {
       expect(operation.operationId).toMatch(/^\w+$/);

@@ -138,7 +138,7 @@ describe('router', () => {
   });
 
   test('names the methods of a path for the Allow header', () => {
-    expect(match('/a')?.place.allow).toBe('GET, POST, HEAD');
+    expect(match('/a')?.place.allow).toBe('GET, HEAD, POST, OPTIONS');
   });
 
   test('refuses two routes for one method and path, and paths it does not understand', () => {

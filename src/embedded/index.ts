@@ -15,6 +15,7 @@ import { probe } from './store/probe.ts';
 import { breakSeal, checkSeal, seal } from './store/seal.ts';
 
 export { runningEndpoint, StoreLocked } from './lock.ts';
+export { StoreCorrupt } from './store/corrupt.ts';
 
 export interface EmbeddedOptions {
   readonly dir: string;

@@ -29,6 +29,8 @@ export interface Signals {
   'store.lost': { readonly reason: string };
   'store.away': { readonly reason: string; readonly forMs: number };
   'store.back': { readonly afterMs: number };
+  /** At the start: the volume of the embedded store is too full. It answers reads, and takes nothing until there is room. */
+  'store.read_only': { readonly dir: string; readonly freeBytes: number; readonly neededBytes: number };
   /** The leader is another node. */
   'store.moved': Readonly<Record<string, never>>;
   /** A reader of the log had to connect again, while commands were taken. */

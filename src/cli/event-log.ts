@@ -4,6 +4,7 @@ import { hasStore, runningEndpoint, startEmbedded } from '../embedded/index.ts';
 import { connect } from '../eventstoredb/connect.ts';
 import type { Target } from '../eventstoredb/target.ts';
 import type { EventStore } from '../kernel/store.ts';
+import { publish } from '../telemetry.ts';
 import { Failure } from './terminal.ts';
 
 export interface EventLog {
@@ -21,7 +22,9 @@ export const storeDir = (config: Config): string => join(config.DATA_DIR, 'event
 /** The events for a server: the cluster that EVENTSTORE_URL names, or an embedded store of its own. */
 export const ownEventLog = async (config: Config): Promise<EventLog> => {
   if (config.EVENTSTORE_URL !== undefined) return cluster(config.EVENTSTORE_URL);
-  const embedded = await startEmbedded({ dir: storeDir(config) });
+  const dir = storeDir(config);
+  const embedded = await startEmbedded({ dir });
+  if (embedded.shortage) publish('store.read_only', { dir, ...embedded.shortage });
   const store = connect({ endpoint: embedded.endpoint });
   return {
     store,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { Command, InvalidArgumentError } from 'commander';
 import { readConfig } from '../config.ts';
-import { type EmbeddedOptions, startEmbedded } from '../embedded/index.ts';
+import { type Embedded, type EmbeddedOptions, startEmbedded } from '../embedded/index.ts';
 import { closing } from './closing.ts';
 import { storeDir } from './event-log.ts';
 import { fileFault } from './file-fault.ts';
@@ -52,6 +52,7 @@ export const eventstoreCommand = (terminal: Terminal): Command =>
         await starting.then((late) => late.close()).catch(() => {});
         return;
       }
+      if (store.shortage) terminal.err(asWarning(dir, store.shortage));
       terminal.out(`The event store listens on ${store.endpoint}\n`);
       const failure = await Promise.race([store.failed, terminal.interrupted()]);
       const open = closing();
@@ -62,6 +63,11 @@ export const eventstoreCommand = (terminal: Terminal): Command =>
       });
       if (failure instanceof Error) throw new Failure(`The event store had to stop: ${failure.message}`, 1, failure);
     });
+
+const mibOf = (bytes: number): number => Math.floor(bytes / 2 ** 20);
+
+const asWarning = (dir: string, { freeBytes, neededBytes }: NonNullable<Embedded['shortage']>): string =>
+  `The volume of ${dir} has only ${mibOf(freeBytes)} MiB left: nothing is written until there are ${mibOf(neededBytes)} MiB.\n`;
 
 const parsePort = (text: string): number => {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;

@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Administration } from '../admin/command.ts';
 import { carryOut, type FirstRun, firstRunFile, isFirstRun, planFirstRun } from '../admin/first-run.ts';
@@ -27,7 +27,7 @@ export const firstRun = async (
   return {
     async listening(baseUrl) {
       if (!plan || !mine) return null;
-      if (plan.base_url !== baseUrl) await write(file, { ...plan, base_url: baseUrl });
+      if (plan.base_url !== baseUrl) await write(file, { ...plan, base_url: baseUrl }).catch(unlessFull);
       return plan.base_url === '' ? { ...plan, base_url: baseUrl, file } : null;
     },
   };
@@ -48,6 +48,16 @@ const read = async (file: string): Promise<FirstRun | null> => {
 
 const write = async (file: string, plan: FirstRun): Promise<void> => {
   const next = `${file}.next`;
-  await writeFile(next, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600, flush: true });
-  await rename(next, file);
+  try {
+    await writeFile(next, `${JSON.stringify(plan, null, 2)}\n`, { mode: 0o600, flush: true });
+    await rename(next, file);
+  } catch (error) {
+    await rm(next, { force: true });
+    throw error;
+  }
+};
+
+/** A server on a full disk serves what is there: for an address that is out of date it need not be refused. */
+const unlessFull = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'ENOSPC') throw error;
 };

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { BadConfig, describeConfig } from '../config.ts';
+import { StoreCorrupt } from '../embedded/index.ts';
 import { version } from '../version.ts';
 import { adminKeyCommand } from './admin-key.ts';
 import { auditCommand } from './audit.ts';
@@ -44,10 +45,17 @@ export const program = async (terminal: Terminal): Promise<number> => {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
     if (error instanceof BadConfig) return complain(terminal, error.message, 78);
-    if (error instanceof Failure) return complain(terminal, error.message, error.exitCode);
-    return complain(terminal, error instanceof Error ? error.message : String(error), 1);
+    const message = error instanceof Error ? error.message : String(error);
+    const code = error instanceof Failure ? error.exitCode : 1;
+    return complain(terminal, isOfDamage(error) ? `${message} ${aboutDamage}` : message, code);
   }
 };
+
+const aboutDamage = 'weir store verify names all that is damaged.';
+
+/** Whether a store could not be opened, or has ended, because its files are not as it left them. */
+const isOfDamage = (error: unknown): boolean =>
+  error instanceof StoreCorrupt || (error instanceof Failure && error.cause instanceof StoreCorrupt);
 
 /** Commander asks each subcommand anew how to fail and where to write. */
 const inheritEverywhere = (parent: Command): void => {

@@ -51,6 +51,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'store.lost',
   'store.away',
   'store.stumbled',
+  'store.read_only',
   'stream.passed_over',
   'reactors.begun_again',
   'projection.rebuilt',

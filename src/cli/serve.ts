@@ -23,7 +23,7 @@ import { hasLogId, logIdOf } from '../kernel/log-id.ts';
 import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { type Reactors, startReactors } from '../kernel/reactor.ts';
-import { type EventStore, type StoreState, StoreUnavailable } from '../kernel/store.ts';
+import { type EventStore, StoreDamaged, type StoreState, StoreUnavailable } from '../kernel/store.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { publish } from '../telemetry.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
@@ -176,7 +176,8 @@ const start = async (parts: {
       checks: {
         eventstore: () => whyAway(store.state),
         'the keys': () => (fresh.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
-        'read models': () => (models?.stopped ? 'they stand still at an event that they cannot apply' : undefined),
+        'read models': () => whyStill(models?.stopped),
+        reactions: () => whyStill(reactors?.stopped),
       },
     },
     publicUrl: () => config.PUBLIC_URL ?? baseUrl,
@@ -230,6 +231,14 @@ const withRoomFor = (models: () => ReadModels | undefined, store: EventStore): E
 const whyAway = (state: StoreState): string | undefined => {
   if (state.is === 'there') return undefined;
   return state.is === 'lost' && state.refuses ? state.why.replace(/\.$/, '') : '';
+};
+
+/** Undefined while a follower of the log goes on. */
+const whyStill = (stopped: Error | undefined): string | undefined => {
+  if (stopped === undefined) return undefined;
+  return stopped instanceof StoreDamaged
+    ? 'they stand still at an event that is damaged'
+    : 'they stand still at an event that they cannot apply';
 };
 
 /** What nobody asks for and only time brings about, once a minute and one after another. */

@@ -10,11 +10,13 @@ import type { Advertised } from './services/server-info.ts';
 import type { User } from './services/single-user.ts';
 import { socketPath } from './socket-path.ts';
 import { DATA_FILE } from './store/database.ts';
+import type { Shortage } from './store/free-space.ts';
 import { checkMetaPages } from './store/meta-pages.ts';
 import { probe } from './store/probe.ts';
 import { breakSeal, checkSeal, seal } from './store/seal.ts';
 
 export { runningEndpoint, StoreLocked } from './lock.ts';
+export { StoreCorrupt } from './store/corrupt.ts';
 
 export interface EmbeddedOptions {
   readonly dir: string;
@@ -33,6 +35,8 @@ export interface EmbeddedOptions {
 export interface Embedded {
   /** 'unix:/abs/path' or '127.0.0.1:port' */
   readonly endpoint: string;
+  /** where it has begun on too full a volume: nothing is written until there is room */
+  readonly shortage: Shortage | undefined;
   /** resolves with the reason if the store stops by itself (fail-stop) */
   readonly failed: Promise<Error>;
   close(): Promise<void>;
@@ -88,6 +92,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     let closed: Promise<void> | undefined;
     return {
       endpoint: store.endpoint,
+      shortage: store.shortage,
       failed,
       close: () => {
         looking.abort();

@@ -45,7 +45,7 @@ export function runInWorker(options: StoreOptions): Promise<RunningStore> {
           closing = true;
           await worker.terminate();
         };
-        resolve({ endpoint: message.endpoint, failed, close, abandon });
+        resolve({ endpoint: message.endpoint, shortage: message.shortage, failed, close, abandon });
       }
     });
     void exited.then(() => reject(reason));

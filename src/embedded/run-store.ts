@@ -17,7 +17,7 @@ import { type Advertised, featuresMethod, gossipMethod } from './services/server
 import { singleUser, type User } from './services/single-user.ts';
 import { StoreCorrupt } from './store/corrupt.ts';
 import { committedEnd, DATA_FILE, instanceOf, type LogFiles, lastKey, openFiles } from './store/database.ts';
-import { type FreeBytes, watchFreeSpace } from './store/free-space.ts';
+import { type FreeBytes, type Shortage, watchFreeSpace } from './store/free-space.ts';
 import { getUint64, positionKey } from './store/keys.ts';
 import { checkPageTrees } from './store/page-tree.ts';
 import { Reader } from './store/reader.ts';
@@ -52,6 +52,8 @@ export interface StoreOptions {
 
 export interface RunningStore {
   readonly endpoint: string;
+  /** Where it has begun on too full a volume: nothing is written until there is room. */
+  readonly shortage: Shortage | undefined;
   readonly failed: Promise<Error>;
   close(): Promise<void>;
   /** Ends at once, and commits nothing more than what is under way. */
@@ -217,6 +219,7 @@ async function serve(options: StoreOptions, files: LogFiles): Promise<LocalStore
   }
   return {
     endpoint: server.endpoint,
+    shortage: space.shortage,
     calls: server.calls,
     failed,
     abandon: () => stop('The event store is in use by somebody else.'),

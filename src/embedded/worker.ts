@@ -3,7 +3,7 @@ import { type RunningStore, runStore, type StoreOptions } from './run-store.ts';
 
 /** What the worker tells its parent. */
 export type Report =
-  | { readonly is: 'ready'; readonly endpoint: string }
+  | ({ readonly is: 'ready' } & Pick<RunningStore, 'endpoint' | 'shortage'>)
   | { readonly is: 'refused'; readonly name: string; readonly message: string }
   | { readonly is: 'failed'; readonly message: string }
   | { readonly is: 'closed' };
@@ -29,7 +29,7 @@ parentPort?.on('message', async () => {
 
 try {
   store = await runStore(workerData as StoreOptions);
-  report({ is: 'ready', endpoint: store.endpoint });
+  report({ is: 'ready', endpoint: store.endpoint, shortage: store.shortage });
   void store.failed.then(die);
 } catch (error) {
   report({ is: 'refused', name: error instanceof Error ? error.name : '', message: text(error) });

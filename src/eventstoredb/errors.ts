@@ -1,4 +1,4 @@
-import { type Expected, StoreUnavailable, WrongRevision } from '../kernel/store.ts';
+import { type Expected, StoreDamaged, StoreUnavailable, WrongRevision } from '../kernel/store.ts';
 
 /**
  * What the errors of `@eventstore/db-client` 6.2.1 mean. Some carry its `type`, some only a gRPC `code`, some neither
@@ -25,6 +25,7 @@ const permissionDenied = 7;
 const unimplemented = 12;
 const unknown = 2;
 const invalidArgument = 3;
+const dataLoss = 15;
 
 /** The store will refuse this caller tomorrow as it does today. */
 export class CredentialsRefused extends StoreUnavailable {}
@@ -44,6 +45,7 @@ const unavailable = (sentence: string, cause: unknown): StoreUnavailable => new 
 export const finalError = (error: unknown, call: Call): Error | undefined => {
   if (error instanceof StoreUnavailable || error instanceof TypeError || error instanceof RangeError) return error;
   const { type, code, message } = shape(error);
+  if (code === dataLoss || /DATA_LOSS: /.test(message)) return damaged(error);
   if (call.stream !== undefined && call.expected !== undefined) {
     if (type === 'wrong-expected-version') {
       const { actualVersion } = error as { actualVersion?: unknown };
@@ -70,6 +72,14 @@ export const finalError = (error: unknown, call: Call): Error | undefined => {
     return new Error(`the store cannot read from there: ${message}`, { cause: error });
   }
   return refusedConnection({ type, code, message }, call, error);
+};
+
+/** The store names the event; what to do about it is the same wherever it comes up. */
+const damaged = (error: unknown): StoreDamaged => {
+  const what = saysWhy(error).replace(/^.*DATA_LOSS: /, '');
+  return new StoreDamaged(`The event store is damaged: ${what}; weir store verify names all that is.`, {
+    cause: error,
+  });
 };
 
 const refusesUser = (cause: unknown): CredentialsRefused =>

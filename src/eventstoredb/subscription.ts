@@ -1,5 +1,11 @@
 import type { Millis } from '../clock.ts';
-import { type Recorded, StoreUnavailable, type SubscribeOptions, type Subscription } from '../kernel/store.ts';
+import {
+  type Recorded,
+  StoreDamaged,
+  StoreUnavailable,
+  type SubscribeOptions,
+  type Subscription,
+} from '../kernel/store.ts';
 import { CredentialsRefused } from './errors.ts';
 import { type backoff, interruptible } from './patience.ts';
 
@@ -22,7 +28,7 @@ export interface Feed {
   readonly recorded: (item: unknown) => Recorded;
   /** Told when the store has answered. */
   readonly confirmed: () => void;
-  /** What a loss means. Credentials refused at the very first end the subscription; all else is tried again, for ever. */
+  /** What a loss means. Damage ends the subscription, and so do credentials refused at the very first; all else is tried again, for ever. */
   readonly translate: (error: unknown) => unknown;
   /** Told of each loss. */
   readonly lost: (error: unknown) => void;
@@ -178,6 +184,7 @@ export const resumingSubscription = (feed: Feed, options: SubscribeOptions): Res
       }
       if (closed || !session.loss) return;
       const error = feed.translate(session.loss.error);
+      if (error instanceof StoreDamaged) throw error;
       feed.lost(error);
       if (error instanceof CredentialsRefused && !wasConfirmed) throw error;
       await retry.wait(feed.pause.next());

@@ -1,4 +1,4 @@
-import { type EventStore, StoreUnavailable } from './store.ts';
+import { type EventStore, StoreDamaged, StoreUnavailable } from './store.ts';
 
 /** How far a follower of the log has come, and on which log. */
 export interface Checkpoint {
@@ -24,7 +24,7 @@ export const whyUnfit = async (
       return event.id === checkpoint.eventId ? undefined : 'the log has another event at its place';
     }
   } catch (error) {
-    if (error instanceof StoreUnavailable) throw error;
+    if (error instanceof StoreUnavailable || error instanceof StoreDamaged) throw error;
     return 'the log has no event at its place';
   }
   return 'the log ends before its place';

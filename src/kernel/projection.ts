@@ -4,7 +4,7 @@ import { type Checkpoint, whyUnfit } from './checkpoint.ts';
 import type { Ours } from './ownership.ts';
 import { roomIn } from './room.ts';
 import { type Changes, openRows, type RowReader, type Table } from './rows.ts';
-import type { EventStore, Recorded, Subscription } from './store.ts';
+import { type EventStore, type Recorded, StoreDamaged, type Subscription } from './store.ts';
 
 /** What a projection reads and writes; reads see what the batch at hand has written. */
 export interface Rows {
@@ -32,7 +32,10 @@ export interface ReadModels extends RowReader {
   readonly position: bigint | null;
   /** Nothing can be written to the volume: the rows stay as they are until there is room. */
   readonly hasNoRoom: boolean;
-  /** Why they do not go on: an event that cannot be applied is never skipped. What they hold is served all the same. */
+  /**
+   * Why they do not go on: an event that cannot be applied, or that the disk has damaged, is never skipped. What they hold
+   * is served all the same.
+   */
   readonly stopped: Error | undefined;
   /** Rejects when the files of the rows cannot be written any more. */
   readonly failed: Promise<never>;
@@ -123,6 +126,8 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     if (await room.write(() => rows.write(new Map(), next))) passed = 0;
   };
 
+  /** With damage before this the rows would lack more than the news: whoever opens them is told. */
+  let isOpen = false;
   let fail: (error: Error) => void = () => {};
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
@@ -137,6 +142,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
         caughtUp: () => resolve(opened),
         failed(error) {
           publish('projection.failed', { error });
+          if (isOpen && error instanceof StoreDamaged) stopped = error;
           // An event that the law refuses ends nobody; without its files the process is of no use.
           if (stopped) return resolve(opened);
           reject(error);
@@ -145,6 +151,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
       });
     });
   let subscription = await follow();
+  isOpen = true;
 
   return {
     get: rows.get,

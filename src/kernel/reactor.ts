@@ -28,6 +28,8 @@ export interface ReactorOptions {
 }
 
 export interface Reactors {
+  /** Why they do not go on: nothing of the log is ever skipped. */
+  readonly stopped: Error | undefined;
   /** Begins again with the first event of the log, for it is not the one that they had followed. */
   beginAgain(reason: string): Promise<void>;
   close(): Promise<void>;
@@ -73,6 +75,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
   };
 
   const failed = (error: Error) => publish('reaction.failed', { reactor: 'all', stream: '$all', error });
+  let stopped: Error | undefined;
   /** The last event that all reactors are done with, and the last of which that is written down. */
   let done: Recorded | undefined;
   let written: Recorded | undefined;
@@ -101,17 +104,24 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
           done = event;
         }
       },
-      failed,
+      failed(error) {
+        stopped = error;
+        failed(error);
+      },
     });
   let subscription = follow(after);
 
   return {
+    get stopped() {
+      return stopped;
+    },
     async beginAgain(reason) {
       publish('reactors.begun_again', { reason });
       closing.abort();
       await subscription.close();
       closing = new AbortController();
       done = undefined;
+      stopped = undefined;
       await root.remove('checkpoint');
       subscription = follow(null);
     },

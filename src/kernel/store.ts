@@ -93,7 +93,7 @@ export interface SubscribeOptions {
   readonly deliver: (batch: readonly Recorded[]) => Promise<void>;
   /** Told each time everything known to the store has been delivered. */
   readonly caughtUp?: () => void;
-  /** Told when the subscription cannot go on (a rejected delivery, credentials refused); losses of connection are not that. */
+  /** Told when the subscription cannot go on (a rejected delivery, damage, credentials refused); losses of connection are not that. */
   readonly failed: (error: Error) => void;
 }
 
@@ -102,6 +102,7 @@ export interface EventStore {
    * Appends all events or none. An append whose outcome is unknown (time-out, lost connection) is repeated with the same
    * ids until it is known or the time is up.
    * @throws WrongRevision when the stream is not where it was expected to be and these events are not what is there
+   * @throws StoreDamaged when what has to be looked at for it is damaged; so does every read
    * @throws StoreUnavailable when the outcome could not be learned in time: the events may be there or not; at once while the
    * store is known to take nothing
    */
@@ -141,6 +142,11 @@ export class WrongRevision extends Error {
     this.expected = expected;
     this.actual = actual;
   }
+}
+
+/** The store has come upon something that is not what was written to it; it says so each time it is asked again. */
+export class StoreDamaged extends Error {
+  override readonly name = 'StoreDamaged';
 }
 
 /** The store did not answer in time or refuses us; nothing is known about what was asked. */

@@ -1,11 +1,12 @@
 import { closeSync, existsSync, openSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { noMount, tmpfs } from '../torture/loop-disk.ts';
+import { loopDisk, noLoopDisk, noMount, tmpfs } from '../torture/loop-disk.ts';
 import { compile, noCompiler, Scene } from '../torture/scene.ts';
 import { call, createProject, expectRefusal, freshKey, itemsOf, paths, use } from './calls.ts';
+import { spawnWeir } from './process.ts';
 import { isRemote, startRemoteStore } from './remote-store.ts';
-import { eventually, exitOf, type Server, startServer } from './server.ts';
+import { eventually, exitOf, runWeir, type Server, startServer } from './server.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -74,6 +75,76 @@ describe.concurrent('a gateway', () => {
     expect(names.filter((name) => name === 'one more')).toHaveLength(1);
     expect(names).toContain('a project');
     await again.stop();
+  });
+});
+
+/** Takes what is left of a disk that nobody else writes to. */
+const fillToTheLastByte = (path: string): void => {
+  const file = openSync(join(path, 'others'), 'a');
+  try {
+    for (const size of [mib, 4096, 1]) {
+      const piece = Buffer.alloc(size);
+      while (written(file, piece) === size);
+    }
+  } finally {
+    closeSync(file);
+  }
+};
+const written = (file: number, piece: Buffer): number => {
+  try {
+    return writeSync(file, piece);
+  } catch (error) {
+    expect((error as NodeJS.ErrnoException).code).toBe('ENOSPC');
+    return 0;
+  }
+};
+
+describe.skipIf(why !== undefined)('a start', () => {
+  test.each([
+    ['in memory', noMount(), () => tmpfs(scene, megabytes)],
+    ['of ext4', noLoopDisk(), () => loopDisk(scene, megabytes).path],
+  ])(
+    'on a disk %s that is full to the last byte says so, serves what is there, and writes once there is room',
+    async (_, whyNot, disk) => {
+      if (whyNot !== undefined) {
+        process.stderr.write(`SKIPPED: a start on a full disk: ${whyNot}\n`);
+        return;
+      }
+      const path = disk();
+      const dataDir = join(path, 'data');
+      const secrets = { SECRETS_DIR: join(scene.dir(), 'secrets') };
+      const server = await startServer({ dataDir, env: secrets });
+      const before = await createProject(server);
+      await server.stop();
+      // Others have taken the room of the ballast too.
+      rmSync(join(dataDir, 'eventstore', 'ballast'), { force: true });
+      fillToTheLastByte(path);
+
+      const history = await runWeir(['audit', 'history', before], { DATA_DIR: dataDir, ...secrets });
+      expect(history).toMatchObject({ code: 0 });
+      const full = await startServer({ dataDir, env: secrets });
+      const said = full.log().find(({ msg }) => msg === 'store.read_only');
+      expect(said).toMatchObject({ level: 40, dir: join(dataDir, 'eventstore'), neededBytes: 64 * mib });
+      // What the store itself has removed at its start is free.
+      expect(said?.freeBytes).toBeLessThan(mib);
+      expectRefusal(await askForProject(full), 503, 'dependency_unavailable');
+      expect((await itemsOf(full, paths.projects)).map(({ id }) => id)).toContain(before);
+      expect(await use(full, full.first.project_api_key)).toBe('200');
+      expect((await answerOf(full)).status).toBe(200);
+      rmSync(join(path, 'others'));
+      await eventually(async () => (await askForProject(full)).status === 201 || undefined);
+      await full.stop();
+    },
+  );
+
+  test('with less than 64 MiB free warns, also of a store alone', async () => {
+    const path = tmpfs(scene, 48);
+    const dir = join(path, 'alone');
+    const store = spawnWeir(['eventstore', '--dir', dir], {});
+    await eventually(() => store.stdout().includes('listens') || undefined);
+    expect(store.stderr()).toMatch(/^The volume of .*alone has only \d+ MiB left: .* 64 MiB/);
+    store.child.kill('SIGTERM');
+    expect(await exitOf(store)).toEqual({ code: 0, signal: null });
   });
 });
 

@@ -8,7 +8,9 @@ export type BatchRefusal =
   | { readonly detail: 'WrongExpectedVersion'; readonly current: number; readonly expected: Expected }
   | { readonly detail: 'StreamDeleted' | 'AccessDenied' | 'Timeout' }
   | { readonly detail: 'MaximumAppendSizeExceeded'; readonly limit: number }
-  | { readonly detail: 'BadRequest' | 'Unknown'; readonly message: string };
+  | { readonly detail: 'BadRequest' | 'Unknown'; readonly message: string }
+  /** Of no real node: clients show the message of a detail that they do not know. */
+  | { readonly detail: 'DataLoss'; readonly message: string };
 
 const rpcCode = {
   WrongExpectedVersion: 9,
@@ -18,6 +20,7 @@ const rpcCode = {
   MaximumAppendSizeExceeded: 3,
   BadRequest: 3,
   Unknown: 2,
+  DataLoss: 15,
 } as const;
 
 /** `StreamIdentifier` in the given field. */

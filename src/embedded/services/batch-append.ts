@@ -4,6 +4,7 @@ import type { Call } from '../grpc/call.ts';
 import { frame } from '../grpc/framing.ts';
 import type { Handler } from '../grpc/server.ts';
 import { INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RpcError } from '../grpc/status.ts';
+import { StoreCorrupt } from '../store/corrupt.ts';
 import { parsing } from './append.ts';
 import { AppendSize, checkStreamName, type Fault } from './check-append.ts';
 import type { Log } from './log.ts';
@@ -128,7 +129,7 @@ function refusalOf(fault: Fault): BatchRefusal {
 function submit(log: Log, call: Call, correlation: Buffer, append: Open, reply: (message: Buffer) => void): void {
   const { target, refusal } = append;
   if (target === undefined) throw new RpcError(INVALID_ARGUMENT, 'A batch append without options.');
-  const { stream, expected } = target;
+  const { stream } = target;
   if (refusal !== undefined) {
     reply(encodeBatchRefusal(correlation, stream, refusal));
     return;
@@ -139,7 +140,23 @@ function submit(log: Log, call: Call, correlation: Buffer, append: Open, reply: 
     return;
   }
   log.admit(call);
-  log.writer.append(stream.toString('utf8'), expected, append.events, (outcome) => {
+  try {
+    write(log, correlation, target, append.events, reply);
+  } catch (error) {
+    if (!(error instanceof StoreCorrupt)) throw error;
+    // The end of the call would be the refusal of what others have sent on it.
+    reply(encodeBatchRefusal(correlation, stream, { detail: 'DataLoss', message: `DATA_LOSS: ${error.message}` }));
+  }
+}
+
+function write(
+  log: Log,
+  correlation: Buffer,
+  { stream, expected }: Target,
+  events: readonly ProposedEvent[],
+  reply: (message: Buffer) => void,
+): void {
+  log.writer.append(stream.toString('utf8'), expected, events, (outcome) => {
     if (outcome.is === 'written') {
       reply(encodeBatchSuccess(correlation, stream, expected, outcome.revision, outcome.position));
     } else if (outcome.is === 'deleted') reply(encodeBatchRefusal(correlation, stream, { detail: 'StreamDeleted' }));

@@ -112,9 +112,13 @@ async function pump(
       if (call.congested) await call.room();
       if (call.over) return;
       const page = new Page();
-      cursor.fill(page, Math.min(left, PAGE_EVENTS));
+      try {
+        cursor.fill(page, Math.min(left, PAGE_EVENTS));
+      } finally {
+        // What comes before damage is given out.
+        if (page.messages > 0) call.send(page.take(), page.messages);
+      }
       left -= page.events;
-      if (page.messages > 0) call.send(page.take(), page.messages);
       await nextTurn();
     }
     for (const message of last?.() ?? []) call.send(frame(message));

@@ -17,7 +17,15 @@ export interface SpaceOptions {
   readonly everyMs?: number | undefined;
 }
 
+/** Of the room that a store wants before it takes an append, so much is there. */
+export interface Shortage {
+  readonly freeBytes: number;
+  readonly neededBytes: number;
+}
+
 export interface FreeSpace {
+  /** As it was found at the beginning; undefined where there was room. */
+  readonly shortage: Shortage | undefined;
   /** Less than the threshold is free: appends are refused until space returns. */
   readonly low: boolean;
   /** Whether so many bytes more would find no room, not even that of the ballast, which is given up for them. */
@@ -70,8 +78,9 @@ export function watchFreeSpace(options: SpaceOptions): FreeSpace {
     if (!isLow) wake();
   }, options.everyMs ?? EVERY_MS);
   timer.unref();
-  look();
+  const found = look();
   return {
+    shortage: isLow ? { freeBytes: found, neededBytes: threshold } : undefined,
     get low() {
       if (performance.now() - lookedAt > FRESH_MS) look();
       return isLow || isHeld;

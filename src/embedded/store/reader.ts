@@ -46,7 +46,13 @@ export class Reader {
     // The newest entry of the index stays when its event is purged: it alone says how far the stream has got.
     const position = revision < stream.first ? undefined : this.positionOf(stream, revision);
     if (position === undefined) return undefined;
-    const record = this.at(position);
+    let record: RecordView | undefined;
+    try {
+      record = this.at(position);
+    } catch (error) {
+      if (!(error instanceof StoreCorrupt)) throw error;
+      throw new StoreCorrupt(`Event ${revision} of ${stream.name}, at position ${position}, is damaged.`);
+    }
     if (record === undefined) throw missing(position);
     if (streamNoOf(record.bytes) !== stream.number || revisionOf(record.bytes) !== revision) {
       throw new StoreCorrupt(`The index of ${stream.name} points to another event at position ${position}.`);

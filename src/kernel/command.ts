@@ -91,6 +91,8 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
         memory.replay = undefined;
         throw error;
       }
+      // A stream that ends before what is remembered of it is that of an older log: a backup has been restored.
+      if ((error.actual ?? -1) < (replay.revision ?? -1)) memory.replay = undefined;
       replay = await look();
       const landed = placeOf(replay, events);
       if (landed) return told(replay, facts, landed.position);

@@ -117,7 +117,9 @@ const start = async (parts: {
     clock,
     shortened() {
       const reason = 'the log ends before what was read from it: an older one is in its place';
-      void rebuild(reason).then(() => reactors?.beginAgain(reason));
+      const rebuilt = rebuild(reason);
+      void rebuilt.then(() => reactors?.beginAgain(reason));
+      return rebuilt;
     },
   });
   open.later('the looks at the log', async () => fresh.close());

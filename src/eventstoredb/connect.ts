@@ -113,7 +113,8 @@ export const storeOver = (owner: Owner, options: ConnectOptions, look?: typeof p
 
   /** The client keeps one stream for all appends. Where that stands still it does so for ever, whatever else is answered. */
   const noAnswer = (ms: Millis): void => {
-    if (ms === callMs && ++unanswered >= mostUnanswered) owner.replace('its appends have no answer', false);
+    if (ms !== callMs || state.state.is !== 'there') return;
+    if (++unanswered >= mostUnanswered) owner.replace('its appends have no answer', false);
   };
 
   const append: EventStore['append'] = async (stream, events, expected, { budget } = {}) => {

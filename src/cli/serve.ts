@@ -120,7 +120,11 @@ const start = async (parts: {
     shortened() {
       const reason = 'the log ends before what was read from it: an older one is in its place';
       for (const kind of Object.values(aggregates)) kind.forget();
-      void rebuild(reason).then(() => reactors?.beginAgain(reason));
+      // Why it fails is told by the read models themselves.
+      return rebuild(reason).then(
+        () => reactors?.beginAgain(reason),
+        () => {},
+      );
     },
   });
   open.later('the looks at the log', async () => fresh.close());

@@ -43,6 +43,9 @@ export interface ConnectOptions {
   readonly deliveryCap?: number;
 }
 
+/** Appends in a row without an answer after which the client's stream of appends is what is wrong. */
+const mostUnanswered = 2;
+
 const placed = (position: bigint) => ({ commit: position, prepare: position });
 
 /**
@@ -71,7 +74,9 @@ export const storeOver = (owner: Owner, options: ConnectOptions, look?: typeof p
   const subscriptions = new Set<ResumingSubscription>();
   const listeners = new Set<(sight: Sight) => void>();
   const pending = new Set<Promise<unknown>>();
+  const callMs = options.callMs ?? 2_000;
   let closed = false;
+  let unanswered = 0;
   const state = contact(clock);
   const probing = look?.({
     owner,
@@ -90,7 +95,7 @@ export const storeOver = (owner: Owner, options: ConnectOptions, look?: typeof p
     clock,
     contact: state,
     times: {
-      callMs: options.callMs ?? 2_000,
+      callMs,
       totalMs: options.totalMs ?? 5_000,
       firstAnswerMs: options.firstAnswerMs ?? 15_000,
       retryMs: options.retryMs ?? [50, 1_000],
@@ -106,6 +111,12 @@ export const storeOver = (owner: Owner, options: ConnectOptions, look?: typeof p
     if (closed) throw new StoreUnavailable('the connection to the event store is closed');
   };
 
+  /** The client keeps one stream for all appends. Where that stands still it does so for ever, whatever else is answered. */
+  const noAnswer = (ms: Millis): void => {
+    if (ms !== callMs || state.state.is !== 'there') return;
+    if (++unanswered >= mostUnanswered) owner.replace('its appends have no answer', false);
+  };
+
   const append: EventStore['append'] = async (stream, events, expected, { budget } = {}) => {
     // The store calls it a success, without a stream to show for it.
     if (events.length === 0) throw new TypeError(`an append of no events to ${stream}`);
@@ -116,13 +127,17 @@ export const storeOver = (owner: Owner, options: ConnectOptions, look?: typeof p
     const trial = patient({ stream, expected }, budget);
     for (;;) {
       try {
-        const { callMs } = trial;
-        const late = () => new Error(`no answer to an append to ${stream} within ${Math.round(callMs)} ms`);
+        const ms = trial.callMs;
+        const late = () => {
+          noAnswer(ms);
+          return new Error(`no answer to an append to ${stream} within ${Math.round(ms)} ms`);
+        };
         const { nextExpectedRevision, position } = await owner.attempt(
           (client) => client.appendToStream(stream, batch, { expectedRevision }),
-          callMs,
+          ms,
           late,
         );
+        unanswered = 0;
         if (!position) throw new Error(`an append to ${stream} was answered without a position`);
         trial.progress();
         for (const subscription of subscriptions) subscription.expect(position.commit);
@@ -138,8 +153,8 @@ export const storeOver = (owner: Owner, options: ConnectOptions, look?: typeof p
     const trial = patient({ stream }, budget);
     for (;;) {
       try {
-        const { callMs } = trial;
-        await owner.attempt(call, callMs, () => new Error(`no answer about ${stream} within ${Math.round(callMs)} ms`));
+        const ms = trial.callMs;
+        await owner.attempt(call, ms, () => new Error(`no answer about ${stream} within ${Math.round(ms)} ms`));
         trial.progress();
         return;
       } catch (error) {

@@ -29,17 +29,23 @@ export const freshness = (options: {
   readonly clock: Clock;
   /** How old it may be and still be relied on; without it, however old. */
   readonly mostMs?: Millis | undefined;
-  /** Told, once for each such log, that what the models hold is not in it. */
-  readonly shortened: () => void;
+  /** Told, once for each such log, that what the models hold is not in it. Until it resolves they hold neither. */
+  readonly shortened: () => Promise<void>;
 }): Freshness & { close(): void } => {
   const { store, models, clock, mostMs, shortened } = options;
   let knownAt = Number.NEGATIVE_INFINITY;
   let before: bigint | null = null;
+  let isBetweenLogs = false;
 
   const seen = ({ askedAt, end }: Sight): void => {
+    if (isBetweenLogs) return;
     if (before !== null && end < before) {
       before = null;
-      shortened();
+      knownAt = Number.NEGATIVE_INFINITY;
+      isBetweenLogs = true;
+      void shortened().finally(() => {
+        isBetweenLogs = false;
+      });
       return;
     }
     before = models.position;

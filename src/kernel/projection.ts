@@ -24,7 +24,7 @@ export interface Projection {
 }
 
 export interface ReadModels extends RowReader {
-  /** Resolves true once everything up to `position` is applied, false when `withinMs` pass before. */
+  /** Resolves true once everything up to `position` is applied, false when `withinMs` pass before or it cannot come any more. */
   reached(position: bigint, withinMs: number): Promise<boolean>;
   /** Makes the next reads see what is committed by now, also where rows were read earlier in this turn of the loop. */
   refresh(): void;
@@ -106,6 +106,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
         changes = applied(mine, projections, rows);
       } catch (error) {
         stopped = error as Error;
+        for (const waiter of waiters) waiter.resolve(false);
         throw error;
       }
       options.committing?.(mine);
@@ -159,6 +160,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     refresh: rows.refresh,
     reached(wanted, withinMs) {
       if (position !== null && position >= wanted) return Promise.resolve(true);
+      if (stopped) return Promise.resolve(false);
       return new Promise((resolve) => {
         const waiter = { position: wanted, resolve: (reached: boolean) => settle(reached) };
         const timer = setTimeout(() => settle(false), withinMs);

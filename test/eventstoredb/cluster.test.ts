@@ -141,7 +141,7 @@ describe('a cluster', () => {
     await nothingLost(work, heard);
   }, 60_000);
 
-  test('that answers and lets appends hang is known to be there, and each append has its time', async () => {
+  test('that answers and lets appends hang is known to be there, each append has its time, and the next ones another stream', async () => {
     await store.append('a-1', [event(0)], 'no_stream');
     for (const member of cluster.members) member.swallowAppends(true);
     // The stream of appends is open already: it has to be a new one that is swallowed.
@@ -150,9 +150,7 @@ describe('a cluster', () => {
     await isThere();
     await expect(store.append('a-1', [event(1)], 0)).rejects.toBeInstanceOf(StoreUnavailable);
     for (const member of cluster.members) member.swallowAppends(false);
-    cluster.members[0]!.kill();
-    await cluster.members[0]!.revive();
-    await isThere();
+    // What it was asked on is swallowed for ever, and the store answers all else on the same connection.
     await expect
       .poll(
         () =>

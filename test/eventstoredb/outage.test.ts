@@ -54,7 +54,7 @@ describe('what begins while no leader is known', () => {
     await expect(store.remove('a-1')).rejects.toBeInstanceOf(StoreUnavailable);
     expect(made[0]!.appends).toHaveLength(0);
     expect(made[0]!.reads).toHaveLength(0);
-    expect(store.state).toEqual({ is: 'lost', why: 'no leader' });
+    expect(store.state).toEqual({ is: 'lost', why: 'no leader', refuses: false });
     probed.contact.found(false);
     await append();
     expect(store.state).toEqual({ is: 'there' });

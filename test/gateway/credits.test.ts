@@ -16,7 +16,7 @@ beforeEach(async () => {
     balanceAgeMs: () => fresh.ageMs,
   });
   const { store, clock, admin } = at;
-  fresh = freshness({ store, models: admin.models, clock, shortened: () => {} });
+  fresh = freshness({ store, models: admin.models, clock, shortened: async () => {} });
   look();
   const made = await at.make.tenant();
   key = made.projectKey.value;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Context } from '../../src/kernel/actor.ts';
+import { actors, type Context } from '../../src/kernel/actor.ts';
 import { IllegalFact } from '../../src/kernel/aggregate.ts';
 import { StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
 import { onSignal } from '../../src/telemetry.ts';
-import type { Fault, MemoryOptions } from '../support/memory-store.ts';
+import { type Fault, type MemoryOptions, memoryStore } from '../support/memory-store.ts';
 import { foreign, me, opened, refusal, stage, stream } from './stage.ts';
-import { TooMuch } from './ticket.ts';
+import { TooMuch, ticket } from './ticket.ts';
 
 /** Faults for the appends to come, in order; none after that. */
 const inOrder = (...faults: Fault[]): MemoryOptions => ({ fault: () => faults.shift() ?? 'none' });
@@ -110,6 +110,20 @@ describe('other writers', () => {
     expect(await tickets.tell('tic_1', 'top', { upTo: 0 }, me)).toMatchObject({ revision: 1, position: null });
     store.plant(stream, [foreign({ type: 'ticket.parked' })]);
     expect(await refusal(tickets.tell('tic_1', 'top', { upTo: 9 }, me))).toMatchObject({ status: 'parked' });
+  });
+
+  test('include who restores an older log beneath: what is remembered of the one before is forgotten', async () => {
+    const [before, older] = [memoryStore(), memoryStore()];
+    let log = before;
+    const tickets = actors(ticket, {
+      store: { ...before, append: (...call) => log.append(...call), read: (...call) => log.read(...call) },
+    });
+    await tickets.tell('tic_1', 'open', { title: 'a' }, me);
+    await tickets.tell('tic_1', 'work', { hours: [1, 2] }, me);
+    await actors(ticket, { store: older }).tell('tic_1', 'open', { title: 'a' }, me);
+    log = older;
+    const told = await tickets.tell('tic_1', 'work', { hours: [4] }, me);
+    expect(told).toMatchObject({ revision: 1, state: { data: { hours: 4 } } });
   });
 
   test('end the patience after eight attempts', async () => {

@@ -8,6 +8,7 @@ const stage = (mostMs?: number) => {
   const waiting: { position: bigint; resolve: (reached: boolean) => void }[] = [];
   let look = (_: Sight): void => {};
   let shortened = 0;
+  let rebuilt = (): void => {};
   const fresh = freshness({
     store: {
       onSight(listener) {
@@ -23,7 +24,12 @@ const stage = (mostMs?: number) => {
     },
     clock: { wall: () => 0, monotonic: () => time.now },
     mostMs,
-    shortened: () => shortened++,
+    shortened() {
+      shortened++;
+      return new Promise((resolve) => {
+        rebuilt = resolve;
+      });
+    },
   });
   return {
     time,
@@ -35,6 +41,11 @@ const stage = (mostMs?: number) => {
       await new Promise(setImmediate);
     },
     shortened: () => shortened,
+    async rebuilt(position: bigint) {
+      models.position = position;
+      rebuilt();
+      await new Promise(setImmediate);
+    },
   };
 };
 
@@ -96,13 +107,34 @@ describe('what is known here is too old', () => {
 
 describe('a log that ends before what was read from it', () => {
   test('is told once', async () => {
-    const { look, reach, shortened } = stage();
+    const { look, reach, shortened, rebuilt } = stage();
     await reach(10n);
     look(1, 10n);
     look(2, 9n);
     expect(shortened()).toBe(1);
+    // The models hold what they held for as long as they are not built anew.
     look(3, 9n);
+    look(4, 9n);
     expect(shortened()).toBe(1);
+    await rebuilt(9n);
+    look(5, 9n);
+    look(6, 8n);
+    expect(shortened()).toBe(2);
+  });
+
+  test('leaves nothing known until the models hold what is in it', async () => {
+    const { time, fresh, look, reach, rebuilt } = stage();
+    await reach(10n);
+    look(1, 10n);
+    expect(fresh.isBehind).toBe(false);
+    look(2, 9n);
+    expect(fresh.ageMs).toBe(Number.POSITIVE_INFINITY);
+    look(3, 9n);
+    expect(fresh.isBehind).toBe(true);
+    await rebuilt(9n);
+    time.now = 5;
+    look(4, 9n);
+    expect(fresh.ageMs).toBe(1);
   });
 
   test('is not one whose end was asked for before we read on', async () => {

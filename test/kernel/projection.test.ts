@@ -133,8 +133,12 @@ describe('a projection', () => {
     const store = memoryStore();
     await append(store, 'counter-a', [1]);
     const models = await follow(store, freshDir());
+    const waiting = models.reached(10n ** 12n, 1_000_000);
     await append(store, 'counter-a', [2, 666], 0);
     await expect.poll(() => models.stopped?.message).toMatch('poison');
+    // Nobody waits for what cannot come.
+    expect(await waiting).toBe(false);
+    expect(await models.reached(10n ** 12n, 1_000_000)).toBe(false);
     expect(models.get(sums, 'counter-a')).toEqual({ sum: 1, count: 1 });
   });
 });

@@ -17,8 +17,11 @@ export interface Member {
   revive(): Promise<void>;
   /** Takes appends and never answers them. */
   swallowAppends(does: boolean): void;
-  /** Refuses whoever comes, as a database does that does not know its users yet. */
-  refuseUsers(does: boolean): void;
+  /**
+   * Refuses whoever comes: for the `password`, as a database does too that does not know its users yet, or for want of
+   * `rights`.
+   */
+  refuseUsers(why: 'password' | 'rights' | undefined): void;
   close(): void;
 }
 
@@ -37,6 +40,7 @@ const states = gossip.MemberInfo.VNodeState;
 const endStream = 1;
 const notFound = '5';
 const unavailable = '14';
+const permissionDenied = '7';
 const unauthenticated = '16';
 const appends = ['/Append', '/BatchAppend'];
 
@@ -159,7 +163,8 @@ export const clusterOf = async (endpoint: string): Promise<Cluster> => {
 
   const member = async (index: number): Promise<Member> => {
     const counts = new Map<string, number>();
-    let [swallows, refuses] = [false, false];
+    let swallows = false;
+    let refuses: 'password' | 'rights' | undefined;
     let far: ClientHttp2Session | undefined;
     let farTarget = '';
 
@@ -181,7 +186,8 @@ export const clusterOf = async (endpoint: string): Promise<Cluster> => {
         stream.end(said());
         return;
       }
-      if (refuses) refuse(stream, unauthenticated, 'Unauthenticated');
+      if (refuses === 'password') refuse(stream, unauthenticated, 'Unauthenticated');
+      else if (refuses) refuse(stream, permissionDenied, 'Access Denied', { exception: 'access-denied' });
       else if (leader === undefined) refuse(stream, unavailable, 'Server Is Not Ready');
       else if (index !== leader && headers['requires-leader'] === 'true') {
         const at = { 'leader-endpoint-host': '127.0.0.1', 'leader-endpoint-port': String(members[leader]!.port) };
@@ -209,8 +215,8 @@ export const clusterOf = async (endpoint: string): Promise<Cluster> => {
       swallowAppends(does) {
         swallows = does;
       },
-      refuseUsers(does) {
-        refuses = does;
+      refuseUsers(why) {
+        refuses = why;
       },
       close() {
         door.close();

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -64,7 +64,9 @@ interface Recorder {
 
 /** Asks with every check there is, 100 examples of each operation, and gives what it finds and no schema can say. */
 export const hunt = async (command: string, { baseUrl, key, paths }: Hunt): Promise<Found> => {
+  // What it leaves where it stands goes with the rest.
   const cwd = freshDir();
+  mkdirSync(cwd, { recursive: true });
   const report = join(cwd, 'report.ndjson');
   const args = [
     ...['run', `${baseUrl}/v1/openapi.json`, '--include-path-regex', paths, '-H', `Authorization: Bearer ${key}`],
@@ -74,8 +76,10 @@ export const hunt = async (command: string, { baseUrl, key, paths }: Hunt): Prom
     ...['--report', 'ndjson', '--report-ndjson-path', report],
   ];
   // It ends with 1 where it has found anything, which is for us to judge.
-  const said = await run(command, args, { cwd, maxBuffer: 2 ** 28 }).catch((error: { stdout: string }) => error);
-  if (!existsSync(report)) throw new Error(`schemathesis has reported nothing. It said:\n${said.stdout}`);
+  const said = await run(command, args, { cwd, maxBuffer: 2 ** 28 }).catch(
+    (error: Error & { stdout: string }) => error,
+  );
+  if (!existsSync(report)) throw new Error(`schemathesis has reported nothing:\n${said.stdout}`, { cause: said });
   const events = readFileSync(report, 'utf8')
     .split('\n')
     .filter(Boolean)

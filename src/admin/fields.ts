@@ -22,6 +22,7 @@ export const name = z
     minLength: 1,
     pattern: `^[${blank}]*${outer}(?:${inner}{0,118}${outer})?[${blank}]*$`,
     description: '1 to 120 characters once the blanks around them are taken off; no control characters.',
+    examples: ['Production'],
   })
   .transform((value) => value.trim())
   .pipe(

@@ -40,7 +40,7 @@ const updateBody = z
     error: 'Name at least one field to change.',
     when: ({ issues }) => issues.length === 0,
   })
-  .meta({ ...oneExpirySchema, minProperties: 1 });
+  .meta({ not: { anyOf: [oneExpirySchema.not, { required: ['permissions', 'scopes'] }] }, minProperties: 1 });
 
 /** What can be asked and told of one key: retrieve, update, suspend, reactivate, revoke. */
 export const projectKeyCommands = (admin: Administration): Route[] => {

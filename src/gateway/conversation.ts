@@ -49,6 +49,9 @@ export const checkConversation = (messages: readonly MessageInput[], context: z.
   if (!anyUser) issue([], 'At least one message must have the role user.', undefined);
 };
 
+/** For the OpenAPI document: one message at least is of the user. */
+export const someUser = { contains: { properties: { role: { const: 'user' } }, required: ['role'] } };
+
 /** Whether the answer is to go on from a last assistant message (decisions G.1). */
 export const isPrefilled = (messages: readonly { readonly role: string }[]): boolean =>
   messages.at(-1)?.role === 'assistant';

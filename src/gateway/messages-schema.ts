@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Code } from '../errors.ts';
 import { whole } from '../http/whole.ts';
 import { message, textBlock } from './content-blocks.ts';
-import { checkConversation, isPrefilled } from './conversation.ts';
+import { checkConversation, isPrefilled, someUser } from './conversation.ts';
 import { list } from './list-schema.ts';
 import { taggedUnion, textOr } from './tagged-union.ts';
 import { thinkingSchema, thinkingType } from './thinking-schema.ts';
-import { checkToolChoice, toolChoiceSchema, toolsSchema } from './tools-schema.ts';
+import { checkToolChoice, toolChoiceSchema, toolChoiceTogether, toolsSchema } from './tools-schema.ts';
 
 /** Spec, messages request. */
 const maxTokens = 999_990;
@@ -58,7 +58,7 @@ const metadata = z.object({ user_id: z.string().max(256).nullish() });
 const body = z.object({
   model: z.string().min(1),
   max_tokens: whole().min(1).max(maxTokens),
-  messages: list(message).min(1).max(100_000).superRefine(checkConversation),
+  messages: list(message).min(1).max(100_000).superRefine(checkConversation).meta(someUser),
   system: textOr(z.string(), list(taggedUnion('type', 'unsupported_content_block', [textBlock]))).nullish(),
   stream: z.boolean().nullish(),
   temperature: z.number().min(0).max(2).nullish(),
@@ -105,6 +105,6 @@ const checkFieldsTogether = (request: Body, context: z.RefinementCtx): void => {
 };
 
 /** The body of `POST /v1/messages`: the spec's fields, decisions A.5, G.1 and G.2. Other fields are ignored. */
-export const messagesBody = body.superRefine(checkFieldsTogether);
+export const messagesBody = body.superRefine(checkFieldsTogether).meta(toolChoiceTogether);
 
 export type MessagesBody = Body;

@@ -12,7 +12,9 @@ export const thinkingSchema = z
     if (budget != null || (type != null && type !== 'enabled')) return;
     const [expected, name] = type == null ? (['string', 'type'] as const) : (['int', 'budget_tokens'] as const);
     context.addIssue({ code: 'invalid_type', expected, path: [name], input: undefined });
-  });
+  })
+  // For the OpenAPI document: whatever is absent fits here.
+  .meta({ not: { properties: { type: { enum: ['enabled', null] }, budget_tokens: { type: 'null' } } } });
 
 export type ThinkingInput = z.output<typeof thinkingSchema> | null | undefined;
 

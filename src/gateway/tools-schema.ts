@@ -34,11 +34,13 @@ export const toolsSchema = list(taggedUnion('type', 'unsupported_tool', [customT
   });
 
 /** Which tool the model is to use (decisions A.5). Without a `type`, a `name` means `tool` and nothing means `auto`. */
-export const toolChoiceSchema = z.object({
-  type: z.enum(['auto', 'any', 'tool', 'none']).nullish(),
-  name: z.string().nullish(),
-  disable_parallel_tool_use: z.boolean().nullish(),
-});
+export const toolChoiceSchema = z
+  .object({
+    type: z.enum(['auto', 'any', 'tool', 'none']).nullish(),
+    name: z.string().nullish(),
+    disable_parallel_tool_use: z.boolean().nullish(),
+  })
+  .meta({ not: { properties: { type: { const: 'tool' }, name: { type: 'null' } }, required: ['type'] } });
 
 export type ToolsInput = z.output<typeof toolsSchema>;
 export type ToolChoiceInput = z.output<typeof toolChoiceSchema>;
@@ -49,6 +51,17 @@ interface Choosing {
   readonly tools?: ToolsInput | null | undefined;
   readonly tool_choice?: ToolChoiceInput | null | undefined;
 }
+
+/** `checkToolChoice` for the OpenAPI document, which cannot say that a name is declared. */
+export const toolChoiceTogether = {
+  not: {
+    properties: {
+      tool_choice: { type: 'object', properties: { type: { enum: ['auto', 'any', 'tool', null] } } },
+      tools: { type: ['array', 'null'], maxItems: 0 },
+    },
+    required: ['tool_choice'],
+  },
+};
 
 /** `tool` needs a declared name, and any choice but `none` needs tools (decisions G.1). */
 export const checkToolChoice = (body: Choosing, context: z.RefinementCtx): void => {

@@ -56,6 +56,24 @@ export class Components {
   }
 }
 
+/**
+ * A value that is percent-encoded on its way: its text, or each text of a list, has no NUL (decisions A.2). A pattern or
+ * an enumeration of its own says as much already.
+ */
+export const percentEncoded = (schema: Json): Json => {
+  if (isJson(schema.items)) return { ...schema, items: percentEncoded(schema.items) };
+  return schema.type === 'string' && !schema.pattern && !schema.enum ? { ...schema, pattern: '^[^\\u0000]*$' } : schema;
+};
+
+/** `percentEncoded` of every member of a form. */
+export const formEncoded = (schema: Json): Json => {
+  const members = Object.entries(schema.properties as Json).map(([name, member]) => [
+    name,
+    percentEncoded(member as Json),
+  ]);
+  return { ...schema, properties: Object.fromEntries(members) };
+};
+
 const text = { type: 'string' };
 const textOrNull = { type: ['string', 'null'] };
 const object = (properties: Json): Json => ({ type: 'object', properties, required: Object.keys(properties) });

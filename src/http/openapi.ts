@@ -4,7 +4,7 @@ import { type Code, catalogue } from '../errors.ts';
 import { version } from '../version.ts';
 import { formMedia } from './media.ts';
 import { headersOf, responseHeaders } from './openapi-headers.ts';
-import { Components, errorSchemas, type Json } from './openapi-schemas.ts';
+import { Components, errorSchemas, formEncoded, type Json, percentEncoded } from './openapi-schemas.ts';
 import { type Access, type Family, isInference, type Route, route } from './route.ts';
 import { statusOf } from './wire.ts';
 
@@ -70,7 +70,7 @@ const errorResponses = (target: Route): Record<string, Json> => {
   for (const [code, status] of statusesOf(target)) {
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
-  const responses: Record<string, Json> = {};
+  const responses: Record<string, Json> = { 431: { description: 'The head has more than 16 KiB. Answered as HTML.' } };
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
     const description = codes.map((code) => `\`${code}\`: ${catalogue[code].message}`).join('\n\n');
     const schema = { $ref: `#/components/schemas/${errorSchemaOf(target.family, status)}` };
@@ -116,11 +116,11 @@ const parametersOf = (target: Route, components: Components): Json[] => {
   const parameters: Json[] = [];
   for (const [, name] of target.path.matchAll(/\{(\w+)\*?\}/g)) {
     const schema = known.get(name!) ?? { type: 'string', minLength: 1, maxLength: 200 };
-    parameters.push({ name, in: 'path', required: true, schema });
+    parameters.push({ name, in: 'path', required: true, schema: percentEncoded(schema) });
   }
   for (const [name, schema, required] of membersOf(target.query, components, `${target.operation}_query`)) {
     const style = schema.type === 'object' ? { style: 'deepObject', explode: true } : {};
-    parameters.push({ name, in: 'query', required, schema, ...style });
+    parameters.push({ name, in: 'query', required, schema: percentEncoded(schema), ...style });
   }
   for (const [name, header] of Object.entries(target.headers ?? {})) {
     const schema = components.embed(header, 'input', `${target.operation}_${name}`);
@@ -145,7 +145,8 @@ const needsOf = (access: Access): string => {
   return `Needs the permission \`${access.permission}\`${what}.`;
 };
 
-const mediaOf = ({ bodyForm }: Route): string => (bodyForm === 'urlencoded' ? formMedia : 'application/json');
+const contentOf = ({ bodyForm }: Route, schema: Json): Json =>
+  bodyForm === 'urlencoded' ? { [formMedia]: { schema: formEncoded(schema) } } : { 'application/json': { schema } };
 
 const operationOf = (target: Route, components: Components): Json => {
   const { access, body } = target;
@@ -158,7 +159,7 @@ const operationOf = (target: Route, components: Components): Json => {
     tags: [target.tag],
     security: securityOf(access),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(bodySchema ? { requestBody: { required: true, content: { [mediaOf(target)]: { schema: bodySchema } } } } : {}),
+    ...(bodySchema ? { requestBody: { required: true, content: contentOf(target, bodySchema) } } : {}),
     responses: { ...errorResponses(target), ...successResponses(target, components) },
   };
 };

@@ -31,7 +31,8 @@ export const otherOrganization = async (server: Server): Promise<FirstRun> => {
       aggregates,
       clock: systemClock,
       secrets: loadSecrets(config.SECRETS_DIR),
-      models: { reached: () => Promise.resolve(true) },
+      // No read model: nothing of a new plan is there yet.
+      models: { get: () => undefined, reached: () => Promise.resolve(true) },
       projectionWaitMs: 0,
     } as unknown as Administration;
     const plan = planFirstRun(admin);

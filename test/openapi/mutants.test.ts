@@ -9,7 +9,7 @@ import { document, resolved, type Schema } from './document.ts';
  * with a null, a value of another type or a foreign member in each place. Whatever it is, it is answered and no 5xx.
  */
 
-vi.setConfig({ testTimeout: 240_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 let at: Awaited<ReturnType<typeof wholeGateway>>;
 let key: string;

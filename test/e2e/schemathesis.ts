@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freshDir } from './server.ts';
+
+/** A foreign reader of our OpenAPI document: schemathesis, from PyPI, in a virtual environment of its own. */
+
+const version = '4.32.5';
+const run = promisify(execFile);
+
+/** The command, kept for the next run, or why there is none: no Python, one that is too old, no network. */
+export const installed = async (): Promise<{ readonly command: string } | { readonly missing: string }> => {
+  const dir = join(tmpdir(), `weir-schemathesis-${version}-${userInfo().uid}`);
+  const command = join(dir, 'bin', 'schemathesis');
+  // Written last: a folder without it is what an installation that was broken off has left.
+  const complete = join(dir, 'complete');
+  if (existsSync(complete)) return { command };
+  rmSync(dir, { recursive: true, force: true });
+  try {
+    await run('python3', ['-m', 'venv', dir]);
+    await run(join(dir, 'bin', 'pip'), ['install', '--quiet', `schemathesis==${version}`], { timeout: 120_000 });
+    writeFileSync(complete, '');
+    return { command };
+  } catch (error) {
+    const { message, stderr = '' } = error as Error & { stderr?: string };
+    return { missing: stderr.trim().split('\n').at(-1) || message };
+  }
+};
+
+export interface Hunt {
+  readonly baseUrl: string;
+  readonly key: string;
+  /** A regular expression of the paths to ask. */
+  readonly paths: string;
+}
+
+export interface Finding {
+  readonly operation: string;
+  readonly check: string;
+  readonly status: number;
+  readonly answer: string;
+}
+
+export interface Found {
+  /** Answers that were judged. */
+  readonly judged: number;
+  readonly findings: readonly Finding[];
+  /** What the tool says of itself: an error inside it is no finding, and hides some. */
+  readonly errors: readonly string[];
+}
+
+interface Recorder {
+  readonly label: string;
+  readonly checks?: Readonly<Record<string, readonly { readonly name: string; readonly status: string }[]>>;
+  readonly interactions?: Readonly<
+    Record<
+      string,
+      { readonly response?: { readonly status_code: number; readonly content?: { readonly $base64?: string } } }
+    >
+  >;
+}
+
+/** Asks with every check there is, 100 examples of each operation, and gives what it finds and no schema can say. */
+export const hunt = async (command: string, { baseUrl, key, paths }: Hunt): Promise<Found> => {
+  // What it leaves where it stands goes with the rest.
+  const cwd = freshDir();
+  mkdirSync(cwd, { recursive: true });
+  const report = join(cwd, 'report.ndjson');
+  const args = [
+    ...['run', `${baseUrl}/v1/openapi.json`, '--include-path-regex', paths, '-H', `Authorization: Bearer ${key}`],
+    ...['--checks', 'all', '--max-examples', '100', '--continue-on-failure', '--no-shrink'],
+    // The same requests each time, and none remembered from a run before; one worker, since several trip over each other.
+    ...['--seed', '1', '--generation-database', 'none', '--workers', '1'],
+    ...['--report', 'ndjson', '--report-ndjson-path', report],
+  ];
+  // It ends with 1 where it has found anything, which is for us to judge.
+  const said = await run(command, args, { cwd, maxBuffer: 2 ** 28 }).catch(
+    (error: Error & { stdout: string }) => error,
+  );
+  if (!existsSync(report)) throw new Error(`schemathesis has reported nothing:\n${said.stdout}`, { cause: said });
+  const events = readFileSync(report, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  const recorders = events.flatMap(({ ScenarioFinished }): Recorder[] => ScenarioFinished?.recorder ?? []);
+  const judged = recorders.reduce((sum, { checks = {} }) => sum + Object.keys(checks).length, 0);
+  const errors = events.flatMap(({ NonFatalError, FatalError }) => {
+    const error = NonFatalError ?? FatalError;
+    return error ? [JSON.stringify(error)] : [];
+  });
+  return { judged, findings: recorders.flatMap(findingsOf), errors };
+};
+
+const findingsOf = ({ label, checks = {}, interactions = {} }: Recorder): Finding[] =>
+  Object.entries(checks).flatMap(([id, judged]) => {
+    const { response } = interactions[id] ?? {};
+    const status = response?.status_code ?? 0;
+    const answer = Buffer.from(response?.content?.$base64 ?? '', 'base64').toString();
+    return judged
+      .filter((check) => check.status === 'failure' && !isBeyondSchemas(check.name, status, answer))
+      .map(({ name }) => ({ operation: label, check: name, status, answer: answer.slice(0, 600) }));
+  });
+
+/** What a request that fits its schema may still be refused for: the codes, and the sentences where a code says less. */
+const beyondSchemas = [
+  // Which objects a list has.
+  'invalid_cursor',
+  // What time it is.
+  'expires_at_not_future',
+  // A language of its own.
+  'policy_rule_invalid',
+  // What one part of a conversation asks of another.
+  'No unanswered tool_use of the preceding assistant turn has this id.',
+  'The next user turn has no tool_result for this tool_use.',
+  'Another tool_use of this turn has this id.',
+  'The last message must not be of the assistant when thinking is set.',
+  'The last message must not be of the assistant when output_config.format is set.',
+  // Which of two numbers is less; whether two names are equal.
+  'Must be less than max_tokens.',
+  'Another tool has this name.',
+  'No tool of this name is declared.',
+  // The grammar of hosts, which is more than a pattern holds.
+  'Must be an https URL.',
+  // How many values all lists of a query have together.
+  'The query has more than 100 parameters.',
+  // That a header and a body may not both have a credential; which bytes a header of a security scheme may have.
+  'The client authenticated in the header and in the body.',
+  'The header x-api-key has a byte that is not allowed, or no value.',
+];
+
+const isBeyondSchemas = (check: string, status: number, answer: string): boolean => {
+  // Refusals before anybody reads the values (no length, a head that is too large), which the checks do not list as such.
+  const isUnread = status === 411 || status === 431;
+  if (check === 'negative_data_rejection') return isUnread;
+  if (check !== 'positive_data_acceptance') return false;
+  if (isUnread) return true;
+  const reasons = reasonsOf(answer);
+  return reasons.length > 0 && reasons.every((reason) => beyondSchemas.includes(reason));
+};
+
+/** Each violation by its sentence, else what the error says, by its code where that is in the list. */
+const reasonsOf = (answer: string): string[] => {
+  if (!answer.startsWith('{')) return [];
+  const { detail, error, error_description: description } = JSON.parse(answer);
+  if (detail) return detail.map(({ msg }: { msg: string }) => msg);
+  return [beyondSchemas.includes(error?.code) ? error.code : (description ?? error?.message)];
+};

@@ -4,9 +4,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Running, serve } from '../../src/cli/serve.ts';
+import { systemClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Embedded, startEmbedded } from '../../src/embedded/index.ts';
 import { connect } from '../../src/eventstoredb/connect.ts';
+import { logIdOf } from '../../src/kernel/log-id.ts';
 import { type EventStore, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
 import { onSignal, type SignalName, type Signals } from '../../src/telemetry.ts';
 import { weirHere } from './here.ts';
@@ -194,4 +196,50 @@ describe('a start that is refused leaves nothing in the log', () => {
     const { project_api_key: key } = JSON.parse(readFileSync(join(env.DATA_DIR, 'first-run.json'), 'utf8'));
     expect(key).toMatch(/^gwp_/);
   });
+});
+
+describe('an operator’s command with secrets that are not those of the log', () => {
+  const made = async (env: Record<string, string>): Promise<string> => {
+    const { stdout, stderr, code } = await weirHere(['org', 'create', '--name', 'Acme', '--json'], env);
+    expect(`${code} ${stderr}`).toBe('0 ');
+    return (JSON.parse(stdout) as { organization_id: string }).organization_id;
+  };
+
+  test('makes no keys, and looks all the same', async () => {
+    const id = await made(environment(shared));
+    const others = environment({ PEPPER: secret(), MASTER_KEY: secret() });
+    const before = await events();
+    const makers = [
+      ['org', 'create', '--name', 'x'],
+      ['admin-key', 'bootstrap', id, '--yes'],
+      ['oauth-client', 'create', id, '--name', 'x'],
+      ['org', 'seed', '--projects', '1', '--keys', '1', '--out', `${freshDir()}.ndjson`],
+    ];
+    for (const argv of makers) {
+      const { code, stderr } = await weirHere(argv, others);
+      expect([code, stderr]).toEqual([78, expect.stringMatching(/PEPPER: .*\n {2}MASTER_KEY: /)]);
+    }
+    expect((await weirHere(['org', 'list', '--json'], others)).stdout).toContain(id);
+    expect(await events()).toEqual(before);
+  });
+
+  test('declares them the right ones where the others are lost', async () => {
+    await made(environment(shared));
+    const others = environment({ PEPPER: secret(), MASTER_KEY: secret() });
+    expect((await weirHere(['secrets', 'accept'], others)).stderr).toContain('--yes');
+    expect(await ofType('log.secrets_known')).toHaveLength(1);
+    expect((await weirHere(['secrets', 'accept', '--yes'], others)).code).toBe(0);
+    await stop(await start(others));
+    expect((await weirHere(['serve'], environment(shared))).code).toBe(78);
+  });
+});
+
+test('a log without fingerprints takes those of the first start, which says so', async () => {
+  const accepted = heard('secrets.accepted');
+  await logIdOf(store, systemClock);
+  await stop(await start(environment(shared)));
+  expect(accepted).toHaveLength(1);
+  expect((await weirHere(['serve'], environment({ ...shared, PEPPER: secret() }))).code).toBe(78);
+  await stop(await start(environment(shared)));
+  expect(accepted).toHaveLength(1);
 });

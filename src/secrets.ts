@@ -14,6 +14,8 @@ export interface Secrets {
   /** Every pepper whose digests are accepted, the current one first: two while one takes over from the other. */
   readonly peppers: readonly string[];
   readonly masterKey: Buffer;
+  /** What the log may know of them: tells the same from others and nothing else. The current pepper first. */
+  readonly fingerprints: { readonly peppers: readonly string[]; readonly masterKey: string };
   /** HMAC-SHA-256 under the master key, hexadecimal. */
   mac(text: string): string;
 }
@@ -36,13 +38,21 @@ const fileSchema = z.strictObject({ master_key: hex32, pepper: hex32, previous_p
 export const pepperIdOf = (pepper: string): string =>
   createHash('sha256').update(`pepper id ${pepper}`).digest('hex').slice(0, 8);
 
+const fingerprintOf = (kind: 'pepper' | 'master key', secret: string): string =>
+  createHmac('sha256', Buffer.from(secret, 'hex')).update(`fingerprint of the ${kind}`).digest('hex').slice(0, 16);
+
 export const secretsFrom = (values: SecretValues): Secrets => {
   const { pepper, previous_pepper: previous } = values;
   const key = Buffer.from(values.master_key, 'hex');
+  const peppers = previous === undefined || previous === pepper ? [pepper] : [pepper, previous];
   return {
     pepper,
     pepperId: pepperIdOf(pepper),
-    peppers: previous === undefined || previous === pepper ? [pepper] : [pepper, previous],
+    peppers,
+    fingerprints: {
+      peppers: peppers.map((each) => fingerprintOf('pepper', each)),
+      masterKey: fingerprintOf('master key', values.master_key),
+    },
     masterKey: key,
     mac: (text) => createHmac('sha256', key).update(text).digest('hex'),
   };

@@ -50,6 +50,12 @@ export interface Signals {
   'tiers.reloaded': { readonly file: string };
   /** The tiers file has changed and cannot be used; the limits stay as they are. */
   'tiers.refused': { readonly file: string; readonly fault: string };
+  /** Another gateway has made what the empty store starts with. */
+  'first_run.left': { readonly to: string; readonly organizationId: string };
+  /** Another gateway has claimed that, and it is not there after all this time. */
+  'first_run.unfinished': { readonly by: string; readonly advice: string };
+  /** Fingerprints of the secrets were written into a log that is older than they: from now on others are refused. */
+  'secrets.accepted': { readonly pepper: string; readonly masterKey: string };
   'server.draining': { readonly inFlight: number };
 }
 

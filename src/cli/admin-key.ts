@@ -16,12 +16,16 @@ export const adminKeyCommand = (terminal: Terminal): Command => {
     .option('--yes', 'do not ask')
     .option('--json', 'one JSON object')
     .action((id: string, options: { name: string; yes?: true; json?: true }, command: Command) =>
-      asOperator(terminal, async (operator) => {
-        const { name } = findOrganization(operator, id);
-        await confirm(terminal, `This makes a key that may do everything in “${printable(name)}”.`, options.yes);
-        const key = await makeAdminKey(operator, operatorContext(terminal, command), id, options.name);
-        show(terminal, [{ organization_id: id, admin_api_key_id: key.id, admin_api_key: key.value }], options);
-      }),
+      asOperator(
+        terminal,
+        async (operator) => {
+          const { name } = findOrganization(operator, id);
+          await confirm(terminal, `This makes a key that may do everything in “${printable(name)}”.`, options.yes);
+          const key = await makeAdminKey(operator, operatorContext(terminal, command), id, options.name);
+          show(terminal, [{ organization_id: id, admin_api_key_id: key.id, admin_api_key: key.value }], options);
+        },
+        { makesKeys: true },
+      ),
     );
   return adminKey;
 };

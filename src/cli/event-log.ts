@@ -36,6 +36,10 @@ export const ownEventLog = async (config: Config): Promise<EventLog> => {
   };
 };
 
+/** Whether there may be events: there are files of a store, or a cluster is named. */
+export const mayHaveEvents = (config: Config): boolean =>
+  config.EVENTSTORE_URL !== undefined || hasStore(storeDir(config));
+
 /** The events for a command: those of the running server, or of the stopped one's files. */
 export const anyEventLog = async (config: Config): Promise<EventLog> => {
   const endpoint = config.EVENTSTORE_URL === undefined ? await runningEndpoint(storeDir(config)) : null;
@@ -50,7 +54,7 @@ export const anyEventLog = async (config: Config): Promise<EventLog> => {
  */
 export const existingEventLog = async (config: Config): Promise<EventLog> => {
   const dir = storeDir(config);
-  if (config.EVENTSTORE_URL === undefined && !hasStore(dir)) {
+  if (!mayHaveEvents(config)) {
     throw new Failure(`There is no event store in ${dir}: DATA_DIR or EVENTSTORE_URL says where it is.`);
   }
   const log = await anyEventLog(config);

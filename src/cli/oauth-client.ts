@@ -74,7 +74,7 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
         const name = options.name.trim();
         const length = [...name].length;
         if (length < 1 || length > 120) throw new UsageError('An OAuth client’s name has 1 to 120 characters.');
-        return asOperator(terminal, async (operator) => {
+        const create = async (operator: Operator): Promise<void> => {
           findOrganization(operator, organizationId);
           const { aggregates, secrets } = operator;
           const context = operatorContext(terminal, command);
@@ -86,7 +86,8 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
           const told = await aggregates.oauthClient.tell(id, 'create', client, context);
           await operator.shown(told.position);
           show(terminal, [{ client_id: id, client_secret: secret, permissions: permissions.join(' ') }], options);
-        });
+        };
+        return asOperator(terminal, create, { makesKeys: true });
       },
     );
 

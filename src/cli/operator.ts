@@ -13,7 +13,7 @@ import { makeFolder } from '../folder.ts';
 import type { Context } from '../kernel/actor.ts';
 import { IllegalFact } from '../kernel/aggregate.ts';
 import type { Checkpoint } from '../kernel/checkpoint.ts';
-import { hasLogId, logIdOf } from '../kernel/log-id.ts';
+import { logIdOf } from '../kernel/log-id.ts';
 import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels } from '../kernel/projection.ts';
 import { openRows, type RowReader, type RowStore } from '../kernel/rows.ts';
@@ -22,6 +22,7 @@ import type { Secrets } from '../secrets.ts';
 import { allAggregates } from './aggregates.ts';
 import { secretsOf } from './config-secrets.ts';
 import { anyEventLog, existingEventLog } from './event-log.ts';
+import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { Failure, printable, type Terminal } from './terminal.ts';
 
 /** What an operator's command works with: the same law as the administration, and no server in between. */
@@ -29,6 +30,7 @@ export interface Operator {
   readonly aggregates: Aggregates;
   readonly rows: RowReader;
   readonly secrets: Secrets;
+  readonly store: EventStore;
   /**
    * Waits until the read models show what a command did, those of the running server where one runs: what it took away
    * is then useless there. Says so on standard error when that takes too long.
@@ -78,23 +80,26 @@ export const operatorContext = ({ user, host }: Terminal, command: Command): Con
 /**
  * Runs a command against the running server's events, or the stopped one's files. Refusals become one clear sentence.
  * @param options.begins whether it may be the first thing ever done: where there is no store it makes one, and its secrets
+ * @param options.makesKeys whether it uses the secrets: they must be those of the log
  */
 export const asOperator = async <T>(
   terminal: Terminal,
   work: (operator: Operator) => Promise<T>,
-  { begins = false }: { readonly begins?: boolean } = {},
+  { begins = false, makesKeys = begins }: { readonly begins?: boolean; readonly makesKeys?: boolean } = {},
 ): Promise<T> => {
   const config = readConfig(terminal.env);
   const log = await (begins ? anyEventLog : existingEventLog)(config);
   try {
     // Before anything else: on an empty store the next step writes its first event.
-    const secrets = await secretsOf(config, async () => !begins || (await hasLogId(log.store)));
+    const secrets = await secretsOf(config, async () => !begins || (await needsItsSecrets(log.store)));
+    if (makesKeys) await proveSecrets(log.store, systemClock, secrets);
     const current = await currentRows(config, log.store);
     try {
       return await work({
         aggregates: allAggregates(log.store),
         rows: current.rows,
         secrets,
+        store: log.store,
         async shown(position) {
           if (position === null || (await current.reached(position, longestWaitMs))) return;
           terminal.err('It is recorded, but the running server has not applied it yet.\n');

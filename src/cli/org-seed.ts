@@ -6,11 +6,13 @@ import { systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import type { Tier } from '../domain/tiers.ts';
 import { openArchive } from '../eventstoredb/archive.ts';
+import { connect } from '../eventstoredb/connect.ts';
 import type { Actor } from '../kernel/store.ts';
 import { secretsOf } from './config-secrets.ts';
 import { findStore } from './event-log.ts';
 import { withExamples } from './examples.ts';
 import { fileFault } from './file-fault.ts';
+import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { operatorContext, recording } from './operator.ts';
 import { type Shown, show } from './output.ts';
 import { progressBar } from './progress.ts';
@@ -117,10 +119,13 @@ const run = async (terminal: Terminal, options: Options, actor: Actor): Promise<
   const config = readConfig(terminal.env);
   const place = await findStore(config, undefined);
   const archive = openArchive(place.target);
+  const store = connect(place.target);
   try {
-    const secrets = await secretsOf(config, async () => (await archive.last()) !== undefined);
+    const secrets = await secretsOf(config, () => needsItsSecrets(store));
+    await proveSecrets(store, systemClock, secrets);
     await fill(terminal, options, { archive, secrets, actor });
   } finally {
+    await store.close();
     await archive.close();
     await place.close();
   }

@@ -7,9 +7,11 @@ import { type Config, readConfig } from '../config.ts';
 import type { RowReader } from '../kernel/rows.ts';
 import { dropPreviousPepper, hasSecrets, loadSecrets, pepperIdOf, rotatePepper, type Secrets } from '../secrets.ts';
 import { allRows } from './all-rows.ts';
+import { anyEventLog, mayHaveEvents } from './event-log.ts';
 import { withExamples } from './examples.ts';
 import { atPathOf } from './file-fault.ts';
-import { asOperator } from './operator.ts';
+import { acceptSecrets, proveSecrets } from './known-secrets.ts';
+import { asOperator, type Operator } from './operator.ts';
 import { confirm, type Shown, show } from './output.ts';
 import { Failure, type Terminal } from './terminal.ts';
 
@@ -63,6 +65,7 @@ Examples:
   weir secrets show
   weir secrets rotate-pepper           then start every gateway anew, and back the secrets up
   weir secrets drop-pepper             once weir secrets show says that no key hangs on it
+  weir secrets accept                  where those of the environment are lost, and others are in place
   weir secrets create                  then weir admin-key bootstrap makes a first new key`;
 
 /** `weir secrets`: what keys are made with, without ever showing it. */
@@ -71,11 +74,13 @@ export const secretsCommand = (terminal: Terminal): Command => {
   withExamples(secrets, examples);
   const changed = async (change: (dir: string) => Secrets, options: Json): Promise<void> => {
     const dir = folderOf(readConfig(terminal.env));
-    await asOperator(terminal, async ({ rows }) => {
+    const work = async ({ rows, store }: Operator): Promise<void> => {
       const now = await atPathOf('SECRETS_DIR', dir, () => change(dir));
+      await proveSecrets(store, systemClock, now);
       show(terminal, table(now, livePerPepper(rows)), options);
       terminal.err(restart);
-    });
+    };
+    await asOperator(terminal, work, { makesKeys: true });
   };
 
   secrets
@@ -118,11 +123,28 @@ export const secretsCommand = (terminal: Terminal): Command => {
     .description('Make new secrets where those of before are lost; no key of before will work')
     .option('--yes', 'do not ask')
     .action(async (options: { yes?: true }) => {
-      const dir = folderOf(readConfig(terminal.env));
+      const config = readConfig(terminal.env);
+      const dir = folderOf(config);
       if (hasSecrets(dir)) throw new Failure(`There are secrets in ${dir}.`);
       await confirm(terminal, 'No key that was made before will work, unless the lost secrets come back.', options.yes);
-      await atPathOf('SECRETS_DIR', dir, () => loadSecrets(dir));
+      const made = await atPathOf('SECRETS_DIR', dir, () => loadSecrets(dir));
+      if (mayHaveEvents(config)) {
+        const log = await anyEventLog(config);
+        await acceptSecrets(log.store, systemClock, made).finally(log.close);
+      }
       terminal.out(`Made new secrets in ${dir}.\n`);
     });
+
+  secrets
+    .command('accept')
+    .description('Let the secrets in place be the right ones of the event store, where those of before are lost')
+    .option('--yes', 'do not ask')
+    .action((options: { yes?: true }) =>
+      asOperator(terminal, async ({ store, secrets: given }) => {
+        await confirm(terminal, 'Keys that were made with other secrets will not work with these.', options.yes);
+        await acceptSecrets(store, systemClock, given);
+        terminal.out('From now on gateways start with these secrets alone.\n');
+      }),
+    );
   return secrets;
 };

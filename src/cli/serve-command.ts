@@ -47,6 +47,7 @@ export const serveCommand = (terminal: Terminal): Command =>
   });
 
 const warnings: ReadonlySet<SignalName> = new Set([
+  'first_run.unfinished',
   'store.awaited',
   'store.lost',
   'store.away',

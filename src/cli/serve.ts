@@ -15,11 +15,11 @@ import { dayKeys } from '../day-keys.ts';
 import { whose } from '../domain/streams.ts';
 import { AccessLog } from '../gateway/access-log.ts';
 import { apiKeyGate } from '../gateway/authenticate.ts';
-import { serve as serveHttp } from '../http/server.ts';
+import { expectPort, serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
 import { freshness } from '../kernel/freshness.ts';
 import { journal } from '../kernel/journal.ts';
-import { hasLogId, logIdOf } from '../kernel/log-id.ts';
+import { logIdOf } from '../kernel/log-id.ts';
 import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { type Reactors, startReactors } from '../kernel/reactor.ts';
@@ -33,7 +33,8 @@ import { type Closing, closing } from './closing.ts';
 import { secretsOf } from './config-secrets.ts';
 import { type EventLog, ownEventLog } from './event-log.ts';
 import { atPathOf } from './file-fault.ts';
-import { type FirstRunReport, firstRun } from './first-run.ts';
+import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
+import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { type Limits, openLimits, tiersOf } from './limits.ts';
 import { claimReadModels, readModelsDir } from './operator.ts';
 import { recordAccess } from './record-access.ts';
@@ -65,6 +66,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
   const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
   const declared = loadModels(modelsText, env);
   const tiers = await tiersOf(config);
+  await expectPort(config.HOST, config.PORT);
   const open = closing();
   try {
     const log = await ownEventLog(config);
@@ -87,8 +89,12 @@ const start = async (parts: {
   const { config, log, open, declared, tiers } = parts;
   const claim = await claimReadModels(readModelsDir(config));
   open.later('the claim to the read models', async () => claim.release());
-  const secrets = await secretsOf(config, () => hasLogId(log.store));
+  const secrets = await secretsOf(config, () => needsItsSecrets(log.store));
   const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
+  const keysOfDays = await atPathOf('SECRETS_DIR', dayKeysDir, () => dayKeys(dayKeysDir));
+  await keptFirstRun(config.DATA_DIR);
+  // Whatever refuses the start comes before this: it writes the log's first events.
+  await proveSecrets(log.store, clock, secrets);
   let models: ReadModels | undefined;
   const store = withRoomFor(() => models, log.store);
   const logId = await logIdOf(store, clock);
@@ -138,7 +144,7 @@ const start = async (parts: {
     directory: known,
     store,
     accessLog,
-    dayKeys: await atPathOf('SECRETS_DIR', dayKeysDir, () => dayKeys(dayKeysDir)),
+    dayKeys: keysOfDays,
     clock,
     secrets,
     projectionWaitMs: config.PROJECTION_WAIT_MS,

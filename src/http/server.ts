@@ -63,6 +63,18 @@ const atMost = async (ms: number, work: Promise<void>): Promise<void> => {
   clearTimeout(timer);
 };
 
+const cannotListen = (host: string, port: number): Error =>
+  new Error(`Cannot listen on ${host} port ${port}: it is in use, not permitted or no address of this machine.`);
+
+/** Listens and stops at once, for who would know early. @throws Error as `serve` does */
+export const expectPort = async (host: string, port: number): Promise<void> => {
+  const uws = await loadUws();
+  const app = uws.App();
+  const socket = await listenAlone(uws, app, host, port);
+  app.close();
+  if (!socket) throw cannotListen(host, port);
+};
+
 /**
  * Serves the routes over HTTP/1.1 by the rules of reliability.md 4. The core's own refusals (a header block over 16 KiB,
  * 100 headers, an unreadable request line) are short HTML without a request id; everything else is in the caller's
@@ -130,9 +142,7 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
   const socket = await listenAlone(uws, app, options.host, options.port);
   if (!socket) {
     app.close();
-    throw new Error(
-      `Cannot listen on ${options.host} port ${options.port}: it is in use, not permitted or no address of this machine.`,
-    );
+    throw cannotListen(options.host, options.port);
   }
 
   const tickMs = Math.max(5, Math.min(longestTickMs, ...Object.values(timeouts).map((ms) => ms / 4)));

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
+import { logEvent } from './log-event.ts';
 import { type EventStore, WrongRevision } from './store.ts';
 
 /** One dash, as every stream name; the category is `log`. */
@@ -10,15 +11,8 @@ export const logIdOf = async (store: EventStore, clock: Clock): Promise<string> 
   const known = await knownLogId(store);
   if (known !== undefined) return known;
   const id = randomUUID();
-  const metadata = {
-    at: clock.wall(),
-    actor: { type: 'system', id: 'weir' },
-    $correlationId: id,
-    $causationId: id,
-    v: 1,
-  } as const;
   try {
-    await store.append(stream, [{ id, type: 'log.started', data: { log_id: id }, metadata }], 'no_stream');
+    await store.append(stream, [logEvent(id, stream, 'log.started', { log_id: id }, clock)], 'no_stream');
     return id;
   } catch (error) {
     const first = error instanceof WrongRevision ? await knownLogId(store) : undefined;

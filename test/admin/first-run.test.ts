@@ -1,9 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { adminKeyRoutes } from '../../src/admin/admin-keys.ts';
+import { claimFirstRun } from '../../src/admin/first-run-claim.ts';
 import { endAbandonedAdminKeys } from '../../src/admin/reactions.ts';
 import { firstRun } from '../../src/cli/first-run.ts';
+import { systemClock } from '../../src/clock.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
+import { newId } from '../../src/ids.ts';
 import type { Context } from '../../src/kernel/actor.ts';
+import { onSignal } from '../../src/telemetry.ts';
 import { asker, gist } from './ask.ts';
 import { stage } from './stage.ts';
 
@@ -12,13 +18,20 @@ let at: Awaited<ReturnType<typeof stage>>;
 /** The number of the append that is lost, and those after it; zero is none. */
 let lostFrom = 0;
 let appends = 0;
+let answerLost = false;
+const labels = new Set<string>();
 
 beforeEach(async () => {
   lostFrom = 0;
   appends = 0;
+  labels.clear();
   at = await stage({
+    async delay(label) {
+      labels.add(label);
+    },
     fault() {
       appends += 1;
+      if (answerLost) return 'answer-lost';
       return lostFrom > 0 && appends >= lostFrom ? 'lost' : 'none';
     },
   });
@@ -72,7 +85,7 @@ describe('a plan that was carried out is never carried out again', () => {
 });
 
 describe('a plan that a crash interrupted', () => {
-  test.each([1, 2, 3, 4, 5, 6])('at append %i is made to its end by the next start', async (step) => {
+  test.each([1, 2, 3, 4, 5, 6, 7])('at append %i is made to its end by the next start', async (step) => {
     lostFrom = step;
     await expect(start()).rejects.toThrow();
     lostFrom = 0;
@@ -80,25 +93,98 @@ describe('a plan that a crash interrupted', () => {
     const streams = new Set(at.store.log.map(({ stream }) => stream));
     expect(streams).toEqual(
       new Set([
+        'log-first_run',
         `organization-${plan.organization_id}`,
         `adminKey-${plan.admin_api_key_id}`,
         `project-${plan.project_id}`,
         `projectKey-${plan.project_api_key_id}`,
       ]),
     );
-    expect(at.store.log).toHaveLength(6);
+    expect(at.store.log).toHaveLength(7);
   });
 
   test('and whose organization was closed since is left as it is', async () => {
-    lostFrom = 4;
+    lostFrom = 5;
     await expect(start()).rejects.toThrow();
     lostFrom = 0;
-    const organization = at.store.log[0]!.stream.slice('organization-'.length);
+    const organization = at.store.log[1]!.stream.slice('organization-'.length);
     await settled(await at.admin.aggregates.organization.tell(organization, 'close', undefined, context));
     const before = at.store.log.length;
     await start();
     expect(at.store.log.slice(before).map(({ type }) => type)).toEqual([]);
     await start();
+  });
+});
+
+describe('a first run that another gateway has claimed', () => {
+  const other = { organizationId: newId('org', systemClock), host: 'elsewhere', pid: 7 };
+  const said: { name: string; signal: object }[] = [];
+  let unhear: () => void;
+  beforeEach(() => {
+    said.length = 0;
+    unhear = onSignal((name, signal) => void (name.startsWith('first_run.') && said.push({ name, signal })));
+  });
+  afterEach(() => unhear());
+  const plans = (): string[] => readdirSync(at.dir).filter((name) => name.startsWith('first-run.json'));
+  const types = (): string[] => at.store.log.map(({ type }) => type);
+
+  test('is waited for until its organization is there', async () => {
+    await claimFirstRun(at.store, at.clock, other);
+    const starting = start();
+    await vi.waitUntil(() => labels.has('read of log-first_run'));
+    const input = { name: 'theirs', at: 1 };
+    await at.admin.aggregates.organization.tell(other.organizationId, 'create', input, context);
+    expect(await starting).toBeNull();
+    expect(types()).toEqual(['log.first_run_claimed', 'organization.created']);
+    expect(said).toEqual([
+      { name: 'first_run.left', signal: { to: 'process 7 on elsewhere', organizationId: other.organizationId } },
+    ]);
+    expect(plans()).toEqual([]);
+  });
+
+  test('and not finished within half a minute is left to the operator, and is never made here', async () => {
+    await claimFirstRun(at.store, at.clock, other);
+    at.clock.at += 30_000;
+    for (let times = 1; times <= 2; times++) {
+      expect(await start()).toBeNull();
+      expect(types()).toEqual(['log.first_run_claimed']);
+      expect(said).toHaveLength(times);
+      expect(said[0]).toEqual({
+        name: 'first_run.unfinished',
+        signal: { by: 'process 7 on elsewhere', advice: expect.stringContaining('weir org create') },
+      });
+      expect(plans()).toEqual([]);
+    }
+  });
+
+  test('and carried out by this one before a crash is gone on with, by the same folder alone', async () => {
+    lostFrom = 2;
+    await expect(start()).rejects.toThrow();
+    lostFrom = 0;
+    expect(types()).toEqual(['log.first_run_claimed']);
+    const plan = (await start())!;
+    expect(at.store.log[0]!.data.organization_id).toBe(plan.organization_id);
+    expect(types().filter((type) => type === 'log.first_run_claimed')).toHaveLength(1);
+    expect(plans()).toEqual(['first-run.json']);
+  });
+
+  test('by a gateway whose folder is lost is not made again', async () => {
+    lostFrom = 2;
+    await expect(start()).rejects.toThrow();
+    lostFrom = 0;
+    rmSync(join(at.dir, 'first-run.json'));
+    at.clock.at += 30_000;
+    expect(await start()).toBeNull();
+    expect(types()).toEqual(['log.first_run_claimed']);
+  });
+
+  test('while the answer was lost is its own', async () => {
+    answerLost = true;
+    await expect(start()).rejects.toThrow();
+    answerLost = false;
+    expect(plans()).toEqual(['first-run.json.next']);
+    expect(await start()).not.toBeNull();
+    expect(types().filter((type) => type === 'log.first_run_claimed')).toHaveLength(1);
   });
 });
 

@@ -35,6 +35,8 @@ describe('an event is ours', () => {
     ['credentialUse-20261120', 'credential.used'],
     [`denial-org_${id}_20261120`, 'access.denied'],
     ['log-id', 'log.started'],
+    ['log-secrets', 'log.secrets_known'],
+    ['log-first_run', 'log.first_run_claimed'],
   ])('on %s', (stream, type) => {
     expect(whose(event(stream, type))).toBe('ours');
   });

@@ -1,0 +1,245 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Running, serve } from '../../src/cli/serve.ts';
+import { systemClock } from '../../src/clock.ts';
+import { readConfig } from '../../src/config.ts';
+import { type Embedded, startEmbedded } from '../../src/embedded/index.ts';
+import { connect } from '../../src/eventstoredb/connect.ts';
+import { logIdOf } from '../../src/kernel/log-id.ts';
+import { type EventStore, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
+import { onSignal, type SignalName, type Signals } from '../../src/telemetry.ts';
+import { weirHere } from './here.ts';
+import { eventually, freshDir } from './server.ts';
+
+// Room for a machine that is busy with other things.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
+
+const secret = (): string => randomBytes(32).toString('hex');
+const shared = { PEPPER: secret(), MASTER_KEY: secret() };
+
+let embedded: Embedded;
+let store: EventStore;
+const running = new Set<Running>();
+
+beforeEach(async () => {
+  embedded = await startEmbedded({ dir: freshDir('events'), port: 0, inThread: true });
+  store = connect({ endpoint: embedded.endpoint });
+});
+afterEach(async () => {
+  await Promise.all([...running].map(stop));
+  await store.close();
+  await embedded.close();
+});
+
+const stop = async (gateway: Running): Promise<void> => {
+  running.delete(gateway);
+  await gateway.stop(false);
+};
+
+const environment = (more: Record<string, string> = {}) => ({
+  HOST: '127.0.0.1',
+  PORT: '0',
+  DATA_DIR: freshDir(),
+  EVENTSTORE_URL: `esdb://${embedded.endpoint}?tls=false`,
+  LOG_LEVEL: 'silent',
+  ...more,
+});
+
+/** On a machine that is busy with other things a store may seem to be away for a moment: then once more. */
+const unlessAway = <T>(work: () => Promise<T>): Promise<T> =>
+  eventually(async () => {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return undefined;
+      throw error;
+    }
+  });
+
+/** A gateway in this process, with a data folder and connections of its own. */
+const start = async (env: Record<string, string>): Promise<Running> => {
+  const gateway = await unlessAway(() => serve(readConfig(env), env));
+  running.add(gateway);
+  return gateway;
+};
+
+const events = (): Promise<Recorded[]> =>
+  unlessAway(async () => {
+    const found: Recorded[] = [];
+    for await (const event of store.readAll({ from: 'start', direction: 'forwards', limit: 1000 })) found.push(event);
+    return found;
+  });
+const ofType = async (type: string): Promise<Recorded[]> => (await events()).filter((event) => event.type === type);
+
+/** What was signalled while it is listened. */
+const heard = <N extends SignalName>(name: N): Signals[N][] => {
+  const signals: Signals[N][] = [];
+  endings.push(onSignal((said, signal) => void (said === (name as SignalName) && signals.push(signal as Signals[N]))));
+  return signals;
+};
+const endings: (() => void)[] = [];
+afterEach(() => {
+  for (const end of endings.splice(0)) end();
+});
+
+const ready = async ({ baseUrl }: Running): Promise<number> => (await fetch(`${baseUrl}/v1/ready`)).status;
+const lists = async ({ baseUrl }: Running, key: string): Promise<number> =>
+  (await fetch(`${baseUrl}/v1/organization/projects`, { headers: { authorization: `Bearer ${key}` } })).status;
+
+describe('gateways that are started at once on an empty store', () => {
+  test.each([2, 2, 2, 2, 2, 2, 2, 3, 3, 3])('make one organization: %i of them', async (count) => {
+    const left = heard('first_run.left');
+    const environments = Array.from({ length: count }, () => environment(shared));
+    const gateways = await Promise.all(environments.map(start));
+    expect(await ofType('organization.created')).toHaveLength(1);
+    const told = gateways.flatMap(({ firstRun }) => firstRun ?? []);
+    expect(told).toHaveLength(1);
+    const knows = async (each: Running) => (await lists(each, told[0]!.admin_api_key)) === 200 || undefined;
+    await Promise.all(gateways.map((each) => eventually(() => knows(each))));
+    expect(await Promise.all(gateways.map(ready))).toEqual(gateways.map(() => 200));
+    // Whoever lost says to whom, unless it came when all was made; and keeps nothing of its own plan.
+    for (const { to } of left) expect(to).toMatch(new RegExp(`^process ${process.pid} on \\S+$`));
+    const plans = environments.flatMap(({ DATA_DIR }) =>
+      readdirSync(DATA_DIR).filter((name) => name.startsWith('first-run.json')),
+    );
+    expect(plans).toEqual(['first-run.json']);
+  });
+});
+
+describe('a gateway whose secrets are not those of the log', () => {
+  const refused = async (env: Record<string, string>): Promise<string> => {
+    const before = await events();
+    const { code, stderr } = await weirHere(['serve'], environment(env));
+    expect(code).toBe(78);
+    expect(await events()).toEqual(before);
+    for (const value of Object.values(env)) expect(stderr).not.toContain(value);
+    return stderr;
+  };
+
+  test('does not start, and says which of them is another', async () => {
+    await stop(await start(environment(shared)));
+    expect(await refused({ ...shared, PEPPER: secret() })).toMatch(/^The configuration[^\n]+\n {2}PEPPER: [^\n]+\n$/);
+    expect(await refused({ ...shared, MASTER_KEY: secret() })).toMatch(
+      /^The configuration[^\n]+\n {2}MASTER_KEY: [^\n]+\n$/,
+    );
+    const both = await refused({ PEPPER: secret(), MASTER_KEY: secret() });
+    expect(both).toMatch(/PEPPER: [^\n]+\n {2}MASTER_KEY: /);
+    await stop(await start(environment(shared)));
+  });
+
+  test('is one of two that were started at once', async () => {
+    const starts = await Promise.allSettled(
+      [shared, { PEPPER: secret(), MASTER_KEY: secret() }].map((secrets) => start(environment(secrets))),
+    );
+    expect(starts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(await ofType('organization.created')).toHaveLength(1);
+    expect(await ofType('log.secrets_known')).toHaveLength(1);
+  });
+
+  test('starts where the pepper of before is known, and those without the new one do so no more', async () => {
+    await stop(await start(environment(shared)));
+    const next = { ...shared, PEPPER: secret() };
+    // As the README says: all accept the new one first.
+    await stop(await start(environment({ ...shared, PREVIOUS_PEPPER: next.PEPPER })));
+    expect(await ofType('log.secrets_known')).toHaveLength(1);
+    await stop(await start(environment({ ...next, PREVIOUS_PEPPER: shared.PEPPER })));
+    expect(await ofType('log.secrets_known')).toHaveLength(2);
+    expect(await refused(shared)).toMatch(/PEPPER: /);
+    await stop(await start(environment(next)));
+    expect(await ofType('log.secrets_known')).toHaveLength(2);
+  });
+});
+
+describe('a start that is refused leaves nothing in the log', () => {
+  const inTheWay = (name: string, text = 'x'): string => {
+    const dir = freshDir(name);
+    mkdirSync(dir);
+    writeFileSync(join(dir, name), text);
+    return join(dir, name);
+  };
+  const taken = async (): Promise<{ port: string; free: () => void }> => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    return { port: String(port), free: () => void server.close() };
+  };
+  test.each([
+    ['a folder of secrets that cannot be one', () => ({ SECRETS_DIR: join(inTheWay('file'), 'below') })],
+    ['one that cannot keep its day keys', () => ({ ...shared, SECRETS_DIR: join(inTheWay('file'), 'below') })],
+    ['damaged secrets', () => ({ SECRETS_DIR: join(inTheWay('secrets.json'), '..') })],
+    ['a damaged plan', () => ({ DATA_DIR: join(inTheWay('first-run.json'), '..') })],
+    ['no models file', () => ({ MODELS_FILE: join(freshDir(), 'none') })],
+    ['a tiers file that is none', () => ({ TIERS_FILE: inTheWay('tiers') })],
+  ])('for %s', async (_, env) => {
+    expect((await weirHere(['serve'], environment(env()))).code).toBeGreaterThan(0);
+    expect(await events()).toEqual([]);
+  });
+
+  test('for a port that is taken', async () => {
+    const { port, free } = await taken();
+    const { code, stderr } = await weirHere(['serve'], environment({ PORT: port }));
+    expect(code).toBe(1);
+    expect(stderr).toContain(`Cannot listen on 127.0.0.1 port ${port}`);
+    expect(await events()).toEqual([]);
+    free();
+  });
+
+  test('so that the next one may make its secrets', async () => {
+    const env = environment();
+    const file = inTheWay('file');
+    const refused = { ...env, ...shared, SECRETS_DIR: join(file, 'below') };
+    expect((await weirHere(['serve'], refused)).code).toBe(78);
+    await stop(await start(env));
+    const { project_api_key: key } = JSON.parse(readFileSync(join(env.DATA_DIR, 'first-run.json'), 'utf8'));
+    expect(key).toMatch(/^gwp_/);
+  });
+});
+
+describe('an operator’s command with secrets that are not those of the log', () => {
+  const made = async (env: Record<string, string>): Promise<string> => {
+    const { stdout, stderr, code } = await weirHere(['org', 'create', '--name', 'Acme', '--json'], env);
+    expect(`${code} ${stderr}`).toBe('0 ');
+    return (JSON.parse(stdout) as { organization_id: string }).organization_id;
+  };
+
+  test('makes no keys, and looks all the same', async () => {
+    const id = await made(environment(shared));
+    const others = environment({ PEPPER: secret(), MASTER_KEY: secret() });
+    const before = await events();
+    const makers = [
+      ['org', 'create', '--name', 'x'],
+      ['admin-key', 'bootstrap', id, '--yes'],
+      ['oauth-client', 'create', id, '--name', 'x'],
+      ['org', 'seed', '--projects', '1', '--keys', '1', '--out', `${freshDir()}.ndjson`],
+    ];
+    for (const argv of makers) {
+      const { code, stderr } = await weirHere(argv, others);
+      expect([code, stderr]).toEqual([78, expect.stringMatching(/PEPPER: .*\n {2}MASTER_KEY: /)]);
+    }
+    expect((await weirHere(['org', 'list', '--json'], others)).stdout).toContain(id);
+    expect(await events()).toEqual(before);
+  });
+
+  test('declares them the right ones where the others are lost', async () => {
+    await made(environment(shared));
+    const others = environment({ PEPPER: secret(), MASTER_KEY: secret() });
+    expect((await weirHere(['secrets', 'accept'], others)).stderr).toContain('--yes');
+    expect(await ofType('log.secrets_known')).toHaveLength(1);
+    expect((await weirHere(['secrets', 'accept', '--yes'], others)).code).toBe(0);
+    await stop(await start(others));
+    expect((await weirHere(['serve'], environment(shared))).code).toBe(78);
+  });
+});
+
+test('a log without fingerprints takes those of the first start, which says so', async () => {
+  const accepted = heard('secrets.accepted');
+  await logIdOf(store, systemClock);
+  await stop(await start(environment(shared)));
+  expect(accepted).toHaveLength(1);
+  expect((await weirHere(['serve'], environment({ ...shared, PEPPER: secret() }))).code).toBe(78);
+  await stop(await start(environment(shared)));
+  expect(accepted).toHaveLength(1);
+});

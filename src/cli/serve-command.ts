@@ -48,6 +48,7 @@ export const serveCommand = (terminal: Terminal): Command =>
 
 const warnings: ReadonlySet<SignalName> = new Set([
   'store.awaited',
+  'store.option_ignored',
   'store.lost',
   'store.away',
   'store.stumbled',

@@ -101,7 +101,8 @@ const refusedConnection = ({ type, code, message }: ClientError, call: Call, cau
     );
   }
   // A TLS port hangs up on plain text; a store that goes down does so too, but not again and again, and only once known.
-  if (!call.wasAnswered && call.tries >= 3 && /Last error: Failed to connect/.test(message)) {
+  const hangsUp = call.tries >= 3 && /Last error: Failed to connect|hangs up on plain text/.test(message);
+  if (!call.wasAnswered && (hangsUp || /by a TLS alert/.test(message))) {
     return unavailable(
       'The event store hangs up at once: perhaps it wants TLS, and EVENTSTORE_URL says tls=false.',
       cause,
@@ -122,11 +123,7 @@ export const saysWhy = (error: unknown): string => {
 
 /** What to say when the time is up and the outcome still unknown. */
 export const outOfTime = (error: unknown, afterMs: number): StoreUnavailable => {
-  const { message, code } = shape(error);
-  if (code === unauthenticated) return refusesUser(error);
-  const hint = /Failed to discover/.test(message)
-    ? ' An untrusted certificate or a wrong tls setting looks the same.'
-    : '';
+  if (shape(error).code === unauthenticated) return refusesUser(error);
   const seconds = (afterMs / 1000).toFixed(1);
-  return unavailable(`The event store did not answer within ${seconds} s: ${saysWhy(error)}.${hint}`, error);
+  return unavailable(`The event store did not answer within ${seconds} s: ${saysWhy(error)}.`, error);
 };

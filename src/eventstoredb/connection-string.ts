@@ -75,7 +75,7 @@ export const readConnectionString = (url: string): ConnectionString => {
   }
   const hosts = hostList.split(',').map((host) => {
     const [address = '', port] = host.split(':');
-    return { address, port: port === undefined ? defaultPort : Number(port) };
+    return { address, port: port === undefined ? defaultPort : Number.parseInt(port, 10) };
   });
   return {
     hosts,

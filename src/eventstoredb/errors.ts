@@ -123,7 +123,11 @@ export const saysWhy = (error: unknown): string => {
 
 /** What to say when the time is up and the outcome still unknown. */
 export const outOfTime = (error: unknown, afterMs: number): StoreUnavailable => {
-  if (shape(error).code === unauthenticated) return refusesUser(error);
+  const { message, code } = shape(error);
+  if (code === unauthenticated) return refusesUser(error);
+  const hint = /Failed to discover/.test(message)
+    ? ' An untrusted certificate or a wrong tls setting looks the same.'
+    : '';
   const seconds = (afterMs / 1000).toFixed(1);
-  return unavailable(`The event store did not answer within ${seconds} s: ${saysWhy(error)}.`, error);
+  return unavailable(`The event store did not answer within ${seconds} s: ${saysWhy(error)}.${hint}`, error);
 };

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline/promises';
 import { lowerHelperThreads } from './helper-threads.ts';
 import { endSoon } from './last-resort.ts';
 import { runsOn } from './node-version.ts';
+import { withoutNodeWarning } from './node-warnings.ts';
 
 const complaint = runsOn(process.versions.node);
 if (complaint !== null) {
@@ -15,6 +16,9 @@ if (complaint !== null) {
 // What the process makes is for its owner alone, LMDB's files too, whatever the folder around it allows.
 process.umask(0o077);
 lowerHelperThreads();
+// gRPC gives TLS the name of a host to send also where that is an address, as the nodes of a cluster often have it. Node
+// says that it will ignore it, which is what is wanted: the address is compared with the certificate all the same.
+withoutNodeWarning('DEP0123');
 
 // Imported only now: an unfit Node would fail on a syntax or a symbol before it could be told apart.
 const { program } = await import('./cli/program.ts');

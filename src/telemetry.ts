@@ -25,6 +25,8 @@ export interface Signals {
   'access.unrecorded': { readonly error: unknown };
   /** At the start: an attempt to reach the store has failed. */
   'store.awaited': { readonly reason: string };
+  /** At the start: a setting of the connection string has no effect. */
+  'store.option_ignored': { readonly option: string; readonly reason: string };
   /** Commands are not taken any more; said again while that lasts; and over. */
   'store.lost': { readonly reason: string };
   'store.away': { readonly reason: string; readonly forMs: number };

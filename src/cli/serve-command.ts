@@ -49,6 +49,7 @@ export const serveCommand = (terminal: Terminal): Command =>
 const warnings: ReadonlySet<SignalName> = new Set([
   'first_run.unfinished',
   'store.awaited',
+  'store.option_ignored',
   'store.lost',
   'store.away',
   'store.stumbled',

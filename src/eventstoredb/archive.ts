@@ -4,6 +4,7 @@ import grpcServices from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import messages from '@eventstore/db-client/generated/streams_pb.js';
 import { type Clock, type Millis, systemClock } from '../clock.ts';
 import { type BatchCall, OrderedAppends, type RawAnswer, type RawAppend } from './append.ts';
+import { diagnosis } from './diagnosis.ts';
 import { finalError, outOfTime } from './errors.ts';
 import { patience, within } from './patience.ts';
 import { type ReadSource, resumingRead } from './reads.ts';
@@ -68,6 +69,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
   const { clock = systemClock, silenceMs = 10_000, totalMs = 30_000 } = options;
   const client = clientFor(target);
   const inner = client as unknown as Inner;
+  const told = diagnosis(target);
   let wasAnswered = false;
 
   const patient = () => {
@@ -80,7 +82,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
       final: (error, tries) => finalError(error, { tries, wasAnswered }),
     });
     return {
-      failed: trial.failed,
+      failed: async (error: unknown) => trial.failed(wasAnswered ? error : await told(error)),
       progress() {
         wasAnswered = true;
         trial.progress();

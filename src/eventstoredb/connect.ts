@@ -12,7 +12,9 @@ import {
 import { type Clock, type Millis, systemClock } from '../clock.ts';
 import type { Budget } from '../kernel/budget.ts';
 import { type Appended, type EventStore, type Sight, StoreUnavailable } from '../kernel/store.ts';
+import { publish } from '../telemetry.ts';
 import { contact } from './contact.ts';
+import { diagnosis } from './diagnosis.ts';
 import { finalError } from './errors.ts';
 import { recorded } from './events.ts';
 import { guardClient } from './guard.ts';
@@ -21,7 +23,7 @@ import { backoff } from './patience.ts';
 import { isGivenUp, probe } from './probe.ts';
 import { type ReadSource, resumingRead } from './reads.ts';
 import { type ResumingSubscription, resumingSubscription, type Source } from './subscription.ts';
-import { clientFor, type Target } from './target.ts';
+import { clientFor, ignoredOptions, type Target } from './target.ts';
 import { trials } from './trial.ts';
 
 export interface ConnectOptions {
@@ -60,7 +62,8 @@ export const connect = (target: Target, options: ConnectOptions = {}): EventStor
     guardClient(client);
     return client;
   }, clock);
-  return storeOver(owner, options, probe);
+  for (const ignored of ignoredOptions(target)) publish('store.option_ignored', ignored);
+  return storeOver(owner, options, probe, diagnosis(target));
 };
 
 const unlessGone = (error: unknown): void => {
@@ -69,7 +72,12 @@ const unlessGone = (error: unknown): void => {
 };
 
 /** The port over the owner of a client; the tests bring one that misbehaves, and look by themselves. */
-export const storeOver = (owner: Owner, options: ConnectOptions, look?: typeof probe): EventStore => {
+export const storeOver = (
+  owner: Owner,
+  options: ConnectOptions,
+  look?: typeof probe,
+  told: (error: unknown) => Promise<unknown> = async (error) => error,
+): EventStore => {
   const { clock = systemClock } = options;
   const subscriptions = new Set<ResumingSubscription>();
   const listeners = new Set<(sight: Sight) => void>();
@@ -77,7 +85,7 @@ export const storeOver = (owner: Owner, options: ConnectOptions, look?: typeof p
   const callMs = options.callMs ?? 2_000;
   let closed = false;
   let unanswered = 0;
-  const state = contact(clock);
+  const state = contact(clock, told);
   const probing = look?.({
     owner,
     contact: state,

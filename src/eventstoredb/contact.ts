@@ -16,6 +16,8 @@ export interface Contact {
   /** Since when (monotonic) nothing is known to take commands, and why; undefined while something does, and before the first answer. */
   readonly lost: { readonly at: Millis; readonly why: string } | undefined;
   readonly state: StoreState;
+  /** The error of a call; before the first answer rather what a look at the hosts has told. */
+  told(error: unknown): Promise<unknown>;
   /** Any answer to any call. */
   answered(): void;
   /** The probe's findings. `moved`: the leader is another than before. */
@@ -27,7 +29,7 @@ export interface Contact {
   back(ms: Millis): Promise<void>;
 }
 
-export const contact = (clock: Clock): Contact => {
+export const contact = (clock: Clock, look: (error: unknown) => Promise<unknown>): Contact => {
   let wasAnswered = false;
   let state: StoreState = { is: 'unknown', why: 'it has not been asked yet' };
   let lost: { at: Millis; why: string } | undefined;
@@ -45,6 +47,7 @@ export const contact = (clock: Clock): Contact => {
     get state() {
       return state;
     },
+    told: async (error) => (wasAnswered ? error : look(error)),
     answered() {
       wasAnswered = true;
     },

@@ -111,7 +111,8 @@ const refusedConnection = ({ type, code, message }: ClientError, call: Call, cau
     );
   }
   // A TLS port hangs up on plain text; a store that goes down does so too, but not again and again, and only once known.
-  if (!call.wasAnswered && call.tries >= 3 && /Last error: Failed to connect/.test(message)) {
+  const hangsUp = call.tries >= 3 && /Last error: Failed to connect|hangs up on plain text/.test(message);
+  if (!call.wasAnswered && (hangsUp || /by a TLS alert/.test(message))) {
     return unavailable(
       'The event store hangs up at once: perhaps it wants TLS, and EVENTSTORE_URL says tls=false.',
       cause,

@@ -77,9 +77,9 @@ export const probe = (options: {
     }
   };
 
-  const missed = (error: unknown): void => {
+  const missed = async (error: unknown): Promise<void> => {
     failures++;
-    contact.missed(error);
+    contact.missed(await contact.told(error));
     if (failures >= failuresOfClient || isGivenUp(error)) owner.replace(saysWhy(error), false);
   };
 

@@ -71,7 +71,7 @@ export const trials = (options: {
       get callMs() {
         return until === undefined ? times.callMs : Math.max(1, Math.min(times.callMs, until - clock.monotonic()));
       },
-      failed,
+      failed: async (error) => failed(await contact.told(error)),
       progress() {
         contact.answered();
         progress();

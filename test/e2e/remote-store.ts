@@ -21,7 +21,8 @@ export interface RemoteStore {
 const password = 'p@ss:wörd/%?';
 const credentials = `svc:${encodeURIComponent(password)}@`;
 
-export const startRemoteStore = async (): Promise<RemoteStore> => {
+/** @param options.hosts whom its certificate is for, by default this machine */
+export const startRemoteStore = async (options: { readonly hosts?: readonly string[] } = {}): Promise<RemoteStore> => {
   const dir = freshDir('remote');
   mkdirSync(dir);
   const file = (name: string, text: string): string => {
@@ -29,7 +30,7 @@ export const startRemoteStore = async (): Promise<RemoteStore> => {
     writeFileSync(path, text);
     return path;
   };
-  const { cert, key } = selfSigned();
+  const { cert, key } = selfSigned(options.hosts);
   const caFile = file('ca.crt', cert);
   const secured = ['--tls-cert', caFile, '--tls-key', file('node.key', key)];
   const user = ['--user', 'svc', '--password-file', file('password', `${password}\n`)];

@@ -21,7 +21,7 @@ test('what the README says to type does what it says', async () => {
     .replaceAll('node -p', `"${process.execPath}" -p`)
     // Each answer on a line of its own, and the key for the checks below.
     .replace('curl -gsS', "curl -gsS -w '\\n'");
-  const env = { ...process.env, DATA_DIR: server.dataDir, NODE_OPTIONS: '' };
+  const env = { ...process.env, ...server.env, NODE_OPTIONS: '' };
   const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', `${script}\necho "$ADMIN_KEY"`], { cwd: root, env });
   const lines = stdout.trim().split('\n');
   const key = lines.pop() as string;

@@ -6,7 +6,7 @@ import { clientError } from '../support/fake-client.ts';
 const stage = () => {
   const time = { now: 0 };
   const signals: unknown[] = [];
-  const state = contact({ wall: () => 0, monotonic: () => time.now });
+  const state = contact({ wall: () => 0, monotonic: () => time.now }, async (error) => error);
   const during = (work: () => void): unknown[] => {
     const stop = onSignal((name, signal) => signals.push([name, signal]));
     work();

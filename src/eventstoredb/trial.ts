@@ -24,8 +24,8 @@ export interface TrialTimes {
 }
 
 /**
- * Makes the trials of a store. A call that begins while nothing takes commands is refused at once; one that was under way
- * waits within its time for a new leader.
+ * Makes the trials of a store. A call of a command that begins while nothing takes commands is refused at once; one that
+ * was under way, and what nobody waits for at the other end of a connection, waits within its time for a new leader.
  */
 export const trials = (options: {
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export const trials = (options: {
   return (about: Omit<Call, 'tries' | 'wasAnswered'>, budget?: Budget): Trial => {
     const begun = clock.monotonic();
     const { lost } = contact;
-    if (lost && (budget?.from(clock) ?? begun) >= lost.at)
+    if (lost && budget && budget.from(clock) >= lost.at)
       throw new StoreUnavailable(`The event store is away: ${lost.why}.`);
     const totalMs = contact.wasAnswered ? times.totalMs : times.firstAnswerMs;
     const until = budget?.until(clock);

@@ -104,8 +104,8 @@ export const actors = <D extends object, F extends Fact, C extends Decisions<D, 
       const stream = `${aggregate.category}-${id}`;
       if (!streamName.test(stream)) return Promise.reject(new TypeError(`not the name of a stream: ${stream}`));
       const commandId = context.commandId ?? randomUUID();
-      const { budget = new Budget() } = context;
-      const until = budget.until(clock);
+      const { budget } = context;
+      const until = (budget ?? new Budget()).until(clock);
       return actorsAlive.use(stream, (actor) =>
         actor.mailbox(async () => {
           if (clock.monotonic() >= until) throw new StoreUnavailable(`${stream} is busy`);

@@ -18,7 +18,7 @@ export interface Command {
   readonly commandId: string;
   readonly requestId: string | undefined;
   readonly metadata: Metadata;
-  readonly budget: Budget;
+  readonly budget: Budget | undefined;
 }
 
 /** How often a command is decided anew because others were first; each time on the stream as they left it. */

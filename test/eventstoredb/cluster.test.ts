@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { connect } from '../../src/eventstoredb/connect.ts';
+import { Budget } from '../../src/kernel/budget.ts';
 import { type EventStore, StoreUnavailable } from '../../src/kernel/store.ts';
 import { type Cluster, clusterOf } from '../support/cluster.ts';
 import { collect, event, listen } from '../support/events.ts';
@@ -92,7 +93,7 @@ describe('a cluster', () => {
     const { heard, work } = await begin();
     for (const member of cluster.members) member.kill();
     await isLost();
-    await expect(store.append('b-1', [event(0)], 'no_stream')).rejects.toThrow(/is away/);
+    await expect(store.append('b-1', [event(0)], 'no_stream', { budget: new Budget() })).rejects.toThrow(/is away/);
     cluster.lead(undefined);
     for (const member of cluster.members) await member.revive();
     // It says "not ready" for so long that discovery is given up, while appends wait for it.
@@ -136,7 +137,9 @@ describe('a cluster', () => {
     const { heard, work } = await begin();
     cluster.lead(undefined);
     await isLost();
-    await expect(store.append('b-1', [event(0)], 'no_stream')).rejects.toThrow('Server Is Not Ready');
+    await expect(store.append('b-1', [event(0)], 'no_stream', { budget: new Budget() })).rejects.toThrow(
+      'Server Is Not Ready',
+    );
     cluster.lead(2);
     await nothingLost(work, heard);
   }, 60_000);

@@ -49,9 +49,10 @@ describe('what begins while no leader is known', () => {
     const { made, store, append, probed } = stage();
     probed.contact.found(false);
     probed.contact.missed('no leader');
-    await expect(append()).rejects.toThrow('The event store is away: no leader.');
-    await expect(collect(store.read('a-1'))).rejects.toBeInstanceOf(StoreUnavailable);
-    await expect(store.remove('a-1')).rejects.toBeInstanceOf(StoreUnavailable);
+    const budget = begun(5_000);
+    await expect(append(budget)).rejects.toThrow('The event store is away: no leader.');
+    await expect(collect(store.read('a-1', { budget }))).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(store.limitAge('a-1', 60, { budget })).rejects.toBeInstanceOf(StoreUnavailable);
     expect(made[0]!.appends).toHaveLength(0);
     expect(made[0]!.reads).toHaveLength(0);
     expect(store.state).toEqual({ is: 'lost', why: 'no leader', refuses: false });

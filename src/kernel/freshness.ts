@@ -25,7 +25,7 @@ const forgetMs = 60_000;
  */
 export const freshness = (options: {
   readonly store: Pick<EventStore, 'onSight'>;
-  readonly models: Pick<ReadModels, 'position' | 'reached'>;
+  readonly models: Pick<ReadModels, 'position' | 'reached' | 'stopped'>;
   readonly clock: Clock;
   /** How old it may be and still be relied on; without it, however old. */
   readonly mostMs?: Millis | undefined;
@@ -33,7 +33,8 @@ export const freshness = (options: {
   readonly shortened: () => Promise<void>;
 }): Freshness & { close(): void } => {
   const { store, models, clock, mostMs, shortened } = options;
-  let knownAt = Number.NEGATIVE_INFINITY;
+  // Whoever is open and goes on has caught up with all that there was.
+  let knownAt = models.stopped ? Number.NEGATIVE_INFINITY : clock.monotonic();
   let before: bigint | null = null;
   let isBetweenLogs = false;
 

@@ -124,8 +124,9 @@ export class PersistentSet {
     return this.#map.keys();
   }
 
+  /** In order, so that equal sets are written alike whatever happened to them before. */
   toJSON(): string[] {
-    return this.ids();
+    return this.ids().sort();
   }
 }
 

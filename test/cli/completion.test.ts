@@ -64,9 +64,9 @@ describe.each(shells)('%s', (shell) => {
   });
   run('completes the options of the command at hand, and of no other', () => {
     expect(offered('org', 'create', '--n')).toEqual(['--name']);
-    expect(offered('billing', 'top-up', 'org_1', '--a')).toEqual(['--amount']);
+    expect(offered('billing', 'top-up', 'org_1', '--am')).toEqual(['--amount']);
     expect(offered('org', 'list', '--n')).toEqual([]);
-    expect(offered('org', 'create', '--')).toEqual(['--help', '--json', '--name']);
+    expect(offered('org', 'create', '--')).toEqual(['--actor', '--help', '--json', '--name', '--reason']);
   });
   run('leaves files to the shell, after an option that takes a value and where no command fits', () => {
     const afterValue = offered('store', 'export', '--out', '');

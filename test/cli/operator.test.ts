@@ -77,7 +77,7 @@ describe('weir org', () => {
     ['--reason', 'x'.repeat(501)],
   ])('refuses %s %j', async (option, text) => {
     const { code, err } = await weir(['org', 'suspend', id, option, text]);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(err).toContain('characters');
   });
   test.each([

@@ -23,18 +23,19 @@ describe('a loop of SIGKILLs', () => {
 });
 
 embeddedTest('43 a full volume refuses appends and nothing else, until there is room and after a restart', async () => {
+  const mebibyte = 1024 * 1024;
   let free = 2 ** 40;
   const store = await openStore({
     freeBytes: () => free,
     lookAtSpaceEveryMs: 10,
-    limits: { freeSpaceBytes: 1000, ballastBytes: 500 },
+    limits: { freeSpaceBytes: 64 * mebibyte, ballastBytes: 500 },
   });
   const { client, dir } = store;
   await client.appendToStream('full-1', numbered(0));
   const ballast = join(dir, 'ballast');
   await until(() => existsSync(ballast));
   expect(statSync(ballast).size).toBe(500);
-  free = 999;
+  free = 64 * mebibyte - 1;
   await until(() => client.appendToStream('full-2', numbered(0)).then(() => false, Boolean));
   for (const write of [
     () => client.appendToStream('full-1', numbered(1)),
@@ -46,13 +47,13 @@ embeddedTest('43 a full volume refuses appends and nothing else, until there is 
   expect(await numbers(client.readStream('full-1'))).toEqual([0]);
   expect(existsSync(ballast)).toBe(true);
   // Half the threshold is left: what has been accepted needs the ballast's place now.
-  free = 499;
+  free = 32 * mebibyte - 1;
   await until(() => !existsSync(ballast));
   free = 2 ** 40;
   const append = () => client.appendToStream('full-1', numbered(1), { expectedRevision: 0n });
   await until(() => append().then(Boolean, () => false));
   await until(() => existsSync(ballast));
-  free = 499;
+  free = 32 * mebibyte - 1;
   await until(() => !existsSync(ballast));
   await store.close();
   const again = await openStore({ dir });

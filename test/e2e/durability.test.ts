@@ -27,9 +27,13 @@ const furnish = async (server: Server): Promise<{ good: string; revoked: string 
 
 const rebuilds = (server: Server): LogLine[] => server.log().filter(({ msg }) => msg === 'projection.rebuilt');
 
+/** A socket is nothing to copy. */
+const copyFiles = (from: string, to: string): void =>
+  cpSync(from, to, { recursive: true, filter: (path) => !path.endsWith('.sock') });
+
 const replaceDir = (to: string, from: string): void => {
   rmSync(to, { recursive: true, force: true });
-  cpSync(from, to, { recursive: true });
+  copyFiles(from, to);
 };
 
 test('kill -9 and the loss of the read models change no list and no key', async () => {
@@ -94,7 +98,7 @@ test.skipIf(isRemote)('an older copy of the events under newer read models makes
   const { good } = await furnish(server);
   const older = await allLists(server);
   await server.stop();
-  cpSync(events, olderEvents, { recursive: true });
+  copyFiles(events, olderEvents);
 
   const newer = await startServer({ dataDir });
   expect(rebuilds(newer)).toEqual([]);
@@ -103,7 +107,7 @@ test.skipIf(isRemote)('an older copy of the events under newer read models makes
   await lost.reached(3);
   await newer.kill();
   await writing;
-  cpSync(models, newerModels, { recursive: true });
+  copyFiles(models, newerModels);
   replaceDir(events, olderEvents);
 
   const restored = await startServer({ dataDir });

@@ -98,7 +98,7 @@ test('more subscriptions than the limit allows are refused, until there is room 
 
 describe('a filter', () => {
   test('that only .NET understands is refused rather than misread', () => {
-    for (const regex of ['(?>a)', '\\Aa', 'a\\Z', '(?#x)', 'a'.repeat(1025)]) {
+    for (const regex of ['(?x)a', '[a-z-[aeiou]]', 'a'.repeat(1025)]) {
       const request = { on: 'stream' as const, regex, prefixes: [], window: 32, checkpointMultiplier: 1 };
       expect(() => compileFilter(request, 1024)).toThrow();
     }

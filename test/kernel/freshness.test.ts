@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { freshness } from '../../src/kernel/freshness.ts';
 import type { Sight } from '../../src/kernel/store.ts';
 
-const stage = (mostMs?: number) => {
+const stage = (mostMs?: number, stopped?: Error) => {
   const time = { now: 0 };
   const models = { position: null as bigint | null };
   const waiting: { position: bigint; resolve: (reached: boolean) => void }[] = [];
@@ -17,6 +17,7 @@ const stage = (mostMs?: number) => {
       },
     },
     models: {
+      stopped,
       get position() {
         return models.position;
       },
@@ -50,10 +51,13 @@ const stage = (mostMs?: number) => {
 };
 
 describe('what is known here', () => {
-  test('is of no known age before the first look', () => {
-    const { fresh } = stage();
-    expect(fresh.ageMs).toBe(Number.POSITIVE_INFINITY);
-    expect(fresh.isBehind).toBe(true);
+  test('is of no known age where the models stand still from the first, and else of the moment at which they are open', () => {
+    const still = stage(undefined, new Error('an event that they cannot apply'));
+    expect(still.fresh.ageMs).toBe(Number.POSITIVE_INFINITY);
+    expect(still.fresh.isBehind).toBe(true);
+    const { fresh, time } = stage();
+    time.now = 7;
+    expect(fresh.ageMs).toBe(7);
   });
 
   test('is as old as the last question whose answer the read models have passed', async () => {

@@ -106,8 +106,8 @@ const limits: readonly PlantedFault[] = [
   {
     title: 'a request whose client has left stays in flight',
     file: 'src/http/answer.ts',
-    from: '    this.pass?.end();\n',
-    to: '    if (!this.gone) this.pass?.end();\n',
+    from: "this.stage = 'done';\n    this.pass?.end();\n",
+    to: "this.stage = 'done';\n    if (!this.gone) this.pass?.end();\n",
     test: 'test/gateway/limits-charges.test.ts',
   },
   {
@@ -137,8 +137,8 @@ const administration: readonly PlantedFault[] = [
   {
     title: 'a request that takes up an abandoned one makes a second resource',
     file: 'src/domain/idempotency.ts',
-    from: 'return reserved(data.resourceId);',
-    to: 'return reserved(input.resourceId);',
+    from: '>= abandonedMs) return reserved(data.resourceId);',
+    to: '>= abandonedMs) return reserved(input.resourceId);',
     test: 'test/admin/idempotent-crash.test.ts',
   },
   {

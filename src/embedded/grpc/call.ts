@@ -8,6 +8,9 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const CONGESTED_BYTES = 1024 * 1024;
 const ROOM_BYTES = 256 * 1024;
 
+/** What is on its way when a call is refused arrives within this. */
+const latecomerMs = 100;
+
 /**
  * One gRPC call from the server's side. Messages sent in one turn of the event loop leave in one write; `unsent`
  * says how far the peer is behind. Ends exactly once: by `end`, by `fail`, by its deadline or because the peer left.
@@ -31,6 +34,8 @@ export class Call {
   private roomWaiters: (() => void)[] = [];
   private timer: NodeJS.Timeout | undefined;
   private ended = false;
+  /** Something of the request's body has come. */
+  private hasBegun = false;
   private readonly release: (call: Call) => void;
 
   /** @param release called once, when the call is over, before `onOver` */
@@ -60,6 +65,7 @@ export class Call {
       this.timer = setTimeout(expire, timeoutMs);
     }
     this.stream.on('data', (chunk: Buffer) => {
+      this.hasBegun = true;
       if (this.over) return;
       try {
         this.unframer.push(chunk, (message) => {
@@ -165,10 +171,21 @@ export class Call {
         stream.resume();
       } else {
         stream.respond({ ...responseHeaders, ...trailers }, { endStream: true });
-        this.stopPeer();
+        if (this.hasBegun) this.stopPeer();
+        else this.stopLatecomer();
       }
     }
     this.finish();
+  }
+
+  /**
+   * A request that is refused before any of it has come is mostly on its way and ends by itself: Node 22 and later drop the
+   * status of one that is reset before. Who sends more, or nothing, is stopped.
+   */
+  private stopLatecomer(): void {
+    const patience = setTimeout(() => this.stopPeer(), latecomerMs);
+    this.stream.once('close', () => clearTimeout(patience));
+    this.stream.once('data', () => setImmediate(() => this.stopPeer()));
   }
 
   /**

@@ -1,14 +1,13 @@
 import { BACKWARDS, END } from '@eventstore/db-client';
 import type { Clock, Millis } from '../clock.ts';
-import type { Sight } from '../kernel/store.ts';
+import { lookEveryMs, type Sight } from '../kernel/store.ts';
 import type { Contact } from './contact.ts';
 import { saysWhy } from './errors.ts';
 import type { Client, Owner } from './owner.ts';
 import { interruptible } from './patience.ts';
 import type { ReadSource } from './reads.ts';
 
-/** How often the leader is asked, and how long its answer may take (decisions N13). */
-const everyMs: Millis = 500;
+/** The leader's answer may take so long (decisions N13). */
 const patienceMs: Millis = 1_000;
 /** A client that has just been sent to the leader asks again at once; leaders that send it on and on are none. */
 const mostMoves = 3;
@@ -92,7 +91,7 @@ export const probe = (options: {
       await look();
       if (closed) return;
       const spent = clock.monotonic() - began;
-      await wait.wait(Math.max(soonestMs, everyMs - spent));
+      await wait.wait(Math.max(soonestMs, lookEveryMs - spent));
     }
   };
   void run();

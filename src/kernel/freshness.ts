@@ -1,6 +1,6 @@
 import type { Clock, Millis } from '../clock.ts';
 import type { ReadModels } from './projection.ts';
-import type { EventStore, Sight } from './store.ts';
+import { type EventStore, lookEveryMs, type Sight } from './store.ts';
 
 /** How far what this process knows may be behind what is (decisions N13). */
 export interface Freshness {
@@ -12,9 +12,7 @@ export interface Freshness {
   readonly isTooOld: boolean;
 }
 
-/** The log is looked at so often; what was asked for when the next look is due is no older than that. */
-const lookEveryMs = 500;
-/** Behind by more than this is behind. */
+/** Behind by more than this, beyond the time between two looks, is behind. */
 const graceMs = 500;
 /** A look that has not been caught up with by then is of no more interest: later ones are. */
 const forgetMs = 60_000;

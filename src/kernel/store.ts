@@ -61,6 +61,9 @@ export type StoreState =
   /** It has never answered. */
   | { readonly is: 'unknown'; readonly why: string };
 
+/** The end of the log is looked at so often (decisions N13). */
+export const lookEveryMs: Millis = 500;
+
 /** What one look at the log told: whoever has seen everything up to `end` knows what there was at `askedAt`. */
 export interface Sight {
   /** Monotonic. */

@@ -1,14 +1,15 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { Failure } from '../app/failure.ts';
+import { tiersOf } from '../app/limits.ts';
 import { readConfig } from '../config.ts';
 import { type Plan, plans } from '../domain/billing.ts';
 import type { organization } from '../domain/organization.ts';
 import type { CommandInput } from '../kernel/actor.ts';
 import { withExamples } from './examples.ts';
-import { tiersOf } from './limits.ts';
 import { asOperator, operatorContext, recording } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { dollars, microsOf, show } from './output.ts';
-import { Failure, type Terminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
 
 interface Options {
   readonly reference: string;

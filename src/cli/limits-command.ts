@@ -2,12 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import type { z } from 'zod';
-import { firstRunFile } from '../admin/first-run.ts';
-import { keyLimitsObject } from '../admin/key-limits.ts';
+import { keyLimitsObject } from '../admin/keys/key-limits.ts';
+import { firstRunFile } from '../admin/organization/first-run.ts';
+import { Failure } from '../app/failure.ts';
 import { type Config, readConfig } from '../config.ts';
 import { iso, show } from './output.ts';
 import { ServerCalls } from './server-calls.ts';
-import { Failure, printable, type Terminal } from './terminal.ts';
+import { printable, type Terminal } from './terminal.ts';
 
 interface Options {
   readonly url?: string;

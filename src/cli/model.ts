@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
+import { Failure } from '../app/failure.ts';
+import { fileFault } from '../app/file-fault.ts';
 import { readConfig } from '../config.ts';
-import { type DeclaredModel, loadModels } from '../upstream/models.ts';
+import { type DeclaredModel, loadModels } from '../upstream/models/models.ts';
 import { withExamples } from './examples.ts';
-import { fileFault } from './file-fault.ts';
 import { show } from './output.ts';
-import { Failure, type Terminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
 
 const read = async (file: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly DeclaredModel[]> => {
   const text =

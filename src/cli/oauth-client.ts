@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type OAuthClientRow, oauthClientRows } from '../../projections/oauth-clients.ts';
 import { credentialOf } from '../admin/credential.ts';
+import { Failure } from '../app/failure.ts';
 import { systemClock } from '../clock.ts';
 import { inCatalogueOrder, tokenPermissions } from '../domain/permissions.ts';
 import { newId, newToken } from '../ids.ts';
@@ -9,7 +10,7 @@ import { withExamples } from './examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { confirm, iso, type Shown, show } from './output.ts';
-import { Failure, printable, type Terminal, UsageError } from './terminal.ts';
+import { printable, type Terminal, UsageError } from './terminal.ts';
 
 interface Json {
   readonly json?: true;

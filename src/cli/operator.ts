@@ -4,12 +4,17 @@ import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../admin/command.ts';
+import { allAggregates } from '../app/aggregates.ts';
+import { secretsOf } from '../app/config-secrets.ts';
+import { anyEventLog, existingEventLog } from '../app/event-log.ts';
+import { Failure } from '../app/failure.ts';
+import { needsItsSecrets, proveSecrets } from '../app/known-secrets.ts';
+import { claimReadModels, readModelsDir } from '../app/read-models.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import { whose } from '../domain/streams.ts';
-import { type Lock, StoreLocked, takeLock } from '../embedded/lock.ts';
+import type { Lock } from '../embedded/lock.ts';
 import { Fault } from '../errors.ts';
-import { makeFolder } from '../folder.ts';
 import type { Context } from '../kernel/actor.ts';
 import { IllegalFact } from '../kernel/aggregate.ts';
 import type { Checkpoint } from '../kernel/checkpoint.ts';
@@ -18,12 +23,8 @@ import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels } from '../kernel/projection.ts';
 import { openRows, type RowReader, type RowStore } from '../kernel/rows.ts';
 import type { EventStore } from '../kernel/store.ts';
-import type { Secrets } from '../secrets.ts';
-import { allAggregates } from './aggregates.ts';
-import { secretsOf } from './config-secrets.ts';
-import { anyEventLog, existingEventLog } from './event-log.ts';
-import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
-import { Failure, printable, type Terminal } from './terminal.ts';
+import type { Secrets } from '../secrets/master-secrets.ts';
+import { printable, type Terminal } from './terminal.ts';
 
 /** What an operator's command works with: the same law as the administration, and no server in between. */
 export interface Operator {
@@ -38,22 +39,9 @@ export interface Operator {
   shown(position: bigint | null): Promise<void>;
 }
 
-export const readModelsDir = (config: Config): string => join(config.DATA_DIR, 'read-models');
-
 /** Longest wait for the server to apply what a command recorded, and the time between two looks. */
 const longestWaitMs = 5000;
 const lookAgainMs = 10;
-
-/** Claims the read models for this process; a second writer would apply every event a second time. */
-export const claimReadModels = async (dir: string): Promise<Lock> => {
-  makeFolder(dir);
-  try {
-    return await takeLock(dir);
-  } catch (error) {
-    if (!(error instanceof StoreLocked)) throw error;
-    throw new Failure(`The read models in ${dir} are in use by ${error.holder}.`, 1, error);
-  }
-};
 
 const said = (longest: number) => (text: string) => {
   const length = [...text].length;

@@ -2,22 +2,23 @@ import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { Command, InvalidArgumentError } from 'commander';
+import { secretsOf } from '../app/config-secrets.ts';
+import { findStore } from '../app/event-log.ts';
+import { Failure } from '../app/failure.ts';
+import { fileFault } from '../app/file-fault.ts';
+import { needsItsSecrets, proveSecrets } from '../app/known-secrets.ts';
 import { systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import type { Tier } from '../domain/tiers.ts';
 import { openArchive } from '../eventstoredb/archive.ts';
 import { connect } from '../eventstoredb/connect.ts';
 import type { Actor } from '../kernel/store.ts';
-import { secretsOf } from './config-secrets.ts';
-import { findStore } from './event-log.ts';
 import { withExamples } from './examples.ts';
-import { fileFault } from './file-fault.ts';
-import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { operatorContext, recording } from './operator.ts';
 import { type Shown, show } from './output.ts';
 import { progressBar } from './progress.ts';
 import { mostKeys, type SeededKey, type SeedTools, seed } from './seed.ts';
-import { Failure, type Terminal, UsageError } from './terminal.ts';
+import { type Terminal, UsageError } from './terminal.ts';
 
 interface Options {
   readonly organizations: number;

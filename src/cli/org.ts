@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { type OrganizationRow, organizationRows } from '../../projections/organizations.ts';
 import { credentialOf } from '../admin/credential.ts';
+import { Failure } from '../app/failure.ts';
 import { systemClock } from '../clock.ts';
 import { adminPermissions } from '../domain/permissions.ts';
 import { newId, newToken } from '../ids.ts';
@@ -10,7 +11,7 @@ import { withExamples } from './examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from './operator.ts';
 import { seedCommand } from './org-seed.ts';
 import { confirm, dollars, iso, type Shown, show } from './output.ts';
-import { Failure, printable, type Terminal, UsageError } from './terminal.ts';
+import { printable, type Terminal, UsageError } from './terminal.ts';
 
 interface Json {
   readonly json?: true;

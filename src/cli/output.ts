@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
-import { Failure, printable, type Terminal } from './terminal.ts';
+import { Failure } from '../app/failure.ts';
+import { printable, type Terminal } from './terminal.ts';
 
 /** What a command shows: one row an object, the same fields in each. */
 export type Shown = Readonly<Record<string, string | number | null>>;

@@ -1,11 +1,12 @@
 import { Command, CommanderError } from 'commander';
+import { Failure } from '../app/failure.ts';
 import { BadConfig, describeConfig } from '../config.ts';
 import { StoreCorrupt } from '../embedded/index.ts';
 import { version } from '../version.ts';
 import { adminKeyCommand } from './admin-key.ts';
 import { auditCommand } from './audit.ts';
 import { billingCommand } from './billing.ts';
-import { completionCommand } from './completion.ts';
+import { completionCommand } from './completion/completion.ts';
 import { eventstoreCommand } from './eventstore-command.ts';
 import { shareExamples } from './examples.ts';
 import { limitsCommand } from './limits-command.ts';
@@ -14,8 +15,8 @@ import { oauthClientCommand } from './oauth-client.ts';
 import { orgCommand } from './org.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve-command.ts';
-import { storeCommand } from './store-command.ts';
-import { Failure, type Terminal, usageError } from './terminal.ts';
+import { storeCommand } from './store/store-command.ts';
+import { type Terminal, usageError } from './terminal.ts';
 
 /** Runs one `weir` command and returns its exit status. */
 export const program = async (terminal: Terminal): Promise<number> => {

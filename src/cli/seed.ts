@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { credentialOf } from '../admin/credential.ts';
+import { Failure } from '../app/failure.ts';
 import type { Clock } from '../clock.ts';
 import { adminKey } from '../domain/admin-key.ts';
 import { organization } from '../domain/organization.ts';
@@ -7,14 +8,14 @@ import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
 import { maxLiveKeys, project } from '../domain/project.ts';
 import { projectKey } from '../domain/project-key.ts';
 import { type Tier, tiers } from '../domain/tiers.ts';
-import type { Archive, RawEvent } from '../eventstoredb/archive.ts';
+import type { Archive } from '../eventstoredb/archive.ts';
+import type { RawEvent } from '../eventstoredb/raw-event.ts';
 import { newId, newToken } from '../ids.ts';
 import type { CommandInput } from '../kernel/actor.ts';
 import type { Aggregate, Decisions, Fact, State } from '../kernel/aggregate.ts';
 import { compile } from '../kernel/chart.ts';
 import type { Actor } from '../kernel/store.ts';
-import type { Secrets } from '../secrets.ts';
-import { Failure } from './terminal.ts';
+import type { Secrets } from '../secrets/master-secrets.ts';
 
 /** How large the organization is to be. */
 export interface SeedPlan {
@@ -37,7 +38,7 @@ export interface SeedTools {
   readonly secrets: Secrets;
   readonly clock: Clock;
   readonly actor: Actor;
-  /** Told of each key once it is in the store. Its promise holds back the keys that follow. */
+  /** CommandResult of each key once it is in the store. Its promise holds back the keys that follow. */
   readonly made: (key: SeededKey) => Promise<void> | undefined;
   /** From then on nothing new is begun. */
   readonly stop: AbortSignal;

@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import { destination, pino } from 'pino';
+import { Failure } from '../app/failure.ts';
+import type { FirstRunReport } from '../app/first-run.ts';
+import { serve } from '../app/serve.ts';
 import { readConfig } from '../config.ts';
 import { onSignal, type SignalName, type Signals } from '../telemetry.ts';
 import { withExamples } from './examples.ts';
-import type { FirstRunReport } from './first-run.ts';
-import { serve } from './serve.ts';
-import { Failure, type Terminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
 
 const standardError = 2;
 
@@ -26,7 +27,7 @@ export const serveCommand = (terminal: Terminal): Command =>
     });
     try {
       const interrupted = terminal.interrupted();
-      // Told to stop while it starts, it just ends: every file of it is made to be left at any moment.
+      // CommandResult to stop while it starts, it just ends: every file of it is made to be left at any moment.
       const running = await Promise.race([serve(config, terminal.env), interrupted]);
       if (!running) return;
       log.info({ base_url: running.baseUrl, data_dir: config.DATA_DIR }, 'listening');

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { Failure, printable } from './terminal.ts';
+import { Failure } from '../app/failure.ts';
+import { printable } from './terminal.ts';
 
 const refusal = z.object({ error: z.object({ message: z.string() }) });
 const page = z.object({ data: z.array(z.object({ id: z.string() })), has_more: z.boolean(), last_id: z.string() });

@@ -1,3 +1,5 @@
+import { Failure } from '../app/failure.ts';
+
 /** What a command sees of the process. */
 export interface Terminal {
   readonly argv: readonly string[];
@@ -16,16 +18,6 @@ export interface Terminal {
   readonly screen?: NodeJS.WritableStream;
   /** Asks a question and waits for a line; absent where nobody is there to answer. */
   readonly ask?: (question: string) => Promise<string>;
-}
-
-/** A failure that the user can act upon: one clear sentence and an exit status, no stack. */
-export class Failure extends Error {
-  override readonly name = 'Failure';
-  readonly exitCode: number;
-  constructor(message: string, exitCode = 1, cause?: unknown) {
-    super(message, { cause });
-    this.exitCode = exitCode;
-  }
 }
 
 /** Exit status of a command line that is wrong in itself. */

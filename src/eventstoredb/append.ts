@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import messages from '@eventstore/db-client/generated/streams_pb.js';
 import type { Millis } from '../clock.ts';
-import type { RawEvent } from './archive.ts';
 import type { Patience } from './patience.ts';
+import type { RawEvent } from './raw-event.ts';
 
 /** Events to be written to one stream as they are, all or none. */
 export interface RawAppend {

@@ -7,23 +7,9 @@ import { type BatchCall, OrderedAppends, type RawAnswer, type RawAppend } from '
 import { diagnosis } from './diagnosis.ts';
 import { finalError, outOfTime } from './errors.ts';
 import { patience, within } from './patience.ts';
+import type { RawEvent } from './raw-event.ts';
 import { type ReadSource, resumingRead } from './reads.ts';
 import { clientFor, type Target } from './target.ts';
-
-/** An event as its bytes, whatever they are: for copies, which must not go through anybody's idea of JSON. */
-export interface RawEvent {
-  readonly stream: string;
-  /** 2^63 - 1 for a tombstone. */
-  readonly revision: bigint;
-  readonly position: bigint;
-  readonly id: string;
-  readonly type: string;
-  readonly isJson: boolean;
-  readonly data: Uint8Array;
-  readonly metadata: Uint8Array;
-  /** Milliseconds since the epoch, by the store's clock. */
-  readonly created: number;
-}
 
 /** A store to copy from or to. */
 export interface Archive {

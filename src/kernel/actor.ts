@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../clock.ts';
-import type { Aggregate, Decisions, Fact, State } from './aggregate.ts';
+import type { Aggregate, Decisions, Fact } from './aggregate.ts';
 import { Budget } from './budget.ts';
-import { execute, type Memory } from './command.ts';
+import { type CommandResult, execute, type Memory } from './command.ts';
 import { type EventId, eventId } from './event-id.ts';
 import { live } from './live.ts';
 import { type Mailbox, serial } from './mailbox.ts';
@@ -25,18 +25,6 @@ export interface Context {
   readonly budget?: Budget | undefined;
 }
 
-/** What a command led to. */
-export interface Told<D, F extends Fact> {
-  readonly state: State<D>;
-  readonly facts: readonly F[];
-  /** Revision of the stream now; null while it has no events. */
-  readonly revision: number | null;
-  /** Position of the last event appended; null when the command changed nothing. */
-  readonly position: bigint | null;
-  /** Position of the stream's last event: who has seen it sees this state. Null while there is none. */
-  readonly head: bigint | null;
-}
-
 export type CommandInput<C, K extends keyof C> = C[K] extends (data: never, input: infer I) => unknown ? I : never;
 
 /** The live aggregates of one kind: one mailbox each. */
@@ -52,7 +40,7 @@ export interface Actors<D extends object, F extends Fact, C extends Decisions<D,
     command: K,
     input: CommandInput<C, K>,
     context: Context,
-  ): Promise<Told<D, F>>;
+  ): Promise<CommandResult<D, F>>;
   /** Forgets what is remembered of the streams, for another log is in their place. */
   forget(): void;
 }

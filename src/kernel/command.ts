@@ -1,10 +1,21 @@
 import { publish } from '../telemetry.ts';
-import type { Told } from './actor.ts';
-import { type Aggregate, type Decisions, type Fact, record, stateOf } from './aggregate.ts';
+import { type Aggregate, type Decisions, type Fact, record, type State, stateOf } from './aggregate.ts';
 import type { Budget } from './budget.ts';
 import type { EventId } from './event-id.ts';
 import { advance, blank, catchUp, placeOf, type Replay } from './replay.ts';
 import { type EventStore, type Metadata, type NewEvent, WrongRevision } from './store.ts';
+
+/** What a command led to. */
+export interface CommandResult<D, F extends Fact> {
+  readonly state: State<D>;
+  readonly facts: readonly F[];
+  /** Revision of the stream now; null while it has no events. */
+  readonly revision: number | null;
+  /** Position of the last event appended; null when the command changed nothing. */
+  readonly position: bigint | null;
+  /** Position of the stream's last event: who has seen it sees this state. Null while there is none. */
+  readonly head: bigint | null;
+}
 
 /** What an actor remembers of its stream; undefined while it knows nothing, or nothing certain any more. */
 export interface Memory {
@@ -33,7 +44,7 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
   { store, eventId }: { readonly store: EventStore; readonly eventId: EventId },
   memory: Memory,
   command: Command,
-): Promise<Told<D, F>> => {
+): Promise<CommandResult<D, F>> => {
   const { machine } = aggregate;
   const { stream, commandId, metadata, budget } = command;
   let isCurrent = false;
@@ -101,7 +112,11 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
   }
 };
 
-const told = <D, F extends Fact>(replay: Replay, facts: readonly F[], position: bigint | null): Told<D, F> => ({
+const told = <D, F extends Fact>(
+  replay: Replay,
+  facts: readonly F[],
+  position: bigint | null,
+): CommandResult<D, F> => ({
   state: stateOf<D>(replay.snapshot),
   facts,
   revision: replay.revision,

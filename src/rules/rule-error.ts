@@ -13,3 +13,7 @@ export const placeOf = (text: string, at: number): { readonly line: number; read
 };
 
 export const ruleError = (text: string, at: number, message: string): RuleError => ({ message, ...placeOf(text, at) });
+
+/** Where in the rule's text an error of the engine arose, in UTF-16 code units. */
+export const failureAt = (error: unknown): number | undefined =>
+  (error as { readonly range?: { readonly start: number } }).range?.start;

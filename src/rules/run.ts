@@ -1,6 +1,6 @@
 import type { CompiledRule } from './compile.ts';
-import { type Outcome, timed } from './overtime.ts';
-import type { RuleView } from './view.ts';
+import { type Outcome, timed } from './language/overtime.ts';
+import type { RuleView } from './text/view.ts';
 
 /** Calculates the rule's value here and now, within `millis` as far as the clock is looked at. Never throws. */
 export const run = (
@@ -13,7 +13,3 @@ export const run = (
   rule.forget();
   return outcome;
 };
-
-/** Where in the rule's text an error of the engine arose, in UTF-16 code units. */
-export const failureAt = (error: unknown): number | undefined =>
-  (error as { readonly range?: { readonly start: number } }).range?.start;

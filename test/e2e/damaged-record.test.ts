@@ -19,7 +19,7 @@ const damage = (file: string): void => {
   writeFileSync(file, bytes);
 };
 
-interface Told {
+interface CommandResult {
   readonly stream: string;
   readonly revision: number;
   readonly position: string;
@@ -30,7 +30,7 @@ describe.skipIf(isRemote)('a record that the disk has damaged', () => {
   let organization: string;
   let project: string;
   let other: string;
-  let event: Told;
+  let event: CommandResult;
 
   /** The store with the damage in it, in a folder of its own, and the read models that have seen it whole. */
   const damaged = (): string => {
@@ -68,7 +68,7 @@ describe.skipIf(isRemote)('a record that the disk has damaged', () => {
         .trim()
         .split('\n')
         .find((line) => line.includes(mark))!,
-    ) as Told;
+    ) as CommandResult;
   });
 
   test.each(['history', 'state'])(

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ActorOptions, actors, type Context, type Told } from '../../src/kernel/actor.ts';
+import { type ActorOptions, actors, type Context } from '../../src/kernel/actor.ts';
 import { genesis, record, type Snapshot, stateOf } from '../../src/kernel/aggregate.ts';
+import type { CommandResult } from '../../src/kernel/command.ts';
 import { factOf } from '../../src/kernel/replay.ts';
 import { type EventStore, type Metadata, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
 import { type Fault, type MemoryStore, memoryStore } from '../support/memory-store.ts';
@@ -29,7 +30,7 @@ const anyFault = fc.oneof(
 interface Outcome {
   readonly plan: Plan;
   readonly commandId: string;
-  readonly told: Told<Ticket, TicketFact> | undefined;
+  readonly told: CommandResult<Ticket, TicketFact> | undefined;
   readonly error: unknown;
   readonly isRepeated: boolean;
 }

@@ -14,8 +14,9 @@ import {
 import { organization } from '../../src/domain/organization.ts';
 import { policy } from '../../src/domain/policy.ts';
 import { usualTerms } from '../../src/domain/policy-terms.ts';
-import { actors, type Context, type Told } from '../../src/kernel/actor.ts';
+import { actors, type Context } from '../../src/kernel/actor.ts';
 import type { Fact } from '../../src/kernel/aggregate.ts';
+import type { CommandResult } from '../../src/kernel/command.ts';
 import { openReadModels, type ReadModels } from '../../src/kernel/projection.ts';
 import { type MemoryStore, memoryStore } from '../support/memory-store.ts';
 
@@ -35,7 +36,9 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const settled = async <D extends object, F extends Fact>(telling: Promise<Told<D, F>>): Promise<Told<D, F>> => {
+const settled = async <D extends object, F extends Fact>(
+  telling: Promise<CommandResult<D, F>>,
+): Promise<CommandResult<D, F>> => {
   const told = await telling;
   if (told.position !== null) expect(await models.reached(told.position, 2000)).toBe(true);
   return told;

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize';
-import type { Told } from '../../src/kernel/actor.ts';
 import { type Fact, genesis, IllegalFact, record, type Snapshot, stateOf } from '../../src/kernel/aggregate.ts';
+import type { CommandResult } from '../../src/kernel/command.ts';
 import { factOf } from '../../src/kernel/replay.ts';
 import { type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
 import { aggregates } from '../support/all-aggregates.ts';
@@ -12,7 +12,7 @@ export interface Asked {
   /** The step of the simulation in which it was sent. */
   readonly asked: number;
   tries: number;
-  told?: Told<unknown, Fact>;
+  told?: CommandResult<unknown, Fact>;
   answered?: number;
   error?: Error;
 }

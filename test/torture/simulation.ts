@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../../src/admin/command.ts';
-import { allAggregates } from '../../src/cli/aggregates.ts';
+import { allAggregates } from '../../src/app/aggregates.ts';
 import type { Clock } from '../../src/clock.ts';
-import type { Context, Told } from '../../src/kernel/actor.ts';
+import type { Context } from '../../src/kernel/actor.ts';
 import type { Fact } from '../../src/kernel/aggregate.ts';
+import type { CommandResult } from '../../src/kernel/command.ts';
 import { type EventId, eventId } from '../../src/kernel/event-id.ts';
 import { type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
 import { memoryModels } from '../support/memory-models.ts';
@@ -72,7 +73,7 @@ const watched = (all: () => Aggregates, asked: Asked[], step: () => number): Agg
     for (;;) {
       one.tries++;
       try {
-        const actors = all()[kind] as { tell(...args: unknown[]): Promise<Told<unknown, Fact>> };
+        const actors = all()[kind] as { tell(...args: unknown[]): Promise<CommandResult<unknown, Fact>> };
         one.told = await actors.tell(id, command, input, { ...context, commandId: one.commandId });
         one.answered = step();
         return one.told;

@@ -1,12 +1,12 @@
 import { type ProposedEvent, readAppend, type Target } from '../codec/append-request.ts';
 import { encodeAppendSuccess, encodeAppendWrongVersion } from '../codec/append-response.ts';
 import { MalformedMessage } from '../codec/wire.ts';
+import { appendTooLarge, missingMetadata, streamDeleted } from '../grpc/refusals.ts';
 import type { Handler } from '../grpc/server.ts';
 import { INVALID_ARGUMENT, RpcError } from '../grpc/status.ts';
 import { answer } from '../grpc/unary.ts';
 import { AppendSize, checkStreamName, type Fault } from './check-append.ts';
 import type { Log } from './log.ts';
-import { appendTooLarge, missingMetadata, streamDeleted } from './refusals.ts';
 
 /** Streams.Append: options first, then one event a message, answered when the client has sent all. */
 export function appendMethod(log: Log): Handler {

@@ -1,12 +1,12 @@
 import { readDelete } from '../codec/append-request.ts';
 import { encodeDeleted } from '../codec/append-response.ts';
+import { deleteAtWrongVersion, streamDeleted } from '../grpc/refusals.ts';
 import type { Handler } from '../grpc/server.ts';
 import { INVALID_ARGUMENT, RpcError } from '../grpc/status.ts';
 import { answer, oneRequest } from '../grpc/unary.ts';
 import { parsing } from './append.ts';
 import { checkStreamName } from './check-append.ts';
 import type { Log } from './log.ts';
-import { deleteAtWrongVersion, streamDeleted } from './refusals.ts';
 
 /** Streams.Delete (soft) and Streams.Tombstone (hard), which differ only in what is written. */
 export function deleteMethod(log: Log, kind: 'delete' | 'tombstone'): Handler {

@@ -1,8 +1,8 @@
 import { readListed } from '../codec/list-request.ts';
+import { noSuchGroup } from '../grpc/refusals.ts';
 import type { Handler } from '../grpc/server.ts';
 import { oneRequest } from '../grpc/unary.ts';
 import { parsing } from './append.ts';
-import { noSuchGroup } from './refusals.ts';
 
 /** PersistentSubscriptions.List: there are none, whichever stream's it is that are asked for. */
 export function listMethod(): Handler {

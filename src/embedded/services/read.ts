@@ -4,6 +4,7 @@ import { type ReadRequest, readReadRequest } from '../codec/read-request.ts';
 import { encodeConfirmation, encodeStreamNotFound } from '../codec/read-response.ts';
 import type { Call } from '../grpc/call.ts';
 import { frame } from '../grpc/framing.ts';
+import { noBoundary, nothingToRead, streamDeleted } from '../grpc/refusals.ts';
 import type { Handler } from '../grpc/server.ts';
 import { INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RpcError } from '../grpc/status.ts';
 import { answer, oneRequest } from '../grpc/unary.ts';
@@ -19,7 +20,6 @@ import { type Source, Subscription } from '../subscriptions/subscription.ts';
 import { parsing } from './append.ts';
 import { checkStreamName } from './check-append.ts';
 import type { Log } from './log.ts';
-import { noBoundary, nothingToRead, streamDeleted } from './refusals.ts';
 import { tellPositions } from './stream-positions.ts';
 
 const DEFAULT_WINDOW = 32;

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { accessDenied, badCredentials } from '../grpc/refusals.ts';
 import type { Handler } from '../grpc/server.ts';
-import { accessDenied, badCredentials } from './refusals.ts';
 
 /** The one who may do everything. Nobody else may do anything. */
 export interface User {

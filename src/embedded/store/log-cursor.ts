@@ -1,8 +1,8 @@
 import { encodeCheckpoint } from '../codec/read-response.ts';
-import type { Filter } from '../subscriptions/filter.ts';
 import { addResolved } from './links.ts';
 import type { Page } from './page.ts';
 import { missing } from './reader.ts';
+import type { Filter } from './record.ts';
 import { PAGE_BYTES, type ReadSetup } from './stream-cursor.ts';
 
 /** Records looked at in one turn; others wait for their turn meanwhile. */

@@ -4,6 +4,9 @@ import { StoreCorrupt } from './corrupt.ts';
 import { crc32c } from './crc32c.ts';
 import { getUint64, putUint64 } from './keys.ts';
 
+/** Whether a record passes; looks at the stream name or the type only. */
+export type Filter = (record: Buffer) => boolean;
+
 // A value of `ev`:
 //   0 crc u32 | 4 flags u8 | 5 streamNo u32 | 9 nameStart u16 | 11 nameLen u16 | 13 typeStart u16 | 15 typeLen u16
 //   17 dataLen u32 | 21 revision u64 | 29 created f64 ms | 37 id 16 B | 53 RecordedEvent without its id field

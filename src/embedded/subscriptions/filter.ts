@@ -1,10 +1,7 @@
 import type { FilterRequest } from '../codec/read-request.ts';
 import { INVALID_ARGUMENT, RpcError } from '../grpc/status.ts';
-import { nameEnd, nameStart, typeEnd, typeStart } from '../store/record.ts';
+import { type Filter, nameEnd, nameStart, typeEnd, typeStart } from '../store/record.ts';
 import { fromDotnet } from './dotnet-regex.ts';
-
-/** Whether a record passes; looks at the stream name or the type only. */
-export type Filter = (record: Buffer) => boolean;
 
 /** Compiles a filter. Throws RpcError INVALID_ARGUMENT for one that this server cannot evaluate. */
 export function compileFilter(request: FilterRequest, maxRegexChars: number): Filter {

@@ -3,9 +3,9 @@ import { frame } from '../grpc/framing.ts';
 import { addResolved } from '../store/links.ts';
 import { CheckpointClock, LogCursor } from '../store/log-cursor.ts';
 import { Page } from '../store/page.ts';
+import type { Filter } from '../store/record.ts';
 import { isLink } from '../store/record.ts';
 import { PAGE_EVENTS, type ReadSetup } from '../store/stream-cursor.ts';
-import type { Filter } from './filter.ts';
 import type { LiveBatch } from './live-batch.ts';
 import type { Source } from './subscription.ts';
 

@@ -1,4 +1,4 @@
-import { streamDeleted } from '../services/refusals.ts';
+import { streamDeleted } from '../grpc/refusals.ts';
 import { addResolved } from '../store/links.ts';
 import { Page } from '../store/page.ts';
 import { isLink, TOMBSTONE_REVISION } from '../store/record.ts';

@@ -1,0 +1,9 @@
+/** A failure that the user can act upon: one clear sentence and an exit status, no stack. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly exitCode: number;
+  constructor(message: string, exitCode = 1, cause?: unknown) {
+    super(message, { cause });
+    this.exitCode = exitCode;
+  }
+}

@@ -1,0 +1,18 @@
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { type Lock, StoreLocked, takeLock } from '../embedded/lock.ts';
+import { makeFolder } from '../folder.ts';
+import { Failure } from './failure.ts';
+
+export const readModelsDir = (config: Config): string => join(config.DATA_DIR, 'read-models');
+
+/** Claims the read models for this process; a second writer would apply every event a second time. */
+export const claimReadModels = async (dir: string): Promise<Lock> => {
+  makeFolder(dir);
+  try {
+    return await takeLock(dir);
+  } catch (error) {
+    if (!(error instanceof StoreLocked)) throw error;
+    throw new Failure(`The read models in ${dir} are in use by ${error.holder}.`, 1, error);
+  }
+};

@@ -4,6 +4,7 @@ import { readConfig } from '../config.ts';
 import { onSignal, type SignalName, type Signals } from '../telemetry.ts';
 import { withExamples } from './examples.ts';
 import type { FirstRunReport } from './first-run.ts';
+import { operatorContext } from './operator.ts';
 import { serve } from './serve.ts';
 import { Failure, type Terminal } from './terminal.ts';
 
@@ -16,7 +17,7 @@ Examples:
 
 /** `weir serve`: runs the gateway until it is told to stop. */
 export const serveCommand = (terminal: Terminal): Command =>
-  withExamples(new Command('serve').description('Run the gateway until SIGTERM'), examples).action(async () => {
+  withExamples(new Command('serve').description('Run the gateway until SIGTERM'), examples).action(async (_: object, command: Command) => {
     const config = readConfig(terminal.env);
     const log = pino({ level: config.LOG_LEVEL }, destination({ dest: standardError, sync: true }));
     const ended = onSignal((name, signal) => {
@@ -27,7 +28,7 @@ export const serveCommand = (terminal: Terminal): Command =>
     try {
       const interrupted = terminal.interrupted();
       // Told to stop while it starts, it just ends: every file of it is made to be left at any moment.
-      const running = await Promise.race([serve(config, terminal.env), interrupted]);
+      const running = await Promise.race([serve(config, terminal.env, operatorContext(terminal, command)), interrupted]);
       if (!running) return;
       log.info({ base_url: running.baseUrl, data_dir: config.DATA_DIR }, 'listening');
       if (running.firstRun) terminal.out(welcome(running.firstRun));

@@ -17,6 +17,7 @@ import { AccessLog } from '../gateway/access-log.ts';
 import { apiKeyGate } from '../gateway/authenticate.ts';
 import { expectPort, serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
+import type { Context } from '../kernel/actor.ts';
 import { freshness } from '../kernel/freshness.ts';
 import { journal } from '../kernel/journal.ts';
 import { logIdOf } from '../kernel/log-id.ts';
@@ -60,8 +61,11 @@ export interface Running {
   stop(hasFailed: boolean): Promise<void>;
 }
 
-/** Starts a gateway; resolves once it listens. */
-export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Running> => {
+/**
+ * Starts a gateway; resolves once it listens.
+ * @param by who starts it, for what is made on an empty store
+ */
+export const serve = async (config: Config, env: NodeJS.ProcessEnv, by: Context): Promise<Running> => {
   const { MODELS_FILE: file } = config;
   const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
   const declared = loadModels(modelsText, env);
@@ -72,7 +76,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
     const log = await ownEventLog(config);
     open.later('the event store', log.close);
     const ended = log.failed.then((error) => Promise.reject(error));
-    return await Promise.race([start({ config, log, open, declared, tiers }), ended]);
+    return await Promise.race([start({ config, log, open, declared, tiers, by }), ended]);
   } catch (error) {
     await open.all(closeMs).catch(() => {});
     throw error;
@@ -85,8 +89,9 @@ const start = async (parts: {
   readonly open: Closing;
   readonly declared: ReturnType<typeof loadModels>;
   readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
+  readonly by: Context;
 }): Promise<Running> => {
-  const { config, log, open, declared, tiers } = parts;
+  const { config, log, open, declared, tiers, by } = parts;
   const claim = await claimReadModels(readModelsDir(config));
   open.later('the claim to the read models', async () => claim.release());
   const secrets = await secretsOf(config, () => needsItsSecrets(log.store));
@@ -149,7 +154,7 @@ const start = async (parts: {
     secrets,
     projectionWaitMs: config.PROJECTION_WAIT_MS,
   };
-  const begun = await firstRun(admin, config.DATA_DIR);
+  const begun = await firstRun(admin, config.DATA_DIR, by);
   reactors = await startReactors({
     dir: join(config.DATA_DIR, 'reactors'),
     store,

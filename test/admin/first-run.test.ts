@@ -40,7 +40,7 @@ afterEach(() => at.close());
 
 /** A start of the gateway as far as its first run: what `first-run.json` holds then. */
 const start = async () => {
-  const begun = await firstRun(at.admin, at.dir);
+  const begun = await firstRun(at.admin, at.dir, context);
   return begun.listening('http://127.0.0.1:1');
 };
 const settled = async ({ head }: { readonly head: bigint | null }): Promise<void> => {

@@ -61,7 +61,7 @@ const unlessAway = <T>(work: () => Promise<T>): Promise<T> =>
 
 /** A gateway in this process, with a data folder and connections of its own. */
 const start = async (env: Record<string, string>): Promise<Running> => {
-  const gateway = await unlessAway(() => serve(readConfig(env), env));
+  const gateway = await unlessAway(() => serve(readConfig(env), env, { actor: { type: 'operator', id: 'jo' } }));
   running.add(gateway);
   return gateway;
 };

@@ -38,7 +38,9 @@ export const planFirstRun = (admin: Administration): FirstRun => ({
 /** Whether the store has no organization yet, or the one that this plan began. */
 export const isFirstRun = (admin: Administration, plan: FirstRun | null): boolean => {
   const [some] = admin.models.range(organizationRows, { prefix: 'org_', limit: 1 });
-  return some === undefined || some.row.id === plan?.organization_id;
+  return (
+    some === undefined || (plan !== null && admin.models.get(organizationRows, plan.organization_id) !== undefined)
+  );
 };
 
 /**

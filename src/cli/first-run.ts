@@ -6,8 +6,11 @@ import { organizationRows } from '../../projections/organizations.ts';
 import type { Administration } from '../admin/command.ts';
 import { carryOut, type FirstRun, firstRunFile, isFirstRun, planFirstRun } from '../admin/first-run.ts';
 import { type Claim, claimFirstRun } from '../admin/first-run-claim.ts';
+import { systemClock } from '../clock.ts';
 import type { Context } from '../kernel/actor.ts';
+import type { EventStore } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
+import type { Terminal } from './terminal.ts';
 
 export interface FirstRunReport extends FirstRun {
   readonly file: string;
@@ -71,6 +74,14 @@ const ownPlan = async (admin: Administration, dataDir: string): Promise<FirstRun
   await rm(draftIn(dataDir), { force: true });
   await awaitOther(admin, claim);
   return null;
+};
+
+/**
+ * For a command that makes an organization: on an empty store it is the first, so that a server which starts beside it makes
+ * none of its own. Where the first run is claimed already it stays so, and the organization is made all the same.
+ */
+export const takeFirstRun = async (store: EventStore, { host }: Terminal, organizationId: string): Promise<void> => {
+  await claimFirstRun(store, systemClock, { organizationId, host, pid: process.pid });
 };
 
 const isThere = ({ models }: Administration, organizationId: string): boolean =>

@@ -12,6 +12,7 @@ import { secretsOf } from './config-secrets.ts';
 import { findStore } from './event-log.ts';
 import { withExamples } from './examples.ts';
 import { fileFault } from './file-fault.ts';
+import { takeFirstRun } from './first-run.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { operatorContext, recording } from './operator.ts';
 import { type Shown, show } from './output.ts';
@@ -123,7 +124,8 @@ const run = async (terminal: Terminal, options: Options, actor: Actor): Promise<
   try {
     const secrets = await secretsOf(config, () => needsItsSecrets(store));
     await proveSecrets(store, systemClock, secrets);
-    await fill(terminal, options, { archive, secrets, actor });
+    const begins = (id: string) => takeFirstRun(store, terminal, id);
+    await fill(terminal, options, { archive, secrets, actor, begins });
   } finally {
     await store.close();
     await archive.close();
@@ -134,7 +136,7 @@ const run = async (terminal: Terminal, options: Options, actor: Actor): Promise<
 const fill = async (
   terminal: Terminal,
   options: Options,
-  parts: Pick<SeedTools, 'archive' | 'secrets' | 'actor'>,
+  parts: Pick<SeedTools, 'archive' | 'secrets' | 'actor' | 'begins'>,
 ): Promise<void> => {
   const { organizations, projects, keys, name, out } = options;
   const total = organizations * keys;

@@ -7,6 +7,7 @@ import { newId, newToken } from '../ids.ts';
 import type { Context } from '../kernel/actor.ts';
 import { allRows } from './all-rows.ts';
 import { withExamples } from './examples.ts';
+import { takeFirstRun } from './first-run.ts';
 import { asOperator, type Operator, operatorContext, recording } from './operator.ts';
 import { seedCommand } from './org-seed.ts';
 import { confirm, dollars, iso, type Shown, show } from './output.ts';
@@ -75,6 +76,7 @@ export const orgCommand = (terminal: Terminal): Command => {
         const id = newId('org', clock);
         const context = operatorContext(terminal, command);
         const input = { name: trimmed, at: clock.wall() };
+        await takeFirstRun(operator.store, terminal, id);
         await operator.aggregates.organization.tell(id, 'create', input, context);
         const key = await makeAdminKey(operator, context, id, 'First Admin key');
         show(terminal, [{ organization_id: id, admin_api_key_id: key.id, admin_api_key: key.value }], options);

@@ -109,6 +109,51 @@ describe('gateways that are started at once on an empty store', () => {
   });
 });
 
+describe('an organization that an operator makes on an empty store', () => {
+  const makers = [
+    ['org', 'create', '--name', 'Acme', '--json'],
+    ['org', 'seed', '--name', 'Acme', '--projects', '1', '--keys', '1', '--json'],
+  ];
+  const make = async (argv: string[], env: Record<string, string>): Promise<string> => {
+    const out = argv.includes('seed') ? ['--out', `${freshDir()}.ndjson`] : [];
+    const { code, stdout, stderr } = await weirHere([...argv, ...out], env);
+    expect([code, stderr]).toEqual([0, '']);
+    return (JSON.parse(stdout) as { organization_id: string }).organization_id;
+  };
+
+  test.each(makers)('is its first run: weir %s %s', async (...argv) => {
+    const id = await make(argv, environment(shared));
+    expect((await ofType('log.first_run_claimed')).map(({ data }) => data.organization_id)).toEqual([id]);
+    const gateway = await start(environment(shared));
+    expect(gateway.firstRun).toBeNull();
+    expect(await ofType('organization.created')).toHaveLength(1);
+    // The next one is made all the same, and is nobody's first run.
+    await make(argv, environment(shared));
+    expect(await ofType('organization.created')).toHaveLength(2);
+    expect(await ofType('log.first_run_claimed')).toHaveLength(1);
+  });
+
+  test.each(Array.from({ length: 8 }, (_, i) => i % 2 === 0))(
+    'beside a gateway that starts is whole, and the only one unless the gateway came first; one data folder: %s',
+    async (isShared) => {
+      const env = environment(shared);
+      const [gateway, id] = await Promise.all([
+        start(env),
+        make(makers[0]!, isShared ? { ...env } : environment(shared)),
+      ]);
+      const [claim] = await ofType('log.first_run_claimed');
+      const first = gateway.firstRun?.organization_id;
+      expect([id, first]).toContain(claim?.data.organization_id);
+      const made = (await ofType('organization.created')).map(({ stream }) => stream.slice('organization-'.length));
+      expect(made.sort()).toEqual((first === undefined ? [id] : [id, first]).sort());
+      if (claim?.data.organization_id === id) expect(first).toBeUndefined();
+      // Each with its Admin key.
+      expect(await ofType('admin_key.created')).toHaveLength(made.length);
+      expect(await ready(gateway)).toBe(200);
+    },
+  );
+});
+
 describe('a gateway whose secrets are not those of the log', () => {
   const refused = async (env: Record<string, string>): Promise<string> => {
     const before = await events();

@@ -192,7 +192,7 @@ const start = async (parts: {
         eventstore: () => whyAway(store.state),
         'the keys': () => (fresh.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
         'read models': () => whyStill(models?.stopped),
-        reactions: () => whyStill(reactors?.stopped),
+        reactions: () => whyStill(reactors?.stopped) ?? whoStands(reactors?.stuck),
       },
     },
     publicUrl: () => config.PUBLIC_URL ?? baseUrl,
@@ -247,6 +247,10 @@ const whyAway = (state: StoreState): string | undefined => {
   if (state.is === 'there') return undefined;
   return state.is === 'lost' && state.refuses ? state.why.replace(/\.$/, '') : '';
 };
+
+/** Undefined while every reactor goes on. */
+const whoStands = (stuck: Reactors['stuck'] = new Map()): string | undefined =>
+  stuck.size === 0 ? undefined : `${[...stuck.keys()].join(', ')}: a stream to be changed is damaged`;
 
 /** Undefined while a follower of the log goes on. */
 const whyStill = (stopped: Error | undefined): string | undefined => {

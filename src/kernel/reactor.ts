@@ -4,8 +4,9 @@ import { publish } from '../telemetry.ts';
 import { type Checkpoint, whyUnfit } from './checkpoint.ts';
 import { committed } from './commit.ts';
 import type { Ours } from './ownership.ts';
+import { CorruptStream } from './replay.ts';
 import { roomIn } from './room.ts';
-import type { EventStore, Recorded, Subscription } from './store.ts';
+import { type EventStore, type Recorded, StoreDamaged, type Subscription } from './store.ts';
 
 /** A process manager: answers facts with commands. What it does must be harmless when done twice. */
 export interface Reactor {
@@ -28,8 +29,13 @@ export interface ReactorOptions {
 }
 
 export interface Reactors {
-  /** Why they do not go on: nothing of the log is ever skipped. */
+  /** Why none of them goes on: nothing of the log is ever skipped. */
   readonly stopped: Error | undefined;
+  /**
+   * Those that have come to a stream on which nothing can be decided any more, by their names, and why. A restart takes them
+   * up again where they stopped.
+   */
+  readonly stuck: ReadonlyMap<string, StoreDamaged | CorruptStream>;
   /** Begins again with the first event of the log, for it is not the one that they had followed. */
   beginAgain(reason: string): Promise<void>;
   close(): Promise<void>;
@@ -37,7 +43,7 @@ export interface Reactors {
 
 /**
  * Runs reactors from their own checkpoint, events in order. A reaction that fails is repeated until it succeeds: none is
- * ever skipped. The checkpoint follows the reactions, so a crash repeats the last ones; it does so once a second, since each
+ * ever skipped. Where repeating cannot heal it that reactor stops, and with it the checkpoint; the others go on. The checkpoint follows the reactions, so a crash repeats the last ones; it does so once a second, since each
  * of its commits would make the event store's wait for the disk.
  */
 export const startReactors = async (options: ReactorOptions): Promise<Reactors> => {
@@ -56,18 +62,21 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
   let closing = new AbortController();
   const room = roomIn(options.dir, () => {});
 
+  const stuck = new Map<string, StoreDamaged | CorruptStream>();
   /** False when it was told to end before every reaction had succeeded. */
   const reactTo = async (event: Recorded): Promise<boolean> => {
     const category = event.stream.slice(0, event.stream.indexOf('-'));
     for (const reactor of reactors.filter((r) => r.categories.includes(category))) {
       for (let wait = retryMs; ; wait = Math.min(wait * 2, 30_000)) {
         if (closing.signal.aborted) return false;
+        if (stuck.has(reactor.name)) break;
         try {
           await reactor.react(event);
           break;
         } catch (error) {
           publish('reaction.failed', { reactor: reactor.name, stream: event.stream, error });
-          await pause(wait, closing.signal);
+          if (error instanceof StoreDamaged || error instanceof CorruptStream) stuck.set(reactor.name, error);
+          else await pause(wait, closing.signal);
         }
       }
     }
@@ -101,7 +110,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
       async deliver(batch) {
         for (const event of ours(batch)) {
           if (!(await reactTo(event))) return;
-          done = event;
+          if (stuck.size === 0) done = event;
         }
       },
       failed(error) {
@@ -115,6 +124,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
     get stopped() {
       return stopped;
     },
+    stuck,
     async beginAgain(reason) {
       publish('reactors.begun_again', { reason });
       closing.abort();
@@ -122,6 +132,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
       closing = new AbortController();
       done = undefined;
       stopped = undefined;
+      stuck.clear();
       await root.remove('checkpoint');
       subscription = follow(null);
     },

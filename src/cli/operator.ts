@@ -7,7 +7,7 @@ import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../admin/command.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
-import { whose } from '../domain/streams.ts';
+import { lasts, whose } from '../domain/streams.ts';
 import { type Lock, StoreLocked, takeLock } from '../embedded/lock.ts';
 import { Fault } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
@@ -141,6 +141,7 @@ const currentRows = async (config: Config, store: EventStore): Promise<CurrentRo
     logId: await logIdOf(store, systemClock),
     projections,
     ours: oursOf(whose),
+    lasts,
   });
   return {
     rows: models,

@@ -12,7 +12,7 @@ import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReaction
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { dayKeys } from '../day-keys.ts';
-import { whose } from '../domain/streams.ts';
+import { lasts, whose } from '../domain/streams.ts';
 import { AccessLog } from '../gateway/access-log.ts';
 import { apiKeyGate } from '../gateway/authenticate.ts';
 import { expectPort, serve as serveHttp } from '../http/server.ts';
@@ -112,6 +112,7 @@ const start = async (parts: {
     logId,
     projections,
     ours,
+    lasts,
     committing: known.committing,
     cleared: known.cleared,
     committed(batch) {
@@ -160,6 +161,7 @@ const start = async (parts: {
     store,
     logId,
     ours,
+    lasts,
     reactors: [
       organizationReactions(admin),
       keyReactions(admin),

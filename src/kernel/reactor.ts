@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { open } from 'lmdb';
 import { publish } from '../telemetry.ts';
-import { type Checkpoint, whyUnfit } from './checkpoint.ts';
+import { allLast, type Checkpoint, type Lasts, lastLasting, whyUnfit } from './checkpoint.ts';
 import { committed } from './commit.ts';
 import type { Ours } from './ownership.ts';
 import { CorruptStream } from './replay.ts';
@@ -22,6 +22,8 @@ export interface ReactorOptions {
   readonly logId: string;
   readonly reactors: readonly Reactor[];
   readonly ours: Ours;
+  /** Default: they all do. */
+  readonly lasts?: Lasts;
   /** Waits before a reaction that failed is tried again, in milliseconds; grows to 30 s. */
   readonly retryMs?: number;
   /** The checkpoint follows the reactions by so many milliseconds at most: default 1 s. */
@@ -47,7 +49,7 @@ export interface Reactors {
  * of its commits would make the event store's wait for the disk.
  */
 export const startReactors = async (options: ReactorOptions): Promise<Reactors> => {
-  const { store, logId, reactors, ours, retryMs = 200, keepMs = 1000 } = options;
+  const { store, logId, reactors, ours, lasts = allLast, retryMs = 200, keepMs = 1000 } = options;
   mkdirSync(options.dir, { recursive: true });
   const root = open<Checkpoint, string>({
     path: options.dir,
@@ -56,7 +58,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
     eventTurnBatching: false,
   });
   const kept = root.get('checkpoint');
-  const unfit = kept && (await whyUnfit(kept, store, logId));
+  const unfit = kept && (await whyUnfit(kept, store, logId, lasts));
   if (unfit) publish('reactors.begun_again', { reason: unfit });
   const after = kept && !unfit ? BigInt(kept.position) : null;
   let closing = new AbortController();
@@ -88,13 +90,14 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
   /** The last event that all reactors are done with, and the last of which that is written down. */
   let done: Recorded | undefined;
   let written: Recorded | undefined;
+  let lasting = unfit ? undefined : kept?.lasting;
   let isUnkept = false;
   const keep = async (): Promise<void> => {
     if (done === undefined || done === written || room.none) return;
     const { position, id } = done;
     written = done;
     try {
-      await committed(root.put('checkpoint', { logId, position: String(position), eventId: id }));
+      await committed(root.put('checkpoint', { logId, position: String(position), eventId: id, lasting }));
       isUnkept = false;
     } catch (error) {
       written = undefined;
@@ -110,7 +113,9 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
       async deliver(batch) {
         for (const event of ours(batch)) {
           if (!(await reactTo(event))) return;
-          if (stuck.size === 0) done = event;
+          if (stuck.size > 0) continue;
+          done = event;
+          lasting = lastLasting([event], lasts, lasting);
         }
       },
       failed(error) {
@@ -131,6 +136,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
       await subscription.close();
       closing = new AbortController();
       done = undefined;
+      lasting = undefined;
       stopped = undefined;
       stuck.clear();
       await root.remove('checkpoint');

@@ -119,6 +119,27 @@ describe('a reactor', () => {
     ]);
   });
 
+  test('goes on from its checkpoint where the event of that was removed since', async () => {
+    const store = memoryStore();
+    const dir = freshDir();
+    await append(store, [1]);
+    await append(store, [2], 'no_stream', 'counter-passing');
+    const options = { ours: (batch: readonly Recorded[]) => batch, dir, store, logId: 'log-1', keepMs: 60_000 };
+    const lasts = ({ stream }: Recorded) => stream !== 'counter-passing';
+    const first = counting();
+    const running = await startReactors({ ...options, lasts, reactors: [first.reactor] });
+    cleanUps.push(() => running.close().catch(() => {}));
+    await first.until(2);
+    await running.close();
+    store.scavenge(store.log.at(-1)!);
+    await append(store, [3], 0);
+    const second = counting();
+    const again = await startReactors({ ...options, lasts, reactors: [second.reactor] });
+    cleanUps.push(() => again.close());
+    await second.until(1);
+    expect(second.seen).toEqual([3]);
+  });
+
   test('keeps its checkpoint while it runs, soon after what it was done with', async () => {
     const store = memoryStore();
     const dir = freshDir();

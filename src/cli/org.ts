@@ -1,13 +1,13 @@
 import { Command } from 'commander';
 import { type OrganizationRow, organizationRows } from '../../projections/organizations.ts';
 import { credentialOf } from '../admin/credential.ts';
+import { takeFirstRun } from '../app/first-run.ts';
 import { systemClock } from '../clock.ts';
 import { adminPermissions } from '../domain/permissions.ts';
 import { newId, newToken } from '../ids.ts';
 import type { Context } from '../kernel/actor.ts';
 import { allRows } from './all-rows.ts';
 import { withExamples } from './examples.ts';
-import { takeFirstRun } from './first-run.ts';
 import { asOperator, type Operator, operatorContext, recording } from './operator.ts';
 import { seedCommand } from './org-seed.ts';
 import { confirm, dollars, iso, type Shown, show } from './output.ts';

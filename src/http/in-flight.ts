@@ -1,9 +1,9 @@
 import { type Cancellation, Canceller } from '../cancellation.ts';
 import { type Refusal, refusal } from '../errors.ts';
 import { publish } from '../telemetry.ts';
-import { lingerMs, maxLingered } from './early-answer.ts';
-import type { RequestHead } from './head.ts';
-import { sendRest } from './pieces.ts';
+import { lingerMs, maxLingered } from './answer/early-answer.ts';
+import { sendRest } from './answer/pieces.ts';
+import type { RequestHead } from './request/head.ts';
 import type { Pass } from './route.ts';
 import type { Expiring, Traffic } from './traffic.ts';
 import type { HttpResponse } from './uws.ts';

@@ -70,7 +70,7 @@ const store: readonly PlantedFault[] = [
 const limits: readonly PlantedFault[] = [
   {
     title: 'a refused attempt does not count',
-    file: 'src/limits/request-log.ts',
+    file: 'src/limits/window/request-log.ts',
     from: '  const full = before === capacity;',
     to: '  if (before === capacity) return before;\n  const full = false;',
     test: 'test/limits/windows.test.ts',
@@ -84,21 +84,21 @@ const limits: readonly PlantedFault[] = [
   },
   {
     title: 'an attempt leaves its window a millisecond before its time, where an older one goes',
-    file: 'src/limits/request-log.ts',
+    file: 'src/limits/window/request-log.ts',
     from: 'while (sinceNewest + span >= minuteMs) {',
     to: 'while (sinceNewest + span >= minuteMs - 1) {',
     test: 'test/limits/windows.test.ts',
   },
   {
     title: 'Retry-After is rounded down',
-    file: 'src/limits/retry-after.ts',
+    file: 'src/limits/http/retry-after.ts',
     from: 'Math.ceil(longest / 1000)',
     to: 'Math.floor(longest / 1000)',
     test: 'test/limits/retry-after.test.ts',
   },
   {
     title: 'after a restart every window is empty',
-    file: 'src/limits/snapshot-files.ts',
+    file: 'src/limits/snapshot/snapshot-files.ts',
     from: 'restored: restore(store, buffers, clock.wall(), clock.monotonic())',
     to: 'restored: restore(store, [], clock.wall(), clock.monotonic())',
     test: 'test/limits/snapshot-files.test.ts',
@@ -108,7 +108,7 @@ const limits: readonly PlantedFault[] = [
     file: 'src/http/in-flight.ts',
     from: "this.stage = 'done';\n    this.pass?.end();\n",
     to: "this.stage = 'done';\n    if (!this.gone) this.pass?.end();\n",
-    test: 'test/gateway/limits-charges.test.ts',
+    test: 'test/inference/limits-charges.test.ts',
   },
   {
     title: 'a reservation is not given back',
@@ -143,14 +143,14 @@ const administration: readonly PlantedFault[] = [
   },
   {
     title: 'a revoked key works until the read models know',
-    file: 'projections/directory.ts',
+    file: 'src/access/directory.ts',
     from: '      refused.set(id, { position, reason });\n',
     to: '',
-    test: 'test/projections/directory.test.ts',
+    test: 'test/access/directory.test.ts',
   },
   {
     title: 'a request that is held back outlives the key that began it',
-    file: 'src/gateway/passes.ts',
+    file: 'src/access/leases.ts',
     from: 'return stale === true || (expiresAt',
     to: 'return stale === undefined || (expiresAt',
     test: 'test/matrix/held.test.ts',
@@ -158,14 +158,14 @@ const administration: readonly PlantedFault[] = [
   },
   {
     title: 'nobody asks for the permission',
-    file: 'src/gateway/credential-refusals.ts',
+    file: 'src/access/credential-refusals.ts',
     from: 'if (!found.permissions.has(access.permission)) return',
     to: "if (access.permission.endsWith('?')) return",
     test: 'test/matrix',
   },
   {
     title: 'a project is found by its id in any organization',
-    file: 'src/admin/projects.ts',
+    file: 'src/admin/organization/projects.ts',
     from: 'const row = admin.models.get(projectRows, projectKeyOf(call.principal.organizationId, call.params.project_id));',
     to: "const all = admin.models.range(projectRows, { prefix: '', limit: 1000 });\n    const row = all.find((each) => each.row.id === call.params.project_id)?.row;",
     test: 'test/matrix',
@@ -186,7 +186,7 @@ const administration: readonly PlantedFault[] = [
   },
   {
     title: 'the last of two lengths is believed',
-    file: 'src/http/framing.ts',
+    file: 'src/http/request/framing.ts',
     from: 'if ((seen & bit) !== 0) return malformed',
     to: 'if ((seen & bit) !== 0 && bit !== 8) return malformed',
     test: 'test/http/smuggling.test.ts',

@@ -77,26 +77,38 @@ interface ClientLookup {
   readonly clock: Clock;
 }
 
+/** What is known of clients here, and of those who are none. */
+export interface Acquaintance {
+  /** Failures to authenticate, by address. */
+  readonly failed: FailedAttempts;
+  /** Whether what is not found here may be there (decisions N13). */
+  readonly isBehind: () => boolean;
+}
+
 /**
  * The OAuth client that a request comes from, by HTTP Basic or by fields of the body (decisions A.3).
  * @throws Fault 401 `invalid_client` whatever about the client is not right, 400 where it is said twice, 429 where one
- *   address has tried too often
+ *   address has tried too often, 503 where the secret is not known here and may be elsewhere
  */
 export const authenticateClient = (
   { accessLog, clock, directory, secrets }: ClientLookup,
-  failed: FailedAttempts,
+  { failed, isBehind }: Acquaintance,
   head: Head,
   fields: ClientFields,
 ): ClientPrincipal => {
   const { id, secret } = presented(head, fields);
   const now = clock.monotonic();
   if (tokenKind(secret) !== 's') throw guess(failed, now, head);
+  let isKnown = false;
   for (const pepper of secrets.peppers) {
     const found = directory.find(digest(pepper, secret));
+    if (found !== null) isKnown = true;
     if (found?.id !== id) continue;
     if (found.inactive !== undefined)
       accessLog.refused(found, { method: 'POST', path: head.path }, 'invalid_client', head);
     else if (found.kind === 'client_secret') return found;
   }
+  // As a token that may be known elsewhere: nobody's fault, so it does not count either.
+  if (!isKnown && isBehind()) throw fault('dependency_unavailable', { headers: { 'Retry-After': '1' } });
   throw guess(failed, now, head);
 };

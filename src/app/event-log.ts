@@ -1,6 +1,7 @@
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Config } from '../config.ts';
-import { hasStore, runningEndpoint, startEmbedded } from '../embedded/index.ts';
+import { type Embedded, hasStore, runningEndpoint, StoreLocked, startEmbedded } from '../embedded/index.ts';
 import { connect } from '../eventstoredb/connect.ts';
 import type { Target } from '../eventstoredb/target.ts';
 import type { EventStore } from '../kernel/store.ts';
@@ -23,7 +24,10 @@ export const storeDir = (config: Config): string => join(config.DATA_DIR, 'event
 export const ownEventLog = async (config: Config): Promise<EventLog> => {
   if (config.EVENTSTORE_URL !== undefined) return cluster(config.EVENTSTORE_URL);
   const dir = storeDir(config);
-  const embedded = await startEmbedded({ dir });
+  return ofServer(dir, await startEmbedded({ dir }));
+};
+
+const ofServer = (dir: string, embedded: Embedded): EventLog => {
   if (embedded.shortage) publish('store.read_only', { dir, ...embedded.shortage });
   const store = connect({ endpoint: embedded.endpoint });
   return {
@@ -42,10 +46,29 @@ export const mayHaveEvents = (config: Config): boolean =>
 
 /** The events for a command: those of the running server, or of the stopped one's files. */
 export const anyEventLog = async (config: Config): Promise<EventLog> => {
-  const endpoint = config.EVENTSTORE_URL === undefined ? await runningEndpoint(storeDir(config)) : null;
-  if (endpoint === null) return ownEventLog(config);
-  const store = connect({ endpoint });
+  if (config.EVENTSTORE_URL !== undefined) return cluster(config.EVENTSTORE_URL);
+  const dir = storeDir(config);
+  const found = await runningOrOwn(dir);
+  if (typeof found !== 'string') return ofServer(dir, found);
+  const store = connect({ endpoint: found });
   return { store, failed: never, close: () => store.close() };
+};
+
+/** Longest wait for a server that has taken its store to say where it listens, and the time between two looks. */
+const startingMs = 5_000;
+const lookAgainMs = 20;
+
+/** The endpoint of the process that has the store, or one of our own where nobody has it. */
+const runningOrOwn = async (dir: string): Promise<string | Embedded> => {
+  for (const end = performance.now() + startingMs; ; await wait(lookAgainMs)) {
+    const endpoint = await runningEndpoint(dir);
+    if (endpoint !== null) return endpoint;
+    try {
+      return await startEmbedded({ dir });
+    } catch (error) {
+      if (!(error instanceof StoreLocked) || performance.now() > end) throw error;
+    }
+  }
 };
 
 /**
@@ -89,8 +112,7 @@ export const findStore = async (config: Config, dir: string | undefined): Promis
     return { target: { url: config.EVENTSTORE_URL }, isEmbedded: false, close: nothingToClose };
   }
   const folder = dir ?? storeDir(config);
-  const endpoint = await runningEndpoint(folder);
-  if (endpoint !== null) return { target: { endpoint }, isEmbedded: true, close: nothingToClose };
-  const embedded = await startEmbedded({ dir: folder });
-  return { target: { endpoint: embedded.endpoint }, isEmbedded: true, close: embedded.close };
+  const found = await runningOrOwn(folder);
+  if (typeof found === 'string') return { target: { endpoint: found }, isEmbedded: true, close: nothingToClose };
+  return { target: { endpoint: found.endpoint }, isEmbedded: true, close: found.close };
 };

@@ -6,6 +6,9 @@ import { organizationRows } from '../../projections/organizations.ts';
 import type { Administration } from '../admin/command.ts';
 import { carryOut, type FirstRun, firstRunFile, isFirstRun, planFirstRun } from '../admin/organization/first-run.ts';
 import { type Claim, claimFirstRun } from '../admin/organization/first-run-claim.ts';
+import { systemClock } from '../clock.ts';
+import type { Context } from '../kernel/actor.ts';
+import type { EventStore } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
 
 export interface FirstRunReport extends FirstRun {
@@ -36,13 +39,15 @@ export const keptFirstRun = async (dataDir: string): Promise<FirstRun | null> =>
  * Gives an empty store an organization, an Admin key, a project and a project key. Of several gateways one does so: the
  * plan is written down, then claims the first run in the log, and becomes `first-run.json` (mode 0600) before it is
  * made. Who has lost waits for the other's organization. Later starts only keep its `base_url` current while it is there.
+ * @param context whose start it is: what is made is recorded as the operator's
  */
 export const firstRun = async (
   admin: Administration,
   dataDir: string,
+  context: Context,
 ): Promise<{ listening(baseUrl: string): Promise<FirstRunReport | null> }> => {
   const plan = await ownPlan(admin, dataDir);
-  if (plan) await carryOut(admin, plan);
+  if (plan) await carryOut(admin, plan, context);
   return {
     async listening(baseUrl) {
       if (!plan) return null;
@@ -68,6 +73,18 @@ const ownPlan = async (admin: Administration, dataDir: string): Promise<FirstRun
   await rm(draftIn(dataDir), { force: true });
   await awaitOther(admin, claim);
   return null;
+};
+
+/**
+ * For a command that makes an organization: on an empty store it is the first, so that a server which starts beside it makes
+ * none of its own. Where the first run is claimed already it stays so, and the organization is made all the same.
+ */
+export const takeFirstRun = async (
+  store: EventStore,
+  { host }: { readonly host: string },
+  organizationId: string,
+): Promise<void> => {
+  await claimFirstRun(store, systemClock, { organizationId, host, pid: process.pid });
 };
 
 const isThere = ({ models }: Administration, organizationId: string): boolean =>

@@ -60,7 +60,7 @@ export const allRoutes = (dependencies: {
       ],
       isBehind,
     ),
-    ...oauthRoutes(admin, { publicUrl, failed: windows.failed }),
+    ...oauthRoutes(admin, { publicUrl, failed: windows.failed, isBehind }),
     ...healthRoutes(readiness),
   ];
   return [...routes, openapiRoute(routes)];

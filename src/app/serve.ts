@@ -13,9 +13,10 @@ import { endAbandonedPolicies, policyReactions } from '../admin/policies/policy-
 import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReactions } from '../admin/reactions.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { whose } from '../domain/streams.ts';
+import { lasts, whose } from '../domain/streams.ts';
 import { expectPort, serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
+import type { Context } from '../kernel/actor.ts';
 import { freshness } from '../kernel/freshness.ts';
 import { journal } from '../kernel/journal.ts';
 import { logIdOf } from '../kernel/log-id.ts';
@@ -60,8 +61,11 @@ export interface Running {
   stop(hasFailed: boolean): Promise<void>;
 }
 
-/** Starts a gateway; resolves once it listens. */
-export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Running> => {
+/**
+ * Starts a gateway; resolves once it listens.
+ * @param by who starts it, for what is made on an empty store
+ */
+export const serve = async (config: Config, env: NodeJS.ProcessEnv, by: Context): Promise<Running> => {
   const { MODELS_FILE: file } = config;
   const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
   const declared = loadModels(modelsText, env);
@@ -72,7 +76,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Run
     const log = await ownEventLog(config);
     open.later('the event store', log.close);
     const ended = log.failed.then((error) => Promise.reject(error));
-    return await Promise.race([start({ config, log, open, declared, tiers }), ended]);
+    return await Promise.race([start({ config, log, open, declared, tiers, by }), ended]);
   } catch (error) {
     await open.all(closeMs).catch(() => {});
     throw error;
@@ -85,8 +89,9 @@ const start = async (parts: {
   readonly open: Closing;
   readonly declared: ReturnType<typeof loadModels>;
   readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
+  readonly by: Context;
 }): Promise<Running> => {
-  const { config, log, open, declared, tiers } = parts;
+  const { config, log, open, declared, tiers, by } = parts;
   const claim = await claimReadModels(readModelsDir(config));
   open.later('the claim to the read models', async () => claim.release());
   const secrets = await secretsOf(config, () => needsItsSecrets(log.store));
@@ -107,6 +112,7 @@ const start = async (parts: {
     logId,
     projections,
     ours,
+    lasts,
     committing: known.committing,
     cleared: known.cleared,
     committed(batch) {
@@ -149,12 +155,13 @@ const start = async (parts: {
     secrets,
     projectionWaitMs: config.PROJECTION_WAIT_MS,
   };
-  const begun = await firstRun(admin, config.DATA_DIR);
+  const begun = await firstRun(admin, config.DATA_DIR, by);
   reactors = await startReactors({
     dir: join(config.DATA_DIR, 'reactors'),
     store,
     logId,
     ours,
+    lasts,
     reactors: [
       organizationReactions(admin),
       keyReactions(admin),
@@ -187,7 +194,7 @@ const start = async (parts: {
         eventstore: () => whyAway(store.state),
         'the keys': () => (fresh.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
         'read models': () => whyStill(models?.stopped),
-        reactions: () => whyStill(reactors?.stopped),
+        reactions: () => whyStill(reactors?.stopped) ?? whoStands(reactors?.stuck),
       },
     },
     publicUrl: () => config.PUBLIC_URL ?? baseUrl,
@@ -242,6 +249,10 @@ const whyAway = (state: StoreState): string | undefined => {
   if (state.is === 'there') return undefined;
   return state.is === 'lost' && state.refuses ? state.why.replace(/\.$/, '') : '';
 };
+
+/** Undefined while every reactor goes on. */
+const whoStands = (stuck: Reactors['stuck'] = new Map()): string | undefined =>
+  stuck.size === 0 ? undefined : `${[...stuck.keys()].join(', ')}: a stream to be changed is damaged`;
 
 /** Undefined while a follower of the log goes on. */
 const whyStill = (stopped: Error | undefined): string | undefined => {

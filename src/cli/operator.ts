@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../admin/command.ts';
@@ -12,7 +13,7 @@ import { needsItsSecrets, proveSecrets } from '../app/known-secrets.ts';
 import { claimReadModels, readModelsDir } from '../app/read-models.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
-import { whose } from '../domain/streams.ts';
+import { lasts, whose } from '../domain/streams.ts';
 import type { Lock } from '../embedded/lock.ts';
 import { Fault } from '../errors.ts';
 import type { Context } from '../kernel/actor.ts';
@@ -21,7 +22,7 @@ import type { Checkpoint } from '../kernel/checkpoint.ts';
 import { logIdOf } from '../kernel/log-id.ts';
 import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels } from '../kernel/projection.ts';
-import { openRows, type RowReader, type RowStore } from '../kernel/rows.ts';
+import { NoTables, openRows, type RowReader, type RowStore } from '../kernel/rows.ts';
 import type { EventStore } from '../kernel/store.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 import { printable, type Terminal } from './terminal.ts';
@@ -39,7 +40,7 @@ export interface Operator {
   shown(position: bigint | null): Promise<void>;
 }
 
-/** Longest wait for the server to apply what a command recorded, and the time between two looks. */
+/** Longest wait for a server that starts, or for it to apply what a command recorded, and the time between two looks. */
 const longestWaitMs = 5000;
 const lookAgainMs = 10;
 
@@ -116,21 +117,19 @@ const currentRows = async (config: Config, store: EventStore): Promise<CurrentRo
   // Beside a cluster DATA_DIR may be another machine's affair: then they are built for this command alone.
   const passing = existsSync(config.DATA_DIR) ? null : mkdtempSync(join(tmpdir(), 'weir-'));
   const dir = passing ?? readModelsDir(config);
-  let lock: Lock;
-  try {
-    lock = await claimReadModels(dir);
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    const tables = projections.flatMap((projection) => projection.tables);
-    const rows = openRows<Checkpoint>(dir, tables, { readOnly: true });
+  const taken = await claimOrRead(dir);
+  if ('rows' in taken) {
+    const { rows } = taken;
     return { rows, reached: (position, withinMs) => followed(rows, position, withinMs), close: () => rows.close() };
   }
+  const { lock } = taken;
   const models = await openReadModels({
     dir,
     store,
     logId: await logIdOf(store, systemClock),
     projections,
     ours: oursOf(whose),
+    lasts,
   });
   return {
     rows: models,
@@ -143,6 +142,24 @@ const currentRows = async (config: Config, store: EventStore): Promise<CurrentRo
   };
 };
 
+/** The claim to the read models, or their rows as the process keeps them that has it: one that starts has none at first. */
+const claimOrRead = async (dir: string): Promise<{ readonly lock: Lock } | { readonly rows: RowStore<Checkpoint> }> => {
+  const tables = projections.flatMap((projection) => projection.tables);
+  for (const end = performance.now() + longestWaitMs; ; await wait(lookAgainMs)) {
+    try {
+      return { lock: await claimReadModels(dir) };
+    } catch (inUse) {
+      if (!(inUse instanceof Failure)) throw inUse;
+      try {
+        return { rows: openRows<Checkpoint>(dir, tables, { readOnly: true }) };
+      } catch (error) {
+        if (!(error instanceof NoTables)) throw error;
+        if (performance.now() > end) throw inUse;
+      }
+    }
+  }
+};
+
 /** Watches another process bring its read models up to a position. */
 const followed = async (rows: RowStore<Checkpoint>, position: bigint, withinMs: number): Promise<boolean> => {
   const end = performance.now() + withinMs;
@@ -150,6 +167,6 @@ const followed = async (rows: RowStore<Checkpoint>, position: bigint, withinMs: 
     const mark = rows.mark();
     if (mark && BigInt(mark.position) >= position) return true;
     if (performance.now() > end) return false;
-    await new Promise((resolve) => setTimeout(resolve, lookAgainMs));
+    await wait(lookAgainMs);
   }
 };

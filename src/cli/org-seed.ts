@@ -6,6 +6,7 @@ import { secretsOf } from '../app/config-secrets.ts';
 import { findStore } from '../app/event-log.ts';
 import { Failure } from '../app/failure.ts';
 import { fileFault } from '../app/file-fault.ts';
+import { takeFirstRun } from '../app/first-run.ts';
 import { needsItsSecrets, proveSecrets } from '../app/known-secrets.ts';
 import { systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
@@ -124,7 +125,8 @@ const run = async (terminal: Terminal, options: Options, actor: Actor): Promise<
   try {
     const secrets = await secretsOf(config, () => needsItsSecrets(store));
     await proveSecrets(store, systemClock, secrets);
-    await fill(terminal, options, { archive, secrets, actor });
+    const begins = (id: string) => takeFirstRun(store, terminal, id);
+    await fill(terminal, options, { archive, secrets, actor, begins });
   } finally {
     await store.close();
     await archive.close();
@@ -135,7 +137,7 @@ const run = async (terminal: Terminal, options: Options, actor: Actor): Promise<
 const fill = async (
   terminal: Terminal,
   options: Options,
-  parts: Pick<SeedTools, 'archive' | 'secrets' | 'actor'>,
+  parts: Pick<SeedTools, 'archive' | 'secrets' | 'actor' | 'begins'>,
 ): Promise<void> => {
   const { organizations, projects, keys, name, out } = options;
   const total = organizations * keys;

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { type OrganizationRow, organizationRows } from '../../projections/organizations.ts';
 import { credentialOf } from '../admin/credential.ts';
 import { Failure } from '../app/failure.ts';
+import { takeFirstRun } from '../app/first-run.ts';
 import { systemClock } from '../clock.ts';
 import { adminPermissions } from '../domain/permissions.ts';
 import { newId, newToken } from '../ids.ts';
@@ -76,6 +77,7 @@ export const orgCommand = (terminal: Terminal): Command => {
         const id = newId('org', clock);
         const context = operatorContext(terminal, command);
         const input = { name: trimmed, at: clock.wall() };
+        await takeFirstRun(operator.store, terminal, id);
         await operator.aggregates.organization.tell(id, 'create', input, context);
         const key = await makeAdminKey(operator, context, id, 'First Admin key');
         show(terminal, [{ organization_id: id, admin_api_key_id: key.id, admin_api_key: key.value }], options);

@@ -38,7 +38,9 @@ export interface SeedTools {
   readonly secrets: Secrets;
   readonly clock: Clock;
   readonly actor: Actor;
-  /** CommandResult of each key once it is in the store. Its promise holds back the keys that follow. */
+  /** Told of the organization before it is made. */
+  readonly begins: (organizationId: string) => Promise<void>;
+  /** Told of each key once it is in the store. Its promise holds back the keys that follow. */
   readonly made: (key: SeededKey) => Promise<void> | undefined;
   /** From then on nothing new is begun. */
   readonly stop: AbortSignal;
@@ -80,7 +82,7 @@ class Story<D extends object, F extends Fact, C extends Decisions<D, F>> {
  * nothing that the law did not decide; only the order of a million commands is chosen so that their appends overlap.
  */
 export const seed = async (plan: SeedPlan, tools: SeedTools) => {
-  const { archive, secrets, clock, actor, made, stop } = tools;
+  const { archive, secrets, clock, actor, begins, made, stop } = tools;
   const runId = randomUUID();
 
   const write = async (category: string, id: string, version: number, facts: readonly Fact[]): Promise<void> => {
@@ -101,6 +103,7 @@ export const seed = async (plan: SeedPlan, tools: SeedTools) => {
   ): Promise<void> => write(aggregate.category, id, aggregate.version, story.facts);
 
   const organizationId = newId('org', clock);
+  await begins(organizationId);
   const adminKeyId = newId('akey', clock);
   const adminValue = newToken('a');
   const all = { permissions: adminPermissions, expiresAt: null };

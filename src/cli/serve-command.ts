@@ -6,6 +6,7 @@ import { serve } from '../app/serve.ts';
 import { readConfig } from '../config.ts';
 import { onSignal, type SignalName, type Signals } from '../telemetry.ts';
 import { withExamples } from './examples.ts';
+import { operatorContext } from './operator.ts';
 import type { Terminal } from './terminal.ts';
 
 const standardError = 2;
@@ -17,35 +18,40 @@ Examples:
 
 /** `weir serve`: runs the gateway until it is told to stop. */
 export const serveCommand = (terminal: Terminal): Command =>
-  withExamples(new Command('serve').description('Run the gateway until SIGTERM'), examples).action(async () => {
-    const config = readConfig(terminal.env);
-    const log = pino({ level: config.LOG_LEVEL }, destination({ dest: standardError, sync: true }));
-    const ended = onSignal((name, signal) => {
-      const { error, ...rest } = { error: undefined, ...signal };
-      const level = error !== undefined ? 'error' : isWarning(name, rest) ? 'warn' : 'info';
-      log[level](error === undefined ? rest : { ...rest, err: error }, name);
-    });
-    try {
-      const interrupted = terminal.interrupted();
-      // CommandResult to stop while it starts, it just ends: every file of it is made to be left at any moment.
-      const running = await Promise.race([serve(config, terminal.env), interrupted]);
-      if (!running) return;
-      log.info({ base_url: running.baseUrl, data_dir: config.DATA_DIR }, 'listening');
-      if (running.firstRun) terminal.out(welcome(running.firstRun));
-      const failure = await Promise.race([running.failed, interrupted]);
-      const hasFailed = failure instanceof Error;
+  withExamples(new Command('serve').description('Run the gateway until SIGTERM'), examples).action(
+    async (_: object, command: Command) => {
+      const config = readConfig(terminal.env);
+      const log = pino({ level: config.LOG_LEVEL }, destination({ dest: standardError, sync: true }));
+      const ended = onSignal((name, signal) => {
+        const { error, ...rest } = { error: undefined, ...signal };
+        const level = error !== undefined ? 'error' : isWarning(name, rest) ? 'warn' : 'info';
+        log[level](error === undefined ? rest : { ...rest, err: error }, name);
+      });
       try {
-        await running.stop(hasFailed);
-      } catch (error) {
-        terminal.endSoon();
-        // Whoever has failed says why, and not what came of it.
-        if (!hasFailed) throw error;
+        const interrupted = terminal.interrupted();
+        // Told to stop while it starts, it just ends: every file of it is made to be left at any moment.
+        const running = await Promise.race([
+          serve(config, terminal.env, operatorContext(terminal, command)),
+          interrupted,
+        ]);
+        if (!running) return;
+        log.info({ base_url: running.baseUrl, data_dir: config.DATA_DIR }, 'listening');
+        if (running.firstRun) terminal.out(welcome(running.firstRun));
+        const failure = await Promise.race([running.failed, interrupted]);
+        const hasFailed = failure instanceof Error;
+        try {
+          await running.stop(hasFailed);
+        } catch (error) {
+          terminal.endSoon();
+          // Whoever has failed says why, and not what came of it.
+          if (!hasFailed) throw error;
+        }
+        if (hasFailed) throw new Failure(`The server had to stop: ${failure.message}`, 1, failure);
+      } finally {
+        ended();
       }
-      if (hasFailed) throw new Failure(`The server had to stop: ${failure.message}`, 1, failure);
-    } finally {
-      ended();
-    }
-  });
+    },
+  );
 
 const warnings: ReadonlySet<SignalName> = new Set([
   'first_run.unfinished',

@@ -41,6 +41,9 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
   ['log', grammar('[a-z_]+', ['log.started', 'log.first_run_claimed', 'log.secrets_known'])],
 ]);
 
+/** Of these the store removes events, by their age or because what they held is over. */
+const passing: ReadonlySet<string> = new Set([oauthToken.category, 'replay']);
+
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** Who, when and why, as Weir writes it on each of its events. */
@@ -65,3 +68,7 @@ export const whose = (event: Pick<Recorded, 'stream' | 'type' | 'metadata'>): 'o
     known.id.test(event.stream.slice(dash + 1)) && known.types.has(event.type) && hasOurMetadata(event.metadata);
   return isOurs ? 'ours' : 'like-ours';
 };
+
+/** Whether an event is one of ours that is never removed. */
+export const lasts = (event: Pick<Recorded, 'stream' | 'type' | 'metadata'>): boolean =>
+  !passing.has(event.stream.slice(0, event.stream.indexOf('-'))) && whose(event) === 'ours';

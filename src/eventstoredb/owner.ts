@@ -16,7 +16,7 @@ export interface Owner {
    * the last two cases the outcome is unknown.
    */
   attempt<T>(call: (client: Client) => Promise<T>, ms: Millis, late: () => Error): Promise<T>;
-  /** CommandResult before the client is disposed of: what it has open is lost. The returned function forgets it. */
+  /** Told before the client is disposed of: what it has open is lost. The returned function forgets it. */
   onLoss(lose: (why: Error) => void): () => void;
   /**
    * Puts a new client in the place of one that cannot heal, where it is due.

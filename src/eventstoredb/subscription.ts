@@ -26,11 +26,11 @@ export interface Feed {
   /** Opens the client's subscription behind this position. */
   readonly open: (after: bigint | null) => Source;
   readonly recorded: (item: unknown) => Recorded;
-  /** CommandResult when the store has answered. */
+  /** Told when the store has answered. */
   readonly confirmed: () => void;
   /** What a loss means. Damage ends the subscription, and so do credentials refused at the very first; all else is tried again, for ever. */
   readonly translate: (error: unknown) => unknown;
-  /** CommandResult of each loss. */
+  /** Told of each loss. */
   readonly lost: (error: unknown) => void;
   readonly pause: ReturnType<typeof backoff>;
   /** Events in one delivery at most; as many more may wait behind it before the source is paused. */

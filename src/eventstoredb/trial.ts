@@ -31,7 +31,7 @@ export const trials = (options: {
   readonly clock: Clock;
   readonly contact: Contact;
   readonly times: TrialTimes;
-  /** CommandResult of each failure that says nothing about the call itself. */
+  /** Told of each failure that says nothing about the call itself. */
   readonly failed: (error: unknown) => void;
 }) => {
   const { clock, contact, times } = options;

@@ -27,7 +27,7 @@ export const freshness = (options: {
   readonly clock: Clock;
   /** How old it may be and still be relied on; without it, however old. */
   readonly mostMs?: Millis | undefined;
-  /** CommandResult, once for each such log, that what the models hold is not in it. Until it resolves they hold neither. */
+  /** Told, once for each such log, that what the models hold is not in it. Until it resolves they hold neither. */
   readonly shortened: () => Promise<void>;
 }): Freshness & { close(): void } => {
   const { store, models, clock, mostMs, shortened } = options;

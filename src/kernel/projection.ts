@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { publish } from '../telemetry.ts';
-import { type Checkpoint, whyUnfit } from './checkpoint.ts';
+import { allLast, type Checkpoint, type Lasts, lastLasting, whyUnfit } from './checkpoint.ts';
 import type { Ours } from './ownership.ts';
 import { roomIn } from './room.ts';
 import { type Changes, openRows, type RowReader, type Table } from './rows.ts';
@@ -52,6 +52,8 @@ export interface ReadModelOptions {
   readonly logId: string;
   readonly projections: readonly Projection[];
   readonly ours: Ours;
+  /** Default: they all do. */
+  readonly lasts?: Lasts;
   /** Called before a batch may become visible, and in the step in which we know that it is. In between, others may see it. */
   readonly committing?: (batch: readonly Recorded[]) => void;
   readonly committed?: (batch: readonly Recorded[]) => void;
@@ -75,13 +77,13 @@ const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-
  * knew has been applied. Rows and checkpoint go in one LMDB transaction, so each event is applied exactly once.
  */
 export const openReadModels = async (options: ReadModelOptions): Promise<ReadModels> => {
-  const { store, logId, projections, ours } = options;
+  const { store, logId, projections, ours, lasts = allLast } = options;
   mkdirSync(options.dir, { recursive: true });
   const tables = projections.flatMap((projection) => projection.tables);
   const rows = openRows<Mark>(options.dir, tables);
   const versions = Object.fromEntries(projections.map((p) => [p.name, p.version]));
   const mark = rows.mark();
-  const unfit = mark && (await whyNotThese(mark, versions, store, logId));
+  const unfit = mark && (await whyNotThese(mark, versions, () => whyUnfit(mark, store, logId, lasts)));
   if (unfit) {
     publish('projection.rebuilt', { reason: unfit });
     rows.clear();
@@ -110,7 +112,8 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
         throw error;
       }
       options.committing?.(mine);
-      const next = { logId, position: String(last.position), eventId: last.id, passed: String(end), versions };
+      const lasting = lastLasting(mine, lasts, checkpoint?.lasting);
+      const next = { logId, position: String(last.position), eventId: last.id, lasting, passed: String(end), versions };
       if (!(await room.write(() => rows.write(changes, next)))) return;
       checkpoint = next;
       passed = 0;
@@ -229,9 +232,8 @@ const applied = (batch: readonly Recorded[], projections: readonly Projection[],
 const whyNotThese = async (
   mark: Mark,
   versions: Mark['versions'],
-  store: EventStore,
-  logId: string,
+  unfit: () => Promise<string | undefined>,
 ): Promise<string | undefined> => {
   const same = Object.keys({ ...mark.versions, ...versions }).every((name) => mark.versions[name] === versions[name]);
-  return same ? whyUnfit(mark, store, logId) : 'the layout of its rows has changed';
+  return same ? unfit() : 'the layout of its rows has changed';
 };

@@ -1,11 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { open } from 'lmdb';
 import { publish } from '../telemetry.ts';
-import { type Checkpoint, whyUnfit } from './checkpoint.ts';
+import { allLast, type Checkpoint, type Lasts, lastLasting, whyUnfit } from './checkpoint.ts';
 import { committed } from './commit.ts';
 import type { Ours } from './ownership.ts';
+import { CorruptStream } from './replay.ts';
 import { roomIn } from './room.ts';
-import type { EventStore, Recorded, Subscription } from './store.ts';
+import { type EventStore, type Recorded, StoreDamaged, type Subscription } from './store.ts';
 
 /** A process manager: answers facts with commands. What it does must be harmless when done twice. */
 export interface Reactor {
@@ -21,6 +22,8 @@ export interface ReactorOptions {
   readonly logId: string;
   readonly reactors: readonly Reactor[];
   readonly ours: Ours;
+  /** Default: they all do. */
+  readonly lasts?: Lasts;
   /** Waits before a reaction that failed is tried again, in milliseconds; grows to 30 s. */
   readonly retryMs?: number;
   /** The checkpoint follows the reactions by so many milliseconds at most: default 1 s. */
@@ -28,8 +31,13 @@ export interface ReactorOptions {
 }
 
 export interface Reactors {
-  /** Why they do not go on: nothing of the log is ever skipped. */
+  /** Why none of them goes on: nothing of the log is ever skipped. */
   readonly stopped: Error | undefined;
+  /**
+   * Those that have come to a stream on which nothing can be decided any more, by their names, and why. A restart takes them
+   * up again where they stopped.
+   */
+  readonly stuck: ReadonlyMap<string, StoreDamaged | CorruptStream>;
   /** Begins again with the first event of the log, for it is not the one that they had followed. */
   beginAgain(reason: string): Promise<void>;
   close(): Promise<void>;
@@ -37,11 +45,11 @@ export interface Reactors {
 
 /**
  * Runs reactors from their own checkpoint, events in order. A reaction that fails is repeated until it succeeds: none is
- * ever skipped. The checkpoint follows the reactions, so a crash repeats the last ones; it does so once a second, since each
+ * ever skipped. Where repeating cannot heal it that reactor stops, and with it the checkpoint; the others go on. The checkpoint follows the reactions, so a crash repeats the last ones; it does so once a second, since each
  * of its commits would make the event store's wait for the disk.
  */
 export const startReactors = async (options: ReactorOptions): Promise<Reactors> => {
-  const { store, logId, reactors, ours, retryMs = 200, keepMs = 1000 } = options;
+  const { store, logId, reactors, ours, lasts = allLast, retryMs = 200, keepMs = 1000 } = options;
   mkdirSync(options.dir, { recursive: true });
   const root = open<Checkpoint, string>({
     path: options.dir,
@@ -50,24 +58,27 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
     eventTurnBatching: false,
   });
   const kept = root.get('checkpoint');
-  const unfit = kept && (await whyUnfit(kept, store, logId));
+  const unfit = kept && (await whyUnfit(kept, store, logId, lasts));
   if (unfit) publish('reactors.begun_again', { reason: unfit });
   const after = kept && !unfit ? BigInt(kept.position) : null;
   let closing = new AbortController();
   const room = roomIn(options.dir, () => {});
 
+  const stuck = new Map<string, StoreDamaged | CorruptStream>();
   /** False when it was told to end before every reaction had succeeded. */
   const reactTo = async (event: Recorded): Promise<boolean> => {
     const category = event.stream.slice(0, event.stream.indexOf('-'));
     for (const reactor of reactors.filter((r) => r.categories.includes(category))) {
       for (let wait = retryMs; ; wait = Math.min(wait * 2, 30_000)) {
         if (closing.signal.aborted) return false;
+        if (stuck.has(reactor.name)) break;
         try {
           await reactor.react(event);
           break;
         } catch (error) {
           publish('reaction.failed', { reactor: reactor.name, stream: event.stream, error });
-          await pause(wait, closing.signal);
+          if (error instanceof StoreDamaged || error instanceof CorruptStream) stuck.set(reactor.name, error);
+          else await pause(wait, closing.signal);
         }
       }
     }
@@ -79,13 +90,14 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
   /** The last event that all reactors are done with, and the last of which that is written down. */
   let done: Recorded | undefined;
   let written: Recorded | undefined;
+  let lasting = unfit ? undefined : kept?.lasting;
   let isUnkept = false;
   const keep = async (): Promise<void> => {
     if (done === undefined || done === written || room.none) return;
     const { position, id } = done;
     written = done;
     try {
-      await committed(root.put('checkpoint', { logId, position: String(position), eventId: id }));
+      await committed(root.put('checkpoint', { logId, position: String(position), eventId: id, lasting }));
       isUnkept = false;
     } catch (error) {
       written = undefined;
@@ -101,7 +113,9 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
       async deliver(batch) {
         for (const event of ours(batch)) {
           if (!(await reactTo(event))) return;
+          if (stuck.size > 0) continue;
           done = event;
+          lasting = lastLasting([event], lasts, lasting);
         }
       },
       failed(error) {
@@ -115,13 +129,16 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
     get stopped() {
       return stopped;
     },
+    stuck,
     async beginAgain(reason) {
       publish('reactors.begun_again', { reason });
       closing.abort();
       await subscription.close();
       closing = new AbortController();
       done = undefined;
+      lasting = undefined;
       stopped = undefined;
+      stuck.clear();
       await root.remove('checkpoint');
       subscription = follow(null);
     },

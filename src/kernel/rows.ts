@@ -1,4 +1,4 @@
-import { type Database, open } from 'lmdb';
+import { type Database, open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb';
 import { Packr } from 'msgpackr';
 import { committed } from './commit.ts';
 
@@ -46,7 +46,18 @@ type Rows = Database<Buffer, string>;
 const packr = new Packr({ useRecords: false });
 const markKey = 'checkpoint';
 
-/** Opens the tables in `dir`. Read-only, it may be opened beside the process that writes; the tables must be there. */
+/** There are no tables in the folder, or not all of them: whoever writes there has not made them yet. */
+export class NoTables extends Error {
+  override readonly name = 'NoTables';
+}
+
+/** As LMDB says that there is no such file. */
+const noFile = 2;
+
+/**
+ * Opens the tables in `dir`. Read-only, it may be opened beside the process that writes.
+ * @throws NoTables where it is read-only and they are not there
+ */
 export const openRows = <Mark extends object>(
   dir: string,
   tables: readonly Table<object>[],
@@ -55,7 +66,7 @@ export const openRows = <Mark extends object>(
   const { readOnly = false } = options;
   const names = new Set(tables.map(({ name }) => name));
   const encoding = 'binary';
-  const root = open({
+  const root = opened({
     path: dir,
     encoding,
     compression: false,
@@ -63,8 +74,15 @@ export const openRows = <Mark extends object>(
     readOnly,
     eventTurnBatching: false,
   });
-  const marks: Rows = root.openDB({ name: markKey, encoding });
-  const dbs = new Map<string, Rows>([...names].map((name) => [name, root.openDB({ name, encoding })]));
+  const openTable = (name: string): Rows => {
+    // Undefined where it is read-only and not there, which the types do not say.
+    const db = root.openDB({ name, encoding }) as Rows | undefined;
+    if (db !== undefined) return db;
+    void root.close();
+    throw new NoTables(`There is no table ${name} in ${dir} yet.`);
+  };
+  const marks = openTable(markKey);
+  const dbs = new Map<string, Rows>([...names].map((name) => [name, openTable(name)]));
 
   const dbOf = (name: string): Rows => {
     const db = dbs.get(name);
@@ -98,6 +116,15 @@ export const openRows = <Mark extends object>(
     },
     close: () => root.close(),
   };
+};
+
+const opened = (options: RootDatabaseOptionsWithPath): RootDatabase<Buffer, string> => {
+  try {
+    return open<Buffer, string>(options);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== noFile) throw error;
+    throw new NoTables(`There are no tables in ${options.path} yet.`, { cause: error });
+  }
 };
 
 const readRange = <Row>(

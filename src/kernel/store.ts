@@ -94,9 +94,9 @@ export interface SubscribeOptions {
    * A rejection is fatal for the subscription: it ends and `failed` is told.
    */
   readonly deliver: (batch: readonly Recorded[]) => Promise<void>;
-  /** CommandResult each time everything known to the store has been delivered. */
+  /** Told each time everything known to the store has been delivered. */
   readonly caughtUp?: () => void;
-  /** CommandResult when the subscription cannot go on (a rejected delivery, damage, credentials refused); losses of connection are not that. */
+  /** Told when the subscription cannot go on (a rejected delivery, damage, credentials refused); losses of connection are not that. */
   readonly failed: (error: Error) => void;
 }
 
@@ -128,7 +128,7 @@ export interface EventStore {
   /** Every event of the global order, the store's own included, from history into live, resumed by itself after any loss of connection. */
   subscribe(options: SubscribeOptions): Subscription;
   readonly state: StoreState;
-  /** CommandResult of each look at the end of the log, twice a second while the store is there. The returned function ends it. */
+  /** Told of each look at the end of the log, twice a second while the store is there. The returned function ends it. */
   onSight(listener: (sight: Sight) => void): () => void;
   close(): Promise<void>;
 }

@@ -40,7 +40,7 @@ afterEach(() => at.close());
 
 /** A start of the gateway as far as its first run: what `first-run.json` holds then. */
 const start = async () => {
-  const begun = await firstRun(at.admin, at.dir);
+  const begun = await firstRun(at.admin, at.dir, context);
   return begun.listening('http://127.0.0.1:1');
 };
 const settled = async ({ head }: { readonly head: bigint | null }): Promise<void> => {
@@ -101,6 +101,15 @@ describe('a plan that a crash interrupted', () => {
       ]),
     );
     expect(at.store.log).toHaveLength(7);
+  });
+
+  test('is made to its end beside an organization that was made meanwhile, whichever of the two has the lower id', async () => {
+    lostFrom = 4;
+    await expect(start()).rejects.toThrow();
+    lostFrom = 0;
+    await settled(await at.admin.aggregates.organization.tell('org_0', 'create', { name: 'Acme', at: 1 }, context));
+    const plan = (await start())!;
+    expect(at.store.log.at(-1)?.stream).toBe(`projectKey-${plan.project_api_key_id}`);
   });
 
   test('and whose organization was closed since is left as it is', async () => {

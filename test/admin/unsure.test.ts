@@ -46,6 +46,40 @@ describe.each(['p', 'a', 't'] as const)('a token of kind %s that is not known he
   });
 });
 
+describe('an OAuth client whose secret is not known here', () => {
+  const asToken = async (id: string, secret: string, path = '/v1/oauth/token'): Promise<string> => {
+    const { status, body, headers } = await at.call('POST', path, {
+      headers: {
+        authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: 'grant_type=client_credentials&token=x',
+    });
+    return `${status} ${body.error ?? ''} ${headers['retry-after'] ?? ''}`.trim();
+  };
+  test('is refused for good, while this gateway has heard everything', async () => {
+    knowledge.isBehind = false;
+    expect(await asToken(`oac_${nowhere}`, newToken('s'))).toBe('401 invalid_client');
+  });
+  test.each(['/v1/oauth/token', '/v1/oauth/revoke'])('may be good while it is behind: %s', async (path) => {
+    knowledge.isBehind = true;
+    expect(await asToken(`oac_${nowhere}`, newToken('s'), path)).toBe('503 temporarily_unavailable 1');
+  });
+  test('is as good here as ever where the secret is known, and no client where it is another’s or cannot be one', async () => {
+    knowledge.isBehind = true;
+    const { id, secret } = mine.oauthClient;
+    expect(await asToken(id, secret)).toBe('200');
+    expect(await asToken(`oac_${nowhere}`, secret)).toBe('401 invalid_client');
+    expect(await asToken(id, `${newToken('s').slice(0, -1)}!`)).toBe('401 invalid_client');
+  });
+  test('is not counted among those who guess', async () => {
+    knowledge.isBehind = true;
+    for (let i = 0; i < 70; i++) await asToken(`oac_${nowhere}`, newToken('s'));
+    knowledge.isBehind = false;
+    expect(await asToken(`oac_${nowhere}`, newToken('s'))).toBe('401 invalid_client');
+  });
+});
+
 test('what is known goes on while it is behind, and not beyond the age that the operator allows', async () => {
   knowledge.isBehind = true;
   expect(await said('GET', '/v1/models', mine.projectKey.value)).toBe('200');

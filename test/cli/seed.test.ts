@@ -92,6 +92,8 @@ describe('an organization for a load test', () => {
     const byStream = grouped(events);
     expect(byStream.get('log-secrets')?.map(({ type }) => type)).toEqual(['log.secrets_known']);
     byStream.delete('log-secrets');
+    expect(byStream.get('log-first_run')?.map(({ data }) => data.organization_id)).toEqual([made.organization_id]);
+    byStream.delete('log-first_run');
     expect(byStream.size).toBe(1 + 1 + 3 + 1100);
     for (const [stream, its] of byStream) {
       const { machine, version } = aggregates.find(({ category }) => stream.startsWith(`${category}-`))!;
@@ -223,6 +225,7 @@ test('a store that fails ends it at once, with the reason and what was made unti
     secrets,
     clock: systemClock,
     actor: { type: 'operator', id: 'jo' },
+    begins: async () => {},
     stop: new AbortController().signal,
   } as const;
   const plan = { name: 'x', projects: 2, keys: 2000, tier: 0 } as const;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { whose } from '../../src/domain/streams.ts';
+import { lasts, whose } from '../../src/domain/streams.ts';
 import type { Metadata, Recorded } from '../../src/kernel/store.ts';
 
 const id = '01jd7m3q8v5x2k9t4w6y0z1abc';
@@ -39,6 +39,16 @@ describe('an event is ours', () => {
     ['log-first_run', 'log.first_run_claimed'],
   ])('on %s', (stream, type) => {
     expect(whose(event(stream, type))).toBe('ours');
+  });
+
+  test.each([
+    [`organization-org_${id}`, 'organization.created', true],
+    ['credentialUse-20261120', 'credential.used', true],
+    [`oauthToken-oat_${id}`, 'oauth_token.issued', false],
+    [`replay-key_${id}`, 'replay.sealed', false],
+    ['invoice-77', 'organization.created', false],
+  ])('and lasts, unless the store removes it: on %s', (stream, type, isSo) => {
+    expect(lasts(event(stream, type))).toBe(isSo);
   });
 });
 

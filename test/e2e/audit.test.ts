@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { projectKey } from '../../src/domain/project-key.ts';
 import { type Fact, genesis, record, stateOf } from '../../src/kernel/aggregate.ts';
@@ -188,7 +189,9 @@ describe('beside a running server', () => {
       'project.archived',
     ]);
     expect(ofOrganization.map(({ type }) => type)).toEqual(['organization.created', 'organization.admin_key_issued']);
-    expect(ofOrganization[0]?.metadata.actor.type).toBe('operator');
+    // Whose start it was is told as of every other command at the machine.
+    const by = { type: 'operator', id: userInfo().username, host: hostname(), command: 'weir serve' };
+    expect([...ofOrganization, ...ofAdminKey].map(({ metadata }) => metadata.actor)).toEqual([by, by, by]);
     expect(ofAdminKey.map(({ type }) => type)).toEqual(['admin_key.created']);
   });
 

@@ -1,9 +1,9 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { call, createProject, freshKey, paths } from './calls.ts';
+import { call, createKey, createProject, errorOf, freshKey, paths, use } from './calls.ts';
 import { isRemote } from './remote-store.ts';
-import { exitOf, freshDir, runWeir, spawnServer, startServer } from './server.ts';
+import { eventually, exitOf, freshDir, runWeir, spawnServer, startServer } from './server.ts';
 
 // Several starts each, on a machine that may be busy with other things.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -19,7 +19,7 @@ const damage = (file: string): void => {
   writeFileSync(file, bytes);
 };
 
-interface CommandResult {
+interface Told {
   readonly stream: string;
   readonly revision: number;
   readonly position: string;
@@ -30,7 +30,8 @@ describe.skipIf(isRemote)('a record that the disk has damaged', () => {
   let organization: string;
   let project: string;
   let other: string;
-  let event: CommandResult;
+  let key: Awaited<ReturnType<typeof createKey>>;
+  let event: Told;
 
   /** The store with the damage in it, in a folder of its own, and the read models that have seen it whole. */
   const damaged = (): string => {
@@ -53,6 +54,7 @@ describe.skipIf(isRemote)('a record that the disk has damaged', () => {
     organization = server.first.organization_id;
     other = await createProject(server);
     project = await createProject(server);
+    key = await createKey(server, project);
     const renamed = await call(server, 'POST', `${paths.projects}/${project}`, {
       body: { name: mark },
       headers: { 'idempotency-key': freshKey() },
@@ -68,7 +70,7 @@ describe.skipIf(isRemote)('a record that the disk has damaged', () => {
         .trim()
         .split('\n')
         .find((line) => line.includes(mark))!,
-    ) as CommandResult;
+    ) as Told;
   });
 
   test.each(['history', 'state'])(
@@ -121,6 +123,21 @@ describe.skipIf(isRemote)('a record that the disk has damaged', () => {
     expect(JSON.stringify(logged)).toContain(`Event ${event.revision} of ${event.stream}`);
     expect((await rename(other)).status).toBe(200);
     expect((await call(server, 'GET', '/v1/ready', { key: null })).status).toBe(200);
+    await server.stop();
+  });
+
+  test('stops the one reaction that would have to change its stream, which is named; all else goes on', async () => {
+    const server = await startServer({ dataDir: damaged(), env: { SECRETS_DIR: `${sound}.secrets` } });
+    expect((await call(server, 'DELETE', `${paths.projectKeys(project)}/${key.id}`)).status).toBe(200);
+    const told = await eventually(async () => {
+      const { status, body } = await call(server, 'GET', '/v1/ready?verbose', { key: null });
+      return status === 503 ? errorOf(body).message : undefined;
+    });
+    expect(told).toMatch(/^Not available: reactions \(keys-follow-projects: [^)]+\)\. /);
+    expect(await use(server, key.value)).toBe('401 api_key_revoked');
+    expect(await use(server, (await createKey(server, other)).value)).toBe('200');
+    const failures = server.log().filter(({ msg }) => msg === 'reaction.failed');
+    expect(failures.map(({ reactor }) => reactor)).toEqual(['keys-follow-projects']);
     await server.stop();
   });
 });

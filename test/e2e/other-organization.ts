@@ -36,7 +36,7 @@ export const otherOrganization = async (server: Server): Promise<FirstRun> => {
       projectionWaitMs: 0,
     } as unknown as Administration;
     const plan = planFirstRun(admin);
-    await carryOut(admin, plan);
+    await carryOut(admin, plan, { actor: { type: 'operator', id: 'jo' } });
     await eventually(async () => (await use(server, plan.project_api_key)) === '200' || undefined);
     const list = () => call(server, 'GET', '/v1/organization/projects', { key: plan.admin_api_key });
     await eventually(async () => (await list()).status === 200 || undefined);

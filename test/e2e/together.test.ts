@@ -61,7 +61,7 @@ const unlessAway = <T>(work: () => Promise<T>): Promise<T> =>
 
 /** A gateway in this process, with a data folder and connections of its own. */
 const start = async (env: Record<string, string>): Promise<Running> => {
-  const gateway = await unlessAway(() => serve(readConfig(env), env));
+  const gateway = await unlessAway(() => serve(readConfig(env), env, { actor: { type: 'operator', id: 'jo' } }));
   running.add(gateway);
   return gateway;
 };
@@ -89,24 +89,75 @@ const ready = async ({ baseUrl }: Running): Promise<number> => (await fetch(`${b
 const lists = async ({ baseUrl }: Running, key: string): Promise<number> =>
   (await fetch(`${baseUrl}/v1/organization/projects`, { headers: { authorization: `Bearer ${key}` } })).status;
 
+/** On so many empty stores gateways are started at once: two of them, on some stores three. */
+const stores = Number(process.env.FIRST_RUNS ?? 10);
+
 describe('gateways that are started at once on an empty store', () => {
-  test.each([2, 2, 2, 2, 2, 2, 2, 3, 3, 3])('make one organization: %i of them', async (count) => {
-    const left = heard('first_run.left');
-    const environments = Array.from({ length: count }, () => environment(shared));
-    const gateways = await Promise.all(environments.map(start));
+  test.each(Array.from({ length: stores }, (_, i) => (i % 10 < 7 ? 2 : 3)))(
+    'make one organization: %i of them',
+    async (count) => {
+      const left = heard('first_run.left');
+      const environments = Array.from({ length: count }, () => environment(shared));
+      const gateways = await Promise.all(environments.map(start));
+      expect(await ofType('organization.created')).toHaveLength(1);
+      const told = gateways.flatMap(({ firstRun }) => firstRun ?? []);
+      expect(told).toHaveLength(1);
+      const knows = async (each: Running) => (await lists(each, told[0]!.admin_api_key)) === 200 || undefined;
+      await Promise.all(gateways.map((each) => eventually(() => knows(each))));
+      expect(await Promise.all(gateways.map(ready))).toEqual(gateways.map(() => 200));
+      // Whoever lost says to whom, unless it came when all was made; and keeps nothing of its own plan.
+      for (const { to } of left) expect(to).toMatch(new RegExp(`^process ${process.pid} on \\S+$`));
+      const plans = environments.flatMap(({ DATA_DIR }) =>
+        readdirSync(DATA_DIR).filter((name) => name.startsWith('first-run.json')),
+      );
+      expect(plans).toEqual(['first-run.json']);
+    },
+  );
+});
+
+describe('an organization that an operator makes on an empty store', () => {
+  const makers = [
+    ['org', 'create', '--name', 'Acme', '--json'],
+    ['org', 'seed', '--name', 'Acme', '--projects', '1', '--keys', '1', '--json'],
+  ];
+  const make = async (argv: string[], env: Record<string, string>): Promise<string> => {
+    const out = argv.includes('seed') ? ['--out', `${freshDir()}.ndjson`] : [];
+    const { code, stdout, stderr } = await weirHere([...argv, ...out], env);
+    expect([code, stderr]).toEqual([0, '']);
+    return (JSON.parse(stdout) as { organization_id: string }).organization_id;
+  };
+
+  test.each(makers)('is its first run: weir %s %s', async (...argv) => {
+    const id = await make(argv, environment(shared));
+    expect((await ofType('log.first_run_claimed')).map(({ data }) => data.organization_id)).toEqual([id]);
+    const gateway = await start(environment(shared));
+    expect(gateway.firstRun).toBeNull();
     expect(await ofType('organization.created')).toHaveLength(1);
-    const told = gateways.flatMap(({ firstRun }) => firstRun ?? []);
-    expect(told).toHaveLength(1);
-    const knows = async (each: Running) => (await lists(each, told[0]!.admin_api_key)) === 200 || undefined;
-    await Promise.all(gateways.map((each) => eventually(() => knows(each))));
-    expect(await Promise.all(gateways.map(ready))).toEqual(gateways.map(() => 200));
-    // Whoever lost says to whom, unless it came when all was made; and keeps nothing of its own plan.
-    for (const { to } of left) expect(to).toMatch(new RegExp(`^process ${process.pid} on \\S+$`));
-    const plans = environments.flatMap(({ DATA_DIR }) =>
-      readdirSync(DATA_DIR).filter((name) => name.startsWith('first-run.json')),
-    );
-    expect(plans).toEqual(['first-run.json']);
+    // The next one is made all the same, and is nobody's first run.
+    await make(argv, environment(shared));
+    expect(await ofType('organization.created')).toHaveLength(2);
+    expect(await ofType('log.first_run_claimed')).toHaveLength(1);
   });
+
+  test.each(Array.from({ length: 8 }, (_, i) => i % 2 === 0))(
+    'beside a gateway that starts is whole, and the only one unless the gateway came first; one data folder: %s',
+    async (isShared) => {
+      const env = environment(shared);
+      const [gateway, id] = await Promise.all([
+        start(env),
+        make(makers[0]!, isShared ? { ...env } : environment(shared)),
+      ]);
+      const [claim] = await ofType('log.first_run_claimed');
+      const first = gateway.firstRun?.organization_id;
+      expect([id, first]).toContain(claim?.data.organization_id);
+      const made = (await ofType('organization.created')).map(({ stream }) => stream.slice('organization-'.length));
+      expect(made.sort()).toEqual((first === undefined ? [id] : [id, first]).sort());
+      if (claim?.data.organization_id === id) expect(first).toBeUndefined();
+      // Each with its Admin key.
+      expect(await ofType('admin_key.created')).toHaveLength(made.length);
+      expect(await ready(gateway)).toBe(200);
+    },
+  );
 });
 
 describe('a gateway whose secrets are not those of the log', () => {

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
 import type { Client } from '../../src/eventstoredb/owner.ts';
-import { whyUnfit } from '../../src/kernel/checkpoint.ts';
+import { allLast, whyUnfit } from '../../src/kernel/checkpoint.ts';
 import type { EventStore } from '../../src/kernel/store.ts';
 import { connect, openStore } from '../embedded/store-under-test.ts';
 import { collect, event } from '../support/events.ts';
@@ -138,7 +138,7 @@ describe('a checkpoint', () => {
     const { store } = await stage();
     const [first] = await collect(store.read('a-1', { limit: 1 }));
     const at = (position: bigint, eventId = first!.id) =>
-      whyUnfit({ logId: 'log', position: String(position), eventId }, store, 'log');
+      whyUnfit({ logId: 'log', position: String(position), eventId }, store, 'log', allLast);
     expect(await at(first!.position)).toBeUndefined();
     expect(await at(first!.position + 1n)).toBe('the log has no event at its place');
     expect(await at(first!.position, 'another')).toBe('the log has another event at its place');

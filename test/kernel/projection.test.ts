@@ -8,7 +8,7 @@ import { table } from '../../src/kernel/rows.ts';
 import type { EventStore } from '../../src/kernel/store.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { event } from '../support/events.ts';
-import { memoryStore } from '../support/memory-store.ts';
+import { type MemoryStore, memoryStore } from '../support/memory-store.ts';
 
 const sums = table<{ sum: number; count: number }>('sums');
 const last = table<{ n: number }>('last');
@@ -46,6 +46,7 @@ const follow = async (
   const { version, logId = 'log-1', committed } = options;
   const models = await openReadModels({
     ours: (batch) => batch,
+    lasts: ({ stream }) => !stream.startsWith('counter-passing'),
     dir,
     store,
     logId,
@@ -194,6 +195,71 @@ describe('read models are built anew, loudly', () => {
     const models = await follow(restored, dir);
     expect(models.get(sums, 'counter-a')).toBeUndefined();
     expect(reasons).toEqual(['the log has another event at its place']);
+  });
+});
+
+describe('a checkpoint whose event was removed', () => {
+  /** Followed up to the last event, which is of a kind that goes. */
+  const followed = async () => {
+    const dir = freshDir();
+    const reasons = rebuilds();
+    const store = memoryStore({ random: () => 0.5 });
+    await append(store, 'counter-a', [1, 2]);
+    await append(store, 'counter-passing1', [5]);
+    await append(store, 'counter-passing2', [6, 7]);
+    await (await follow(store, dir)).close();
+    return { dir, reasons, store };
+  };
+  const gone = (store: MemoryStore) => store.log.filter(({ stream }) => stream.startsWith('counter-passing'));
+
+  test.each([1, 2, 3])('is gone on from, where the log goes on: %i were', async (count) => {
+    const { dir, reasons, store } = await followed();
+    for (const event of gone(store).slice(-count)) store.scavenge(event);
+    await append(store, 'counter-a', [3], 1);
+    const models = await follow(store, dir);
+    expect(reasons).toEqual([]);
+    expect(models.get(sums, 'counter-a')).toEqual({ sum: 6, count: 3 });
+    // What was read of them has stayed.
+    expect(models.get(sums, 'counter-passing2')).toEqual({ sum: 13, count: 2 });
+    await models.close();
+    await (await follow(store, dir)).close();
+    expect(reasons).toEqual([]);
+  });
+
+  test('is another log’s where something else lies between it and the last that stays', async () => {
+    const { dir, reasons, store } = await followed();
+    let gap = 0.5;
+    const restored = memoryStore({ random: () => gap });
+    const kept = store.log.slice(0, 2).map(({ id, type, data, metadata }) => ({ id, type, data, metadata }));
+    expect(restored.plant('counter-a', kept)).toEqual(store.log.slice(0, 2));
+    // Closer together than what was there: the place of the checkpoint lies between two of them.
+    gap = 0.1;
+    const place = store.log.at(-1)!.position;
+    for (let n = 0; restored.log.at(-1)!.position < place; n++) restored.plant('counter-b', [event(n)]);
+    expect(restored.log.map(({ position }) => position)).not.toContain(place);
+    const models = await follow(restored, dir);
+    expect(reasons).toEqual(['the log has no event at its place']);
+    expect(models.get(sums, 'counter-passing1')).toBeUndefined();
+  });
+
+  test('and that should have stayed is another log’s', async () => {
+    const { dir, reasons, store } = await followed();
+    const models = await follow(store, dir);
+    await models.reached((await append(store, 'counter-a', [3], 1)).position, 2000);
+    await models.close();
+    store.scavenge(store.log.at(-1)!);
+    await append(store, 'counter-b', [4]);
+    await follow(store, dir);
+    expect(reasons).toEqual(['the log has no event at its place']);
+  });
+
+  test('is another log’s where the last that stays is not there either', async () => {
+    const { dir, reasons, store } = await followed();
+    for (const event of gone(store)) store.scavenge(event);
+    store.scavenge(store.log.at(-1)!);
+    await append(store, 'counter-b', [4]);
+    await follow(store, dir);
+    expect(reasons).toEqual(['the log has no event at its place']);
   });
 });
 

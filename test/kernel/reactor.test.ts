@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { open } from 'lmdb';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type Reactor, startReactors } from '../../src/kernel/reactor.ts';
-import type { EventStore } from '../../src/kernel/store.ts';
+import { CorruptStream } from '../../src/kernel/replay.ts';
+import { type EventStore, type Recorded, StoreDamaged } from '../../src/kernel/store.ts';
 import { event } from '../support/events.ts';
 import { memoryStore } from '../support/memory-store.ts';
 
@@ -118,6 +119,27 @@ describe('a reactor', () => {
     ]);
   });
 
+  test('goes on from its checkpoint where the event of that was removed since', async () => {
+    const store = memoryStore();
+    const dir = freshDir();
+    await append(store, [1]);
+    await append(store, [2], 'no_stream', 'counter-passing');
+    const options = { ours: (batch: readonly Recorded[]) => batch, dir, store, logId: 'log-1', keepMs: 60_000 };
+    const lasts = ({ stream }: Recorded) => stream !== 'counter-passing';
+    const first = counting();
+    const running = await startReactors({ ...options, lasts, reactors: [first.reactor] });
+    cleanUps.push(() => running.close().catch(() => {}));
+    await first.until(2);
+    await running.close();
+    store.scavenge(store.log.at(-1)!);
+    await append(store, [3], 0);
+    const second = counting();
+    const again = await startReactors({ ...options, lasts, reactors: [second.reactor] });
+    cleanUps.push(() => again.close());
+    await second.until(1);
+    expect(second.seen).toEqual([3]);
+  });
+
   test('keeps its checkpoint while it runs, soon after what it was done with', async () => {
     const store = memoryStore();
     const dir = freshDir();
@@ -140,6 +162,78 @@ describe('a reactor', () => {
     await vi.waitFor(() => {
       kept.resetReadTxn();
       expect(kept.get('checkpoint')?.eventId).toBe(last);
+    });
+  });
+
+  describe.each([
+    ['damaged', () => new StoreDamaged('a bit has flipped')],
+    ['corrupt', () => new CorruptStream('ticket-1', 3, 'ticket.opened', 'it is open already')],
+  ])('that comes to a stream that is %s', (_, fault) => {
+    const stage = async () => {
+      const store = memoryStore();
+      const dir = freshDir();
+      const { reactor: sound, seen, until } = counting();
+      let tries = 0;
+      let isHealed = false;
+      const handled: number[] = [];
+      const broken: Reactor = {
+        name: 'broken',
+        categories: ['counter'],
+        async react({ data }) {
+          tries++;
+          if (data.n === 2 && !isHealed) throw fault();
+          handled.push(data.n as number);
+        },
+      };
+      const run = async () => {
+        const reactors = [broken, { ...sound, name: 'sound' }];
+        const options = { ours: (batch: readonly Recorded[]) => batch, dir, store, logId: 'log-1', retryMs: 1 };
+        const running = await startReactors({ ...options, reactors, keepMs: 5 });
+        cleanUps.push(() => running.close().catch(() => {}));
+        return running;
+      };
+      const heal = () => {
+        isHealed = true;
+      };
+      return { store, run, seen, until, handled, tries: () => tries, heal };
+    };
+
+    test('stops and is named, while the others go on', async () => {
+      const at = await stage();
+      await append(at.store, [1, 2, 3]);
+      const running = await at.run();
+      await at.until(3);
+      await append(at.store, [4], 2);
+      await at.until(4);
+      expect(at.seen).toEqual([1, 2, 3, 4]);
+      expect([...running.stuck.keys()]).toEqual(['broken']);
+      expect(running.stopped).toBeUndefined();
+      expect([at.tries(), at.handled]).toEqual([2, [1]]);
+    });
+
+    test('skips nothing: the next start goes on with the event at which it stopped', async () => {
+      const at = await stage();
+      await append(at.store, [1, 2, 3]);
+      const running = await at.run();
+      await at.until(3);
+      await running.close();
+      at.heal();
+      const again = await at.run();
+      await at.until(5);
+      expect(at.handled).toEqual([1, 2, 3]);
+      expect(again.stuck.size).toBe(0);
+    });
+
+    test('begins again with another log', async () => {
+      const at = await stage();
+      await append(at.store, [1, 2]);
+      const running = await at.run();
+      await at.until(2);
+      at.heal();
+      await running.beginAgain('for a test');
+      await at.until(4);
+      expect(at.handled).toEqual([1, 1, 2]);
+      expect(running.stuck.size).toBe(0);
     });
   });
 

@@ -105,7 +105,7 @@ const limits: readonly PlantedFault[] = [
   },
   {
     title: 'a request whose client has left stays in flight',
-    file: 'src/http/answer/answer.ts',
+    file: 'src/http/answer/in-flight.ts',
     from: "this.stage = 'done';\n    this.pass?.end();\n",
     to: "this.stage = 'done';\n    if (!this.gone) this.pass?.end();\n",
     test: 'test/inference/limits-charges.test.ts',

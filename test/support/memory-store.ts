@@ -41,6 +41,8 @@ export interface MemoryStore extends EventStore {
   available: boolean;
   /** Hides the first `count` events of a stream, as their age does. */
   outlive(stream: string, count: number): void;
+  /** Removes an event from everywhere, as a scavenge does with what is hidden. */
+  scavenge(event: Recorded): void;
   /** Looks at the end of the log, as the store's probe does by itself. `askedAt`: monotonic. */
   look(askedAt: number): void;
   /** Appends without any check, fault or delay, as another process would. */
@@ -162,6 +164,10 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
     },
     outlive(stream, count) {
       hidden.set(stream, count);
+    },
+    scavenge(event) {
+      log.splice(log.indexOf(event), 1);
+      hidden.set(event.stream, Math.max(hidden.get(event.stream) ?? 0, event.revision + 1));
     },
     async *read(stream, { from = 0, limit = Number.POSITIVE_INFINITY } = {}) {
       await delay(`read of ${stream}`);

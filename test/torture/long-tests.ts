@@ -27,6 +27,14 @@ export const longTests: readonly LongTest[] = [
     counts: { long: 10_000 },
   },
   {
+    id: 'FIRST',
+    title: 'gateways that are started at once on an empty store',
+    unit: 'stores, each with one organization',
+    file: 'test/e2e/together.test.ts',
+    variable: 'FIRST_RUNS',
+    counts: { long: 50 },
+  },
+  {
     id: 'G4',
     title: 'rate limits against plain lists',
     unit: 'operations',

@@ -69,7 +69,7 @@ test.each(longTests)('$id is there and is told how much', ({ file, variable }) =
 });
 
 test('the table of long tests keeps the larger runs, in order', () => {
-  const [one, other] = [longTests[0]!, longTests[1]!];
+  const [one, other] = [longTests[0]!, longTests.find(({ id }) => id === 'G4')!];
   const first = withPassed('', passed(other, 10));
   const both = withPassed(first, passed(one, 12_345));
   expect(both.split('\n').slice(2)).toEqual([

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { type CredentialRow, credentialRows } from '../../../projections/credentials.ts';
-import { authenticateClient } from '../../access/authenticate-client.ts';
+import { type Acquaintance, authenticateClient } from '../../access/authenticate-client.ts';
 import type { ClientPrincipal } from '../../access/principal.ts';
 import { tokenSeconds, tokenStreamSeconds } from '../../domain/oauth-token.ts';
 import { inCatalogueOrder, tokenPermissions } from '../../domain/permissions.ts';
 import { fault } from '../../errors.ts';
 import { type Call, type Route, route } from '../../http/route.ts';
 import { digest, digestText, newId, newToken, tokenKind } from '../../ids.ts';
-import type { FailedAttempts } from '../../limits/failed-attempts.ts';
 import { type Administration, contextOf, execute, shown } from '../command.ts';
 import { AttemptWindow } from './attempt-window.ts';
 
@@ -48,7 +47,7 @@ const granted = ({ permissions }: ClientPrincipal, scope: string | undefined): s
 };
 
 /** `POST /v1/oauth/token`: an access token for a client's own secret (RFC 6749, 4.4; decisions A.3, C.3). */
-const tokenRoute = (admin: Administration, failed: FailedAttempts): Route => {
+const tokenRoute = (admin: Administration, clients: Acquaintance): Route => {
   const { aggregates, clock, secrets, store } = admin;
   const attempts = new AttemptWindow(tokensPerMinute, 60_000);
 
@@ -83,7 +82,7 @@ const tokenRoute = (admin: Administration, failed: FailedAttempts): Route => {
     errors: ['invalid_client', 'unsupported_grant_type', 'invalid_scope', 'rate_limit_exceeded'],
     async handle(call: TokenCall) {
       const { grant_type: grantType, scope: asked } = call.body;
-      const client = authenticateClient(admin, failed, call.head, call.body);
+      const client = authenticateClient(admin, clients, call.head, call.body);
       const wait = attempts.count(client.id, clock.monotonic());
       if (wait > 0) {
         const message = `A client may ask for ${tokensPerMinute} tokens a minute. Come back in ${wait} seconds.`;
@@ -103,7 +102,7 @@ const tokenRoute = (admin: Administration, failed: FailedAttempts): Route => {
 };
 
 /** `POST /v1/oauth/revoke` (RFC 7009): what is no token of the client is answered the same and left alone. */
-const revokeRoute = (admin: Administration, failed: FailedAttempts): Route => {
+const revokeRoute = (admin: Administration, clients: Acquaintance): Route => {
   const { aggregates, clock, directory, models, secrets, store } = admin;
 
   const known = (token: string) =>
@@ -140,7 +139,7 @@ const revokeRoute = (admin: Administration, failed: FailedAttempts): Route => {
     replies: { 200: { description: 'The token works no more, or never did', schema: z.object({}) } },
     errors: ['invalid_client', 'rate_limit_exceeded'],
     async handle(call) {
-      const client = authenticateClient(admin, failed, call.head, call.body);
+      const client = authenticateClient(admin, clients, call.head, call.body);
       const token = await find(call.body.token);
       if (token?.ownerId === client.id && isInForce(token)) {
         const context = contextOf({ head: call.head, principal: client });
@@ -191,15 +190,13 @@ const metadataRoute = (publicUrl: () => string): Route =>
     },
   });
 
-export interface OAuthOptions {
+export interface OAuthOptions extends Acquaintance {
   /** What clients reach this server by, without a slash at the end. */
   readonly publicUrl: () => string;
-  /** Failures to authenticate, by address. */
-  readonly failed: FailedAttempts;
 }
 
-export const oauthRoutes = (admin: Administration, { publicUrl, failed }: OAuthOptions): Route[] => [
-  tokenRoute(admin, failed),
-  revokeRoute(admin, failed),
-  metadataRoute(publicUrl),
+export const oauthRoutes = (admin: Administration, options: OAuthOptions): Route[] => [
+  tokenRoute(admin, options),
+  revokeRoute(admin, options),
+  metadataRoute(options.publicUrl),
 ];

@@ -38,29 +38,30 @@ export const planFirstRun = (admin: Administration): FirstRun => ({
 /** Whether the store has no organization yet, or the one that this plan began. */
 export const isFirstRun = (admin: Administration, plan: FirstRun | null): boolean => {
   const [some] = admin.models.range(organizationRows, { prefix: 'org_', limit: 1 });
-  return some === undefined || some.row.id === plan?.organization_id;
+  return (
+    some === undefined || (plan !== null && admin.models.get(organizationRows, plan.organization_id) !== undefined)
+  );
 };
-
-const context: Context = { actor: { type: 'operator', id: 'first-run' } };
 
 /**
  * Makes what of the plan is not there yet, through the same commands as any caller, and nothing once its last step has been
  * taken: what was archived, suspended, closed or deleted since stays so.
+ * @param context whose start it is
  */
-export const carryOut = async (admin: Administration, plan: FirstRun): Promise<void> => {
+export const carryOut = async (admin: Administration, plan: FirstRun, context: Context): Promise<void> => {
   const { models } = admin;
   if (models.get(projectKeyOwners, plan.project_api_key_id)) return;
   const begun = models.get(organizationRows, plan.organization_id);
   if (begun && begun.status !== 'active') return;
   try {
-    await makeAll(admin, plan);
+    await makeAll(admin, plan, context);
   } catch (error) {
     // Somebody has ended what a start before this one began, so there is nothing left to make it for.
     if (!(error instanceof IllegalFact)) throw error;
   }
 };
 
-const makeAll = async (admin: Administration, plan: FirstRun): Promise<void> => {
+const makeAll = async (admin: Administration, plan: FirstRun, context: Context): Promise<void> => {
   const { aggregates, clock, models, projectionWaitMs, secrets } = admin;
   const at = clock.wall();
   const { organization_id: organizationId, project_id: projectId } = plan;

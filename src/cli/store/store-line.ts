@@ -72,7 +72,7 @@ const objectOf = (line: string): Record<string, unknown> => {
     const value: unknown = JSON.parse(line);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    // CommandResult below.
+    // Told below.
   }
   throw new BadLine('is not a JSON object');
 };

@@ -9,7 +9,7 @@ type Table = Database<Buffer, Buffer>;
 
 export interface ScanOptions {
   readonly files: LogFiles;
-  /** CommandResult now and then which table is being read, behind which key, and how much of the whole is done (0 to 1). */
+  /** Told now and then which table is being read, behind which key, and how much of the whole is done (0 to 1). */
   readonly tell: (at: string, share: number) => void;
   /** Do not compare checksums: for the canary that shows what they find. */
   readonly skipChecksums: boolean;

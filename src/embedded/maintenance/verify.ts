@@ -10,7 +10,7 @@ import { inChild } from './in-child.ts';
 import type { Damage, VerifyReport } from './report.ts';
 
 export interface VerifyOptions {
-  /** CommandResult how much is done, 0 to 1. */
+  /** Told how much is done, 0 to 1. */
   readonly progress?: (share: number) => void;
   /** For the canary that shows what the checksums find. */
   readonly skipChecksums?: boolean;

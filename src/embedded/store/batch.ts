@@ -7,7 +7,7 @@ import { encodeStream, type Stream } from './streams.ts';
 const MIN_SEGMENT_BYTES = 16 * 1024;
 const MAX_SEGMENT_BYTES = 256 * 1024;
 
-/** Positions only grow. CommandResult so, LMDB fills each page before it begins the next, where it else leaves one record's room. */
+/** Positions only grow. Told so, LMDB fills each page before it begins the next, where it else leaves one record's room. */
 const atEnd = { append: true } as const;
 /** Such a put has a promise of its own. That it was refused cannot be, and must not pass if it is: nobody catches it. */
 const expectWritten = (isWritten: boolean): void => {

@@ -15,7 +15,7 @@ export interface TiersFileOptions {
   readonly file: string | undefined;
   /** Puts another table into force. What it throws is a fault of the file, too. */
   readonly apply: (table: TierTable) => void;
-  /** CommandResult of each new content of the file, once. */
+  /** Told of each new content of the file, once. */
   readonly reloaded: (outcome: TiersReload) => void;
   /** How often the file is read. Its content decides, not its times: it may be a link that is turned to another file. */
   readonly everyMs?: number;

@@ -30,7 +30,7 @@ type Seen =
   | { readonly is: 'event'; readonly resolved: ResolvedEvent };
 
 // biome-ignore lint/suspicious/noExplicitAny: questions look into answers of every shape.
-export type CommandResult = any;
+export type Told = any;
 
 /** The credentials with which the client makes the classic call instead of its batch stream. */
 export const classic = { credentials: credentials() };
@@ -162,7 +162,7 @@ export class Asker {
   }
 
   /** An append that says where it is too, or its refusal. */
-  async put(name: string, events: EventData[], expectedRevision: Expected, more: object = {}): Promise<CommandResult> {
+  async put(name: string, events: EventData[], expectedRevision: Expected, more: object = {}): Promise<Told> {
     try {
       const answer = await this.client.appendToStream(name, events, { expectedRevision, ...more });
       return { next: answer.nextExpectedRevision, at: answer.position?.commit };
@@ -172,15 +172,15 @@ export class Asker {
   }
 
   /** The events of a read, or its refusal. */
-  got(name: string, options: ReadStreamOptions = {}): Promise<CommandResult[]> {
-    return this.read(name, options).catch(refused) as Promise<CommandResult[]>;
+  got(name: string, options: ReadStreamOptions = {}): Promise<Told[]> {
+    return this.read(name, options).catch(refused) as Promise<Told[]>;
   }
 
-  gotAll(options: ReadAllOptions): Promise<CommandResult[]> {
-    return this.readAll(options).catch(refused) as Promise<CommandResult[]>;
+  gotAll(options: ReadAllOptions): Promise<Told[]> {
+    return this.readAll(options).catch(refused) as Promise<Told[]>;
   }
 
-  show(read: CommandResult): unknown {
+  show(read: Told): unknown {
     return Array.isArray(read) ? read.map(shownEvent) : read;
   }
 
@@ -191,18 +191,18 @@ export class Asker {
   /** What a subscription has said until it was `enough`, or until the time is up. */
   heard(
     subscription: AllStreamSubscription | StreamSubscription,
-    enough: (seen: CommandResult[]) => boolean,
+    enough: (seen: Told[]) => boolean,
     ms = 15_000,
-  ): Promise<CommandResult[]> {
+  ): Promise<Told[]> {
     return new Promise((resolve) => {
-      const seen: CommandResult[] = [];
-      const end = (...last: CommandResult[]) => {
+      const seen: Told[] = [];
+      const end = (...last: Told[]) => {
         clearTimeout(timer);
         subscription.unsubscribe().catch(() => {});
         resolve([...seen, ...last]);
       };
       const timer = setTimeout(() => end({ is: 'time-up' }), ms);
-      const see = (what: CommandResult) => {
+      const see = (what: Told) => {
         seen.push(what);
         if (enough(seen)) end();
       };
@@ -232,7 +232,7 @@ const shownEvent = ({ event, link }: ResolvedEvent) => ({
 });
 
 /** An answer without what differs from node to node. */
-export const drop = ({ at, ...rest }: CommandResult): unknown => rest;
+export const drop = ({ at, ...rest }: Told): unknown => rest;
 
 /** The events among what a subscription has said. */
 export const eventsOf = (seen: readonly Seen[]): ResolvedEvent[] =>

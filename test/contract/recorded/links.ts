@@ -1,5 +1,5 @@
 import { binaryEvent } from '../events.ts';
-import type { CommandResult, Questions } from './asking.ts';
+import type { Questions, Told } from './asking.ts';
 
 /** Links, resolved and not. */
 export const links: Questions = {
@@ -10,7 +10,7 @@ export const links: Questions = {
       await x.put(a, [x.event({ i: 0 }), x.event({ i: 1 })], 'no_stream');
       const link = (d: string) => binaryEvent({ type: '$>', data: Buffer.from(d) });
       await x.put(l, [link(`1@${a}`), link(`9@${a}`), link(`0@${x.stream('never')}`)], 'no_stream');
-      const see = (r: CommandResult) => ({
+      const see = (r: Told) => ({
         event: r.event ? { type: r.event.type, rev: `${r.event.revision}n` } : null,
         link: r.link ? { type: r.link.type, rev: `${r.link.revision}n` } : null,
       });

@@ -11,6 +11,8 @@ export interface EventLog {
   readonly store: EventStore;
   /** Resolves with the reason when an embedded store stops by itself; never for a cluster, which comes back. */
   readonly failed: Promise<Error>;
+  /** Of an embedded store: its volume is too full for commands. What is true of a cluster's only its refusals tell. */
+  readonly hasNoRoom: boolean;
   close(): Promise<void>;
 }
 
@@ -29,6 +31,9 @@ export const ownEventLog = async (config: Config): Promise<EventLog> => {
   return {
     store,
     failed: embedded.failed,
+    get hasNoRoom() {
+      return embedded.hasNoRoom;
+    },
     async close() {
       await store.close();
       await embedded.close();
@@ -45,7 +50,7 @@ export const anyEventLog = async (config: Config): Promise<EventLog> => {
   const endpoint = config.EVENTSTORE_URL === undefined ? await runningEndpoint(storeDir(config)) : null;
   if (endpoint === null) return ownEventLog(config);
   const store = connect({ endpoint });
-  return { store, failed: never, close: () => store.close() };
+  return { store, failed: never, hasNoRoom: false, close: () => store.close() };
 };
 
 /**
@@ -70,7 +75,7 @@ export const existingEventLog = async (config: Config): Promise<EventLog> => {
 
 const cluster = (url: string): EventLog => {
   const store = connect({ url });
-  return { store, failed: never, close: () => store.close() };
+  return { store, failed: never, hasNoRoom: false, close: () => store.close() };
 };
 
 /** Where a command finds a store: a cluster, a running server, or the files of a stopped one, served meanwhile. */

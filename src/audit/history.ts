@@ -5,6 +5,7 @@ import { organization } from '../domain/organization.ts';
 import { policy } from '../domain/policy.ts';
 import { project } from '../domain/project.ts';
 import { projectKey } from '../domain/project-key.ts';
+import { whose } from '../domain/streams.ts';
 import { type Aggregate, genesis, record, type State, stateOf } from '../kernel/aggregate.ts';
 import type { EventStore, Recorded } from '../kernel/store.ts';
 
@@ -39,10 +40,12 @@ const kindOf = (id: string): AnyAggregate => {
   return kind;
 };
 
-/** Every event of one aggregate, oldest first. @throws NoHistory */
+/** Every event of one aggregate that is ours, oldest first. @throws NoHistory */
 export const history = async (store: EventStore, id: string): Promise<Recorded[]> => {
   const events = [];
-  for await (const event of store.read(`${kindOf(id).category}-${id}`)) events.push(event);
+  for await (const event of store.read(`${kindOf(id).category}-${id}`)) {
+    if (whose(event) === 'ours') events.push(event);
+  }
   if (events.length === 0) throw new NoHistory(`There is no ${id} in this store.`);
   return events;
 };

@@ -28,12 +28,15 @@ export class NoHistory extends Error {
   override readonly name = 'NoHistory';
 }
 
+/** The id is none that could name anything. */
+export class NotAnId extends NoHistory {}
+
 const kindOf = (id: string): AnyAggregate => {
   const prefix = id.slice(0, Math.max(0, id.indexOf('_')));
   const kind = Object.hasOwn(kinds, prefix) ? kinds[prefix] : undefined;
   if (!kind) {
     const prefixes = Object.keys(kinds).map((known) => `${known}_`);
-    throw new NoHistory(
+    throw new NotAnId(
       `${id} is not the id of an organization, project, key, policy or OAuth client (${prefixes.join(', ')}).`,
     );
   }

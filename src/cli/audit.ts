@@ -2,13 +2,13 @@ import Table from 'cli-table3';
 import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { type Effective, effectiveAt } from '../audit/effective.ts';
-import { history, type Moment, NoHistory, type StateAt, stateAt } from '../audit/history.ts';
+import { history, type Moment, NoHistory, NotAnId, type StateAt, stateAt } from '../audit/history.ts';
 import { systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import type { Actor, EventStore, Recorded } from '../kernel/store.ts';
 import { existingEventLog } from './event-log.ts';
 import { withExamples } from './examples.ts';
-import { Failure, printable, type Terminal } from './terminal.ts';
+import { Failure, printable, type Terminal, UsageError } from './terminal.ts';
 
 const examples = `
 Examples:
@@ -52,7 +52,8 @@ const reading = async <T>(terminal: Terminal, read: (store: EventStore) => Promi
   try {
     return await read(log.store);
   } catch (error) {
-    if (error instanceof NoHistory) throw new Failure(error.message);
+    if (error instanceof NotAnId) throw new UsageError(printable(error.message));
+    if (error instanceof NoHistory) throw new Failure(printable(error.message));
     throw error;
   } finally {
     await log.close();

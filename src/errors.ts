@@ -58,7 +58,7 @@ const entries = {
   idempotency_key_reused: { status: 409, message: 'The Idempotency-Key was used with another request body.' },
   idempotency_result_unavailable: {
     status: 409,
-    message: 'The result of this Idempotency-Key is not available any more.',
+    message: 'The result of this Idempotency-Key is not available any more, or not at this gateway.',
   },
   idempotency_in_progress: { status: 409, message: 'A request with this Idempotency-Key is in progress.', retry: true },
   length_required: { status: 411, message: 'Send a Content-Length; chunked bodies are not accepted here.' },

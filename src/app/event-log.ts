@@ -12,6 +12,8 @@ export interface EventLog {
   readonly store: EventStore;
   /** Resolves with the reason when an embedded store stops by itself; never for a cluster, which comes back. */
   readonly failed: Promise<Error>;
+  /** Of an embedded store: its volume is too full for commands. What is true of a cluster's only its refusals tell. */
+  readonly hasNoRoom: boolean;
   close(): Promise<void>;
 }
 
@@ -33,6 +35,9 @@ const ofServer = (dir: string, embedded: Embedded): EventLog => {
   return {
     store,
     failed: embedded.failed,
+    get hasNoRoom() {
+      return embedded.hasNoRoom;
+    },
     async close() {
       await store.close();
       await embedded.close();
@@ -51,7 +56,7 @@ export const anyEventLog = async (config: Config): Promise<EventLog> => {
   const found = await runningOrOwn(dir);
   if (typeof found !== 'string') return ofServer(dir, found);
   const store = connect({ endpoint: found });
-  return { store, failed: never, close: () => store.close() };
+  return { store, failed: never, hasNoRoom: false, close: () => store.close() };
 };
 
 /** Longest wait for a server that has taken its store to say where it listens, and the time between two looks. */
@@ -93,7 +98,7 @@ export const existingEventLog = async (config: Config): Promise<EventLog> => {
 
 const cluster = (url: string): EventLog => {
   const store = connect({ url });
-  return { store, failed: never, close: () => store.close() };
+  return { store, failed: never, hasNoRoom: false, close: () => store.close() };
 };
 
 /** Where a command finds a store: a cluster, a running server, or the files of a stopped one, served meanwhile. */

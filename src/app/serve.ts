@@ -192,6 +192,7 @@ const start = async (parts: {
       ageMs: () => fresh.ageMs,
       checks: {
         eventstore: () => whyAway(store.state),
+        'room on the volume of DATA_DIR': () => (log.hasNoRoom || models?.hasNoRoom ? '' : undefined),
         'the keys': () => (fresh.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
         'read models': () => whyStill(models?.stopped),
         reactions: () => whyStill(reactors?.stopped) ?? whoStands(reactors?.stuck),

@@ -5,6 +5,7 @@ import { organization } from '../domain/organization.ts';
 import { policy } from '../domain/policy.ts';
 import { project } from '../domain/project.ts';
 import { projectKey } from '../domain/project-key.ts';
+import { whose } from '../domain/streams.ts';
 import { type Aggregate, genesis, record, type State, stateOf } from '../kernel/aggregate.ts';
 import type { EventStore, Recorded } from '../kernel/store.ts';
 
@@ -27,22 +28,27 @@ export class NoHistory extends Error {
   override readonly name = 'NoHistory';
 }
 
+/** The id is none that could name anything. */
+export class NotAnId extends NoHistory {}
+
 const kindOf = (id: string): AnyAggregate => {
   const prefix = id.slice(0, Math.max(0, id.indexOf('_')));
   const kind = Object.hasOwn(kinds, prefix) ? kinds[prefix] : undefined;
   if (!kind) {
     const prefixes = Object.keys(kinds).map((known) => `${known}_`);
-    throw new NoHistory(
+    throw new NotAnId(
       `${id} is not the id of an organization, project, key, policy or OAuth client (${prefixes.join(', ')}).`,
     );
   }
   return kind;
 };
 
-/** Every event of one aggregate, oldest first. @throws NoHistory */
+/** Every event of one aggregate that is ours, oldest first. @throws NoHistory */
 export const history = async (store: EventStore, id: string): Promise<Recorded[]> => {
   const events = [];
-  for await (const event of store.read(`${kindOf(id).category}-${id}`)) events.push(event);
+  for await (const event of store.read(`${kindOf(id).category}-${id}`)) {
+    if (whose(event) === 'ours') events.push(event);
+  }
   if (events.length === 0) throw new NoHistory(`There is no ${id} in this store.`);
   return events;
 };

@@ -4,12 +4,12 @@ import { z } from 'zod';
 import { existingEventLog } from '../app/event-log.ts';
 import { Failure } from '../app/failure.ts';
 import { type Effective, effectiveAt } from '../audit/effective.ts';
-import { history, type Moment, NoHistory, type StateAt, stateAt } from '../audit/history.ts';
+import { history, type Moment, NoHistory, NotAnId, type StateAt, stateAt } from '../audit/history.ts';
 import { systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import type { Actor, EventStore, Recorded } from '../kernel/store.ts';
 import { withExamples } from './examples.ts';
-import { printable, type Terminal } from './terminal.ts';
+import { printable, type Terminal, UsageError } from './terminal.ts';
 
 const examples = `
 Examples:
@@ -53,7 +53,8 @@ const reading = async <T>(terminal: Terminal, read: (store: EventStore) => Promi
   try {
     return await read(log.store);
   } catch (error) {
-    if (error instanceof NoHistory) throw new Failure(error.message);
+    if (error instanceof NotAnId) throw new UsageError(printable(error.message));
+    if (error instanceof NoHistory) throw new Failure(printable(error.message));
     throw error;
   } finally {
     await log.close();

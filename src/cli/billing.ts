@@ -1,5 +1,4 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { Failure } from '../app/failure.ts';
 import { tiersOf } from '../app/limits.ts';
 import { readConfig } from '../config.ts';
 import { type Plan, plans } from '../domain/billing.ts';
@@ -9,7 +8,7 @@ import { withExamples } from './examples.ts';
 import { asOperator, operatorContext, recording } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { dollars, microsOf, show } from './output.ts';
-import type { Terminal } from './terminal.ts';
+import { type Terminal, UsageError } from './terminal.ts';
 
 interface Options {
   readonly reference: string;
@@ -40,6 +39,18 @@ const planOf = (text: string): Plan => {
   return plan;
 };
 
+const referenceOf = (text: string): string => {
+  if (text.length < 1 || text.length > 200) throw new InvalidArgumentError('A reference has 1 to 200 characters.');
+  return text;
+};
+
+/** What is paid, given or paid back, in whole micro-dollars. */
+const sumOf = (text: string): number => {
+  const micros = microsOf(text);
+  if (micros === 0) throw new UsageError('The amount must be more than zero.');
+  return micros;
+};
+
 /** `weir billing`: payments, grants, refunds and subscriptions as events (decisions B.1, A.6). */
 export const billingCommand = (terminal: Terminal): Command => {
   const billing = new Command('billing').description('Record payments, grants, refunds and subscriptions');
@@ -49,7 +60,7 @@ export const billingCommand = (terminal: Terminal): Command => {
     recording(billing.command(name))
       .description(description)
       .argument('<organization>', 'org_…')
-      .requiredOption('--reference <text>', 'what the entry is known by; counts once')
+      .requiredOption('--reference <text>', 'what the entry is known by; counts once', referenceOf)
       .option('--json', 'one JSON object');
 
   const record = <K extends keyof Commands>(id: string, called: Called, entry: K, content: Content<K>): Promise<void> =>
@@ -57,7 +68,6 @@ export const billingCommand = (terminal: Terminal): Command => {
       const { table: tiers } = await tiersOf(readConfig(terminal.env));
       findOrganization(operator, id);
       const { reference } = called.options;
-      if (reference.length < 1 || reference.length > 200) throw new Failure('A reference has 1 to 200 characters.');
       const input = { ...content, reference, tiers } as CommandInput<typeof organization.decide, K>;
       const told = await operator.aggregates.organization.tell(
         id,
@@ -75,7 +85,7 @@ export const billingCommand = (terminal: Terminal): Command => {
   const payment = (name: string, description: string, kind: 'topUp' | 'grant' | 'refund'): void => {
     entry(name, description)
       .requiredOption(...amount)
-      .action((id, options, command) => record(id, { options, command }, kind, { amount: microsOf(options.amount) }));
+      .action((id, options, command) => record(id, { options, command }, kind, { amount: sumOf(options.amount) }));
   };
   payment('top-up', 'Record a payment: it adds credit and counts to the spend tier', 'topUp');
   payment('grant', 'Give credit that nobody paid for', 'grant');
@@ -91,7 +101,7 @@ export const billingCommand = (terminal: Terminal): Command => {
       if (!end && plan !== undefined && fee !== undefined) {
         return record(id, { options, command }, 'setSubscription', { plan, amount: microsOf(fee) });
       }
-      throw new Failure('Say --plan and --amount, which may be 0, or --end alone.');
+      throw new UsageError('Say --plan and --amount, which may be 0, or --end alone.');
     });
   return billing;
 };

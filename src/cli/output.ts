@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
 import { Failure } from '../app/failure.ts';
-import { printable, type Terminal } from './terminal.ts';
+import { printable, type Terminal, UsageError } from './terminal.ts';
 
 /** What a command shows: one row an object, the same fields in each. */
 export type Shown = Readonly<Record<string, string | number | null>>;
@@ -37,9 +37,10 @@ export const dollars = (micros: number): string => {
 
 const amount = /^\d{1,9}(\.\d{1,6})?$/;
 
-/** Dollars as typed, in whole micro-dollars. @throws Failure */
+/** Dollars as typed, in whole micro-dollars. @throws UsageError */
 export const microsOf = (text: string): number => {
-  if (!amount.test(text)) throw new Failure(`${printable(text)} is not an amount: give dollars such as 20 or 19.99.`);
+  if (!amount.test(text))
+    throw new UsageError(`${printable(text)} is not an amount: give dollars such as 20 or 19.99.`);
   const [whole = '0', part = ''] = text.split('.');
   return Number(whole) * 1_000_000 + Number(part.padEnd(6, '0'));
 };

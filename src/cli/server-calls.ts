@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { Failure } from '../app/failure.ts';
-import { printable } from './terminal.ts';
+import { printable, UsageError } from './terminal.ts';
 
 const refusal = z.object({ error: z.object({ message: z.string() }) });
 const page = z.object({ data: z.array(z.object({ id: z.string() })), has_more: z.boolean(), last_id: z.string() });
@@ -18,9 +18,9 @@ export class ServerCalls {
   /** @throws Failure for what is no base URL */
   constructor(baseUrl: string, key: string) {
     if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl)) {
-      throw new Failure(`${printable(baseUrl)} is not a URL such as http://127.0.0.1:8080.`);
+      throw new UsageError(`${printable(baseUrl)} is not a URL such as http://127.0.0.1:8080.`);
     }
-    if (!/^[\x21-\x7e]+$/.test(key)) throw new Failure('The Admin key has characters that no key has.');
+    if (!/^[\x21-\x7e]+$/.test(key)) throw new UsageError('The Admin key has characters that no key has.');
     this.#baseUrl = baseUrl.replace(/\/+$/, '');
     this.#key = key;
   }

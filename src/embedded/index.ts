@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { removeDrafts } from './drafts.ts';
 import type { Tls } from './grpc/server.ts';
+import { defaultLimits } from './limits.ts';
 import { takeLock } from './lock.ts';
 import { damageOfPages } from './maintenance/pages.ts';
 import { runInWorker } from './run-in-worker.ts';
@@ -10,7 +11,7 @@ import type { Advertised } from './services/server-info.ts';
 import type { User } from './services/single-user.ts';
 import { socketPath } from './socket-path.ts';
 import { DATA_FILE } from './store/database.ts';
-import type { Shortage } from './store/free-space.ts';
+import { isShort, type Shortage } from './store/free-space.ts';
 import { checkMetaPages } from './store/meta-pages.ts';
 import { probe } from './store/probe.ts';
 import { breakSeal, checkSeal, seal } from './store/seal.ts';
@@ -37,6 +38,8 @@ export interface Embedded {
   readonly endpoint: string;
   /** where it has begun on too full a volume: nothing is written until there is room */
   readonly shortage: Shortage | undefined;
+  /** the volume is too full now: appends are refused */
+  readonly hasNoRoom: boolean;
   /** resolves with the reason if the store stops by itself (fail-stop) */
   readonly failed: Promise<Error>;
   close(): Promise<void>;
@@ -93,6 +96,9 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     return {
       endpoint: store.endpoint,
       shortage: store.shortage,
+      get hasNoRoom() {
+        return isShort(dir, defaultLimits.freeSpaceBytes);
+      },
       failed,
       close: () => {
         looking.abort();

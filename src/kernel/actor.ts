@@ -6,6 +6,7 @@ import { type CommandResult, execute, type Memory } from './command.ts';
 import { type EventId, eventId } from './event-id.ts';
 import { live } from './live.ts';
 import { type Mailbox, serial } from './mailbox.ts';
+import type { Whose } from './ownership.ts';
 import { type Actor, type EventStore, type Metadata, StoreUnavailable } from './store.ts';
 
 export { CorruptStream } from './replay.ts';
@@ -48,6 +49,8 @@ export interface Actors<D extends object, F extends Fact, C extends Decisions<D,
 export interface ActorOptions {
   readonly store: EventStore;
   readonly clock?: Clock;
+  /** Events on the streams that are not ours are passed over; default: all are ours. */
+  readonly whose?: Whose;
   /** An aggregate nobody told anything for so long is forgotten; default five minutes. */
   readonly idleMs?: number;
   /** So many are remembered at most, besides those at work; default 2,000. */
@@ -76,7 +79,8 @@ export const actors = <D extends object, F extends Fact, C extends Decisions<D, 
   options: ActorOptions,
 ): Actors<D, F, C> => {
   const { store, clock = systemClock, mailbox = serial } = options;
-  const tools = { store, eventId: options.eventId ?? eventId };
+  const { whose = () => 'ours' } = options;
+  const tools = { store, eventId: options.eventId ?? eventId, whose };
   const actorsAlive = live<Memory & { readonly mailbox: Mailbox }>({
     make: () => ({ replay: undefined, mailbox: mailbox() }),
     clock,

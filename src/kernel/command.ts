@@ -2,6 +2,7 @@ import { publish } from '../telemetry.ts';
 import { type Aggregate, type Decisions, type Fact, record, type State, stateOf } from './aggregate.ts';
 import type { Budget } from './budget.ts';
 import type { EventId } from './event-id.ts';
+import type { Whose } from './ownership.ts';
 import { advance, blank, catchUp, placeOf, type Replay } from './replay.ts';
 import { type EventStore, type Metadata, type NewEvent, WrongRevision } from './store.ts';
 
@@ -41,7 +42,7 @@ const attempts = 8;
  */
 export const execute = async <D extends object, F extends Fact, C extends Decisions<D, F>>(
   aggregate: Aggregate<D, F, C>,
-  { store, eventId }: { readonly store: EventStore; readonly eventId: EventId },
+  { store, eventId, whose }: { readonly store: EventStore; readonly eventId: EventId; readonly whose: Whose },
   memory: Memory,
   command: Command,
 ): Promise<CommandResult<D, F>> => {
@@ -50,7 +51,7 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
   let isCurrent = false;
 
   const look = async (): Promise<Replay> => {
-    memory.replay = await catchUp(aggregate, store, stream, memory.replay ?? blank(machine), budget);
+    memory.replay = await catchUp(aggregate, store, stream, memory.replay ?? blank(machine), whose, budget);
     isCurrent = true;
     return memory.replay;
   };

@@ -10,6 +10,7 @@ import {
 } from './aggregate.ts';
 import type { Budget } from './budget.ts';
 import { compile, type Table } from './chart.ts';
+import type { Whose } from './ownership.ts';
 import type { EventStore, Recorded } from './store.ts';
 
 /** A stream holds what its chart cannot have admitted, or lacks an event. Nothing can be decided on it any more. */
@@ -94,13 +95,15 @@ const tableOf = (aggregate: AnyAggregate): Table<object, Fact> => {
 /**
  * Folds what the stream holds beyond `from`, with the chart's table: a tenth of what transitions cost, and a property test
  * keeps the two equal.
- * @throws CorruptStream where the chart does not admit an event or a revision is missing; no event is ever skipped
+ * @param whose an event that is not ours counts for the stream's end and for nothing else, as for whoever follows the log
+ * @throws CorruptStream where the chart does not admit an event of ours or a revision is missing; neither is ever skipped
  */
 export const catchUp = async (
   aggregate: AnyAggregate,
   store: EventStore,
   stream: string,
   from: Replay,
+  whose: Whose,
   budget?: Budget,
 ): Promise<Replay> => {
   const start = from.revision === null ? 0 : from.revision + 1;
@@ -113,7 +116,7 @@ export const catchUp = async (
       throw new CorruptStream(stream, due, event.type, `revision ${event.revision} is in its place`);
     }
     try {
-      state = table.step(state, factOf(event));
+      if (whose(event) === 'ours') state = table.step(state, factOf(event));
     } catch (error) {
       if (!(error instanceof IllegalFact)) throw error;
       throw new CorruptStream(stream, due, event.type, error.message, error);

@@ -30,7 +30,7 @@ export const stage = async (options: MemoryOptions = {}, projected = projections
   });
   const accessLog = new AccessLog(clock);
   const admin: Administration = {
-    aggregates: allAggregates(store, { clock }),
+    aggregates: allAggregates(store, { clock, whose: () => 'ours' }),
     models,
     directory: known,
     store,

@@ -153,12 +153,12 @@ describe('weir billing', () => {
     [[]],
   ])('does not guess what a subscription with %j is', async (options) => {
     const { code, out, err } = await weir(['billing', 'subscription', id, ...options, '--reference', 'unclear']);
-    expect([code, out]).toEqual([1, '']);
+    expect([code, out]).toEqual([2, '']);
     expect(err).toMatch(/--plan[^\n]+--amount[^\n]+--end/);
   });
   test.each(['0', '-5', '1e3', 'twenty', '1.0000001', '', '1234567890'])('refuses the amount “%s”', async (amount) => {
     const { code, err } = await weir(['billing', 'top-up', id, `--amount=${amount}`, '--reference', 'bad']);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(err).toMatch(/^[^\n]+\n$/);
   });
   test('knows the plans', async () => {

@@ -152,7 +152,8 @@ describe('beside a running server', () => {
       // The processes are worth their time for one of each kind.
       for (const [args, sentence] of run === here ? refusals : [refusals[7]!]) {
         const { code, stdout, stderr } = await run(...args);
-        expect(code, args.join(' ')).toBe(stderr.startsWith('error: ') ? 2 : 1);
+        const isWrong = stderr.startsWith('error: ') || stderr.includes('is not the id of');
+        expect(code, args.join(' ')).toBe(isWrong ? 2 : 1);
         expect(stdout).toBe('');
         expect(stderr.trimEnd().split('\n')[0]).toMatch(sentence);
         expect(stderr).not.toMatch(/^\s+at /m);

@@ -2,12 +2,12 @@ import { cpSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { connect } from '../../src/eventstoredb/connect.ts';
-import type { EventStore } from '../../src/kernel/store.ts';
+import type { EventStore, Metadata, NewEvent } from '../../src/kernel/store.ts';
 import { type Cluster, clusterOf } from '../support/cluster.ts';
 import { collect, event } from '../support/events.ts';
 import { type StoreProcess, storeProcess } from '../support/store-process.ts';
 import { type Answer, askForKey, call, createKey, createProject, errorOf, itemsOf, type Made, paths } from './calls.ts';
-import { eventually, freshDir, type Server, startServer } from './server.ts';
+import { eventually, freshDir, runWeir, type Server, startServer } from './server.ts';
 
 // Nothing here is judged by how long it took: what is waited for has to come.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
@@ -107,6 +107,21 @@ describe('a gateway on a cluster', () => {
     await server.stop();
     server = await startServer({ dataDir: server.dataDir, env: { EVENTSTORE_URL: cluster.url } });
     await servesAgain();
+  });
+
+  test('passes over what another application has written onto a stream of its own, in commands as in lists', async () => {
+    const id = await createProject(server);
+    const theirs: NewEvent[] = [
+      { ...event(0), type: 'project.archived', data: {}, metadata: {} as Metadata },
+      { ...event(1), metadata: {} as Metadata },
+    ];
+    await other.append(`project-${id}`, theirs, 0);
+    const renamed = await call(server, 'POST', `${paths.projects}/${id}`, { body: { name: 'still ours' } });
+    expect(renamed).toMatchObject({ status: 200, body: { name: 'still ours', status: 'active' } });
+    expect(await call(server, 'GET', `${paths.projects}/${id}`)).toMatchObject({ body: renamed.body });
+    const history = await runWeir(['audit', 'history', id, '--json'], server.env);
+    expect(history.code).toBe(0);
+    expect(history.stdout.match(/project\.\w+/g)).toEqual(['project.created', 'project.updated']);
   });
 
   test('is ready behind 20,000 events of another application at the end of the log, and knows how old its knowledge is', async () => {

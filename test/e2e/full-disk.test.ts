@@ -46,6 +46,15 @@ const answerOf = (server: Server) =>
     body: { model: 'weir-sim-1', max_tokens: 16, messages: [{ role: 'user', content: 'Is there room?' }] },
   });
 
+const saysThatItIsFull = async (server: Server): Promise<void> => {
+  const ready = await call(server, 'GET', '/v1/ready');
+  expectRefusal(ready, 503, 'dependency_unavailable');
+  expect(ready.body).toMatchObject({ error: { message: expect.stringContaining('room on the volume of DATA_DIR') } });
+};
+/** What the volume was found to be is believed for a moment. */
+const saysThatItIsReady = (server: Server): Promise<true> =>
+  eventually(async () => (await call(server, 'GET', '/v1/ready')).status === 200 || undefined);
+
 describe.concurrent('a gateway', () => {
   test.skipIf(why !== undefined).each([
     ['nearly full', 24 * mib],
@@ -58,6 +67,7 @@ describe.concurrent('a gateway', () => {
     const refused = await askForProject(server);
     expectRefusal(refused, 503, 'dependency_unavailable');
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    await saysThatItIsFull(server);
     // Two savings of the rate limits and of the last uses fail meanwhile.
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect((await itemsOf(server, paths.projects)).map(({ id }) => id)).toContain(before);
@@ -68,6 +78,7 @@ describe.concurrent('a gateway', () => {
     const freed = performance.now();
     await eventually(async () => (await askForProject(server)).status === 201 || undefined);
     expect(performance.now() - freed).toBeLessThan(recoveryMs);
+    await saysThatItIsReady(server);
     await server.stop();
     // What was acknowledged is there, and what was refused is not.
     const again = await startServer({ dataDir: join(path, 'data') });
@@ -128,6 +139,7 @@ describe.skipIf(why !== undefined)('a start', () => {
       // What the store itself has removed at its start is free.
       expect(said?.freeBytes).toBeLessThan(mib);
       expectRefusal(await askForProject(full), 503, 'dependency_unavailable');
+      await saysThatItIsFull(full);
       expect((await itemsOf(full, paths.projects)).map(({ id }) => id)).toContain(before);
       expect(await use(full, full.first.project_api_key)).toBe('200');
       expect((await answerOf(full)).status).toBe(200);

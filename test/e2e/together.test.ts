@@ -160,6 +160,48 @@ describe('an organization that an operator makes on an empty store', () => {
   );
 });
 
+describe('a key that one of two gateways has made', () => {
+  const create = async ({ baseUrl }: Running, key: string, projectId: string): Promise<[number, string]> => {
+    const answer = await fetch(`${baseUrl}/v1/organization/projects/${projectId}/api_keys`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'one-and-the-same',
+      },
+      body: '{"name":"once"}',
+    });
+    return [answer.status, await answer.text()];
+  };
+  const made = async (environments: readonly Record<string, string>[]): Promise<[number, string][]> => {
+    const [one, other] = [await start(environments[0]!), await start(environments[1]!)];
+    const { admin_api_key: key, project_id: project } = one.firstRun!;
+    const first = await create(one, key, project);
+    await eventually(async () => (await lists(other, key)) === 200 || undefined);
+    const answers = [first, await create(other, key, project), await create(one, key, project)];
+    expect(await ofType('project_key.created')).toHaveLength(2);
+    return answers;
+  };
+
+  test('is repeated by the other where they share the keys of the days', async () => {
+    const SECRETS_DIR = freshDir('secrets');
+    const [first, ...again] = await made([
+      environment({ ...shared, SECRETS_DIR }),
+      environment({ ...shared, SECRETS_DIR }),
+    ]);
+    expect(first![0]).toBe(201);
+    expect(again).toEqual([first, first]);
+  });
+
+  test('is repeated by the one alone where they do not, and never made again', async () => {
+    const [first, elsewhere, again] = await made([environment(shared), environment(shared)]);
+    expect(first![0]).toBe(201);
+    expect(again).toEqual(first);
+    expect(elsewhere![0]).toBe(409);
+    expect(elsewhere![1]).toMatch(/"idempotency_result_unavailable".*not at this gateway/);
+  });
+});
+
 describe('a gateway whose secrets are not those of the log', () => {
   const refused = async (env: Record<string, string>): Promise<string> => {
     const before = await events();

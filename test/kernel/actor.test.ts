@@ -112,6 +112,17 @@ describe('other writers', () => {
     expect(await refusal(tickets.tell('tic_1', 'top', { upTo: 9 }, me))).toMatchObject({ status: 'parked' });
   });
 
+  test('are passed over where they are not ours, and yet they are the end of the stream', async () => {
+    const { tickets, store } = await opened(
+      {},
+      { whose: ({ type }) => (type === 'ticket.worked' ? 'like-ours' : 'ours') },
+    );
+    store.plant(stream, [foreign({ type: 'ticket.worked', hours: 4 }), foreign({ type: 'ticket.parked' })]);
+    store.plant(stream, [foreign({ type: 'ticket.worked', hours: 9 })]);
+    const told = await tickets.tell('tic_1', 'resume', undefined, me);
+    expect(told).toMatchObject({ revision: 4, state: { status: 'open', data: { hours: 0 } } });
+  });
+
   test('include who restores an older log beneath: what is remembered of the one before is forgotten', async () => {
     const [before, older] = [memoryStore(), memoryStore()];
     let log = before;

@@ -72,7 +72,7 @@ async function cycle(scene: Scene, number: number, random: Random, canary: boole
   };
   const live = await open(join(scene.dir(), 'live'));
   const early = join(scene.dir(), 'early');
-  const all = allAggregates(store);
+  const all = allAggregates(store, { whose: () => 'ours' });
   for (let i = 0; i < COMMANDS; i++) {
     if (i === moment) {
       const models = await open(early);

@@ -33,7 +33,7 @@ const gather = async (read: AsyncIterable<ResolvedEvent>) => {
 };
 
 const readAll = async ({ dir, streams, faults }: Task): Promise<unknown> => {
-  let store: Awaited<ReturnType<typeof startEmbedded>>;
+  let store: Pick<Awaited<ReturnType<typeof startEmbedded>>, 'endpoint' | 'close'>;
   try {
     store = faults
       ? await runStore({ dir, listen: { socket: join(dir, 's.sock') }, faults })

@@ -114,7 +114,7 @@ const play = async (seed: number, history: number, canary = false): Promise<Play
       return fault;
     },
   });
-  const options = { clock, eventId: canary ? unlike(seeded(seed, history)) : eventId };
+  const options = { clock, eventId: canary ? unlike(seeded(seed, history)) : eventId, whose: () => 'ours' as const };
   const processes = Array.from({ length: PROCESSES }, () => allAggregates(store, options));
   const asked: Asked[] = [];
   let steps = 0;

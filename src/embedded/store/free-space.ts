@@ -50,6 +50,10 @@ const ofVolume: FreeBytes = (dir) => {
   }
 };
 
+/** Whether less than the threshold is free on the volume of a directory, so that appends are refused. */
+export const isShort = (dir: string, threshold: number, freeBytes: FreeBytes = ofVolume): boolean =>
+  (freeBytes(dir) ?? Number.POSITIVE_INFINITY) < threshold;
+
 /**
  * Watches the volume, because LMDB reports a full disk as an I/O error after which the store must stop. Refusing
  * appends early is not enough where others fill the disk: a ballast file is given up once half the threshold is used

@@ -102,8 +102,15 @@ const conflict = (code: Code, cause: unknown): Fault =>
 
 /**
  * Waits until the read models show the stream as the command left it or, where it found nothing left to do, as its twin
- * did; past the bound the answer goes out all the same: the facts are durable.
+ * did; past the bound, or when the time of the command is up, the answer goes out all the same: the facts are durable.
  */
-export const shown = async (admin: Administration, head: bigint | null): Promise<void> => {
-  if (head !== null) await admin.models.reached(head, admin.projectionWaitMs);
+export const shown = async (
+  admin: Administration,
+  call: { readonly head: Head },
+  position: bigint | null,
+): Promise<void> => {
+  if (position === null) return;
+  const { clock, models, projectionWaitMs } = admin;
+  const left = budgetOf(call.head).until(clock) - clock.monotonic();
+  await models.reached(position, Math.max(0, Math.min(projectionWaitMs, left)));
 };

@@ -73,7 +73,7 @@ export const once = async (admin: Administration, call: CreateCall, making: Maki
   if (idempotencyKey === undefined) {
     // Routes that mint a secret require the key.
     const { body, head } = await making.create(making.newResourceId(), '');
-    await shown(admin, head);
+    await shown(admin, call, head);
     return created(body, undefined);
   }
   const { organizationId, id: credentialId } = call.principal;
@@ -102,7 +102,7 @@ export const once = async (admin: Administration, call: CreateCall, making: Maki
     const { body, head } = await making.create(resourceId, value ?? '');
     const completion = { by, at: admin.clock.wall(), answer: { status: 201, body } };
     await execute(() => keys.tell(stream, 'complete', completion, context));
-    await shown(admin, head);
+    await shown(admin, call, head);
     return created(body, value);
   } catch (error) {
     // A refusal by the law comes before the first append of the resource; a store that is silent may have kept something.

@@ -1,11 +1,14 @@
 /**
- * Two defects of `@eventstore/db-client` 6.2.1 would end the process, and both sit where it writes and reads its stream
- * of batch appends (eventstore.md 1.4, 2 and 4). The package stays as it is; what is wrapped is one of its own streams:
+ * Three defects of `@eventstore/db-client` 6.2.1 would end the process. Two sit where it writes and reads its stream of
+ * batch appends (eventstore.md 1.4, 2 and 4). The package stays as it is; what is wrapped is one of its own streams, and
+ * what it does after an error:
  *
  * - An error on one such stream forgets the pending appends of all of them, and the answer to a forgotten append throws
  *   inside a data handler. Such an answer is dropped here; whoever waited was told "unknown outcome" and repeats.
  * - While a stream pushes back, its writes wait in a queue, and an error rejects them in promises that nobody holds. Here
  *   a stream never pushes back: what is unsent is bounded by what is pending, and every append has its own time limit.
+ * - After an error it waits for its next connection, in a promise that nobody holds: when the discovery of that is given
+ *   up, the promise is rejected. Whoever asked for the connection is told, so here nothing more has to come of it.
  */
 interface BatchStream {
   listeners(event: 'data'): unknown[];
@@ -20,6 +23,8 @@ type StreamCreator = (
   create: (client: unknown) => unknown,
   cache?: unknown,
 ) => () => Promise<unknown>;
+
+type ErrorHandler = (grpcClient: unknown, error: unknown) => Promise<void>;
 
 const isBatchStream = (stream: unknown): stream is BatchStream =>
   typeof stream === 'object' && stream !== null && 'write' in stream && 'listeners' in stream;
@@ -44,9 +49,11 @@ const guardStream = (stream: BatchStream): void => {
 
 /** Wraps the client's batch append streams, those to come included. @throws Error with a client built otherwise */
 export const guardClient = (client: object): void => {
-  const inner = client as { GRPCStreamCreator?: StreamCreator };
-  const create = inner.GRPCStreamCreator;
-  if (typeof create !== 'function') throw new Error('this is not @eventstore/db-client 6.2.1: nothing to guard');
+  const inner = client as { GRPCStreamCreator?: StreamCreator; handleError?: ErrorHandler };
+  const { GRPCStreamCreator: create, handleError } = inner;
+  if (typeof create !== 'function' || typeof handleError !== 'function')
+    throw new Error('this is not @eventstore/db-client 6.2.1: nothing to guard');
+  inner.handleError = (...failed) => handleError(...failed).catch(() => {});
   inner.GRPCStreamCreator = (grpcClient, name, open, cache) => {
     if (name !== 'appendToStream') return create(grpcClient, name, open, cache);
     const guarded = (from: unknown): unknown => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { adminKeyRoutes } from '../../src/admin/keys/admin-keys.ts';
 import { projectKeyRoutes } from '../../src/admin/keys/project-keys.ts';
 import { organizationRoutes } from '../../src/admin/organization/organization.ts';
@@ -198,6 +198,17 @@ describe('a project', () => {
     const key = await make();
     expect((await ask('POST', path, { body: { name: '  New name ' } })).body.name).toBe('New name');
     expect((await ask('GET', key)).body.owner).toEqual({ type: 'project', id: 'proj_1', name: 'New name' });
+  });
+  test('that was slow to be renamed is not waited for beyond the five seconds of a command', async () => {
+    const { append } = at.store;
+    vi.spyOn(at.store, 'append').mockImplementation((stream, events, expected, more) => {
+      more?.budget?.from(at.clock);
+      at.clock.at += 4_600;
+      return append(stream, events, expected, more);
+    });
+    const waited = vi.spyOn(at.admin.models, 'reached');
+    expect((await ask('POST', path, { body: { name: 'New name' } })).status).toBe(200);
+    expect(waited.mock.calls.map(([, withinMs]) => withinMs)).toEqual([400]);
   });
   test('that is archived is not renamed', async () => {
     await ask('POST', `${path}/archive`);

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { credentialRows } from '../../projections/credentials.ts';
 import { adminPermissions, tokenPermissions } from '../../src/domain/permissions.ts';
 import { digest, digestText, newToken, tokenKind } from '../../src/ids.ts';
+import { Budget } from '../../src/kernel/budget.ts';
 import type { Received } from '../support/in-process.ts';
 import { bearer, context, wholeGateway } from '../support/whole-gateway.ts';
 
@@ -67,6 +68,15 @@ describe('POST /v1/oauth/token', () => {
       expect(await use(body.access_token)).toBe('200');
     }
     expect(new Set(answers.map(({ body }) => body.access_token)).size).toBe(5);
+  });
+
+  test('has one budget for all that it asks of the store', async () => {
+    const [limitAge, append] = [vi.spyOn(at.admin.store, 'limitAge'), vi.spyOn(at.admin.store, 'append')];
+    await tokenOf();
+    expect(limitAge).toHaveBeenCalledOnce();
+    const [[, , limit]] = limitAge.mock.calls as [[string, number, { budget?: object }]];
+    expect(limit.budget).toBeInstanceOf(Budget);
+    expect(append.mock.calls.map(([, , , more]) => more?.budget)).toEqual([limit.budget]);
   });
 
   test('narrows the token to the scope that was asked for', async () => {

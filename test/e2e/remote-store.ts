@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { selfSigned } from '../embedded/self-signed.ts';
+import { atSharedStore } from '../support/shared-store.ts';
 import { type Environment, exitOf, freshDir, inTurn, patienceMs, type Spawned, spawnWeir, tail } from './process.ts';
 
 /** `weir eventstore` over TLS with a user and a password, in a process of its own: what a cluster is to a gateway. */
@@ -78,24 +79,30 @@ const listening = (spawned: Spawned): Promise<number> =>
     });
   });
 
-/**
- * With WEIR_EVENTSTORE=tls the events of every server that the tests start are in a store as above, one for each data
- * folder, and the commands find them there.
- */
-export const isRemote = process.env.WEIR_EVENTSTORE === 'tls';
+/** A store that is there already and that all the servers of the tests share. */
+const shared = process.env.EVENTSTORE_URL;
+export const isShared = shared !== undefined;
 
-const stores = new Map<string, Promise<RemoteStore>>();
+/**
+ * With EVENTSTORE_URL the events of every server that the tests start are in that store, and the commands find them there.
+ * With WEIR_EVENTSTORE=tls they are in stores as above, one for each data folder.
+ */
+export const isRemote = isShared || process.env.WEIR_EVENTSTORE === 'tls';
+
+const stores = new Map<string, Promise<Environment>>();
+
+const newStore = async (): Promise<Environment> => ({ EVENTSTORE_URL: (await startRemoteStore()).url });
 
 /** Sees to it that a data folder has its store. */
 export const makeStore = async (dataDir: string): Promise<void> => {
   if (!isRemote) return;
-  const store = stores.get(dataDir) ?? startRemoteStore();
+  const store = stores.get(dataDir) ?? (shared === undefined ? newStore() : Promise.resolve(atSharedStore(shared)));
   stores.set(dataDir, store);
   await store;
 };
 
 /** An environment with the store of its data folder, where there is one and no other is named. */
 export const atItsStore = async (env: Environment): Promise<Environment> => {
-  const store = await stores.get(env.DATA_DIR ?? '');
-  return store === undefined ? env : { EVENTSTORE_URL: store.url, ...env };
+  const store = env.EVENTSTORE_URL === undefined ? await stores.get(env.DATA_DIR ?? '') : undefined;
+  return { ...store, ...env };
 };

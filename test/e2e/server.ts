@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { wideTiers } from '../support/test-windows.ts';
 import {
   type Environment,
+  eventually,
   exitOf,
   type Finished,
   freshDir,
@@ -80,6 +81,44 @@ export const spawnServer = async (dataDir: string, env: Environment = {}): Promi
   return spawnWeir(['serve'], await atItsStore({ PORT: '0', DATA_DIR: dataDir, ...withoutLimits, ...env }));
 };
 
+const organizations = new Map<string, FirstRun>();
+
+/** What the first start has made; in a store that others have begun, an organization of its own for each data folder. */
+const firstOf = async (dataDir: string, baseUrl: string, env: Environment): Promise<FirstRun> => {
+  const file = join(dataDir, 'first-run.json');
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as FirstRun;
+  const known = organizations.get(dataDir);
+  if (known) return { ...known, base_url: baseUrl };
+  const { stdout, stderr } = await runWeir(['org', 'create', '--name', 'First organization', '--json'], env);
+  if (stdout === '') throw new Error(`There is no organization: ${stderr}`);
+  const made = JSON.parse(stdout) as Pick<FirstRun, 'organization_id' | 'admin_api_key' | 'admin_api_key_id'>;
+  let asked = 0;
+  // One key for both: they are of different paths.
+  const post = (path: string, name: string) =>
+    eventually(async () => {
+      const headers = {
+        // Until the server has learnt of the key from the log; one address may send few that are not known.
+        'x-forwarded-for': `198.18.${(asked >> 8) & 255}.${asked++ & 255}`,
+        authorization: `Bearer ${made.admin_api_key}`,
+        'content-type': 'application/json',
+        'idempotency-key': made.organization_id,
+      };
+      const response = await fetch(`${baseUrl}${path}`, { method: 'POST', headers, body: JSON.stringify({ name }) });
+      return response.status === 201 ? ((await response.json()) as { id: string; value: string }) : undefined;
+    });
+  const project = await post('/v1/organization/projects', 'First project');
+  const key = await post(`/v1/organization/projects/${project.id}/api_keys`, 'First key');
+  const first: FirstRun = {
+    ...made,
+    base_url: baseUrl,
+    project_id: project.id,
+    project_api_key: key.value,
+    project_api_key_id: key.id,
+  };
+  organizations.set(dataDir, first);
+  return first;
+};
+
 /** Starts a server on a free port, in a new folder unless one is given, and waits until it listens. */
 export const startServer = async (options: { dataDir?: string; env?: Environment } = {}): Promise<Server> => {
   const dataDir = options.dataDir ?? freshDir();
@@ -89,10 +128,11 @@ export const startServer = async (options: { dataDir?: string; env?: Environment
     const started = await spawnServer(dataDir, options.env);
     return { spawned: started, baseUrl: await listening(started) };
   });
-  const first = JSON.parse(readFileSync(join(dataDir, 'first-run.json'), 'utf8')) as FirstRun;
+  const env = await atItsStore({ DATA_DIR: dataDir, ...options.env });
+  const first = await firstOf(dataDir, baseUrl, env);
   return {
     dataDir,
-    env: await atItsStore({ DATA_DIR: dataDir, ...options.env }),
+    env,
     baseUrl,
     port: Number(new URL(baseUrl).port),
     first,

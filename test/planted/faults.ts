@@ -180,8 +180,8 @@ const administration: readonly PlantedFault[] = [
   {
     title: 'an answer does not wait for the lists to have what it made',
     file: 'src/admin/command.ts',
-    from: 'if (head !== null) await admin.models.reached(head, admin.projectionWaitMs);',
-    to: 'if (head !== null) void admin.models.reached(head, admin.projectionWaitMs);',
+    from: 'await models.reached(position, ',
+    to: 'void models.reached(position, ',
     test: 'test/admin/keys.test.ts',
   },
   {

@@ -4,6 +4,8 @@ import { type AddressInfo, createServer as createDoor, type Server, type Socket,
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 
+export type Swallowed = 'appends' | 'answers to appends';
+
 /** A node of a cluster that is none: a gRPC proxy in front of one store, which plays what it is told. */
 export interface Member {
   readonly port: number;
@@ -15,8 +17,11 @@ export interface Member {
   /** Cuts every connection and refuses new ones. */
   kill(): void;
   revive(): Promise<void>;
-  /** Takes appends and never answers them. */
-  swallowAppends(does: boolean): void;
+  /**
+   * Takes appends, or takes them to the store and keeps its answers; nothing more comes of those either, also on streams
+   * that are open already. What it does not swallow any more is what begins from then on.
+   */
+  swallow(what: Swallowed | undefined): void;
   /**
    * Refuses whoever comes: for the `password`, as a database does too that does not know its users yet, or for want of
    * `rights`.
@@ -118,12 +123,16 @@ const doorTo = async (inside: number) => {
   };
 };
 
-/** Passes one call on and its answer back, with the trailers. */
-const relay = (near: ServerHttp2Stream, headers: Record<string, string>, session: ClientHttp2Session): void => {
+/**
+ * Passes one call on and its answer back, with the trailers. The returned function keeps from then on what is asked, or
+ * what is answered, from the other side.
+ */
+const relay = (near: ServerHttp2Stream, headers: Record<string, string>, session: ClientHttp2Session) => {
   const far = session.request(headers);
   let trailers: Record<string, string> = {};
+  let isSwallowed = false;
   far.on('response', (answer, flags) => {
-    if (near.destroyed || near.headersSent) return;
+    if (isSwallowed || near.destroyed || near.headersSent) return;
     if (flags & endStream) return near.respond(answer as Record<string, string>, { endStream: true });
     near.respond(answer as Record<string, string>, { waitForTrailers: true });
     near.on('wantTrailers', () => near.sendTrailers(trailers));
@@ -132,9 +141,17 @@ const relay = (near: ServerHttp2Stream, headers: Record<string, string>, session
   far.on('trailers', (given) => {
     trailers = given as Record<string, string>;
   });
-  far.on('error', () => near.close(2)).on('close', () => !near.writableEnded && near.close(8));
+  far
+    .on('error', () => isSwallowed || near.close(2))
+    .on('close', () => isSwallowed || near.writableEnded || near.close(8));
   near.on('error', () => far.close(8)).on('close', () => far.close(8));
   near.pipe(far);
+  return (what: Swallowed): void => {
+    isSwallowed = true;
+    const [from, into] = what === 'appends' ? ([near, far] as const) : ([far, near] as const);
+    from.unpipe(into);
+    from.resume();
+  };
 };
 
 /** Three members in front of the store at `endpoint`; the first leads. */
@@ -163,7 +180,9 @@ export const clusterOf = async (endpoint: string): Promise<Cluster> => {
 
   const member = async (index: number): Promise<Member> => {
     const counts = new Map<string, number>();
-    let swallows = false;
+    let swallowed: Swallowed | undefined;
+    /** Streams of appends that are open. */
+    const appending = new Set<ReturnType<typeof relay>>();
     let refuses: 'password' | 'rights' | undefined;
     let far: ClientHttp2Session | undefined;
     let farTarget = '';
@@ -192,8 +211,13 @@ export const clusterOf = async (endpoint: string): Promise<Cluster> => {
       else if (index !== leader && headers['requires-leader'] === 'true') {
         const at = { 'leader-endpoint-host': '127.0.0.1', 'leader-endpoint-port': String(members[leader]!.port) };
         refuse(stream, notFound, 'Leader info available', { exception: 'not-leader', ...at });
-      } else if (swallows && appends.some((name) => path.endsWith(name))) stream.resume();
-      else relay(stream, headers, toStore());
+      } else {
+        const swallow = relay(stream, headers, toStore());
+        if (!appends.some((name) => path.endsWith(name))) return;
+        appending.add(swallow);
+        stream.on('close', () => appending.delete(swallow));
+        if (swallowed) swallow(swallowed);
+      }
     };
 
     const inner = createServer().on('session', (session) => session.on('error', () => {}));
@@ -212,8 +236,9 @@ export const clusterOf = async (endpoint: string): Promise<Cluster> => {
       thaw: () => door.still(false),
       kill: door.close,
       revive: door.open,
-      swallowAppends(does) {
-        swallows = does;
+      swallow(what) {
+        swallowed = what;
+        if (what) for (const swallow of appending) swallow(what);
       },
       refuseUsers(why) {
         refuses = why;

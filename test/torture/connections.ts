@@ -1,12 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { connect } from '../../src/eventstoredb/connect.ts';
 import { type EventStore, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
 import { type CuttingProxy, cuttingProxy } from '../support/cutting-proxy.ts';
 import { event } from '../support/events.ts';
+import { plainNode } from '../support/shared-store.ts';
 import { complain, type Figures, type Plan } from './figures.ts';
 import { seeded } from './random.ts';
 import { Scene } from './scene.ts';
+import { endOf } from './soak-judge.ts';
 
 const STREAMS = 4;
 /** Half-open connections: seldom, since each takes up to twenty seconds to be found out. */
@@ -21,12 +24,20 @@ const GIVE_UP_MS = 60_000;
  * subscriber is given each event once and in order. `count` is the number of cuts. The canary's subscriber goes on from
  * the end after each loss instead of from where it was.
  */
-export async function torturedByLostConnections({ count, seed, canary }: Plan, figures: Figures): Promise<void> {
+export async function torturedByLostConnections(
+  { count, seed, canary, store: elsewhere }: Plan,
+  figures: Figures,
+): Promise<void> {
   const random = seeded(seed);
   const scene = new Scene();
   try {
-    const server = await scene.start(scene.dir(), { settings: { embedded: true, port: 0 } });
-    const proxy = await cuttingProxy(0, server.endpoint);
+    const node =
+      (elsewhere && plainNode(elsewhere)) ??
+      (await scene.start(scene.dir(), { settings: { embedded: true, port: 0 } })).endpoint;
+    // Where it is not all about what is written here.
+    const end = await endOf(scene.connect(node));
+    const before = end === 'start' ? null : end.commit;
+    const proxy = await cuttingProxy(0, node);
     scene.later(() => proxy.close());
     // With the client's own ten seconds a silence takes twenty to notice: that is for the long form.
     const pings = count >= 100 ? '' : '&keepAliveInterval=1000&keepAliveTimeout=1000';
@@ -38,7 +49,7 @@ export async function torturedByLostConnections({ count, seed, canary }: Plan, f
     const following = canary
       ? followFromTheEnd(url, seen)
       : store.subscribe({
-          after: null,
+          after: before,
           async deliver(batch) {
             seen.push(...batch);
             // A slow reader, at times.
@@ -49,13 +60,15 @@ export async function torturedByLostConnections({ count, seed, canary }: Plan, f
     scene.later(() => following.close());
     let isOver = false;
     const acknowledged: string[] = [];
-    const writing = Array.from({ length: STREAMS }, (_, writer) => write(store, writer, acknowledged, () => isOver));
+    const writing = Array.from({ length: STREAMS }, () =>
+      write(store, `cut-${randomUUID()}`, acknowledged, () => isOver),
+    );
     await cut(proxy, count, () => random.between(300, 20_000), figures);
     isOver = true;
     proxy.cutAfter(() => 0);
     await Promise.all(writing);
-    const last = await store.append(`cut-last`, [event(0)], 'no_stream');
-    const whole = await everything(store);
+    const last = await store.append(`cut-${randomUUID()}`, [event(0)], 'no_stream');
+    const whole = await everythingBehind(before, store);
     for (let tries = canary ? 280 : 0; tries < 300 && (seen.at(-1)?.position ?? 0n) < last.position; tries++)
       await wait(100);
     judge(figures, acknowledged, whole, seen);
@@ -92,11 +105,11 @@ async function cut(proxy: CuttingProxy, count: number, limit: () => number, figu
   figures.notes.push(`silence noticed within ${(longest / 1000).toFixed(1)} s`);
 }
 
-async function write(store: EventStore, writer: number, acknowledged: string[], isOver: () => boolean): Promise<void> {
+async function write(store: EventStore, stream: string, acknowledged: string[], isOver: () => boolean): Promise<void> {
   for (let revision = -1; !isOver(); ) {
     const events = Array.from({ length: 1 + ((revision + 1) % 3) }, (_, i) => event(revision + 1 + i));
     try {
-      revision = (await store.append(`cut-${writer}`, events, revision < 0 ? 'no_stream' : revision)).revision;
+      revision = (await store.append(stream, events, revision < 0 ? 'no_stream' : revision)).revision;
       for (const { id } of events) acknowledged.push(id);
     } catch (error) {
       // Given up after a minute: what became of it is not known, and the writer with it.
@@ -106,10 +119,11 @@ async function write(store: EventStore, writer: number, acknowledged: string[], 
   }
 }
 
-async function everything(store: EventStore): Promise<Recorded[]> {
+async function everythingBehind(before: bigint | null, store: EventStore): Promise<Recorded[]> {
   const all: Recorded[] = [];
-  for await (const each of store.readAll({ from: 'start', direction: 'forwards', limit: Number.MAX_SAFE_INTEGER }))
-    all.push(each);
+  const from = before ?? 'start';
+  for await (const each of store.readAll({ from, direction: 'forwards', limit: Number.MAX_SAFE_INTEGER }))
+    if (before === null || each.position > before) all.push(each);
   return all;
 }
 

@@ -29,6 +29,8 @@ export interface Plan {
   readonly from?: number;
   /** The protection is switched off: faults have to be found, or the torture proves nothing. */
   readonly canary?: boolean;
+  /** Connection string of a store that is not ours, to be tortured instead of one of its own. */
+  readonly store?: string | undefined;
 }
 
 export type Torture = (plan: Plan, figures: Figures) => Promise<void>;

@@ -1,12 +1,9 @@
-import { execFile } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { tiers } from '../../src/domain/tiers.ts';
 import { complain, type Figures, type Plan } from './figures.ts';
-import { type Gateway, startGateway } from './gateway.ts';
+import { type Gateway, inStore, startGateway, untilKnown, weir } from './gateway.ts';
 import { seeded } from './random.ts';
 import { Scene } from './scene.ts';
 
@@ -30,14 +27,11 @@ const lifeMs = 1_600;
 const forgottenMs = 1_000;
 const lateMs = 500;
 
-const run = promisify(execFile);
-const main = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
-
 /** A key of each of so many organizations, which are made beside the running gateway. */
-const keysOf = async (organizations: number, dir: string): Promise<string[]> => {
-  const out = join(dir, 'keys.ndjson');
+const keysOf = async (organizations: number, env: Readonly<Record<string, string>>): Promise<string[]> => {
+  const out = join(env.DATA_DIR!, 'keys.ndjson');
   const counts = ['--organizations', String(organizations), '--projects', '1', '--keys', '1'];
-  await run(process.execPath, [main, 'org', 'seed', ...counts, '--json', '--out', out], { env: { DATA_DIR: dir } });
+  await weir(['org', 'seed', ...counts, '--json', '--out', out], env);
   const lines = readFileSync(out, 'utf8').trimEnd().split('\n');
   return lines.map((line) => (JSON.parse(line) as { readonly value: string }).value);
 };
@@ -92,24 +86,15 @@ const spend = async (gateway: Gateway, spent: Spent, isOver: () => boolean, inMs
   }
 };
 
-/** The gateway learns of keys from the log: waits until it knows the last of them, which nobody else uses. */
-const known = async ({ baseUrl }: Gateway, key: string): Promise<void> => {
-  for (let patience = 200; patience > 0; patience--) {
-    const response = await fetch(`${baseUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
-    await response.arrayBuffer();
-    if (response.status !== 401) return;
-    // Slowly: one address may send sixty keys a minute that nobody knows.
-    await wait(1_100);
-  }
-  throw new Error('the gateway does not know the keys');
-};
-
 /**
  * G5: kills a gateway while its clients have used 90 % of a limit on the requests of a day and of one on the tokens of a
  * minute, starts it again and lets them take what they get: together not more than the limit and what was admitted in the
  * last second before. The canary removes the snapshots.
  */
-export async function torturedByForgetting({ count, seed, from = 0, canary }: Plan, figures: Figures): Promise<void> {
+export async function torturedByForgetting(
+  { count, seed, from = 0, canary, store }: Plan,
+  figures: Figures,
+): Promise<void> {
   const scene = new Scene();
   const extra: number[] = [];
   try {
@@ -117,10 +102,10 @@ export async function torturedByForgetting({ count, seed, from = 0, canary }: Pl
     const tiersFile = `${dir}.tiers.json`;
     writeFileSync(tiersFile, JSON.stringify({ tiers: table }));
     scene.later(() => rmSync(tiersFile, { force: true }));
-    const env = { TIERS_FILE: tiersFile };
+    const env = { DATA_DIR: dir, TIERS_FILE: tiersFile, ...inStore(store) };
     let gateway = await startGateway(scene, dir, env);
-    const keys = await keysOf(2 * count + 1, dir);
-    await known(gateway, keys.pop()!);
+    const keys = await keysOf(2 * count + 1, env);
+    await untilKnown(gateway, '/v1/models', keys.pop()!);
     for (let cycle = from; cycle < from + count; cycle++, figures.cycles++) {
       const random = seeded(seed, cycle);
       const all = [requests(keys.pop()!), tokens(keys.pop()!)];

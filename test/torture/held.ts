@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Route } from '../../src/http/route.ts';
@@ -7,19 +6,11 @@ import type { Tenant } from '../matrix/stage.ts';
 import { routesToLookAt } from '../support/all-routes.ts';
 import { holdRequest } from '../support/held-request.ts';
 import { complain, type Figures, type Plan } from './figures.ts';
-import { startGateway } from './gateway.ts';
+import { inStore, newAdminKey, startGateway, untilKnown, withoutLimits } from './gateway.ts';
 import { seeded } from './random.ts';
 import { Scene } from './scene.ts';
 
 const stubborn = fileURLToPath(new URL('../support/stubborn-gateway-main.ts', import.meta.url));
-/** Nothing else is to refuse anybody. */
-const env = {
-  ADMIN_CREDENTIAL_RPM: '60000',
-  ADMIN_ORGANIZATION_RPM: '60000',
-  ADMIN_CREDENTIAL_CONCURRENT: '1000',
-  ADMIN_ORGANIZATION_CONCURRENT: '1000',
-  TIERS_FILE: fileURLToPath(new URL('../support/wide-tiers.json', import.meta.url)),
-};
 const base = '/v1/organization';
 
 const writes = routesToLookAt().filter(({ method, access }) => method !== 'GET' && 'permission' in access);
@@ -88,12 +79,17 @@ const administrator = async (baseUrl: string, adminKey: string) => {
  * revoked, and the rest is sent once that is acknowledged. It must be refused, and the audit log must know of nothing that
  * the key has done. The canary stands by what it said at the headers.
  */
-export async function torturedByHeldRequests({ count, seed, from = 0, canary }: Plan, figures: Figures): Promise<void> {
+export async function torturedByHeldRequests(
+  { count, seed, from = 0, canary, store }: Plan,
+  figures: Figures,
+): Promise<void> {
   const scene = new Scene();
   try {
     const dir = join(scene.dir(), 'data');
+    const env = { DATA_DIR: dir, ...withoutLimits, ...inStore(store) };
     const { baseUrl } = await startGateway(scene, dir, env, canary ? ['--import', 'tsx', stubborn] : undefined);
-    const { admin_api_key: adminKey } = JSON.parse(readFileSync(join(dir, 'first-run.json'), 'utf8'));
+    const adminKey = await newAdminKey(env);
+    await untilKnown({ baseUrl }, `${base}/projects`, adminKey);
     const boss = await administrator(baseUrl, adminKey);
     const port = Number(new URL(baseUrl).port);
     for (let cycle = from; cycle < from + count; cycle++, figures.cycles++) {

@@ -27,6 +27,7 @@ test('counts, seed and first cycle are read; without a name all are run at lengt
   expect(readOptions([]).runs.map(({ kind }) => kind)).toEqual([...tortures, ...longTests]);
   expect(readOptions(['q1=7']).runs).toEqual([{ kind: longTests.at(-1), count: 7 }]);
   expect(readOptions(['D1=1', '--from', '30']).from).toBe(30);
+  expect(readOptions(['D1', '--store', 'esdb://n1:2113?tls=false']).store).toBe('esdb://n1:2113?tls=false');
   expect(readOptions(['--help']).help).toBe(true);
 });
 
@@ -35,12 +36,26 @@ test.each([
   [['D1=0'], 'D1 needs a whole number from 1 on.'],
   [['D1=x'], 'D1 needs a whole number from 1 on.'],
   [['D1', 'D1=3'], 'D1 is there twice.'],
+  [['--store'], '--store needs a connection string'],
+  [['--store', 'D1'], '--store needs a connection string'],
   [['--seed'], '--seed needs a whole number from 0 on.'],
   [['--from', '3'], '--from needs one torture'],
   [['D3', '--from', '3'], '--from needs one torture'],
   [['K8', '--from', '3'], '--from needs one torture'],
 ])('%j is refused', (args, message) => {
   expect(() => readOptions(args)).toThrow(message);
+});
+
+test('a store that is not ours is spared what needs its files, and what stands in front of one node', () => {
+  const doneTo = (url: string) => tortures.filter(({ cannotAt }) => cannotAt(url) === undefined).map(({ id }) => id);
+  expect(doneTo('esdb://n1:2113?tls=false')).toEqual(['D9', 'D11', 'G5', 'H5', 'K6', 'C1']);
+  for (const url of [
+    'esdb://n1:2113',
+    'esdb://n1,n2?tls=false',
+    'esdb://u:p@n1?tls=false',
+    'esdb+discover://n?tls=false',
+  ])
+    expect(doneTo(url)).toEqual(['D11', 'G5', 'H5', 'K6']);
 });
 
 test('the table of the README keeps the larger runs, in order', () => {

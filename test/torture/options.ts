@@ -5,6 +5,8 @@ export interface Options {
   readonly runs: readonly { readonly kind: Kind | LongTest; readonly count: number }[];
   readonly seed: number | undefined;
   readonly from: number;
+  /** Connection string of the store to be tortured, where that is not one of its own. */
+  readonly store: string | undefined;
   readonly help: boolean;
 }
 
@@ -32,6 +34,8 @@ And tests of \`npm test\`, at length:
 ${listed(longTests)}
 
   --seed N    everything that chance decides follows from it (default: a new one)
+  --store URL connection string of a store that is not ours, such as a cluster for tests: what can be done to it is done to
+              it, and what is left out is told; the README is left as it is
   --from N    begin with this cycle, to see a failure again; the README is left as it is
 
 The figures are printed and go into the table of the README, where a smaller run does not replace a larger one.
@@ -48,12 +52,19 @@ const wholeNumber = (name: string, text: string | undefined, least: number): num
 /** @throws BadOptions with the first fault */
 export const readOptions = (args: readonly string[]): Options => {
   const runs: { kind: Kind | LongTest; count: number }[] = [];
-  const options: { seed?: number; from?: number } = {};
+  const options: { seed?: number; from?: number; store?: string } = {};
   const rest = [...args];
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    if (word === '--help' || word === '-h') return { runs: [], seed: undefined, from: 0, help: true };
+    if (word === '--help' || word === '-h') return { runs: [], seed: undefined, from: 0, store: undefined, help: true };
     if (word === '--seed' || word === '--from') {
       options[word === '--seed' ? 'seed' : 'from'] = wholeNumber(word, rest.shift(), 0);
+      continue;
+    }
+    if (word === '--store') {
+      const url = rest.shift();
+      if (url === undefined || !/^(esdb|kurrentdb)(\+discover)?:\/\/./.test(url))
+        throw new BadOptions('--store needs a connection string: esdb://…');
+      options.store = url;
       continue;
     }
     const [id, count, ...more] = word.split('=');
@@ -63,9 +74,9 @@ export const readOptions = (args: readonly string[]): Options => {
     if (runs.some((run) => run.kind === kind)) throw new BadOptions(`${kind.id} is there twice.`);
     runs.push({ kind, count: count === undefined ? kind.counts.long : wholeNumber(kind.id, count, 1) });
   }
-  const { seed, from = 0 } = options;
+  const { seed, from = 0, store } = options;
   if (from > 0 && !(runs.length === 1 && 'isRepeatable' in runs[0]!.kind && runs[0]!.kind.isRepeatable))
     throw new BadOptions('--from needs one torture, and one whose cycles have seeds of their own.');
   const all = kinds.map((kind) => ({ kind, count: kind.counts.long }));
-  return { runs: runs.length > 0 ? runs : all, seed, from, help: false };
+  return { runs: runs.length > 0 ? runs : all, seed, from, store, help: false };
 };

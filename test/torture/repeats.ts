@@ -43,24 +43,28 @@ function lawful(state: State, expected: Expectation, sending: Sending): Decision
   return wrong;
 }
 
-/** Through the batch stream of the client, or by the classic call. */
-const paths = { batch: {}, classic: { credentials: { username: 'admin', password: 'changeit' } } } as const;
+/** Through the batch stream of the client, or by the classic call, which it makes where it is given credentials. */
+const pathsAt = (url = '') => {
+  const [, user = 'admin', password = 'changeit'] = /:\/\/([^:@/]+):([^@/]+)@/.exec(url) ?? [];
+  const credentials = { username: decodeURIComponent(user), password: decodeURIComponent(password) };
+  return { batch: {}, classic: { credentials } };
+};
+type Paths = ReturnType<typeof pathsAt>;
 
 /**
  * D11: every combination of state, expected revision, events sent and kind of call, against the table; then `count` appends
  * of the same event at once, which is to be there once. The canary's store recognises no repeated append.
  */
-export async function torturedByRepeats({ count, canary }: Plan, figures: Figures): Promise<void> {
+export async function torturedByRepeats({ count, canary, store: url }: Plan, figures: Figures): Promise<void> {
   const scene = new Scene();
   try {
     const settings = canary ? { faults: { forgetIds: true } } : { embedded: true };
-    const store = await scene.start(scene.dir(), { settings });
-    const client = scene.connect(store.endpoint);
+    const client = scene.connect(url ?? (await scene.start(scene.dir(), { settings })).endpoint);
     let cases = 0;
-    for (const path of Object.keys(paths) as (keyof typeof paths)[]) {
+    for (const [path, options] of Object.entries(pathsAt(url))) {
       for (const state of states) {
         for (const expected of expectations) {
-          await Promise.all(sendings.map((sending) => ask(client, path, state, expected, sending, figures)));
+          await Promise.all(sendings.map((sending) => ask(client, [path, options], state, expected, sending, figures)));
           cases += sendings.length;
         }
       }
@@ -77,7 +81,7 @@ const fresh = (): EventData => jsonEvent({ type: 'repeated', data: {} });
 
 async function ask(
   client: EventStoreDBClient,
-  path: keyof typeof paths,
+  [path, options]: [name: string, options: Paths[keyof Paths]],
   state: State,
   expected: Expectation,
   sending: Sending,
@@ -96,7 +100,7 @@ async function ask(
   const law = lawful(state, expected, sending);
   const name = `${path}, ${state}, ${expected}, ${sending}`;
   try {
-    const answer = await client.appendToStream(stream, events, { ...paths[path], expectedRevision: expected });
+    const answer = await client.appendToStream(stream, events, { ...options, expectedRevision: expected });
     figures.acknowledged++;
     const isAgain = position !== undefined && answer.position!.commit <= position;
     const is = isAgain ? 'again' : 'written';

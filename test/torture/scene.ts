@@ -90,8 +90,12 @@ export class Scene {
     return dir;
   }
 
-  connect(endpoint: string): EventStoreDBClient {
-    const client = new EventStoreDBClient({ endpoint }, { insecure: true });
+  /** @param target an endpoint of ours, or a connection string */
+  connect(target: string): EventStoreDBClient {
+    const isUrl = target.includes('://');
+    const client = isUrl
+      ? EventStoreDBClient.connectionString(target)
+      : new EventStoreDBClient({ endpoint: target }, { insecure: true });
     this.later(() => client.dispose().catch(() => {}));
     return client;
   }

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { complain, type Figures, type Plan, skip } from './figures.ts';
-import { startGateway } from './gateway.ts';
+import { inStore, startGateway } from './gateway.ts';
 import { seeded } from './random.ts';
 import { Scene } from './scene.ts';
 
@@ -70,12 +70,12 @@ class Deaf {
  * for each of them and has to let go of the rest. `count` is the number of connections. The canary's gateway hands every
  * answer over to the server's core, whatever the connection holds already.
  */
-export async function torturedByDeafReaders({ count, seed, canary }: Plan, figures: Figures): Promise<void> {
+export async function torturedByDeafReaders({ count, seed, canary, store }: Plan, figures: Figures): Promise<void> {
   if (process.platform !== 'linux') return skip(figures, 'the memory of a process is read from /proc');
   const random = seeded(seed);
   const scene = new Scene();
   try {
-    const env: Record<string, string> = canary ? { NODE_OPTIONS: `--import=${careless}` } : {};
+    const env: Record<string, string> = canary ? { NODE_OPTIONS: `--import=${careless}` } : { ...inStore(store) };
     const gateway = await startGateway(scene, join(scene.dir(), 'data'), env);
     const port = Number(new URL(gateway.baseUrl).port);
     const ask = async (): Promise<boolean> => (await fetch(`${gateway.baseUrl}/v1/health`)).ok;

@@ -188,7 +188,7 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
         deleted: 'admin_api_key_not_found',
       });
       admin.directory.refuse(id, told.position, 'invalid_api_key');
-      await shown(admin, told.head);
+      await shown(admin, call, told.head);
       return { status: 200, body: { id, object: 'organization.admin_api_key.deleted', deleted: true } };
     },
   });

@@ -61,7 +61,7 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
     if (told.facts.some((fact) => fact.type === 'project_key.suspended')) {
       admin.directory.refuse(key.id, told.position, 'api_key_suspended');
     }
-    await shown(admin, told.head);
+    await shown(admin, call, told.head);
     return { status: 200, body: show({ id: key.id, ...told.state }, project) };
   };
 
@@ -147,7 +147,7 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
         aggregates.projectKey.tell(id, 'revoke', { reason: 'requested' }, contextOf(call)),
       );
       admin.directory.refuse(id, told.position);
-      await shown(admin, told.head);
+      await shown(admin, call, told.head);
       return { status: 200, body: { id, object: 'organization.project.api_key.deleted', deleted: true } };
     },
   });

@@ -64,10 +64,10 @@ const tokenRoute = (admin: Administration, clients: Acquaintance): Route => {
     };
     const context = contextOf({ head: call.head, principal: client });
     const told = await execute(async () => {
-      await store.limitAge(`oauthToken-${id}`, tokenStreamSeconds);
+      await store.limitAge(`oauthToken-${id}`, tokenStreamSeconds, { budget: context.budget });
       return aggregates.oauthToken.tell(id, 'issue', input, context);
     });
-    await shown(admin, told.position);
+    await shown(admin, call, told.position);
     return value;
   };
 
@@ -145,7 +145,7 @@ const revokeRoute = (admin: Administration, clients: Acquaintance): Route => {
         const context = contextOf({ head: call.head, principal: client });
         const told = await execute(() => aggregates.oauthToken.tell(token.id, 'revoke', { at: clock.wall() }, context));
         directory.refuse(token.id, told.position, 'invalid_access_token');
-        await shown(admin, told.position);
+        await shown(admin, call, told.position);
       }
       return { status: 200, body: {} };
     },

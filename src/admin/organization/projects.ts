@@ -129,7 +129,7 @@ export const projectRoutes = (admin: Administration): Route[] => {
       );
       // Before the answer, whatever the read models have seen by then (architecture 4).
       admin.directory.refuse(id, told.position);
-      await shown(admin, told.head);
+      await shown(admin, call, told.head);
       const body: z.infer<typeof marker> = { id, object: 'organization.project.deleted', deleted: true };
       return { status: 200, body };
     },
@@ -150,7 +150,7 @@ export const projectRoutes = (admin: Administration): Route[] => {
       const told = await execute(() => aggregates.project.tell(call.found.id, 'rename', { name }, contextOf(call)), {
         archived: 'project_archived',
       });
-      await shown(admin, told.head);
+      await shown(admin, call, told.head);
       return { status: 200, body: render({ ...call.found, name }) };
     },
   });

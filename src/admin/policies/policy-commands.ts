@@ -30,7 +30,7 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
   ): Promise<Reply> => {
     const { id } = call.found;
     const told = await execute(() => tell(id, contextOf(call)), conflicts);
-    await shown(admin, told.head);
+    await shown(admin, call, told.head);
     return { status: 200, body: renderPolicy({ id, ...told.state }) };
   };
 
@@ -146,7 +146,7 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
       });
       // So that there is room for another by the time of the answer. Where this fails the reaction does it a moment later.
       await aggregates.organization.tell(data.organizationId, 'endPolicy', { policyId: id }, context).catch(() => {});
-      await shown(admin, told.head);
+      await shown(admin, call, told.head);
       return { status: 200, body: { id, object: 'organization.policy.deleted', deleted: true } };
     },
   });

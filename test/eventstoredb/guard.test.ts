@@ -1,0 +1,25 @@
+import { EventStoreDBClient } from '@eventstore/db-client';
+import { expect, test } from 'vitest';
+import { guardClient } from '../../src/eventstoredb/guard.ts';
+
+/** What the client does when one of its streams has failed, and the connection that it makes next. */
+interface Inner {
+  getChannel(): Promise<unknown>;
+  handleError(grpcClient: { getChannel(): unknown }, error: unknown): Promise<void>;
+}
+
+test('a stream that fails while the next discovery is given up leaves no rejection that nobody holds', async () => {
+  // Nothing listens on ports 1 and 2.
+  const url = 'esdb://127.0.0.1:1,127.0.0.1:2?tls=false&maxDiscoverAttempts=2&discoveryInterval=10';
+  const client = EventStoreDBClient.connectionString(url) as unknown as Inner;
+  guardClient(client);
+  const next = client.getChannel();
+  const handled = client.handleError({ getChannel: () => 'the one before' }, { code: 14, metadata: undefined });
+  await expect(next).rejects.toThrow('Failed to discover after 2 attempts');
+  await expect(handled).resolves.toBeUndefined();
+});
+
+test('a client that is built otherwise is refused', () => {
+  expect(() => guardClient({})).toThrow('nothing to guard');
+  expect(() => guardClient({ GRPCStreamCreator: () => {} })).toThrow('nothing to guard');
+});

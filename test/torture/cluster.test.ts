@@ -1,0 +1,4 @@
+import { shortForms } from './short-forms.ts';
+import { onCluster } from './tortures.ts';
+
+shortForms(onCluster);

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { Secret } from './secret.ts';
-import { secretForm } from './secrets.ts';
+import { secretForm } from './secrets/master-secrets.ts';
+import { Secret } from './secrets/secret.ts';
 
 const wholeNumber = (least: number, most: number) =>
   z
@@ -37,7 +37,7 @@ const noOrigin = (text: string): string => {
   return meant === undefined ? fault : `${fault}, so ${meant}`;
 };
 
-/** The largest limits that the windows hold (src/limits/window-limits.ts). */
+/** The largest limits that the windows hold (src/limits/tiers/window-limits.ts). */
 const rpm = (byDefault: number) => wholeNumber(1, 60_000).default(byDefault);
 const concurrent = (byDefault: number) => wholeNumber(1, 65_535).default(byDefault);
 const secret = () =>

@@ -2,10 +2,10 @@
 /** The `weir` command: the one file that touches the process. What it runs is in `cli/`. */
 import { hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
-import { lowerHelperThreads } from './helper-threads.ts';
-import { endSoon } from './last-resort.ts';
-import { runsOn } from './node-version.ts';
-import { withoutNodeWarning } from './node-warnings.ts';
+import { lowerHelperThreads } from './process/helper-threads.ts';
+import { endSoon } from './process/last-resort.ts';
+import { runsOn } from './process/node-version.ts';
+import { withoutNodeWarning } from './process/node-warnings.ts';
 
 const complaint = runsOn(process.versions.node);
 if (complaint !== null) {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { BadConfig, describeConfig, readConfig } from '../src/config.ts';
-import { runsOn } from '../src/node-version.ts';
+import { runsOn } from '../src/process/node-version.ts';
 
 describe('readConfig', () => {
   test('has a default for everything', () => {

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { maxAdminKeys, maxPolicies } from '../src/domain/organization.ts';
 import { maxLiveKeys } from '../src/domain/project.ts';
 import { type Code, catalogue } from '../src/errors.ts';
-import { openapi } from '../src/http/openapi.ts';
+import { openapi } from '../src/http/openapi/openapi.ts';
 import type { HttpServer } from '../src/http/server.ts';
 import { newToken } from '../src/ids.ts';
 import { UpstreamError } from '../src/upstream/port.ts';
-import { hosted, model } from './gateway/hosted.ts';
-import { answer, ScriptedUpstream } from './gateway/scripted-upstream.ts';
 import { type RawAnswer, send } from './http/raw-client.ts';
+import { hosted, model } from './inference/hosted.ts';
+import { answer, ScriptedUpstream } from './inference/scripted-upstream.ts';
 import { type Document, describedBy } from './support/described.ts';
 import { bearer, context, wholeGateway } from './support/whole-gateway.ts';
 

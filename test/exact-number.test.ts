@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ExactNumber, jsonText, parseExactly } from '../src/exact-number.ts';
-import { scanJson } from '../src/http/json-scan.ts';
+import { scanJson } from '../src/http/request/json-scan.ts';
 
 const digits = (most: number) => fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: most });
 /** Any number that JSON can write. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { tiers } from '../src/domain/tiers.ts';
-import { loadModels } from '../src/upstream/models.ts';
+import { loadModels } from '../src/upstream/models/models.ts';
 import { current, readmeFile } from './support/readme.ts';
 
 const text = readFileSync(readmeFile, 'utf8');

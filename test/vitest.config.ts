@@ -11,7 +11,7 @@ const withProcesses = ['cli', 'contract', 'e2e', 'embedded', 'eventstoredb', 'pl
 /** Each has a process of its own as well: it puts others in the place of modules, or in the way of every test. */
 const particular = [
   'test/admin/page-cost.test.ts',
-  'test/gateway/authenticate.test.ts',
+  'test/access/authenticate.test.ts',
   'test/limits/snapshot-files.test.ts',
   'test/limits/upkeep.test.ts',
 ];

@@ -1,11 +1,11 @@
 import type { Tier } from '../../src/domain/tiers.ts';
 import { start } from '../../src/limits/admit.ts';
 import { inferenceWindows } from '../../src/limits/families.ts';
-import { quotaLines } from '../../src/limits/headers.ts';
+import { quotaLines } from '../../src/limits/http/headers.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { settle } from '../../src/limits/settle.ts';
-import { isRefused } from '../../src/limits/ticket.ts';
-import { type Counted, counted, type WindowStore } from '../../src/limits/window-store.ts';
+import { isRefused } from '../../src/limits/window/ticket.ts';
+import { type Counted, counted, type WindowStore } from '../../src/limits/window/window-store.ts';
 import { ownersOf, popularKeys, tokens } from './traffic.ts';
 
 /** The window store of Weir full of keys that have each been used once, and the order in which they are used again. */

@@ -1,7 +1,6 @@
-import type { Directory } from '../../projections/directory.ts';
-import type { AdminPrincipal, ClientPrincipal, Identity } from '../../projections/principal.ts';
+import type { Directory } from '../access/directory.ts';
+import type { AdminPrincipal, ClientPrincipal, Identity } from '../access/principal.ts';
 import type { Clock } from '../clock.ts';
-import type { DayKeys } from '../day-keys.ts';
 import type { adminKey } from '../domain/admin-key.ts';
 import type { idempotency } from '../domain/idempotency.ts';
 import type { oauthClient } from '../domain/oauth-client.ts';
@@ -17,7 +16,8 @@ import { type Aggregate, type Decisions, type Fact, IllegalFact } from '../kerne
 import { Budget } from '../kernel/budget.ts';
 import type { ReadModels } from '../kernel/projection.ts';
 import { type EventStore, StoreUnavailable, WrongRevision } from '../kernel/store.ts';
-import type { Secrets } from '../secrets.ts';
+import type { DayKeys } from '../secrets/day-keys.ts';
+import type { Secrets } from '../secrets/master-secrets.ts';
 
 type ActorsOf<A> =
   A extends Aggregate<infer D, infer F extends Fact, infer C>

@@ -1,5 +1,5 @@
 import { digest, digestText, redact } from '../ids.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../secrets/master-secrets.ts';
 
 /** What of a token goes into the event that makes its key: everything but its value. */
 export const credentialOf = (secrets: Secrets, value: string) => ({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type Millis, seconds } from '../clock.ts';
 import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
-import { text } from '../http/query.ts';
-import { whole } from '../http/whole.ts';
+import { whole } from '../http/answer/whole.ts';
+import { text } from '../http/request/query.ts';
 
 /** Schemas of the fields that several administration bodies share. */
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fault } from '../errors.ts';
-import * as queries from '../http/query.ts';
+import * as queries from '../http/request/query.ts';
 import type { Reply } from '../http/route.ts';
 import type { ReadModels } from '../kernel/projection.ts';
 import type { Table } from '../kernel/rows.ts';

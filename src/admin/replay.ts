@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AdminPrincipal } from '../../projections/principal.ts';
+import type { AdminPrincipal } from '../access/principal.ts';
 import type { Head } from '../http/route.ts';
 import type { Budget } from '../kernel/budget.ts';
 import { type EventStore, WrongRevision } from '../kernel/store.ts';

@@ -1,12 +1,12 @@
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
+import { existingEventLog } from '../app/event-log.ts';
 import { type Effective, effectiveAt } from '../audit/effective.ts';
 import { history, type Moment, NoHistory, type StateAt, stateAt } from '../audit/history.ts';
 import { systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import type { Actor, EventStore, Recorded } from '../kernel/store.ts';
-import { existingEventLog } from './event-log.ts';
 import { withExamples } from './examples.ts';
 import { Failure, printable, type Terminal } from './terminal.ts';
 

@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { tiersOf } from '../app/limits.ts';
 import { readConfig } from '../config.ts';
 import { type Plan, plans } from '../domain/billing.ts';
 import type { organization } from '../domain/organization.ts';
 import type { CommandInput } from '../kernel/actor.ts';
 import { withExamples } from './examples.ts';
-import { tiersOf } from './limits.ts';
 import { asOperator, operatorContext, recording } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { dollars, microsOf, show } from './output.ts';

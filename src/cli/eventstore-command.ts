@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { Command, InvalidArgumentError } from 'commander';
+import { closing } from '../app/closing.ts';
+import { storeDir } from '../app/event-log.ts';
+import { fileFault } from '../app/file-fault.ts';
 import { readConfig } from '../config.ts';
 import { type Embedded, type EmbeddedOptions, startEmbedded } from '../embedded/index.ts';
-import { closing } from './closing.ts';
-import { storeDir } from './event-log.ts';
-import { fileFault } from './file-fault.ts';
 import { Failure, type Terminal, UsageError } from './terminal.ts';
 
 interface Options {

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
+import { fileFault } from '../app/file-fault.ts';
 import { readConfig } from '../config.ts';
-import { type DeclaredModel, loadModels } from '../upstream/models.ts';
+import { type DeclaredModel, loadModels } from '../upstream/models/models.ts';
 import { withExamples } from './examples.ts';
-import { fileFault } from './file-fault.ts';
 import { show } from './output.ts';
 import { Failure, type Terminal } from './terminal.ts';
 

@@ -4,6 +4,10 @@ import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../admin/command.ts';
+import { allAggregates } from '../app/aggregates.ts';
+import { secretsOf } from '../app/config-secrets.ts';
+import { anyEventLog, existingEventLog } from '../app/event-log.ts';
+import { needsItsSecrets, proveSecrets } from '../app/known-secrets.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import { whose } from '../domain/streams.ts';
@@ -18,11 +22,7 @@ import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels } from '../kernel/projection.ts';
 import { openRows, type RowReader, type RowStore } from '../kernel/rows.ts';
 import type { EventStore } from '../kernel/store.ts';
-import type { Secrets } from '../secrets.ts';
-import { allAggregates } from './aggregates.ts';
-import { secretsOf } from './config-secrets.ts';
-import { anyEventLog, existingEventLog } from './event-log.ts';
-import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
+import type { Secrets } from '../secrets/master-secrets.ts';
 import { Failure, printable, type Terminal } from './terminal.ts';
 
 /** What an operator's command works with: the same law as the administration, and no server in between. */

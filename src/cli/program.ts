@@ -5,7 +5,7 @@ import { version } from '../version.ts';
 import { adminKeyCommand } from './admin-key.ts';
 import { auditCommand } from './audit.ts';
 import { billingCommand } from './billing.ts';
-import { completionCommand } from './completion.ts';
+import { completionCommand } from './completion/completion.ts';
 import { eventstoreCommand } from './eventstore-command.ts';
 import { shareExamples } from './examples.ts';
 import { limitsCommand } from './limits-command.ts';
@@ -14,7 +14,7 @@ import { oauthClientCommand } from './oauth-client.ts';
 import { orgCommand } from './org.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve-command.ts';
-import { storeCommand } from './store-command.ts';
+import { storeCommand } from './store/store-command.ts';
 import { Failure, type Terminal, usageError } from './terminal.ts';
 
 /** Runs one `weir` command and returns its exit status. */

@@ -2,15 +2,22 @@ import { Command } from 'commander';
 import { adminKeyRows } from '../../projections/admin-keys.ts';
 import { oauthClientRows } from '../../projections/oauth-clients.ts';
 import { projectKeyRows } from '../../projections/project-keys.ts';
+import { anyEventLog, mayHaveEvents } from '../app/event-log.ts';
+import { atPathOf } from '../app/file-fault.ts';
+import { acceptSecrets, proveSecrets } from '../app/known-secrets.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { RowReader } from '../kernel/rows.ts';
-import { dropPreviousPepper, hasSecrets, loadSecrets, pepperIdOf, rotatePepper, type Secrets } from '../secrets.ts';
+import {
+  dropPreviousPepper,
+  hasSecrets,
+  loadSecrets,
+  pepperIdOf,
+  rotatePepper,
+  type Secrets,
+} from '../secrets/master-secrets.ts';
 import { allRows } from './all-rows.ts';
-import { anyEventLog, mayHaveEvents } from './event-log.ts';
 import { withExamples } from './examples.ts';
-import { atPathOf } from './file-fault.ts';
-import { acceptSecrets, proveSecrets } from './known-secrets.ts';
 import { asOperator, type Operator } from './operator.ts';
 import { confirm, type Shown, show } from './output.ts';
 import { Failure, type Terminal } from './terminal.ts';

@@ -13,7 +13,7 @@ import type { CommandInput } from '../kernel/actor.ts';
 import type { Aggregate, Decisions, Fact, State } from '../kernel/aggregate.ts';
 import { compile } from '../kernel/chart.ts';
 import type { Actor } from '../kernel/store.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../secrets/master-secrets.ts';
 import { Failure } from './terminal.ts';
 
 /** How large the organization is to be. */

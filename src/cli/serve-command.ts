@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { destination, pino } from 'pino';
+import type { FirstRunReport } from '../app/first-run.ts';
+import { serve } from '../app/serve.ts';
 import { readConfig } from '../config.ts';
 import { onSignal, type SignalName, type Signals } from '../telemetry.ts';
 import { withExamples } from './examples.ts';
-import type { FirstRunReport } from './first-run.ts';
-import { serve } from './serve.ts';
 import { Failure, type Terminal } from './terminal.ts';
 
 const standardError = 2;

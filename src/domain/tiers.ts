@@ -29,7 +29,7 @@ const M = 1_000_000;
 const B = 1_000_000_000;
 const slots = (key: number, project: number, organization: number) => ({ key, project, organization });
 
-/** A row for each tier, from 0 (Free) to 5. An operator may have a table of their own (src/limits/tiers-file.ts). */
+/** A row for each tier, from 0 (Free) to 5. An operator may have a table of their own (src/limits/tiers/tiers-file.ts). */
 export type TierTable = readonly [TierRow, TierRow, TierRow, TierRow, TierRow, TierRow];
 
 export const tiers: TierTable = [

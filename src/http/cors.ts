@@ -1,6 +1,6 @@
 import { fault } from '../errors.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
-import { responseHeaders } from './openapi-headers.ts';
+import { responseHeaders } from './openapi/openapi-headers.ts';
 import { type Head, type Headers, route } from './route.ts';
 import { allowOf } from './router.ts';
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Code, Refusal } from '../errors.ts';
-import { parseForm } from './form.ts';
-import { parseJson } from './json.ts';
-import { formMedia, isFormMedia, isJsonMedia } from './media.ts';
-import { Refused, refused } from './refused.ts';
+import { parseForm } from './request/form.ts';
+import { parseJson } from './request/json.ts';
+import { formMedia, isFormMedia, isJsonMedia } from './request/media.ts';
+import { Refused, refused } from './request/refused.ts';
 import { type Family, isInference, type Method, type Route } from './route.ts';
-import { invalid, type Part } from './validate.ts';
+import { invalid, type Part } from './validation/validate.ts';
 
 /** Bytes of a body where the route says nothing else (decisions A.3). */
 const defaultBodyLimit = 64 * 1024;

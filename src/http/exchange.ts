@@ -1,17 +1,17 @@
 import { isRefusal, type Refusal, refusal } from '../errors.ts';
 import { Admission, admit, unrouted } from './admission.ts';
-import { Body } from './body.ts';
+import { StreamedAnswer } from './answer/streamed-answer.ts';
 import { type Endpoint, judgeBodyHeaders, readBody, refusedBody } from './endpoint.ts';
-import { type Framing, frame, unframed } from './framing.ts';
-import type { RequestHead } from './head.ts';
-import { Refused } from './refused.ts';
+import { familyOf } from './error-envelopes.ts';
+import { Body } from './request/body.ts';
+import { type Framing, frame, unframed } from './request/framing.ts';
+import type { RequestHead } from './request/head.ts';
+import { Refused } from './request/refused.ts';
 import type { Need, Pass, Reply } from './route.ts';
 import type { Match } from './router.ts';
 import { ServedCall } from './served-call.ts';
-import { StreamedAnswer } from './streamed-answer.ts';
 import type { Traffic } from './traffic.ts';
 import type { HttpResponse } from './uws.ts';
-import { familyOf } from './wire.ts';
 
 /**
  * Bytes of a refused body that are read so that the client gets to see the answer: thrown away, or, where a limit has

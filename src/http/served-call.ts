@@ -1,6 +1,6 @@
 import type { Cancellation } from '../cancellation.ts';
 import type { Admission } from './admission.ts';
-import type { RequestHead } from './head.ts';
+import type { RequestHead } from './request/head.ts';
 import type { Allowance, Call } from './route.ts';
 
 /** Of a route without a credential. */

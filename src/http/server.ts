@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts';
 import { publish } from '../telemetry.ts';
-import { clientAddress } from './client-address.ts';
 import { Cors, optionsEndpoints } from './cors.ts';
 import { endpoint } from './endpoint.ts';
 import { Exchange } from './exchange.ts';
-import { RequestHead } from './head.ts';
+import { clientAddress } from './request/client-address.ts';
+import { RequestHead } from './request/head.ts';
 import type { Gate, Route } from './route.ts';
 import { router } from './router.ts';
 import { Traffic } from './traffic.ts';

@@ -1,6 +1,6 @@
 import type { Millis } from '../clock.ts';
-import { keyAlone } from './journal.ts';
-import { concurrentField, kindShift, logField, requestsWideField, rpdField, rpmField } from './kinds.ts';
+import { keyAlone } from './window/journal.ts';
+import { concurrentField, kindShift, logField, requestsWideField, rpdField, rpmField } from './window/kinds.ts';
 import {
   dayWord,
   inFlightHalf,
@@ -12,14 +12,14 @@ import {
   refusedWord,
   requestsNowWord,
   requestsWord,
-} from './layout.ts';
-import { concurrentBit, dayBit, minuteBit, ofScope } from './reasons.ts';
-import { logAttempt } from './request-log.ts';
-import { resolve } from './resolve.ts';
-import type { Refused, Ticket } from './ticket.ts';
-import { warm } from './warm.ts';
-import { advanceDay } from './window.ts';
-import type { Counted, WindowStore } from './window-store.ts';
+} from './window/layout.ts';
+import { concurrentBit, dayBit, minuteBit, ofScope } from './window/reasons.ts';
+import { logAttempt } from './window/request-log.ts';
+import { resolve } from './window/resolve.ts';
+import type { Refused, Ticket } from './window/ticket.ts';
+import { warm } from './window/warm.ts';
+import { advanceDay } from './window/window.ts';
+import type { Counted, WindowStore } from './window/window-store.ts';
 
 /**
  * Records an attempt at all scopes, whatever comes of it, and admits it when the requests per minute, the requests per day

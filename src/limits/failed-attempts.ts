@@ -1,7 +1,7 @@
 import type { Millis } from '../clock.ts';
 import { addressRange } from './address-range.ts';
-import { newestWord, spanHalf } from './layout.ts';
-import { expireLog, logAttempt, oldestLeavesIn } from './request-log.ts';
+import { newestWord, spanHalf } from './window/layout.ts';
+import { expireLog, logAttempt, oldestLeavesIn } from './window/request-log.ts';
 
 export interface FailedAttemptsOptions {
   /** Failures a minute and address that are answered with 401; decisions F.3. */

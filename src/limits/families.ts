@@ -1,6 +1,6 @@
 import { limitsFor, type Scope, type Tier, type TierTable, tiers } from '../domain/tiers.ts';
-import type { Plan } from './window-limits.ts';
-import { WindowStore, type WindowStoreOptions } from './window-store.ts';
+import type { Plan } from './tiers/window-limits.ts';
+import { WindowStore, type WindowStoreOptions } from './window/window-store.ts';
 
 /** What every family may be given. */
 export type FamilyOptions = Pick<WindowStoreOptions, 'owner' | 'report'>;

@@ -1,12 +1,12 @@
 import type { Millis } from '../clock.ts';
-import { kindShift, planShift } from './kinds.ts';
-import { organizationWord, refusedAtWord, refusedWord } from './layout.ts';
-import { moveTo } from './move.ts';
-import { concurrentRequests, type MetricName, metricNames, reason, tokensPerDay } from './reasons.ts';
-import { kindOf } from './record.ts';
-import { limitOf, resetOf, usedOf } from './wait.ts';
-import { advance } from './window.ts';
-import type { ScopeName, WindowStore } from './window-store.ts';
+import { limitOf, resetOf, usedOf } from './http/wait.ts';
+import { kindShift, planShift } from './window/kinds.ts';
+import { organizationWord, refusedAtWord, refusedWord } from './window/layout.ts';
+import { moveTo } from './window/move.ts';
+import { concurrentRequests, type MetricName, metricNames, reason, tokensPerDay } from './window/reasons.ts';
+import { kindOf } from './window/record.ts';
+import { advance } from './window/window.ts';
+import type { ScopeName, WindowStore } from './window/window-store.ts';
 
 /** One window, as it stands. */
 export interface WindowView {

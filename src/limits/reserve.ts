@@ -1,15 +1,23 @@
 import type { Millis } from '../clock.ts';
 import { noteRefusal } from './admit.ts';
-import { addTokens, wholeTokens } from './amounts.ts';
-import { dayTokensField, kindShift, tpmField } from './kinds.ts';
-import { mostTokens, tokensWord } from './layout.ts';
-import { dayTokensBit, minuteTokensBit } from './reasons.ts';
-import { kindOf } from './record.ts';
-import { followPlan } from './resolve.ts';
 import { endTicket, locate } from './settle.ts';
-import { amountField, dayAmountField, dayField, type Refused, secondField, stateField, type Ticket } from './ticket.ts';
-import { advanceTokens } from './window.ts';
-import type { WindowStore } from './window-store.ts';
+import { addTokens, wholeTokens } from './window/amounts.ts';
+import { dayTokensField, kindShift, tpmField } from './window/kinds.ts';
+import { mostTokens, tokensWord } from './window/layout.ts';
+import { dayTokensBit, minuteTokensBit } from './window/reasons.ts';
+import { kindOf } from './window/record.ts';
+import { followPlan } from './window/resolve.ts';
+import {
+  amountField,
+  dayAmountField,
+  dayField,
+  type Refused,
+  secondField,
+  stateField,
+  type Ticket,
+} from './window/ticket.ts';
+import { advanceTokens } from './window/window.ts';
+import type { WindowStore } from './window/window-store.ts';
 
 /**
  * Reserves tokens for an admitted request in the tokens per minute of all scopes and the tokens per day of the

@@ -1,5 +1,5 @@
-import { addTokens } from './amounts.ts';
-import { inFlightHalf, mostTokens } from './layout.ts';
+import { addTokens } from './window/amounts.ts';
+import { inFlightHalf, mostTokens } from './window/layout.ts';
 import {
   addressField,
   amountField,
@@ -10,8 +10,8 @@ import {
   slotField,
   stateField,
   type Ticket,
-} from './ticket.ts';
-import type { WindowStore } from './window-store.ts';
+} from './window/ticket.ts';
+import type { WindowStore } from './window/window-store.ts';
 
 /**
  * Ends a request: its slots are free, and its reservation becomes what it really took, input plus output, in the bucket in

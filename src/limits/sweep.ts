@@ -1,9 +1,9 @@
 import type { Millis } from '../clock.ts';
-import { freeIfEmpty } from './acquire.ts';
 import { endTicket, locate } from './settle.ts';
-import { slotField, startedField } from './ticket.ts';
-import { advance } from './window.ts';
-import type { WindowStore } from './window-store.ts';
+import { freeIfEmpty } from './window/acquire.ts';
+import { slotField, startedField } from './window/ticket.ts';
+import { advance } from './window/window.ts';
+import type { WindowStore } from './window/window-store.ts';
 
 /**
  * Ends the tickets that are older than the longest request can be, and reports each: their concurrency is free again, and

@@ -1,7 +1,7 @@
 import type { Millis } from '../clock.ts';
-import { moveTo } from './move.ts';
-import type { WindowLimits } from './window-limits.ts';
-import type { WindowStore } from './window-store.ts';
+import type { WindowLimits } from './tiers/window-limits.ts';
+import { moveTo } from './window/move.ts';
+import type { WindowStore } from './window/window-store.ts';
 
 /**
  * Gives an organization the limits of the tier that it has now (`tierOf`); call it whenever that changes. Its projects and

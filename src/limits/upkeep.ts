@@ -1,7 +1,7 @@
 import type { Clock, Millis } from '../clock.ts';
-import type { SnapshotFiles } from './snapshot-files.ts';
+import type { SnapshotFiles } from './snapshot/snapshot-files.ts';
 import { sweepSlots, sweepTickets } from './sweep.ts';
-import type { WindowStore } from './window-store.ts';
+import type { WindowStore } from './window/window-store.ts';
 
 export interface UpkeepOptions {
   /** Each store of windows with the files that it is kept in. */

@@ -10,7 +10,7 @@ import {
   plansOf,
 } from './families.ts';
 import { applyPlans, retier } from './tier-change.ts';
-import type { WindowStore } from './window-store.ts';
+import type { WindowStore } from './window/window-store.ts';
 
 /** Everything that a server counts: a store of windows for each family, and the failures to authenticate. */
 export interface Windows {

@@ -1,8 +1,8 @@
 import type { CompiledRule } from './compile.ts';
-import { maxNanosOnLoop, maxScanned, maxScannedOnLoop, maxWork } from './limits.ts';
-import { evaluated } from './quantity.ts';
-import type { RuleView } from './view.ts';
-import { sizeIn } from './view-sizes.ts';
+import { evaluated } from './cost/quantity.ts';
+import { maxNanosOnLoop, maxScanned, maxScannedOnLoop, maxWork } from './language/limits.ts';
+import type { RuleView } from './text/view.ts';
+import { sizeIn } from './text/view-sizes.ts';
 
 /** Where an evaluation may run: `loop` at once, `worker` in a thread, or not at all. */
 export type Place = 'loop' | 'worker' | 'too much work' | 'too much text';

@@ -1,15 +1,15 @@
 import type { EvaluationError, ParseError, TypeError as StaticError } from '@marcbachmann/cel-js';
-import { admit } from './admit.ts';
-import { type Cost, costOf } from './cost.ts';
-import { environments } from './environment.ts';
-import { judgeTypes } from './judge-types.ts';
-import { maxErrors, maxRuleChars, maxScanned, maxWork } from './limits.ts';
-import { evaluated } from './quantity.ts';
+import { type Cost, costOf } from './cost/cost.ts';
+import { evaluated } from './cost/quantity.ts';
+import { admit } from './language/admit.ts';
+import { environments } from './language/environment.ts';
+import { judgeTypes } from './language/judge-types.ts';
+import { maxErrors, maxRuleChars, maxScanned, maxWork } from './language/limits.ts';
+import { iterationContext, type Node, nodesOf } from './language/tree.ts';
+import type { Direction } from './language/variables.ts';
+import { inAuthorsWords } from './language/vocabulary.ts';
 import { type RuleError, ruleError } from './rule-error.ts';
 import { failureAt } from './run.ts';
-import { iterationContext, type Node, nodesOf } from './tree.ts';
-import type { Direction } from './variables.ts';
-import { inAuthorsWords } from './vocabulary.ts';
 
 /** A rule that may be evaluated; made by `compileRule` alone. */
 export interface CompiledRule {

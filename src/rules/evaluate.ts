@@ -1,11 +1,11 @@
 import { placeFor } from './budget.ts';
 import type { CompiledRule } from './compile.ts';
-import { maxMillisOnLoop, workerDeadlineMillis } from './limits.ts';
+import { maxMillisOnLoop, workerDeadlineMillis } from './language/limits.ts';
 import { failed, type Verdict } from './score.ts';
-import { ThreadPool } from './thread-pool.ts';
+import type { RuleView } from './text/view.ts';
+import { ThreadPool } from './threads/thread-pool.ts';
 import { placeOfTrial, type Trial, trialHere } from './trial.ts';
 import { verdictHere } from './verdict.ts';
-import type { RuleView } from './view.ts';
 
 export interface Evaluator {
   /**

@@ -1,6 +1,6 @@
 import type { CompiledRule } from './compile.ts';
-import { type Outcome, timed } from './overtime.ts';
-import type { RuleView } from './view.ts';
+import { type Outcome, timed } from './language/overtime.ts';
+import type { RuleView } from './text/view.ts';
 
 /** Calculates the rule's value here and now, within `millis` as far as the clock is looked at. Never throws. */
 export const run = (

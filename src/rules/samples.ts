@@ -1,6 +1,6 @@
-import type { RequestOwner, RequestText, ResponseText } from './request-text.ts';
-import type { Direction } from './variables.ts';
-import { type RuleView, requestView, responseView } from './view.ts';
+import type { Direction } from './language/variables.ts';
+import type { RequestOwner, RequestText, ResponseText } from './text/request-text.ts';
+import { type RuleView, requestView, responseView } from './text/view.ts';
 
 /**
  * Three requests that every rule must get through before it is saved (decisions H, save-time validation 6): the least

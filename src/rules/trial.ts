@@ -1,12 +1,12 @@
 import { placeFor } from './budget.ts';
 import { type CompiledRule, failureIn } from './compile.ts';
-import { maxNanosOnLoop } from './limits.ts';
-import { evaluated } from './quantity.ts';
+import { evaluated } from './cost/quantity.ts';
+import { maxNanosOnLoop } from './language/limits.ts';
 import { type RuleError, ruleError } from './rule-error.ts';
 import { failureAt, run } from './run.ts';
 import { sampleTime, sampleViews } from './samples.ts';
 import { failed, scoreOf } from './score.ts';
-import { sizeIn } from './view-sizes.ts';
+import { sizeIn } from './text/view-sizes.ts';
 
 /** Why a rule fails its trial; null where it passes. */
 export type Trial = RuleError | null;

@@ -1,11 +1,11 @@
 import { compileRule, isCompiled } from './compile.ts';
 import type { Evaluator } from './evaluate.ts';
-import type { RequestOwner, RequestText, ResponseText } from './request-text.ts';
+import type { Direction } from './language/variables.ts';
 import type { RuleError } from './rule-error.ts';
 import { leastRequest, leastResponse, sampleOwner, sampleTime } from './samples.ts';
 import type { Verdict } from './score.ts';
-import type { Direction } from './variables.ts';
-import { requestView, responseView } from './view.ts';
+import type { RequestOwner, RequestText, ResponseText } from './text/request-text.ts';
+import { requestView, responseView } from './text/view.ts';
 
 /** What an author tries a rule on. What is left out is as in the least sample. */
 export interface RuleSample {

@@ -2,7 +2,7 @@ import type { CompiledRule } from './compile.ts';
 import { placeOf } from './rule-error.ts';
 import { failureAt, run } from './run.ts';
 import { failed, scoreOf, type Verdict } from './score.ts';
-import type { RuleView } from './view.ts';
+import type { RuleView } from './text/view.ts';
 
 /**
  * Evaluates on this thread within `millis`. `null` when the time ran out before there was a result that stands: CEL

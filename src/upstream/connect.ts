@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts';
-import { anthropicUpstream } from './anthropic.ts';
-import type { DeclaredModel, Model } from './models.ts';
+import { anthropicUpstream } from './anthropic/anthropic.ts';
+import type { DeclaredModel, Model } from './models/models.ts';
 import type { Upstream } from './port.ts';
 import type { Random } from './seed.ts';
-import { simulatedUpstream } from './simulated.ts';
+import { simulatedUpstream } from './simulated/simulated.ts';
 import type { Sleep } from './sleep.ts';
 
 export interface ConnectedModel {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { lastUseOf } from '../../projections/credential-uses.ts';
-import type { BearerPrincipal, Identity } from '../../projections/principal.ts';
-import { AccessRecords } from '../../src/admin/access-records.ts';
-import { turns } from '../../src/gateway/access-log.ts';
+import { turns } from '../../src/access/access-log.ts';
+import type { BearerPrincipal, Identity } from '../../src/access/principal.ts';
+import { AccessRecords } from '../../src/admin/audit/access-records.ts';
 import type { Head } from '../../src/http/route.ts';
 import { journal } from '../../src/kernel/journal.ts';
 import { StoreUnavailable } from '../../src/kernel/store.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { AttemptWindow } from '../../src/admin/attempt-window.ts';
+import { AttemptWindow } from '../../src/admin/oauth/attempt-window.ts';
 
 const most = 3;
 const windowMs = 1000;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { auditRows } from '../../projections/audit-log.ts';
-import { AccessRecords } from '../../src/admin/access-records.ts';
+import { AccessRecords } from '../../src/admin/audit/access-records.ts';
 import type { Context } from '../../src/kernel/actor.ts';
 import { journal } from '../../src/kernel/journal.ts';
 import { openReadModels } from '../../src/kernel/projection.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { auditKeyOf, auditRows, blockSize } from '../../projections/audit-log.ts';
-import { auditLogRoutes } from '../../src/admin/audit-logs.ts';
-import { findEntries } from '../../src/admin/audit-search.ts';
+import { auditLogRoutes } from '../../src/admin/audit/audit-logs.ts';
+import { findEntries } from '../../src/admin/audit/audit-search.ts';
 import type { AccessDenied } from '../../src/domain/access-facts.ts';
 import type { NewEvent } from '../../src/kernel/store.ts';
 import { type Ask, asker, type Json } from './ask.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { expireKeys } from '../../src/admin/expiry.ts';
+import { expireKeys } from '../../src/admin/keys/expiry.ts';
 import { maxLiveKeys } from '../../src/domain/project.ts';
 import type { Context } from '../../src/kernel/actor.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';

@@ -1,10 +1,10 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { adminKeyRoutes } from '../../src/admin/admin-keys.ts';
-import { claimFirstRun } from '../../src/admin/first-run-claim.ts';
+import { adminKeyRoutes } from '../../src/admin/keys/admin-keys.ts';
+import { claimFirstRun } from '../../src/admin/organization/first-run-claim.ts';
 import { endAbandonedAdminKeys } from '../../src/admin/reactions.ts';
-import { firstRun } from '../../src/cli/first-run.ts';
+import { firstRun } from '../../src/app/first-run.ts';
 import { systemClock } from '../../src/clock.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
 import { newId } from '../../src/ids.ts';

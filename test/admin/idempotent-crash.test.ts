@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { allAggregates } from '../../src/cli/aggregates.ts';
+import { allAggregates } from '../../src/app/aggregates.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
 import { digest, digestText } from '../../src/ids.ts';
 import type { Context } from '../../src/kernel/actor.ts';

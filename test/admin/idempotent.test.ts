@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { AdminPrincipal } from '../../projections/principal.ts';
+import type { AdminPrincipal } from '../../src/access/principal.ts';
 import { type Made, type Making, once } from '../../src/admin/idempotent.ts';
 import { replayStream } from '../../src/admin/replay.ts';
 import { fault } from '../../src/errors.ts';

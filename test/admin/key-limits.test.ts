@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { keyLimitsRoute } from '../../src/admin/key-limits.ts';
-import { projectKeyRoutes } from '../../src/admin/project-keys.ts';
+import { keyLimitsRoute } from '../../src/admin/keys/key-limits.ts';
+import { projectKeyRoutes } from '../../src/admin/keys/project-keys.ts';
 import type { Tier } from '../../src/domain/tiers.ts';
 import type { Context } from '../../src/kernel/actor.ts';
 import { countRequest, start } from '../../src/limits/admit.ts';
 import { reserve } from '../../src/limits/reserve.ts';
-import { isRefused, type Ticket } from '../../src/limits/ticket.ts';
-import { type Counted, counted } from '../../src/limits/window-store.ts';
+import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
+import { type Counted, counted } from '../../src/limits/window/window-store.ts';
 import type { Windows } from '../../src/limits/windows.ts';
 import { testWindows } from '../support/test-windows.ts';
 import { type Ask, asker, gist, type Json } from './ask.ts';

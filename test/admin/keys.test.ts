@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { adminKeyRoutes } from '../../src/admin/admin-keys.ts';
-import { organizationRoutes } from '../../src/admin/organization.ts';
-import { projectKeyRoutes } from '../../src/admin/project-keys.ts';
-import { projectRoutes } from '../../src/admin/projects.ts';
+import { adminKeyRoutes } from '../../src/admin/keys/admin-keys.ts';
+import { projectKeyRoutes } from '../../src/admin/keys/project-keys.ts';
+import { organizationRoutes } from '../../src/admin/organization/organization.ts';
+import { projectRoutes } from '../../src/admin/organization/projects.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
 import { tiers } from '../../src/domain/tiers.ts';
 import type { Context } from '../../src/kernel/actor.ts';

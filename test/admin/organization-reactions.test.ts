@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { adminKeyRows } from '../../projections/admin-keys.ts';
 import { activeProjectRows } from '../../projections/projects.ts';
-import { organizationReactions } from '../../src/admin/organization-reactions.ts';
+import { organizationReactions } from '../../src/admin/organization/organization-reactions.ts';
 import { adminKeyReactions, keyReactions } from '../../src/admin/reactions.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
 import type { Context } from '../../src/kernel/actor.ts';

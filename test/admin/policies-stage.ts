@@ -1,5 +1,5 @@
 import { projections } from '../../projections/all.ts';
-import { policyRoutes } from '../../src/admin/policies.ts';
+import { policyRoutes } from '../../src/admin/policies/policies.ts';
 import type { Context } from '../../src/kernel/actor.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import type { MemoryOptions } from '../support/memory-store.ts';

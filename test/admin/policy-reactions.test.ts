@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { endAbandonedPolicies, policyReactions } from '../../src/admin/policy-reactions.ts';
+import { endAbandonedPolicies, policyReactions } from '../../src/admin/policies/policy-reactions.ts';
 import { usualTerms } from '../../src/domain/policy-terms.ts';
 import { startReactors } from '../../src/kernel/reactor.ts';
 import { gist } from './ask.ts';

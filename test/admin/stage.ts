@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
-import { directory } from '../../projections/directory.ts';
+import { AccessLog } from '../../src/access/access-log.ts';
+import { directory } from '../../src/access/directory.ts';
 import type { Administration } from '../../src/admin/command.ts';
-import { allAggregates } from '../../src/cli/aggregates.ts';
-import { dayKeys } from '../../src/day-keys.ts';
-import { AccessLog } from '../../src/gateway/access-log.ts';
+import { allAggregates } from '../../src/app/aggregates.ts';
 import { openReadModels } from '../../src/kernel/projection.ts';
-import { loadSecrets } from '../../src/secrets.ts';
+import { dayKeys } from '../../src/secrets/day-keys.ts';
+import { loadSecrets } from '../../src/secrets/master-secrets.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
 import { type MemoryOptions, memoryStore } from '../support/memory-store.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { anyEventLog, type EventLog } from '../../src/app/event-log.ts';
 import { history } from '../../src/audit/history.ts';
-import { anyEventLog, type EventLog } from '../../src/cli/event-log.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Recorded } from '../../src/kernel/store.ts';
 import {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { openapi } from '../../src/http/openapi.ts';
+import { openapi } from '../../src/http/openapi/openapi.ts';
 import { routesToLookAt } from '../support/all-routes.ts';
 import { type Document, describedBy } from '../support/described.ts';
 import type { Server } from './server.ts';

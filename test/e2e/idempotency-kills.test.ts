@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { dayKeys } from '../../src/day-keys.ts';
+import { dayKeys } from '../../src/secrets/day-keys.ts';
 import { call, errorOf, paths } from './calls.ts';
 import { idempotencyUnderKills } from './idempotency-kills.ts';
 import { startServer } from './server.ts';

@@ -1,6 +1,6 @@
 import type { Administration, Aggregates } from '../../src/admin/command.ts';
-import { carryOut, planFirstRun } from '../../src/admin/first-run.ts';
-import { anyEventLog } from '../../src/cli/event-log.ts';
+import { carryOut, planFirstRun } from '../../src/admin/organization/first-run.ts';
+import { anyEventLog } from '../../src/app/event-log.ts';
 import { systemClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config.ts';
 import { adminKey } from '../../src/domain/admin-key.ts';
@@ -8,7 +8,7 @@ import { organization } from '../../src/domain/organization.ts';
 import { project } from '../../src/domain/project.ts';
 import { projectKey } from '../../src/domain/project-key.ts';
 import { actors } from '../../src/kernel/actor.ts';
-import { loadSecrets } from '../../src/secrets.ts';
+import { loadSecrets } from '../../src/secrets/master-secrets.ts';
 import { call, use } from './calls.ts';
 import { eventually, type FirstRun, type Server } from './server.ts';
 

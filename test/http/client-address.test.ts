@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { clientAddress } from '../../src/http/client-address.ts';
+import { clientAddress } from '../../src/http/request/client-address.ts';
 
 const from = (trusted: string, peer: string, ...forwarded: string[]) =>
   clientAddress(trusted)(peer, [

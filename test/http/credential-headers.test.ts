@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type LimitedService, limitedService } from '../gateway/limited-service.ts';
+import { type LimitedService, limitedService } from '../inference/limited-service.ts';
 import { request, send } from './raw-client.ts';
 
 // A loaded machine is slow, not wrong.

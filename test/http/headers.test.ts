@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { isRefusal } from '../../src/errors.ts';
-import { frame, isPlainValue } from '../../src/http/framing.ts';
-import { headerBlock } from '../../src/http/response-head.ts';
+import { headerBlock } from '../../src/http/answer/response-head.ts';
+import { frame, isPlainValue } from '../../src/http/request/framing.ts';
 import { request, send } from './raw-client.ts';
 import { credential, type Service, startService } from './service.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Family } from '../../src/http/route.ts';
-import { invalid, type Part } from '../../src/http/validate.ts';
+import { invalid, type Part } from '../../src/http/validation/validate.ts';
 
 const judge = (schema: z.ZodType, input: unknown, family: Family = 'messages', part: Part = 'body') => {
   const result = schema.safeParse(input);

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { freeIfEmpty } from '../../src/limits/acquire.ts';
 import { countRequest, start } from '../../src/limits/admit.ts';
 import { creditWindows, inferenceWindows } from '../../src/limits/families.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { settle } from '../../src/limits/settle.ts';
 import { sweepSlots } from '../../src/limits/sweep.ts';
-import type { Ticket } from '../../src/limits/ticket.ts';
-import { advance } from '../../src/limits/window.ts';
-import { counted, type WindowStore } from '../../src/limits/window-store.ts';
+import { freeIfEmpty } from '../../src/limits/window/acquire.ts';
+import type { Ticket } from '../../src/limits/window/ticket.ts';
+import { advance } from '../../src/limits/window/window.ts';
+import { counted, type WindowStore } from '../../src/limits/window/window-store.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

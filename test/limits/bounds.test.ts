@@ -2,11 +2,11 @@ import { describe, expect, test, vi } from 'vitest';
 import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/tiers.ts';
 import { countRequest, start } from '../../src/limits/admit.ts';
 import { inferenceWindows, plansOf } from '../../src/limits/families.ts';
-import { reasonsOf } from '../../src/limits/reasons.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { release, settle } from '../../src/limits/settle.ts';
-import { isRefused, type Ticket, whyOf } from '../../src/limits/ticket.ts';
-import { type Counted, counted, type WindowStore } from '../../src/limits/window-store.ts';
+import { reasonsOf } from '../../src/limits/window/reasons.ts';
+import { isRefused, type Ticket, whyOf } from '../../src/limits/window/ticket.ts';
+import { type Counted, counted, type WindowStore } from '../../src/limits/window/window-store.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 

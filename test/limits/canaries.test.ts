@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { rpmField, tpmField } from '../../src/limits/kinds.ts';
+import { rpmField, tpmField } from '../../src/limits/window/kinds.ts';
 import { checkMemory } from './memory.ts';
 import { histories, live } from './operations.ts';
 import { World } from './world.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ChangeList } from '../../src/limits/change-list.ts';
+import { ChangeList } from '../../src/limits/window/change-list.ts';
 
 test('a list of changes is a queue in which every slot stands once', () => {
   fc.assert(

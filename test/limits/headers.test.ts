@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { administrationLines } from '../../src/limits/administration-headers.ts';
 import { countRequest, start } from '../../src/limits/admit.ts';
-import { inDigits, inSeconds } from '../../src/limits/digits.ts';
 import { administrationWindows, creditWindows, inferenceWindows } from '../../src/limits/families.ts';
-import { asHeaders, creditLines, quotaLines } from '../../src/limits/headers.ts';
+import { administrationLines } from '../../src/limits/http/administration-headers.ts';
+import { inDigits, inSeconds } from '../../src/limits/http/digits.ts';
+import { asHeaders, creditLines, quotaLines } from '../../src/limits/http/headers.ts';
+import { waitAfter } from '../../src/limits/http/retry-after.ts';
 import { reserve } from '../../src/limits/reserve.ts';
-import { waitAfter } from '../../src/limits/retry-after.ts';
 import { release } from '../../src/limits/settle.ts';
-import { isRefused, type Ticket, whyOf } from '../../src/limits/ticket.ts';
-import { counted } from '../../src/limits/window-store.ts';
+import { isRefused, type Ticket, whyOf } from '../../src/limits/window/ticket.ts';
+import { counted } from '../../src/limits/window/window-store.ts';
 
 describe('the quota headers', () => {
   test('are lines that join to others, of the key where all scopes are as tight', () => {

@@ -4,9 +4,9 @@ import { creditWindows, inferenceWindows } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { settle } from '../../src/limits/settle.ts';
-import { isRefused, type Ticket } from '../../src/limits/ticket.ts';
 import { retier } from '../../src/limits/tier-change.ts';
-import { counted } from '../../src/limits/window-store.ts';
+import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
+import { counted } from '../../src/limits/window/window-store.ts';
 
 describe('why was I limited', () => {
   test('tells each window of a scope, and what refused last and when', () => {

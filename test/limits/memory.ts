@@ -5,7 +5,7 @@ import {
   minuteTokensField,
   requestsField,
   requestsWideField,
-} from '../../src/limits/kinds.ts';
+} from '../../src/limits/window/kinds.ts';
 import {
   dayCells,
   inFlightHalf,
@@ -15,8 +15,8 @@ import {
   spanHalf,
   tokensNowWord,
   tokensWord,
-} from '../../src/limits/layout.ts';
-import { kindOf } from '../../src/limits/record.ts';
+} from '../../src/limits/window/layout.ts';
+import { kindOf } from '../../src/limits/window/record.ts';
 import type { World } from './world.ts';
 
 /** What holds at any moment, read from the memory itself: sums are sums, and in flight is what tickets are open. */

@@ -1,4 +1,4 @@
-import type { Plan, WindowLimits } from '../../src/limits/window-limits.ts';
+import type { Plan, WindowLimits } from '../../src/limits/tiers/window-limits.ts';
 
 /**
  * What decisions.md F says, over plain lists and nothing else: every attempt and every reservation is kept and counted

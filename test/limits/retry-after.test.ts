@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { countInactive, countRequest, start } from '../../src/limits/admit.ts';
+import { waitAfter, waitOfInactive } from '../../src/limits/http/retry-after.ts';
 import { reserve } from '../../src/limits/reserve.ts';
-import { waitAfter, waitOfInactive } from '../../src/limits/retry-after.ts';
 import { release, settle } from '../../src/limits/settle.ts';
-import { isRefused, type Ticket, whyOf } from '../../src/limits/ticket.ts';
-import { counted, WindowStore } from '../../src/limits/window-store.ts';
+import { isRefused, type Ticket, whyOf } from '../../src/limits/window/ticket.ts';
+import { counted, WindowStore } from '../../src/limits/window/window-store.ts';
 import { people, smallPlans } from './world.ts';
 
 vi.setConfig({ testTimeout: 120_000 });

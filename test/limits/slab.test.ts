@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Slab } from '../../src/limits/slab.ts';
+import { Slab } from '../../src/limits/window/slab.ts';
 
 const unit = 16;
 

@@ -3,13 +3,13 @@ import { tiers } from '../../src/domain/tiers.ts';
 import { countRequest, start } from '../../src/limits/admit.ts';
 import { creditWindows, inferenceWindows, plansOf } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
-import { layoutOf } from '../../src/limits/layout.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { release, settle } from '../../src/limits/settle.ts';
-import { Slots } from '../../src/limits/slots.ts';
 import { sweepSlots } from '../../src/limits/sweep.ts';
-import type { Ticket } from '../../src/limits/ticket.ts';
-import { counted, type WindowStore } from '../../src/limits/window-store.ts';
+import { layoutOf } from '../../src/limits/window/layout.ts';
+import { Slots } from '../../src/limits/window/slots.ts';
+import type { Ticket } from '../../src/limits/window/ticket.ts';
+import { counted, type WindowStore } from '../../src/limits/window/window-store.ts';
 
 const day = 86_400_000;
 const sweepAll = (store: WindowStore, now: number) => {

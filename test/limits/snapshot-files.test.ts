@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { creditWindows } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
-import { SnapshotFiles } from '../../src/limits/snapshot-files.ts';
+import { SnapshotFiles } from '../../src/limits/snapshot/snapshot-files.ts';
 import { at, attempt, clock, open, seen, windows } from './window-files.ts';
 
 vi.setConfig({ testTimeout: 60_000 });

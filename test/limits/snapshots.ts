@@ -3,9 +3,9 @@ import { inferenceWindows } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { release, settle } from '../../src/limits/settle.ts';
-import { snapshot } from '../../src/limits/snapshot.ts';
-import type { Ticket } from '../../src/limits/ticket.ts';
-import { counted, type WindowStore } from '../../src/limits/window-store.ts';
+import { snapshot } from '../../src/limits/snapshot/snapshot.ts';
+import type { Ticket } from '../../src/limits/window/ticket.ts';
+import { counted, type WindowStore } from '../../src/limits/window/window-store.ts';
 
 export const wall = 1_790_000_000_000;
 

@@ -5,8 +5,8 @@ import { inspect } from '../../src/limits/inspect.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { charge, grow, release, settle } from '../../src/limits/settle.ts';
 import { sweepTickets } from '../../src/limits/sweep.ts';
-import { isRefused, type Ticket } from '../../src/limits/ticket.ts';
-import { counted, type Trouble, type WindowStore } from '../../src/limits/window-store.ts';
+import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
+import { counted, type Trouble, type WindowStore } from '../../src/limits/window/window-store.ts';
 
 const open = () => {
   const troubles: Trouble[] = [];

@@ -3,8 +3,8 @@ import { tiers } from '../../src/domain/tiers.ts';
 import { countRequest } from '../../src/limits/admit.ts';
 import { inferenceWindows, plansOf } from '../../src/limits/families.ts';
 import { applyPlans } from '../../src/limits/tier-change.ts';
-import { parseTiers } from '../../src/limits/tiers-file.ts';
-import { counted } from '../../src/limits/window-store.ts';
+import { parseTiers } from '../../src/limits/tiers/tiers-file.ts';
+import { counted } from '../../src/limits/window/window-store.ts';
 
 const fault = (change: (rows: Record<string, unknown>[]) => void): string => {
   const rows = structuredClone(tiers) as unknown as Record<string, unknown>[];

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type TierTable, tiers } from '../../src/domain/tiers.ts';
 import { countRequest } from '../../src/limits/admit.ts';
-import { followTiers, readTiers, type TiersReload, UnusableTiers } from '../../src/limits/tiers-in-force.ts';
-import { counted } from '../../src/limits/window-store.ts';
+import { followTiers, readTiers, type TiersReload, UnusableTiers } from '../../src/limits/tiers/tiers-in-force.ts';
+import { counted } from '../../src/limits/window/window-store.ts';
 import { applyTiers } from '../../src/limits/windows.ts';
 import { testWindows } from '../support/test-windows.ts';
 

@@ -2,9 +2,9 @@ import { crc32 } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import { countRequest } from '../../src/limits/admit.ts';
 import { creditWindows, inferenceWindows } from '../../src/limits/families.ts';
-import { beginCautiously } from '../../src/limits/half.ts';
-import { restore } from '../../src/limits/restore.ts';
-import { counted, WindowStore } from '../../src/limits/window-store.ts';
+import { restore } from '../../src/limits/snapshot/restore.ts';
+import { beginCautiously } from '../../src/limits/window/half.ts';
+import { counted, WindowStore } from '../../src/limits/window/window-store.ts';
 import { busy, drain, inferenceOf, used, wall } from './snapshots.ts';
 import { smallPlans } from './world.ts';
 

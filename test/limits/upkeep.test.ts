@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { start } from '../../src/limits/admit.ts';
 import { inferenceWindows } from '../../src/limits/families.ts';
 import { upkeep } from '../../src/limits/upkeep.ts';
-import { counted, type Trouble } from '../../src/limits/window-store.ts';
+import { counted, type Trouble } from '../../src/limits/window/window-store.ts';
 import { attempt, clock, open, seen, windows } from './window-files.ts';
 
 vi.setConfig({ testTimeout: 60_000 });

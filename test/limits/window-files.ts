@@ -5,8 +5,8 @@ import { afterEach, beforeEach } from 'vitest';
 import { countRequest } from '../../src/limits/admit.ts';
 import { inferenceWindows } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
-import { SnapshotFiles } from '../../src/limits/snapshot-files.ts';
-import { counted, type WindowStore, type WindowStoreOptions } from '../../src/limits/window-store.ts';
+import { SnapshotFiles } from '../../src/limits/snapshot/snapshot-files.ts';
+import { counted, type WindowStore, type WindowStoreOptions } from '../../src/limits/window/window-store.ts';
 
 /** The folder of the present test; it goes away with it. */
 export const at = { dir: '' };

@@ -1,16 +1,16 @@
 import { expect } from 'vitest';
 import { start } from '../../src/limits/admit.ts';
-import { asHeaders, quotaLines } from '../../src/limits/headers.ts';
+import { asHeaders, quotaLines } from '../../src/limits/http/headers.ts';
+import { waitAfter } from '../../src/limits/http/retry-after.ts';
 import { inspect } from '../../src/limits/inspect.ts';
-import { metricNames } from '../../src/limits/reasons.ts';
 import { reserve } from '../../src/limits/reserve.ts';
-import { waitAfter } from '../../src/limits/retry-after.ts';
 import { grow, release, settle } from '../../src/limits/settle.ts';
 import { sweepSlots } from '../../src/limits/sweep.ts';
-import { isRefused, type Ticket, whyOf } from '../../src/limits/ticket.ts';
 import { applyPlans, retier } from '../../src/limits/tier-change.ts';
-import type { Plan } from '../../src/limits/window-limits.ts';
-import { type Counted, counted, type Trouble, WindowStore } from '../../src/limits/window-store.ts';
+import type { Plan } from '../../src/limits/tiers/window-limits.ts';
+import { metricNames } from '../../src/limits/window/reasons.ts';
+import { isRefused, type Ticket, whyOf } from '../../src/limits/window/ticket.ts';
+import { type Counted, counted, type Trouble, WindowStore } from '../../src/limits/window/window-store.ts';
 import { Oracle, type OracleTicket } from './oracle.ts';
 import { drain, wall } from './snapshots.ts';
 

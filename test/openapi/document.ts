@@ -1,4 +1,4 @@
-import { openapi } from '../../src/http/openapi.ts';
+import { openapi } from '../../src/http/openapi/openapi.ts';
 import { routesToLookAt } from '../support/all-routes.ts';
 
 /** As much of JSON Schema as the document uses. */

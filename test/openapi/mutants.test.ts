@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models.ts';
+import { loadModels } from '../../src/upstream/models/models.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { document, resolved, type Schema } from './document.ts';
 

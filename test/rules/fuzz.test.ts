@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { compileRule, isCompiled } from '../../src/rules/compile.ts';
+import { evaluated } from '../../src/rules/cost/quantity.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
-import { maxErrors } from '../../src/rules/limits.ts';
-import { Pattern } from '../../src/rules/pattern.ts';
-import { evaluated } from '../../src/rules/quantity.ts';
-import type { Direction } from '../../src/rules/variables.ts';
+import { maxErrors } from '../../src/rules/language/limits.ts';
+import { Pattern } from '../../src/rules/language/pattern.ts';
+import type { Direction } from '../../src/rules/language/variables.ts';
+import { responseView } from '../../src/rules/text/view.ts';
+import { sizeIn } from '../../src/rules/text/view-sizes.ts';
 import { verdictHere } from '../../src/rules/verdict.ts';
-import { responseView } from '../../src/rules/view.ts';
-import { sizeIn } from '../../src/rules/view-sizes.ts';
 import { requestOf } from './rule.ts';
 
 const evaluator = openEvaluator();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isCompiled } from '../../src/rules/compile.ts';
-import { RuleCache } from '../../src/rules/rule-cache.ts';
+import { RuleCache } from '../../src/rules/threads/rule-cache.ts';
 
 describe('RuleCache', () => {
   test('compiles a version once', () => {

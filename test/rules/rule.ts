@@ -1,12 +1,12 @@
 import { type CompiledRule, compileRule, isCompiled } from '../../src/rules/compile.ts';
-import type { RequestText, ResponseText } from '../../src/rules/request-text.ts';
+import type { Direction } from '../../src/rules/language/variables.ts';
 import type { RuleError } from '../../src/rules/rule-error.ts';
 import { leastRequest, leastResponse, sampleOwner, sampleTime } from '../../src/rules/samples.ts';
 import type { Verdict } from '../../src/rules/score.ts';
+import type { RequestText, ResponseText } from '../../src/rules/text/request-text.ts';
+import { type RuleView, requestView, responseView } from '../../src/rules/text/view.ts';
 import { trialHere } from '../../src/rules/trial.ts';
-import type { Direction } from '../../src/rules/variables.ts';
 import { verdictHere } from '../../src/rules/verdict.ts';
-import { type RuleView, requestView, responseView } from '../../src/rules/view.ts';
 
 export const accepted = (text: string, direction: Direction = 'request'): CompiledRule => {
   const rule = compileRule(text, direction);

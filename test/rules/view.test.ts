@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readField } from '../../src/rules/view.ts';
+import { readField } from '../../src/rules/text/view.ts';
 import type { InputBlock } from '../../src/upstream/port.ts';
 import { requestOf, responseOf } from './rule.ts';
 

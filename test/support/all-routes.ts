@@ -1,10 +1,10 @@
 import type { Administration } from '../../src/admin/command.ts';
-import { allRoutes } from '../../src/cli/routes.ts';
+import { allRoutes } from '../../src/app/routes.ts';
 import { tiers } from '../../src/domain/tiers.ts';
 import type { Windows } from '../../src/limits/windows.ts';
 import type { Evaluator } from '../../src/rules/evaluate.ts';
 import { connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models.ts';
+import { loadModels } from '../../src/upstream/models/models.ts';
 import { fixedClock } from './fixed-clock.ts';
 
 /** Every route over an administration, for tests that call nothing but its own. */

@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
-import type { BearerPrincipal } from '../../projections/principal.ts';
+import type { BearerPrincipal } from '../../src/access/principal.ts';
 import { Fault, isRefusal, type Refusal, refusal } from '../../src/errors.ts';
 import { Admission, admit, unrouted } from '../../src/http/admission.ts';
 import { endpoint, judgeBodyHeaders, readBody } from '../../src/http/endpoint.ts';
-import type { RequestHead } from '../../src/http/head.ts';
-import { openapi } from '../../src/http/openapi.ts';
-import { Refused } from '../../src/http/refused.ts';
+import { failure, familyOf } from '../../src/http/error-envelopes.ts';
+import { openapi } from '../../src/http/openapi/openapi.ts';
+import type { RequestHead } from '../../src/http/request/head.ts';
+import { Refused } from '../../src/http/request/refused.ts';
 import { type Family, type Gate, isInference, type Pass, type Reply, type Route } from '../../src/http/route.ts';
 import { router } from '../../src/http/router.ts';
-import { failure, familyOf } from '../../src/http/wire.ts';
 import { type Document, describedBy } from './described.ts';
 import { allowance } from './unlimited.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Tier, tiers } from '../../src/domain/tiers.ts';
-import { parseTiers } from '../../src/limits/tiers-file.ts';
+import { parseTiers } from '../../src/limits/tiers/tiers-file.ts';
 import { openWindows, type WindowsOptions } from '../../src/limits/windows.ts';
 
 /** Windows of the spec's tiers, with an administration that nothing limits. */

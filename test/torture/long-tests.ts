@@ -46,7 +46,7 @@ export const longTests: readonly LongTest[] = [
     id: 'H14',
     title: 'requests that are broken off at any moment',
     unit: 'aborts',
-    file: 'test/gateway/limits-charges.test.ts',
+    file: 'test/inference/limits-charges.test.ts',
     variable: 'LIMITS_ABORTS',
     counts: { long: 10_000 },
   },

@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
-import { allAggregates } from '../../src/cli/aggregates.ts';
+import { allAggregates } from '../../src/app/aggregates.ts';
 import { connect } from '../../src/eventstoredb/connect.ts';
 import { openReadModels, type Projection, type ReadModels } from '../../src/kernel/projection.ts';
 import type { EventStore } from '../../src/kernel/store.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../../src/admin/command.ts';
-import { allAggregates } from '../../src/cli/aggregates.ts';
+import { allAggregates } from '../../src/app/aggregates.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { Context, Told } from '../../src/kernel/actor.ts';
 import type { Fact } from '../../src/kernel/aggregate.ts';

@@ -1,9 +1,9 @@
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { systemClock } from '../../src/clock.ts';
-import { anthropicUpstream } from '../../src/upstream/anthropic.ts';
-import type { EndpointDependencies } from '../../src/upstream/endpoint.ts';
-import { loadModels } from '../../src/upstream/models.ts';
+import { anthropicUpstream } from '../../src/upstream/anthropic/anthropic.ts';
+import type { EndpointDependencies } from '../../src/upstream/anthropic/endpoint.ts';
+import { loadModels } from '../../src/upstream/models/models.ts';
 import type { Upstream } from '../../src/upstream/port.ts';
 
 export const apiKey = 'sk-canary-5f0c7d';

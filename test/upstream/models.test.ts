@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models.ts';
+import { loadModels } from '../../src/upstream/models/models.ts';
 import { assemble, options, request } from './requests.ts';
 
 const minimal = { id: 'm', context_length: 1000, max_output_length: 100, upstream: { kind: 'simulated' } };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { z } from 'zod';
-import type { keyLimitsObject } from '../../../src/admin/key-limits.ts';
+import type { keyLimitsObject } from '../../../src/admin/keys/key-limits.ts';
 import { projectPermissions } from '../../../src/domain/permissions.ts';
 import type { Json } from '../ask.ts';
 import { type Key, type Project, statusOf } from './model.ts';

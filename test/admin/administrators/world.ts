@@ -1,13 +1,13 @@
 import { expect } from 'vitest';
 import { auditKeyOf, auditRows } from '../../../projections/audit-log.ts';
-import { AccessRecords } from '../../../src/admin/access-records.ts';
+import { apiKeyGate } from '../../../src/access/authenticate.ts';
+import { AccessRecords } from '../../../src/admin/audit/access-records.ts';
 import { credentialOf } from '../../../src/admin/credential.ts';
-import { expireKeys } from '../../../src/admin/expiry.ts';
-import { organizationReactions } from '../../../src/admin/organization-reactions.ts';
-import { policyReactions } from '../../../src/admin/policy-reactions.ts';
+import { expireKeys } from '../../../src/admin/keys/expiry.ts';
+import { organizationReactions } from '../../../src/admin/organization/organization-reactions.ts';
+import { policyReactions } from '../../../src/admin/policies/policy-reactions.ts';
 import { adminKeyReactions, keyReactions, replayReactions } from '../../../src/admin/reactions.ts';
 import { adminPermissions } from '../../../src/domain/permissions.ts';
-import { apiKeyGate } from '../../../src/gateway/authenticate.ts';
 import { newId, newToken } from '../../../src/ids.ts';
 import type { Context } from '../../../src/kernel/actor.ts';
 import { journal } from '../../../src/kernel/journal.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { satisfies } from '../../../src/upstream/json-schema/check.ts';
-import { sampleSchema } from '../../../src/upstream/json-schema/sample.ts';
-import { type Schema, Scope } from '../../../src/upstream/json-schema/schema.ts';
 import { seededRandom } from '../../../src/upstream/seed.ts';
+import { satisfies } from '../../../src/upstream/simulated/json-schema/check.ts';
+import { sampleSchema } from '../../../src/upstream/simulated/json-schema/sample.ts';
+import { type Schema, Scope } from '../../../src/upstream/simulated/json-schema/schema.ts';
 import { ajv, isJudgeable, schemas } from './schemas.ts';
 
 const holds = (schema: Schema, value: unknown) => satisfies(schema, value, new Scope(schema, seededRandom(1), 1e6));

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { sampleSchema } from '../../../src/upstream/json-schema/sample.ts';
-import type { Schema } from '../../../src/upstream/json-schema/schema.ts';
 import { seededRandom } from '../../../src/upstream/seed.ts';
+import { sampleSchema } from '../../../src/upstream/simulated/json-schema/sample.ts';
+import type { Schema } from '../../../src/upstream/simulated/json-schema/schema.ts';
 import { ajv, schemas } from './schemas.ts';
 
 /** Samples the schema with a few seeds and has each value judged by ajv. */

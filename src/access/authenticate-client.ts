@@ -1,0 +1,92 @@
+import type { Administration } from '../admin/command.ts';
+import type { Millis } from '../clock.ts';
+import { fault } from '../errors.ts';
+import type { Head } from '../http/route.ts';
+import { digest, tokenKind } from '../ids.ts';
+import type { FailedAttempts } from '../limits/failed-attempts.ts';
+import type { ClientPrincipal } from './principal.ts';
+
+/** What of a form can prove a client. */
+export interface ClientFields {
+  readonly client_id?: string | undefined;
+  readonly client_secret?: string | undefined;
+}
+
+interface Presented {
+  readonly id: string;
+  readonly secret: string;
+}
+
+const basic = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
+
+const unknownClient = (message?: string) =>
+  fault('invalid_client', {
+    headers: { 'WWW-Authenticate': 'Basic realm="api"' },
+    ...(message !== undefined && { message }),
+  });
+
+const decoded = (part: string): string => {
+  try {
+    return decodeURIComponent(part.replaceAll('+', ' '));
+  } catch {
+    throw unknownClient();
+  }
+};
+
+/** Both halves are form-encoded before they are joined (RFC 6749, 2.3.1). */
+const fromHeader = (authorization: string): Presented => {
+  const encoded = basic.exec(authorization)?.[1];
+  if (encoded === undefined) throw unknownClient('The client must authenticate by HTTP Basic or in the body.');
+  const pair = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = pair.indexOf(':');
+  if (colon < 0) throw unknownClient();
+  return { id: decoded(pair.slice(0, colon)), secret: decoded(pair.slice(colon + 1)) };
+};
+
+/** One way to authenticate, never two at once (RFC 6749, 2.3). */
+const presented = (head: Head, { client_id: id, client_secret: secret }: ClientFields): Presented => {
+  const authorization = head.header('authorization');
+  if (authorization === undefined) {
+    if (id === undefined || secret === undefined)
+      throw unknownClient('The client must authenticate by HTTP Basic or by client_id and client_secret in the body.');
+    return { id, secret };
+  }
+  if (secret !== undefined)
+    throw fault('invalid_request', { message: 'The client authenticated in the header and in the body.' });
+  const client = fromHeader(authorization);
+  if (id !== undefined && id !== client.id)
+    throw fault('invalid_request', { message: 'client_id is not the client of the Authorization header.' });
+  return client;
+};
+
+/** The client is not who it says: 401, until too many such requests have come from its address (decisions F.3). */
+const guess = (failed: FailedAttempts, now: Millis, { ip }: Head) => {
+  const seconds = failed.count(ip, now);
+  if (seconds === 0) return unknownClient();
+  const message = `Too many requests of unknown clients came from this address. Come back in ${seconds} seconds.`;
+  return fault('rate_limit_exceeded', { message, headers: { 'Retry-After': String(seconds) } });
+};
+
+/**
+ * The OAuth client that a request comes from, by HTTP Basic or by fields of the body (decisions A.3).
+ * @throws Fault 401 `invalid_client` whatever about the client is not right, 400 where it is said twice, 429 where one
+ *   address has tried too often
+ */
+export const authenticateClient = (
+  { accessLog, clock, directory, secrets }: Administration,
+  failed: FailedAttempts,
+  head: Head,
+  fields: ClientFields,
+): ClientPrincipal => {
+  const { id, secret } = presented(head, fields);
+  const now = clock.monotonic();
+  if (tokenKind(secret) !== 's') throw guess(failed, now, head);
+  for (const pepper of secrets.peppers) {
+    const found = directory.find(digest(pepper, secret));
+    if (found?.id !== id) continue;
+    if (found.inactive !== undefined)
+      accessLog.refused(found, { method: 'POST', path: head.path }, 'invalid_client', head);
+    else if (found.kind === 'client_secret') return found;
+  }
+  throw guess(failed, now, head);
+};

@@ -1,0 +1,225 @@
+import type { Clock } from '../clock.ts';
+import { isRefusal, type Refusal } from '../errors.ts';
+import type { Access, Gate, Head } from '../http/route.ts';
+import { digest, tokenKind } from '../ids.ts';
+import { administrationLines } from '../limits/http/administration-headers.ts';
+import { creditLines, quotaLines } from '../limits/http/headers.ts';
+import { warmAhead } from '../limits/window/warm.ts';
+import { type Counted, counted } from '../limits/window/window-store.ts';
+import type { Windows } from '../limits/windows.ts';
+import type { AccessLog, Aim } from './access-log.ts';
+import {
+  type BearerAccess,
+  behind,
+  denial,
+  malformed,
+  missing,
+  type Reason,
+  refusals,
+  tooOld,
+  unknown,
+  whyInactive,
+} from './credential-refusals.ts';
+import type { Directory, Inactive } from './directory.ts';
+import { KnownToken, KnownTokens } from './known-tokens.ts';
+import { AdministrationPass, type CountedPass, CreditsPass, InactivePass, InferencePass } from './leases.ts';
+import { addressRefusal } from './limit-refusal.ts';
+import type { BearerPrincipal, Identity } from './principal.ts';
+
+const bearer = /^bearer ([^ ]+)$/i;
+/** The scheme as every SDK writes it, told apart without a regular expression. */
+const usualScheme = 'Bearer ';
+
+/** The kind of principal that each form of token speaks for. An OAuth client's own secret opens no route. */
+const principalOf = { p: 'project_key', a: 'admin_key', t: 'oauth_client' } as const;
+
+/**
+ * `Authorization` alone where it is present; `x-api-key` where the route reads it (decisions A.3, N4). As `Bearer` and the
+ * token, however the scheme was written.
+ */
+const presented = (head: Head, apiKeyHeader: boolean | undefined): string | Refusal => {
+  const authorization = head.header('authorization');
+  if (authorization?.startsWith(usualScheme)) return authorization;
+  if (authorization === undefined) {
+    const key = apiKeyHeader ? head.header('x-api-key') : undefined;
+    return key ? usualScheme + key : missing;
+  }
+  const token = bearer.exec(authorization)?.[1];
+  return token === undefined ? malformed : usualScheme + token;
+};
+
+/** How far what the directory knows may be behind what is (decisions N13). */
+export interface Knowledge {
+  readonly isBehind: boolean;
+  readonly isTooOld: boolean;
+}
+
+/**
+ * Judges API keys and access tokens at the headers of a request (decisions F.2, F.3): form and checksum, then the directory,
+ * then expiry; then the limits count the attempt, whatever follows; then kind, permission and the organization's state.
+ * Never waits and never echoes what was sent. What known credentials do is noted; that a limit refused them the windows
+ * themselves tell.
+ */
+export const apiKeyGate = (options: {
+  readonly directory: Directory;
+  /** Live peppers, the current one first. */
+  readonly peppers: readonly string[];
+  readonly clock: Clock;
+  readonly accessLog: AccessLog;
+  readonly windows: Windows;
+  readonly knowledge: Knowledge;
+}): Gate<BearerPrincipal> => {
+  const { directory, peppers, clock, accessLog, windows, knowledge } = options;
+  const tokens = new KnownTokens((epoch, keyAt, projectAt, organizationAt) =>
+    warmAhead(windows.inference, epoch, keyAt, projectAt, organizationAt),
+  );
+
+  const recognize = (text: string): KnownToken | undefined => {
+    const token = text.slice(usualScheme.length);
+    const kind = tokenKind(token);
+    if (kind === null || kind === 's') return undefined;
+    for (const pepper of peppers) {
+      const hashed = digest(pepper, token);
+      const found = directory.find(hashed);
+      if (found === null) continue;
+      if (found.kind !== principalOf[kind]) return undefined;
+      const known = new KnownToken(text, hashed, found as BearerPrincipal | Inactive);
+      tokens.add(known);
+      return known;
+    }
+    return undefined;
+  };
+
+  /** Whose token it is, as the directory has it now; undefined where it is nobody's. */
+  const identify = (text: string): KnownToken | undefined => {
+    const known = tokens.get(text) ?? recognize(text);
+    if (known?.found.stale !== true) return known;
+    const found = directory.find(known.digest);
+    if (found === null || found.kind === 'client_secret') return undefined;
+    known.found = found;
+    return known;
+  };
+
+  /**
+   * Who sends what nobody knows is told so sixty times a minute and address (decisions F.3). Who sends nothing is not
+   * guessing.
+   */
+  const stranger = (head: Head, refused: Refusal): Refusal => {
+    const seconds = windows.failed.count(head.ip, clock.monotonic());
+    return seconds === 0 ? refused : addressRefusal(seconds);
+  };
+
+  /** Who sends what cannot be a token is not guessing either. A token that may be known elsewhere is nobody's fault. */
+  const unidentified = (head: Head, text: string): Refusal => {
+    if (text.includes(' ', usualScheme.length)) return malformed;
+    const token = text.slice(usualScheme.length);
+    return knowledge.isBehind && tokenKind(token) !== null ? behind : stranger(head, unknown(token));
+  };
+
+  const seatOf = (known: KnownToken, family: Family, { id, projectId, organizationId }: Identity): Counted => {
+    known[family] ??= counted(id, family === 'inference' ? (projectId ?? '') : null, organizationId);
+    return known[family];
+  };
+
+  /**
+   * A key that does not work any more is counted in its own windows and nobody else's (decisions F.3).
+   *
+   * Unspecified: keys that have been deleted, and access tokens. A deleted key is as good as unknown. A token has no window
+   * of its own but its client's, which a token that has leaked and does not work must not use up; so both count for the
+   * address that sends them.
+   */
+  const inactive = (known: KnownToken, head: Head, limits: Limits, code: Reason): InactivePass | Refusal => {
+    const { found } = known;
+    const refused = refusals[code];
+    if (code === 'invalid_api_key' || found.kind === 'oauth_client') return stranger(head, refused);
+    if (found.kind !== 'project_key') {
+      const who = seatOf(known, 'administration', found);
+      const { administration } = windows;
+      return new InactivePass(found, refused, clock, [administration, who], (why) =>
+        administrationLines(administration, who, why, clock.monotonic(), clock.wall(), 0),
+      );
+    }
+    const { credits, inference } = windows;
+    const seat = seatOf(known, 'inference', found);
+    if (limits !== 'credits') {
+      const tell = () => quotaLines(inference, seat, clock.monotonic(), 0);
+      return new InactivePass(found, refused, clock, [inference, seat], tell);
+    }
+    const own = seatOf(known, 'credits', found);
+    const tell = () => creditLines(credits, own, inference, seat, clock.monotonic(), true);
+    return new InactivePass(found, refused, clock, [credits, own], tell);
+  };
+
+  const passOf = (known: KnownToken, limits: Limits, found: BearerPrincipal): CountedPass => {
+    if (found.kind !== 'project_key') {
+      const seat = known.administration ?? seatOf(known, 'administration', found);
+      return new AdministrationPass(found, clock, windows.administration, seat);
+    }
+    const seat = known.inference ?? seatOf(known, 'inference', found);
+    if (limits !== 'credits') {
+      const pass = new InferencePass(found, clock, windows.inference, seat);
+      tokens.locate(known, seat);
+      return pass;
+    }
+    const own = seatOf(known, 'credits', found);
+    return new CreditsPass(found, clock, [windows.credits, own], [windows.inference, seat]);
+  };
+
+  return {
+    judge(head: Head, access: Access, aim: Aim) {
+      if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
+      const text = presented(head, access.apiKeyHeader);
+      if (typeof text !== 'string') return text;
+      const known = identify(text);
+      if (known === undefined) return unidentified(head, text);
+      if (knowledge.isTooOld) return tooOld;
+      const { found } = known;
+      const reason = whyInactive(found, clock);
+      if (reason !== undefined) {
+        const met = inactive(known, head, access.limits, reason);
+        const isNoted = isRefusal(met) ? met.code !== 'rate_limit_exceeded' : !met.limited;
+        if (isNoted) accessLog.refused(found, aim, reason, head);
+        return met;
+      }
+      const active = found as BearerPrincipal;
+      accessLog.used(active);
+      const pass = passOf(known, access.limits, active);
+      if (!pass.limited) {
+        pass.denied = denial(head, access, active);
+        if (pass.denied !== undefined) accessLog.refused(active, aim, pass.denied.code, head);
+      }
+      return pass;
+    },
+    meet(head: Head, access: Access | undefined) {
+      if (access !== undefined && !('permission' in access)) return undefined;
+      const text = presented(head, access?.apiKeyHeader);
+      if (typeof text !== 'string') return undefined;
+      const known = identify(text);
+      const reason = known && whyInactive(known.found, clock);
+      if (known && reason === undefined) {
+        const active = known.found as BearerPrincipal;
+        accessLog.used(active);
+        return passOf(known, access?.limits, active);
+      }
+      const met = known && reason ? inactive(known, head, access?.limits, reason) : unidentified(head, text);
+      // Without a route nobody is refused for a bad credential, but for too many of them.
+      return isRefusal(met) && met.code !== 'rate_limit_exceeded' ? undefined : met;
+    },
+    judgeAgain(head: Head, access: Access, aim: Aim) {
+      if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
+      const text = presented(head, access.apiKeyHeader);
+      if (typeof text !== 'string') return text;
+      const found = identify(text)?.found;
+      if (found === undefined) return unknown(text.slice(usualScheme.length));
+      const reason = whyInactive(found, clock);
+      const refused = reason === undefined ? denial(head, access, found as BearerPrincipal) : refusals[reason];
+      if (refused === undefined) return { principal: found as BearerPrincipal };
+      accessLog.refused(found, aim, refused.code, head);
+      return refused;
+    },
+  };
+};
+
+type Family = 'inference' | 'credits' | 'administration';
+/** Which windows count: the route's own, else those of the credential's kind, also on a route of another (decisions F.2). */
+type Limits = BearerAccess['limits'];

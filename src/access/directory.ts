@@ -1,0 +1,221 @@
+import { type CredentialRow, credentialDigests, credentialRows } from '../../projections/credentials.ts';
+import { organizationRows } from '../../projections/organizations.ts';
+import { projectKeyOf, projectRows } from '../../projections/projects.ts';
+import { idOf } from '../../projections/recorded.ts';
+import type { Code } from '../errors.ts';
+import type { ReadModels } from '../kernel/projection.ts';
+import type { Recorded } from '../kernel/store.ts';
+import type { Identity, Principal } from './principal.ts';
+
+/** A credential that is known and does not work; the holder proved the secret, so the reason may be told (decisions A.3). */
+export interface Inactive extends Identity {
+  readonly inactive: Extract<
+    Code,
+    'invalid_api_key' | 'api_key_revoked' | 'api_key_suspended' | 'api_key_expired' | 'invalid_access_token'
+  >;
+}
+
+/**
+ * The credentials in memory, in front of their read model: 0.3 µs against 2–3 µs a look-up (architecture 1.4). It holds
+ * what was asked for lately and forgets an entry before a change of it can be seen anywhere; there is no time-to-live. A command that takes access away marks it here before its answer is sent.
+ */
+export interface Directory {
+  /**
+   * By the digest of a token, 32 latin1 characters; null where nobody has it. Expiry is compared by the caller, who may keep
+   * what is found as long as it is not `stale`.
+   */
+  find(digest: string): Principal | Inactive | null;
+  /**
+   * Called with every batch before and after the read models commit it. In between, what it changes is read anew each time:
+   * another process may have seen the commit already, and told somebody that it is done.
+   */
+  committing(batch: readonly Recorded[]): void;
+  committed(batch: readonly Recorded[]): void;
+  /** Called when the read models have forgotten everything. */
+  cleared(): void;
+  /**
+   * From now on the credential, or every one of the project or OAuth client, is refused for `reason`, until the read
+   * models have applied what happened at `position`. Null, for a command that found nothing left to do, changes nothing: its twin has been here.
+   */
+  refuse(id: string, position: bigint | null, reason?: Inactive['inactive']): void;
+}
+
+type Refused = Map<string, { readonly position: bigint; readonly reason: Inactive['inactive'] }>;
+
+/** Most entries kept; each takes about half a kilobyte. */
+const capacity = 200_000;
+
+export const directory = (models: () => ReadModels, limit = capacity): Directory => {
+  const entries = new Map<string, { found: Principal | Inactive; groups: readonly string[] }>();
+  /** Digests of the entries that a change of a key, project or organization makes stale. */
+  const groups = new Map<string, Set<string>>();
+  const refused: Refused = new Map();
+  /** Ids in the batch that is being committed. */
+  const changing = new Set<string>();
+
+  const forget = (digest: string): void => {
+    const entry = entries.get(digest);
+    if (!entry) return;
+    entries.delete(digest);
+    entry.found.stale = true;
+    for (const id of entry.groups) {
+      const members = groups.get(id);
+      members?.delete(digest);
+      if (members?.size === 0) groups.delete(id);
+    }
+  };
+
+  const load = (digest: string): Principal | Inactive | null => {
+    if (changing.size > 0) models().refresh();
+    const row = models().get(credentialRows, Buffer.from(digest, 'latin1').toString('base64url'));
+    if (!row) return null;
+    const found = judge(models(), row, refused);
+    const members = [row.id, row.organizationId, ...(row.ownerId ? [row.ownerId] : [])];
+    if (members.some((id) => changing.has(id))) {
+      found.stale = true;
+      return found;
+    }
+    if (entries.size >= limit) forget(entries.keys().next().value as string);
+    entries.set(digest, { found, groups: members });
+    for (const id of members) {
+      const known = groups.get(id);
+      if (known) known.add(digest);
+      else groups.set(id, new Set([digest]));
+    }
+    return found;
+  };
+
+  const forgetAll = (id: string): void => {
+    for (const digest of [...(groups.get(id) ?? [])]) forget(digest);
+  };
+
+  return {
+    find: (digest) => entries.get(digest)?.found ?? load(digest),
+    committing(batch) {
+      for (const event of batch) {
+        const id = idOf(event);
+        changing.add(id);
+        forgetAll(id);
+      }
+    },
+    committed(batch) {
+      changing.clear();
+      const { position = 0n } = batch.at(-1) ?? {};
+      for (const [id, until] of refused) if (until.position <= position) refused.delete(id);
+    },
+    cleared() {
+      for (const digest of [...entries.keys()]) forget(digest);
+      refused.clear();
+    },
+    refuse(id, position, reason = 'api_key_revoked') {
+      const reached = models().position;
+      if (position === null || (reached !== null && reached >= position)) return;
+      refused.set(id, { position, reason });
+      forgetAll(id);
+    },
+  };
+};
+
+/** Sets that have been made, by what is in them: most credentials have one of a few, which then stays in the caches. */
+const sets = new Map<string, ReadonlySet<string>>();
+const mostSets = 1_000;
+
+const setOf = (permissions: readonly string[]): ReadonlySet<string> => {
+  const key = permissions.join(' ');
+  let set = sets.get(key);
+  if (set === undefined) {
+    set = new Set(permissions);
+    if (sets.size < mostSets) sets.set(key, set);
+  }
+  return set;
+};
+
+/**
+ * What is found, of whichever kind, with all fields: the objects of several shapes that there were before cost each request
+ * 1.4 µs at the gate (measured).
+ */
+class Found {
+  // What every request looks at, side by side.
+  stale = false;
+  noted = false;
+  usedAt = 0;
+  readonly kind: Principal['kind'];
+  readonly inactive: Inactive['inactive'] | undefined;
+  readonly expiresAt: number | null;
+  readonly permissions: ReadonlySet<string>;
+  readonly organizationStatus: 'active' | 'suspended';
+  readonly tier: number;
+  readonly id: string;
+  readonly organizationId: string;
+  readonly projectId: string | undefined;
+  readonly name: string;
+  readonly projectName: string;
+
+  constructor(whose: Whose, facts: Facts, inactive?: Inactive['inactive']) {
+    this.kind = whose.kind;
+    this.inactive = inactive;
+    this.expiresAt = facts.expiresAt;
+    this.permissions = facts.permissions;
+    this.organizationStatus = facts.organizationStatus;
+    this.tier = facts.tier;
+    this.id = whose.id;
+    this.organizationId = whose.organizationId;
+    this.projectId = whose.projectId;
+    this.name = facts.name;
+    this.projectName = facts.projectName;
+  }
+}
+
+/** Whose credential it is, of all kinds. */
+type Whose = Pick<Found, 'kind' | 'id' | 'organizationId' | 'projectId'>;
+type Facts = Pick<Found, 'name' | 'projectName' | 'tier' | 'organizationStatus' | 'permissions' | 'expiresAt'>;
+
+const noFacts: Facts = {
+  name: '',
+  projectName: '',
+  tier: 0,
+  organizationStatus: 'active',
+  permissions: new Set(),
+  expiresAt: null,
+};
+
+/** Whether a credential works is the conjunction of its own state and those of its project or client and organization. */
+const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Principal | Inactive => {
+  const isToken = row.kind === 'oauth_token';
+  const { organizationId } = row;
+  // Who acts by a token is the client: its tokens are many hands of one caller (decisions A.6, I).
+  const whose: Whose = {
+    kind: isToken ? 'oauth_client' : row.kind,
+    id: isToken ? row.ownerId : row.id,
+    organizationId,
+    projectId: row.kind === 'project_key' ? row.ownerId : undefined,
+  };
+  const inactive = (reason: Inactive['inactive']): Inactive => new Found(whose, noFacts, reason) as Inactive;
+  const organization = models.get(organizationRows, organizationId);
+  if (!organization || row.status === 'deleted') return inactive('invalid_api_key');
+  const isClosed = row.status === 'revoked' || organization.status === 'closed';
+  if (isClosed) return inactive(isToken ? 'invalid_access_token' : 'api_key_revoked');
+  const mark = refused.get(row.ownerId) ?? refused.get(row.id);
+  if (mark) return inactive(mark.reason);
+  const facts: Facts = {
+    name: row.name,
+    projectName: '',
+    tier: organization.tier,
+    organizationStatus: organization.status === 'active' ? 'active' : 'suspended',
+    permissions: setOf(row.permissions),
+    expiresAt: row.expiresAt,
+  };
+  if (row.kind === 'project_key') {
+    const project = models.get(projectRows, projectKeyOf(organizationId, row.ownerId));
+    if (project?.status !== 'active') return inactive('api_key_revoked');
+    if (row.status === 'suspended') return inactive('api_key_suspended');
+    if (row.status === 'expired') return inactive('api_key_expired');
+    return new Found(whose, { ...facts, projectName: project.name }) as Principal;
+  }
+  if (row.kind === 'admin_key') return new Found(whose, facts) as Principal;
+  if (row.kind === 'oauth_client') return new Found({ ...whose, kind: 'client_secret' }, facts) as Principal;
+  const known = models.get(credentialDigests, row.ownerId);
+  const client = known && models.get(credentialRows, known.digest);
+  if (client?.status !== 'active') return inactive('invalid_access_token');
+  return new Found(whose, { ...facts, name: client.name }) as Principal;
+};

@@ -1,0 +1,179 @@
+import type { Clock } from '../clock.ts';
+import type { Refusal } from '../errors.ts';
+import type { Need, Pass } from '../http/route.ts';
+import { countInactive, countRequest, start } from '../limits/admit.ts';
+import { administrationLines } from '../limits/http/administration-headers.ts';
+import { creditLines, quotaLines } from '../limits/http/headers.ts';
+import { waitAfter, waitOfInactive } from '../limits/http/retry-after.ts';
+import { reserve } from '../limits/reserve.ts';
+import { charge, release, settle } from '../limits/settle.ts';
+import { isRefused, type Refused, type Ticket, whyOf } from '../limits/window/ticket.ts';
+import type { Counted, WindowStore } from '../limits/window/window-store.ts';
+import { limitRefusal } from './limit-refusal.ts';
+import type { BearerPrincipal, Identity } from './principal.ts';
+
+/** What every pass does: it is counted when it is made, and tells of the windows that refused it. */
+export abstract class CountedPass implements Pass<BearerPrincipal> {
+  readonly principal: BearerPrincipal;
+  denied: Refusal | undefined = undefined;
+  spent = 0;
+  protected readonly clock: Clock;
+  protected readonly store: WindowStore;
+  protected readonly who: Counted;
+  /** The limits that refused; 0 while none has. */
+  protected why = 0;
+
+  constructor(principal: BearerPrincipal, clock: Clock, store: WindowStore, who: Counted) {
+    this.principal = principal;
+    this.clock = clock;
+    this.store = store;
+    this.who = who;
+  }
+
+  get account(): string {
+    return this.principal.organizationId;
+  }
+
+  get dated(): boolean {
+    const { stale, expiresAt } = this.principal;
+    return stale === true || (expiresAt !== null && expiresAt <= this.clock.wall());
+  }
+
+  get limited(): boolean {
+    return this.why !== 0;
+  }
+
+  refusal(need: Need): Refusal {
+    return limitRefusal(waitAfter(this.store, this.who, this.why, need, this.clock.monotonic()));
+  }
+
+  reserve(_tokens: number): Refusal | undefined {
+    return undefined;
+  }
+  settle(): void {}
+  end(): void {}
+  /**
+   * Of its own kind's windows, also on a route that takes another kind.
+   *
+   * Unspecified: which headers such an answer has. Those of the route's group would tell of windows that the credential
+   * does not have.
+   */
+  abstract lines(): string;
+}
+
+/** A pass that holds one request in flight, by its ticket. */
+abstract class TicketPass extends CountedPass {
+  /** The open ticket; null where there is none or it has ended. */
+  protected ticket: Ticket | null;
+
+  constructor(principal: BearerPrincipal, clock: Clock, store: WindowStore, who: Counted) {
+    super(principal, clock, store, who);
+    const outcome = start(store, who, clock.monotonic());
+    this.ticket = this.held(outcome);
+  }
+
+  protected held(outcome: Ticket | Refused): Ticket | null {
+    if (!isRefused(outcome)) return outcome;
+    this.why = whyOf(outcome);
+    return null;
+  }
+
+  override end(): void {
+    if (this.ticket === null) return;
+    release(this.store, this.ticket);
+    this.ticket = null;
+  }
+}
+
+/** Of an inference request: requests, tokens and requests in flight of key, project and organization. */
+export class InferencePass extends TicketPass {
+  private reserved: Ticket<'reserved'> | null = null;
+
+  /** A request whose client has gone reserves nothing: its upstream call is aborted before it begins. */
+  override reserve(tokens: number): Refusal | undefined {
+    if (this.ticket === null) return undefined;
+    const outcome = reserve(this.store, this.ticket as Ticket<'admitted'>, tokens, this.clock.monotonic());
+    this.ticket = this.held(outcome);
+    if (isRefused(outcome)) return this.refusal(tokens);
+    this.reserved = outcome;
+    return undefined;
+  }
+
+  override settle(): void {
+    if (this.reserved !== null) charge(this.store, this.reserved, this.spent);
+  }
+
+  override end(): void {
+    if (this.reserved === null) {
+      super.end();
+      return;
+    }
+    settle(this.store, this.reserved, this.spent);
+    this.reserved = null;
+    this.ticket = null;
+  }
+
+  override lines(): string {
+    return quotaLines(this.store, this.who, this.clock.monotonic());
+  }
+}
+
+/** Of `GET /v1/credits`, which has limits of its own; the token headers are those of inference (decisions F.5). */
+export class CreditsPass extends CountedPass {
+  private readonly inference: WindowStore;
+  private readonly payer: Counted;
+
+  constructor(
+    principal: BearerPrincipal,
+    clock: Clock,
+    own: readonly [WindowStore, Counted],
+    inference: readonly [WindowStore, Counted],
+  ) {
+    super(principal, clock, own[0], own[1]);
+    this.inference = inference[0];
+    this.payer = inference[1];
+    this.why = countRequest(this.store, this.who, clock.monotonic());
+  }
+
+  override lines(): string {
+    return creditLines(this.store, this.who, this.inference, this.payer, this.clock.monotonic());
+  }
+}
+
+/**
+ * Of a key that does not work any more: it is counted in its own windows and told of these alone, since those of its project
+ * and organization are none of its business any more (decisions F.3, N6).
+ */
+export class InactivePass extends CountedPass {
+  private readonly tell: (why: number) => string;
+
+  /** @param tell the header lines of the key's own windows, where the limits in `why` have refused it */
+  constructor(
+    found: Identity,
+    refused: Refusal,
+    clock: Clock,
+    [store, who]: readonly [WindowStore, Counted],
+    tell: (why: number) => string,
+  ) {
+    // Nobody acts for it: a request that is denied gets no further.
+    super(found as BearerPrincipal, clock, store, who);
+    this.why = countInactive(store, who, clock.monotonic());
+    this.denied = refused;
+    this.tell = tell;
+  }
+
+  override refusal(): Refusal {
+    return limitRefusal(waitOfInactive(this.store, this.who, this.why, this.clock.monotonic()));
+  }
+
+  override lines(): string {
+    return this.tell(this.why);
+  }
+}
+
+/** Of an administration request: requests and requests in flight of credential and organization. */
+export class AdministrationPass extends TicketPass {
+  override lines(): string {
+    return administrationLines(this.store, this.who, this.why, this.clock.monotonic(), this.clock.wall());
+  }
+}

@@ -1,0 +1,62 @@
+import { type Refusal, refusal } from '../errors.ts';
+import type { Wait } from '../limits/http/retry-after.ts';
+import type { MetricName } from '../limits/window/reasons.ts';
+import type { ScopeName } from '../limits/window/window-store.ts';
+
+const whose: Readonly<Record<ScopeName, string>> = {
+  key: 'this API key',
+  credential: 'this credential',
+  project: 'the project',
+  organization: 'the organization',
+};
+
+const what: Readonly<Record<MetricName, string>> = {
+  requests_per_minute: 'requests per minute',
+  requests_per_day: 'requests per day',
+  concurrent_requests: 'concurrent requests',
+  tokens_per_minute: 'tokens per minute',
+  tokens_per_day: 'tokens per day',
+};
+
+const inTime = (seconds: number): string => `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+
+const refused = (reason: string, seconds: number): Refusal =>
+  refusal('rate_limit_exceeded', {
+    message: `Rate limit exceeded: ${reason}. ${inTime(seconds)}`,
+    headers: { 'Retry-After': String(seconds) },
+  });
+
+interface Said {
+  readonly limit: number;
+  readonly seconds: number;
+  readonly refusal: Refusal;
+}
+
+/** A power of two, above the seconds of a minute. */
+const remembered = 64;
+
+/**
+ * What was said last of each scope and metric, by seconds: a flood of refusals repeats the same few sentences, and a
+ * refusal must cost less than an answer.
+ */
+const said = new Map(
+  Object.keys(whose).map((scope) => [
+    scope,
+    new Map(Object.keys(what).map((metric) => [metric, new Array<Said | undefined>(remembered).fill(undefined)])),
+  ]),
+);
+
+/** The 429 of a limit: scope, metric, limit and seconds are in the message (decisions F.6). */
+export const limitRefusal = ({ scope, metric, limit, seconds }: Wait): Refusal => {
+  const bySecond = said.get(scope)!.get(metric)!;
+  const place = seconds & (remembered - 1);
+  const last = bySecond[place];
+  if (last?.seconds === seconds && last.limit === limit) return last.refusal;
+  const made = refused(`${whose[scope]} is limited to ${limit} ${what[metric]}`, seconds);
+  bySecond[place] = { limit, seconds, refusal: made };
+  return made;
+};
+
+/** The 429 of an address that sends unknown credentials (decisions F.3). */
+export const addressRefusal = (seconds: number): Refusal =>
+  refused('too many requests with unknown credentials came from this address', seconds);

@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import {
+  type AdminKeyRow,
+  adminKeyRows,
+  admittedAdminKeys,
+  liveAdminKeyRows,
+} from '../../../projections/admin-keys.ts';
+import { lastUseOf } from '../../../projections/credential-uses.ts';
+import type { AdminPrincipal } from '../../access/principal.ts';
+import { seconds } from '../../clock.ts';
+import { maxAdminKeys } from '../../domain/organization.ts';
+import { adminPermissions, inCatalogueOrder } from '../../domain/permissions.ts';
+import { fault } from '../../errors.ts';
+import type { Route } from '../../http/route.ts';
+import { newId, newToken } from '../../ids.ts';
+import { type AdminCall, adminRoute } from '../admin-route.ts';
+import { type Administration, contextOf, execute, shown } from '../command.ts';
+import { credentialOf } from '../credential.ts';
+import {
+  adminKeyPermissions,
+  expiresAt,
+  expiry,
+  idempotencyKey,
+  name,
+  oneExpiry,
+  oneExpiryError,
+  oneExpirySchema,
+  pathId,
+} from '../fields.ts';
+import { type Made, once } from '../idempotent.ts';
+import { listOf, page, pageQuery } from '../page.ts';
+
+const keyObject = z.object({
+  object: z.literal('organization.admin_api_key'),
+  id: z.string(),
+  name: z.string(),
+  redacted_value: z.string(),
+  created_at: z.int(),
+  last_used_at: z.int().optional(),
+  expires_at: z.int().optional(),
+  owner: z.object({ type: z.literal('organization'), id: z.string() }),
+  permissions: z.array(z.enum(adminPermissions)),
+});
+
+const marker = z.object({
+  id: z.string(),
+  object: z.literal('organization.admin_api_key.deleted'),
+  deleted: z.literal(true),
+});
+
+const createBody = z
+  .strictObject({ name, permissions: adminKeyPermissions.optional(), ...expiry })
+  .refine(oneExpiry, oneExpiryError)
+  .meta(oneExpirySchema);
+
+const render = (row: AdminKeyRow, usedAt: number | null = null) => ({
+  object: 'organization.admin_api_key',
+  id: row.id,
+  name: row.data.name,
+  redacted_value: row.data.redactedValue,
+  created_at: seconds(row.data.createdAt),
+  ...(usedAt !== null && { last_used_at: usedAt }),
+  ...(row.data.expiresAt !== null && { expires_at: seconds(row.data.expiresAt) }),
+  owner: { type: 'organization', id: row.data.organizationId },
+  permissions: row.data.permissions,
+});
+
+type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, undefined>;
+
+export const adminKeyRoutes = (admin: Administration): Route[] => {
+  const { aggregates, clock, models, secrets } = admin;
+
+  /** The new key's permissions: by default the caller's own, never more (decisions D). */
+  const grantedBy = ({ principal, body, head }: CreateCall): string[] => {
+    const wanted = body.permissions ?? [...principal.permissions];
+    const excess = wanted.findIndex((permission) => !principal.permissions.has(permission));
+    if (excess >= 0) {
+      admin.accessLog.refused(principal, create, 'permission_escalation', head);
+      throw fault('permission_escalation', { param: `permissions.${excess}` });
+    }
+    return inCatalogueOrder(adminPermissions, wanted);
+  };
+
+  /** Admits the key on the organization's stream and only then makes its own (architecture 4). */
+  const issue = async (call: CreateCall, id: string, value: string): Promise<Made> => {
+    const { organizationId } = call.principal;
+    const permissions = grantedBy(call);
+    const context = contextOf(call);
+    const at = clock.wall();
+    const expires = expiresAt(call.body, at);
+    if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
+    const admission = { keyId: id, permissions, expiresAt: expires };
+    await execute(() => aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context), {
+      suspended: 'organization_suspended',
+      closed: 'organization_suspended',
+    });
+    const { name } = call.body;
+    const input = { organizationId, name, permissions, expiresAt: expires, ...credentialOf(secrets, value), at };
+    const told = await execute(() => aggregates.adminKey.tell(id, 'create', input, context));
+    // Taken up after a crash it may have been deleted in the meantime.
+    if (told.state.status === 'deleted') throw fault('idempotency_result_unavailable');
+    return { body: render({ id, ...told.state }), head: told.head };
+  };
+
+  const create: Route = adminRoute('admin_api_keys:write', {
+    method: 'POST',
+    path: '/v1/organization/admin_api_keys',
+    operation: 'createAdminApiKey',
+    summary: 'Create an Admin API key; the full key is in this answer and nowhere else',
+    headers: { 'Idempotency-Key': idempotencyKey },
+    body: createBody,
+    replies: { 201: { description: 'The new key with its value', schema: keyObject.extend({ value: z.string() }) } },
+    errors: [
+      'permission_escalation',
+      'admin_key_limit_reached',
+      'expires_at_not_future',
+      'unknown_permission',
+      'idempotency_key_reused',
+      'idempotency_result_unavailable',
+      'idempotency_in_progress',
+    ],
+    handle(call) {
+      const prefix = `${call.principal.organizationId}:`;
+      return once(admin, call, {
+        newResourceId: () => newId('akey', clock),
+        mint: () => newToken('a'),
+        create: (id, value) => issue(call, id, value),
+        stands: (id) => models.get(adminKeyRows, `${prefix}${id}`)?.status !== 'deleted',
+        repeated: (id) => aggregates.adminKey.tell(id, 'showAgain', undefined, contextOf(call)),
+      });
+    },
+  });
+
+  const list = adminRoute('admin_api_keys:read', {
+    method: 'GET',
+    path: '/v1/organization/admin_api_keys',
+    operation: 'listAdminApiKeys',
+    summary: 'List the Admin API keys of the organization',
+    query: z.object(pageQuery),
+    replies: { 200: { description: 'A page of keys, without values', schema: listOf(keyObject) } },
+    errors: ['invalid_cursor', 'validation_failed'],
+    handle: ({ principal, query }) =>
+      page(models, {
+        rows: liveAdminKeyRows,
+        all: adminKeyRows,
+        prefix: `${principal.organizationId}:`,
+        query,
+        render: (row) => render(row, lastUseOf(models, row.id)),
+      }),
+  });
+
+  const onKey = {
+    params: z.object({ api_key_id: pathId }),
+    find({ principal, params }: { principal: AdminPrincipal; params: { api_key_id: string } }): AdminKeyRow {
+      const row = models.get(liveAdminKeyRows, `${principal.organizationId}:${params.api_key_id}`);
+      if (!row) throw fault('admin_api_key_not_found');
+      return row;
+    },
+  };
+
+  const retrieve = adminRoute('admin_api_keys:read', {
+    ...onKey,
+    method: 'GET',
+    path: '/v1/organization/admin_api_keys/{api_key_id}',
+    operation: 'retrieveAdminApiKey',
+    summary: 'Retrieve an Admin API key',
+    replies: { 200: { description: 'The key, without its value', schema: keyObject } },
+    errors: ['admin_api_key_not_found'],
+    handle: ({ found }) => ({ status: 200, body: render(found, lastUseOf(models, found.id)) }),
+  });
+
+  const remove = adminRoute('admin_api_keys:write', {
+    ...onKey,
+    method: 'DELETE',
+    path: '/v1/organization/admin_api_keys/{api_key_id}',
+    operation: 'deleteAdminApiKey',
+    summary: 'Delete an Admin API key for good, unless no other could make keys',
+    replies: { 200: { description: 'The deletion marker', schema: marker } },
+    errors: ['admin_api_key_not_found', 'last_admin_key'],
+    async handle(call) {
+      const { id, data } = call.found;
+      const context = contextOf(call);
+      const prefix = `${data.organizationId}:`;
+      const unmade = models.range(admittedAdminKeys, { prefix, limit: maxAdminKeys }).map(({ row }) => row.keyId);
+      const withdrawal = { keyId: id, at: clock.wall(), unmade };
+      await execute(() => aggregates.organization.tell(data.organizationId, 'endAdminKey', withdrawal, context));
+      const told = await execute(() => aggregates.adminKey.tell(id, 'delete', undefined, context), {
+        deleted: 'admin_api_key_not_found',
+      });
+      admin.directory.refuse(id, told.position, 'invalid_api_key');
+      await shown(admin, told.head);
+      return { status: 200, body: { id, object: 'organization.admin_api_key.deleted', deleted: true } };
+    },
+  });
+
+  return [create, list, retrieve, remove];
+};

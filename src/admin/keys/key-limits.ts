@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { organizationRows } from '../../../projections/organizations.ts';
+import { type Millis, seconds } from '../../clock.ts';
+import type { Route } from '../../http/route.ts';
+import { type Inspection, idle, inspect } from '../../limits/inspect.ts';
+import { metricNames } from '../../limits/window/reasons.ts';
+import type { ScopeName, WindowStore } from '../../limits/window/window-store.ts';
+import type { Windows } from '../../limits/windows.ts';
+import { adminRoute } from '../admin-route.ts';
+import type { Administration } from '../command.ts';
+import { oneProjectKey } from './one-project-key.ts';
+
+const scopeNames = ['api_key', 'project', 'organization'] as const;
+const metric = z.enum(metricNames);
+
+const scopeObject = z.object({
+  scope: z.enum(scopeNames),
+  id: z.string(),
+  windows: z.array(
+    z.object({
+      metric,
+      limit: z.int(),
+      used: z.int(),
+      remaining: z.int(),
+      /** Null where nobody can tell: requests in flight end when they end. */
+      resets_in_seconds: z.number().nullable(),
+    }),
+  ),
+  last_refusal: z.object({ metrics: z.array(metric), at: z.int() }).nullable(),
+});
+
+/**
+ * Unspecified: the shape, as no API that is imitated has such an endpoint. Scopes are named as the fields of
+ * `GET /v1/organization` are; times are seconds.
+ */
+export const keyLimitsObject = z.object({
+  object: z.literal('organization.project.api_key.limits'),
+  api_key_id: z.string(),
+  tier: z.int(),
+  last_refusal: z
+    .object({ at: z.int(), limits: z.array(z.object({ scope: z.enum(scopeNames), metric })) })
+    .nullable()
+    .describe('The limits that refused last, of those of inference.'),
+  scopes: z.array(scopeObject),
+  credits: z.array(scopeObject).describe('The limits of GET /v1/credits, which has its own.'),
+});
+type Scope = z.infer<typeof scopeObject>;
+
+const render = ({ scope, id, windows, lastRefusal }: Inspection, wall: Millis): Scope => ({
+  scope: scope === 'project' || scope === 'organization' ? scope : 'api_key',
+  id,
+  windows: windows.map((window) => ({
+    metric: window.metric,
+    limit: window.limit,
+    used: window.used,
+    remaining: window.remaining,
+    resets_in_seconds: window.resetMs === null ? null : window.resetMs / 1000,
+  })),
+  last_refusal:
+    lastRefusal === null ? null : { metrics: [...lastRefusal.metrics], at: seconds(wall - lastRefusal.agoMs) },
+});
+
+const latest = (scopes: readonly Scope[]) => {
+  const at = Math.max(...scopes.map(({ last_refusal: refusal }) => refusal?.at ?? Number.NEGATIVE_INFINITY));
+  if (!Number.isFinite(at)) return null;
+  const limits = scopes.flatMap(({ scope, last_refusal: refusal }) =>
+    refusal?.at === at ? refusal.metrics.map((refused) => ({ scope, metric: refused })) : [],
+  );
+  return { at, limits };
+};
+
+/** `GET …/api_keys/{api_key_id}/limits`: what each window says now, and which refused last: "why was I limited". */
+export const keyLimitsRoute = (admin: Administration, { inference, credits }: Windows): Route => {
+  const { clock, models } = admin;
+  return adminRoute('project_api_keys:read', {
+    method: 'GET',
+    path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/limits',
+    operation: 'retrieveProjectApiKeyLimits',
+    summary: 'Show what every rate limit of a key, its project and the organization says now, and which refused last',
+    ...oneProjectKey(admin),
+    replies: { 200: { description: 'The windows', schema: keyLimitsObject } },
+    errors: ['project_not_found', 'api_key_not_found'],
+    handle({ found, principal }) {
+      const { organizationId } = principal;
+      const tier = models.get(organizationRows, organizationId)?.tier ?? 0;
+      const [now, wall] = [clock.monotonic(), clock.wall()];
+      const ids: Partial<Record<ScopeName, string>> = {
+        key: found.key.id,
+        project: found.project.id,
+        organization: organizationId,
+      };
+      const all = (store: WindowStore, tierOfStore: number): Scope[] =>
+        store.scopes.map((scope) => {
+          const id = ids[scope] ?? '';
+          return render(inspect(store, scope, id, now) ?? idle(store, scope, id, tierOfStore), wall);
+        });
+      const scopes = all(inference, tier);
+      const body: z.infer<typeof keyLimitsObject> = {
+        object: 'organization.project.api_key.limits',
+        api_key_id: found.key.id,
+        tier,
+        last_refusal: latest(scopes),
+        scopes,
+        credits: all(credits, 0),
+      };
+      return { status: 200, body };
+    },
+  });
+};

@@ -1,0 +1,41 @@
+import { projectKeyRows } from '../../../projections/project-keys.ts';
+import { Fault } from '../../errors.ts';
+import type { Context } from '../../kernel/actor.ts';
+import { type Administration, execute } from '../command.ts';
+import { expireKeys } from './expiry.ts';
+
+const isFull = (error: unknown): boolean => error instanceof Fault && error.refusal.code === 'api_key_limit_reached';
+
+/**
+ * Admits a key to a project. The sweep and the reactions tell a project of keys that have ended when they come to it; so of
+ * a project that seems full what they would tell is looked for first (decisions C.1: 1,000 live keys).
+ * @throws Fault `api_key_limit_reached`, `project_archived`, or as `execute`
+ */
+export const admitKey = async (
+  admin: Administration,
+  projectId: string,
+  keyId: string,
+  context: Context,
+): Promise<void> => {
+  const { project } = admin.aggregates;
+  const admit = () =>
+    execute(() => project.tell(projectId, 'issueKey', { keyId }, context), { archived: 'project_archived' });
+  try {
+    await admit();
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    await execute(() => endKeys(admin, projectId, context));
+    await admit();
+  }
+};
+
+const endKeys = async (admin: Administration, projectId: string, context: Context): Promise<void> => {
+  await expireKeys(admin);
+  const hasEnded = (keyId: string): boolean => {
+    const row = admin.models.get(projectKeyRows, `${projectId}:${keyId}`);
+    return row !== undefined && row.data.ended !== null;
+  };
+  // Nobody asked for it but by asking for something else.
+  const byTheWay: Context = { ...context, actor: { type: 'system', id: 'reactions' } };
+  await admin.aggregates.project.tell(projectId, 'endKeys', { hasEnded }, byTheWay);
+};

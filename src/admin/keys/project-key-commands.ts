@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import { lastUseOf } from '../../../projections/credential-uses.ts';
+import type { ProjectKeyRow } from '../../../projections/project-keys.ts';
+import type { ProjectRow } from '../../../projections/projects.ts';
+import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
+import type { ProjectKey, ProjectKeyFact } from '../../domain/project-key.ts';
+import { fault } from '../../errors.ts';
+import type { Route } from '../../http/route.ts';
+import type { Context, Told } from '../../kernel/actor.ts';
+import { type AdminCall, adminRoute } from '../admin-route.ts';
+import { type Administration, contextOf, execute, shown } from '../command.ts';
+import {
+  expiresAt,
+  expiry,
+  name,
+  oneExpiry,
+  oneExpiryError,
+  oneExpirySchema,
+  projectKeyPermissions,
+} from '../fields.ts';
+import { type FoundKey, oneProjectKey } from './one-project-key.ts';
+import { keyMarker, keyObject, render } from './project-key-object.ts';
+
+/** What the key's and its project's state make of a command that cannot be carried out (decisions B.2, B.3). */
+const conflicts = { revoked: 'api_key_revoked', expired: 'api_key_expired' } as const;
+
+const updateBody = z
+  .strictObject({
+    name: name.optional(),
+    permissions: projectKeyPermissions.optional(),
+    scopes: projectKeyPermissions.optional(),
+    ...expiry,
+  })
+  .refine(oneExpiry, oneExpiryError)
+  .refine((body) => body.permissions === undefined || body.scopes === undefined, {
+    error: 'scopes is another name for permissions: use one of them.',
+    path: ['scopes'],
+  })
+  .refine((body) => Object.values(body).some((value) => value !== undefined), {
+    error: 'Name at least one field to change.',
+    when: ({ issues }) => issues.length === 0,
+  })
+  .meta({ not: { anyOf: [oneExpirySchema.not, { required: ['permissions', 'scopes'] }] }, minProperties: 1 });
+
+/** What can be asked and told of one key: retrieve, update, suspend, reactivate, revoke. */
+export const projectKeyCommands = (admin: Administration): Route[] => {
+  const { aggregates, clock, models } = admin;
+
+  const show = (row: ProjectKeyRow, project: ProjectRow) =>
+    render(row, project, clock.wall(), lastUseOf(models, row.id));
+
+  /** Tells a key something that an archived project forbids, and answers with the key as it is then. */
+  const change = async (
+    call: AdminCall<unknown, unknown, unknown, FoundKey>,
+    tell: (id: string, context: Context) => Promise<Told<ProjectKey, ProjectKeyFact>>,
+  ) => {
+    const { project, key } = call.found;
+    if (project.status === 'archived') throw fault('project_archived');
+    const told = await execute(() => tell(key.id, contextOf(call)), conflicts);
+    if (told.facts.some((fact) => fact.type === 'project_key.suspended')) {
+      admin.directory.refuse(key.id, told.position, 'api_key_suspended');
+    }
+    await shown(admin, told.head);
+    return { status: 200, body: show({ id: key.id, ...told.state }, project) };
+  };
+
+  const onKey = {
+    ...oneProjectKey(admin),
+    replies: { 200: { description: 'The key, without its value', schema: keyObject } },
+  };
+
+  const retrieve = adminRoute('project_api_keys:read', {
+    ...onKey,
+    method: 'GET',
+    path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}',
+    operation: 'retrieveProjectApiKey',
+    summary: 'Retrieve an API key of a project',
+    errors: ['project_not_found', 'api_key_not_found'],
+    handle: ({ found }) => ({ status: 200, body: show(found.key, found.project) }),
+  });
+
+  const conflicting = [
+    'project_not_found',
+    'api_key_not_found',
+    'project_archived',
+    'api_key_revoked',
+    'api_key_expired',
+  ] as const;
+
+  const update = adminRoute('project_api_keys:write', {
+    ...onKey,
+    method: 'POST',
+    path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}',
+    operation: 'updateProjectApiKey',
+    summary: 'Change the name, the permissions or the expiry of an API key',
+    body: updateBody,
+    errors: [...conflicting, 'expires_at_not_future', 'unknown_permission'],
+    handle(call) {
+      const { body } = call;
+      const at = clock.wall();
+      const permissions = body.permissions ?? body.scopes;
+      const hasExpiry = body.expires_at !== undefined || body.expires_in_seconds !== undefined;
+      const input = {
+        ...(body.name !== undefined && { name: body.name }),
+        ...(permissions && { permissions: inCatalogueOrder(projectPermissions, permissions) }),
+        ...(hasExpiry && { expiresAt: expiresAt(body, at) }),
+        at,
+      };
+      return change(call, (id, context) => aggregates.projectKey.tell(id, 'update', input, context));
+    },
+  });
+
+  const suspend = adminRoute('project_api_keys:write', {
+    ...onKey,
+    method: 'POST',
+    path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/suspend',
+    operation: 'suspendProjectApiKey',
+    summary: 'Suspend an API key until it is reactivated',
+    errors: conflicting,
+    handle: (call) =>
+      change(call, (id, context) => aggregates.projectKey.tell(id, 'suspend', { at: clock.wall() }, context)),
+  });
+
+  const reactivate = adminRoute('project_api_keys:write', {
+    ...onKey,
+    method: 'POST',
+    path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/reactivate',
+    operation: 'reactivateProjectApiKey',
+    summary: 'Let a suspended API key work again',
+    errors: conflicting,
+    handle: (call) =>
+      change(call, (id, context) => aggregates.projectKey.tell(id, 'reactivate', { at: clock.wall() }, context)),
+  });
+
+  const revoke = adminRoute('project_api_keys:write', {
+    ...onKey,
+    method: 'DELETE',
+    path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}',
+    operation: 'revokeProjectApiKey',
+    summary: 'Revoke an API key for good; it stays listed',
+    replies: { 200: { description: 'The deletion marker', schema: keyMarker } },
+    errors: ['project_not_found', 'api_key_not_found'],
+    async handle(call) {
+      const { id } = call.found.key;
+      const told = await execute(() =>
+        aggregates.projectKey.tell(id, 'revoke', { reason: 'requested' }, contextOf(call)),
+      );
+      admin.directory.refuse(id, told.position);
+      await shown(admin, told.head);
+      return { status: 200, body: { id, object: 'organization.project.api_key.deleted', deleted: true } };
+    },
+  });
+
+  return [retrieve, update, suspend, reactivate, revoke];
+};

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { lastUseOf } from '../../../projections/credential-uses.ts';
+import { type ProjectKeyRow, projectKeyRows } from '../../../projections/project-keys.ts';
+import type { ProjectRow } from '../../../projections/projects.ts';
+import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
+import { fault } from '../../errors.ts';
+import type { Route } from '../../http/route.ts';
+import { newId, newToken } from '../../ids.ts';
+import { type AdminCall, adminRoute } from '../admin-route.ts';
+import { type Administration, contextOf, execute } from '../command.ts';
+import { credentialOf } from '../credential.ts';
+import {
+  expiresAt,
+  expiry,
+  idempotencyKey,
+  name,
+  oneExpiry,
+  oneExpiryError,
+  oneExpirySchema,
+  projectKeyPermissions,
+} from '../fields.ts';
+import { type Made, once } from '../idempotent.ts';
+import { findProject, projectParams } from '../organization/projects.ts';
+import { listOf, page, pageQuery } from '../page.ts';
+import { admitKey } from './key-room.ts';
+import { projectKeyCommands } from './project-key-commands.ts';
+import { createdKeyObject, keyObject, render, statuses, statusOf } from './project-key-object.ts';
+
+const createBody = z
+  .strictObject({ name, permissions: projectKeyPermissions.optional(), ...expiry })
+  .refine(oneExpiry, oneExpiryError)
+  .meta(oneExpirySchema);
+
+type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, ProjectRow>;
+
+export const projectKeyRoutes = (admin: Administration): Route[] => {
+  const { aggregates, clock, models, secrets } = admin;
+  const find = findProject(admin);
+
+  /** Admits the key on its project's stream and only then makes its own (architecture 4). */
+  const issue = async (call: CreateCall, id: string, value: string): Promise<Made> => {
+    const { id: projectId, organizationId } = call.found;
+    const context = contextOf(call);
+    const at = clock.wall();
+    const expires = expiresAt(call.body, at);
+    if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
+    await admitKey(admin, projectId, id, context);
+    const input = {
+      organizationId,
+      projectId,
+      name: call.body.name,
+      permissions: inCatalogueOrder(projectPermissions, call.body.permissions ?? projectPermissions),
+      expiresAt: expires,
+      ...credentialOf(secrets, value),
+      at,
+    };
+    const told = await execute(() => aggregates.projectKey.tell(id, 'create', input, context));
+    // Taken up after a crash it may have been revoked in the meantime.
+    if (told.state.status === 'revoked') throw fault('idempotency_result_unavailable');
+    return { body: render({ id, ...told.state }, call.found, at, lastUseOf(models, id)), head: told.head };
+  };
+
+  /** A key that was revoked since, or its project archived, is not shown again. */
+  const stands = (project: ProjectRow, id: string): boolean => {
+    const row = models.get(projectKeyRows, `${project.id}:${id}`);
+    return project.status === 'active' && row?.status !== 'revoked';
+  };
+
+  const create = adminRoute('project_api_keys:write', {
+    method: 'POST',
+    path: '/v1/organization/projects/{project_id}/api_keys',
+    operation: 'createProjectApiKey',
+    summary: 'Create a project API key; the full key is in this answer and nowhere else',
+    params: projectParams,
+    find,
+    headers: { 'Idempotency-Key': idempotencyKey },
+    body: createBody,
+    replies: { 201: { description: 'The new key with its value', schema: createdKeyObject } },
+    errors: [
+      'project_not_found',
+      'project_archived',
+      'api_key_limit_reached',
+      'expires_at_not_future',
+      'unknown_permission',
+      'idempotency_key_reused',
+      'idempotency_result_unavailable',
+      'idempotency_in_progress',
+    ],
+    handle: (call) =>
+      once(admin, call, {
+        newResourceId: () => newId('key', clock),
+        mint: () => newToken('p'),
+        create: (id, value) => issue(call, id, value),
+        stands: (id) => stands(call.found, id),
+        repeated: (id) => aggregates.projectKey.tell(id, 'showAgain', undefined, contextOf(call)),
+      }),
+  });
+
+  const list = adminRoute('project_api_keys:read', {
+    method: 'GET',
+    path: '/v1/organization/projects/{project_id}/api_keys',
+    operation: 'listProjectApiKeys',
+    summary: 'List the API keys of a project',
+    params: projectParams,
+    query: z.object({ ...pageQuery, status: z.enum(statuses).optional() }),
+    find,
+    replies: { 200: { description: 'A page of keys, without values', schema: listOf(keyObject) } },
+    errors: ['project_not_found', 'invalid_cursor', 'validation_failed'],
+    handle({ found, query }) {
+      const now = clock.wall();
+      const { status } = query;
+      return page(models, {
+        rows: projectKeyRows,
+        all: projectKeyRows,
+        prefix: `${found.id}:`,
+        query,
+        ...(status !== undefined && { wanted: (row: ProjectKeyRow) => statusOf(row, found, now) === status }),
+        render: (row) => render(row, found, now, lastUseOf(models, row.id)),
+      });
+    },
+  });
+
+  return [create, list, ...projectKeyCommands(admin)];
+};

@@ -1,0 +1,37 @@
+import { oauthClientRows } from '../../../projections/oauth-clients.ts';
+import { organizationRows } from '../../../projections/organizations.ts';
+import { factOf, idOf } from '../../../projections/recorded.ts';
+import type { OAuthClientFact } from '../../domain/oauth-client.ts';
+import type { OrganizationFact } from '../../domain/organization.ts';
+import type { Reactor } from '../../kernel/reactor.ts';
+import type { Administration } from '../command.ts';
+import { because, patienceMs } from '../reactions.ts';
+
+/**
+ * Keeps the streams of OAuth clients and that of their organization, which admits them and ends them with itself, in step
+ * (architecture 4): whichever a command wrote to first, a crash leaves the other to this.
+ */
+export const oauthClientReactions = ({ aggregates, models }: Administration): Reactor => ({
+  name: 'oauth-clients-follow-organizations',
+  categories: ['organization', 'oauthClient'],
+  async react(event) {
+    const fact = factOf<OrganizationFact | OAuthClientFact>(event);
+    const isOfClient = fact.type === 'oauth_client.created' || fact.type === 'oauth_client.deleted';
+    const clientId = fact.type === 'organization.oauth_client_ended' ? fact.client_id : isOfClient ? idOf(event) : null;
+    if (clientId === null) return;
+    const context = because(event, clientId);
+    const end = () => aggregates.oauthClient.tell(clientId, 'delete', undefined, context);
+    if (!isOfClient) {
+      await end();
+      return;
+    }
+    if (!(await models.reached(event.position, patienceMs))) throw new Error('the read models are behind');
+    const organizationId = models.get(oauthClientRows, clientId)?.data.organizationId ?? '';
+    if (fact.type === 'oauth_client.deleted') {
+      await aggregates.organization.tell(organizationId, 'endOAuthClient', { clientId }, context);
+    } else if (models.get(organizationRows, organizationId)?.status === 'closed') {
+      // Admitted before the organization was closed, made after it: it never worked, and its stream shall say so.
+      await end();
+    }
+  },
+});

@@ -1,0 +1,44 @@
+import type { Clock, Millis } from '../../clock.ts';
+import { logEvent } from '../../kernel/log-event.ts';
+import { type EventStore, WrongRevision } from '../../kernel/store.ts';
+
+const stream = 'log-first_run';
+const type = 'log.first_run_claimed';
+
+/** Who makes, or has made, what an empty log starts with. */
+export interface Claim {
+  /** The organization of its plan, which nobody else can name. */
+  readonly organizationId: string;
+  readonly host: string;
+  readonly pid: number;
+  /** Wall time of the claim. */
+  readonly at: Millis;
+}
+
+/**
+ * Claims the first run of a log for one plan, once for all gateways (decisions N15). The same plan may claim it again
+ * after a crash. Returns the claim that holds, which is another's where the race was lost.
+ */
+export const claimFirstRun = async (
+  store: EventStore,
+  clock: Clock,
+  { organizationId, host, pid }: Omit<Claim, 'at'>,
+): Promise<Claim> => {
+  const event = logEvent(organizationId, stream, type, { organization_id: organizationId, host, pid }, clock);
+  try {
+    await store.append(stream, [event], 'no_stream');
+    return { organizationId, host, pid, at: event.metadata.at };
+  } catch (error) {
+    const holding = error instanceof WrongRevision ? await knownClaim(store) : undefined;
+    if (holding === undefined) throw error;
+    return holding;
+  }
+};
+
+const knownClaim = async (store: EventStore): Promise<Claim | undefined> => {
+  for await (const { data, metadata } of store.read(stream, { limit: 1 })) {
+    const { organization_id: organizationId, host, pid } = data;
+    return { organizationId: String(organizationId), host: String(host), pid: Number(pid), at: metadata.at };
+  }
+  return undefined;
+};

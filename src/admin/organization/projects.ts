@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { activeProjectRows, type ProjectRow, projectKeyOf, projectRows } from '../../../projections/projects.ts';
+import type { AdminPrincipal } from '../../access/principal.ts';
+import { seconds } from '../../clock.ts';
+import { fault } from '../../errors.ts';
+import { flag } from '../../http/request/query.ts';
+import type { Route } from '../../http/route.ts';
+import { newId } from '../../ids.ts';
+import { adminRoute } from '../admin-route.ts';
+import { type Administration, contextOf, execute, shown } from '../command.ts';
+import { idempotencyKey, name, pathId } from '../fields.ts';
+import { type Made, once } from '../idempotent.ts';
+import { listOf, page, pageQuery } from '../page.ts';
+
+const projectObject = z.object({
+  object: z.literal('organization.project'),
+  id: z.string(),
+  name: z.string(),
+  created_at: z.int(),
+  status: z.enum(['active', 'archived']),
+  archived_at: z.int().optional(),
+});
+
+const marker = z.object({
+  id: z.string(),
+  object: z.literal('organization.project.deleted'),
+  deleted: z.literal(true),
+});
+
+const render = (row: ProjectRow): z.infer<typeof projectObject> => ({
+  object: 'organization.project',
+  id: row.id,
+  name: row.name,
+  created_at: seconds(row.createdAt),
+  status: row.status,
+  ...(row.archivedAt !== null && { archived_at: seconds(row.archivedAt) }),
+});
+
+export const projectParams = z.object({ project_id: pathId });
+
+/** The project that the path names, in the caller's organization. @throws Fault 404 `project_not_found` */
+export const findProject =
+  (admin: Administration) =>
+  (call: { readonly principal: AdminPrincipal; readonly params: { readonly project_id: string } }): ProjectRow => {
+    const row = admin.models.get(projectRows, projectKeyOf(call.principal.organizationId, call.params.project_id));
+    if (!row) throw fault('project_not_found');
+    return row;
+  };
+
+export const projectRoutes = (admin: Administration): Route[] => {
+  const find = findProject(admin);
+  const { aggregates, models } = admin;
+
+  const list = adminRoute('projects:read', {
+    method: 'GET',
+    path: '/v1/organization/projects',
+    operation: 'listProjects',
+    summary: 'List the projects of the organization',
+    query: z.object({ ...pageQuery, include_archived: flag(false) }),
+    replies: { 200: { description: 'A page of projects', schema: listOf(projectObject) } },
+    errors: ['invalid_cursor', 'validation_failed'],
+    handle: ({ principal, query }) =>
+      page(models, {
+        rows: query.include_archived ? projectRows : activeProjectRows,
+        all: projectRows,
+        prefix: projectKeyOf(principal.organizationId, ''),
+        query,
+        render,
+      }),
+  });
+
+  const create = adminRoute('projects:write', {
+    method: 'POST',
+    path: '/v1/organization/projects',
+    operation: 'createProject',
+    summary: 'Create a project',
+    headers: { 'Idempotency-Key': idempotencyKey.optional() },
+    body: z.strictObject({ name }),
+    replies: { 201: { description: 'The new project', schema: projectObject } },
+    errors: ['idempotency_key_reused', 'idempotency_result_unavailable', 'idempotency_in_progress'],
+    handle(call) {
+      const { organizationId } = call.principal;
+      const { name } = call.body;
+      const create = async (id: string): Promise<Made> => {
+        const input = { organizationId, name, at: admin.clock.wall() };
+        const told = await execute(() => aggregates.project.tell(id, 'createOnce', input, contextOf(call)));
+        const { createdAt, archivedAt } = told.state.data;
+        const row = {
+          id,
+          organizationId,
+          name: told.state.data.name,
+          status: 'active',
+          createdAt,
+          archivedAt,
+        } as const;
+        return { body: render(row), head: told.head };
+      };
+      const stands = (id: string): boolean =>
+        models.get(projectRows, projectKeyOf(organizationId, id))?.status !== 'archived';
+      return once(admin, call, { newResourceId: () => newId('proj', admin.clock), create, stands });
+    },
+  });
+
+  const retrieve = adminRoute('projects:read', {
+    method: 'GET',
+    path: '/v1/organization/projects/{project_id}',
+    operation: 'retrieveProject',
+    summary: 'Retrieve a project',
+    params: projectParams,
+    find,
+    replies: { 200: { description: 'The project', schema: projectObject } },
+    errors: ['project_not_found'],
+    handle: ({ found }) => ({ status: 200, body: render(found) }),
+  });
+
+  const archive = adminRoute('projects:write', {
+    method: 'POST',
+    path: '/v1/organization/projects/{project_id}/archive',
+    operation: 'archiveProject',
+    summary: 'Archive a project and revoke every key of it, for good',
+    params: projectParams,
+    find,
+    replies: { 200: { description: 'The deletion marker', schema: marker } },
+    errors: ['project_not_found'],
+    async handle(call) {
+      const { id } = call.found;
+      const told = await execute(() =>
+        aggregates.project.tell(id, 'archive', { at: admin.clock.wall() }, contextOf(call)),
+      );
+      // Before the answer, whatever the read models have seen by then (architecture 4).
+      admin.directory.refuse(id, told.position);
+      await shown(admin, told.head);
+      const body: z.infer<typeof marker> = { id, object: 'organization.project.deleted', deleted: true };
+      return { status: 200, body };
+    },
+  });
+
+  const rename = adminRoute('projects:write', {
+    method: 'POST',
+    path: '/v1/organization/projects/{project_id}',
+    operation: 'renameProject',
+    summary: 'Rename a project',
+    params: projectParams,
+    find,
+    body: z.strictObject({ name }),
+    replies: { 200: { description: 'The project', schema: projectObject } },
+    errors: ['project_not_found', 'project_archived'],
+    async handle(call) {
+      const { name } = call.body;
+      const told = await execute(() => aggregates.project.tell(call.found.id, 'rename', { name }, contextOf(call)), {
+        archived: 'project_archived',
+      });
+      await shown(admin, told.head);
+      return { status: 200, body: render({ ...call.found, name }) };
+    },
+  });
+
+  return [list, create, retrieve, rename, archive];
+};

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { livePolicyRows, policyKeyOf, policyOwners, policyRows } from '../../../projections/policies.ts';
+import { policyState } from '../../domain/policy.ts';
+import { edited, usualTerms } from '../../domain/policy-terms.ts';
+import type { Route } from '../../http/route.ts';
+import { newId } from '../../ids.ts';
+import type { Evaluator } from '../../rules/evaluate.ts';
+import { type Administration, contextOf, execute } from '../command.ts';
+import { idempotencyKey } from '../fields.ts';
+import { type Made, once } from '../idempotent.ts';
+import { listOf, page, pageQuery } from '../page.ts';
+import { policyCommands } from './policy-commands.ts';
+import { createBody } from './policy-fields.ts';
+import { policyHistory } from './policy-history.ts';
+import { requireActive, requireRule } from './policy-judgement.ts';
+import { policyItem, policyObject, policyStates, renderItem, renderPolicy } from './policy-object.ts';
+import { onPolicy, policyRoute } from './policy-route.ts';
+import { validateRoute } from './policy-validate.ts';
+
+/** @param evaluator tries rules out, and runs them on the samples of their authors */
+export const policyRoutes = (admin: Administration, evaluator: Evaluator): Route[] => {
+  const { aggregates, clock, models } = admin;
+
+  const list = policyRoute('policies:read', {
+    method: 'GET',
+    path: '/v1/organization/policies',
+    operation: 'listPolicies',
+    summary: 'List the policies of the organization',
+    query: z.object({ ...pageQuery, state: z.enum(policyStates).optional() }),
+    replies: { 200: { description: 'A page of policies, without what they say', schema: listOf(policyItem) } },
+    errors: ['invalid_cursor', 'validation_failed'],
+    handle: ({ principal, query }) =>
+      page(models, {
+        rows: livePolicyRows,
+        all: policyRows,
+        prefix: policyKeyOf(principal.organizationId, ''),
+        query,
+        wanted: (row) => query.state === undefined || policyState(row) === query.state,
+        render: renderItem,
+      }),
+  });
+
+  const create = policyRoute('policies:write', {
+    method: 'POST',
+    path: '/v1/organization/policies',
+    operation: 'createPolicy',
+    summary: 'Create a policy as a draft, in force nowhere until it is published',
+    headers: { 'Idempotency-Key': idempotencyKey.optional() },
+    body: createBody,
+    replies: { 201: { description: 'The new policy', schema: policyObject } },
+    errors: [
+      'policy_rule_invalid',
+      'project_not_found',
+      'project_archived',
+      'policy_limit_reached',
+      'idempotency_key_reused',
+      'idempotency_result_unavailable',
+      'idempotency_in_progress',
+    ],
+    async handle(call) {
+      const { organizationId } = call.principal;
+      const { name, description = '' } = call.body;
+      const terms = edited(usualTerms, call.body);
+      await requireRule(evaluator, terms.rule, terms.direction);
+      const context = contextOf(call);
+
+      /** Admits the policy on the organization's stream and only then makes its own (architecture 4). */
+      const create = async (id: string): Promise<Made> => {
+        // A reservation taken up after a crash may find its policy; then nothing is judged or admitted a second time.
+        if (!models.get(policyOwners, id)) {
+          requireActive(models, organizationId, terms.projectIds);
+          await execute(() => aggregates.organization.tell(organizationId, 'issuePolicy', { policyId: id }, context), {
+            suspended: 'organization_suspended',
+            closed: 'organization_suspended',
+          });
+        }
+        const input = { organizationId, name, description, terms, at: clock.wall() };
+        const told = await execute(() => aggregates.policy.tell(id, 'create', input, context));
+        return { body: renderPolicy({ id, ...told.state }), head: told.head };
+      };
+      const stands = (id: string): boolean =>
+        models.get(policyRows, policyKeyOf(organizationId, id))?.status !== 'deleted';
+      return once(admin, call, { newResourceId: () => newId('pol', clock), create, stands });
+    },
+  });
+
+  const retrieve = policyRoute('policies:read', {
+    ...onPolicy(admin),
+    method: 'GET',
+    path: '/v1/organization/policies/{policy_id}',
+    operation: 'retrievePolicy',
+    summary: 'Retrieve a policy with its draft and its current version',
+    replies: { 200: { description: 'The policy', schema: policyObject } },
+    errors: ['policy_not_found'],
+    handle: ({ found }) => ({ status: 200, body: renderPolicy(found) }),
+  });
+
+  return [
+    list,
+    create,
+    validateRoute(evaluator),
+    retrieve,
+    ...policyCommands(admin, evaluator),
+    ...policyHistory(admin),
+  ];
+};

@@ -1,0 +1,154 @@
+import type { PolicyRow } from '../../../projections/policies.ts';
+import { hasUnpublishedChanges } from '../../domain/policy.ts';
+import type { Policy, PolicyFact } from '../../domain/policy-facts.ts';
+import { edited } from '../../domain/policy-terms.ts';
+import type { Code } from '../../errors.ts';
+import type { Reply, Route } from '../../http/route.ts';
+import { newId } from '../../ids.ts';
+import type { Context, Told } from '../../kernel/actor.ts';
+import type { Evaluator } from '../../rules/evaluate.ts';
+import type { AdminCall } from '../admin-route.ts';
+import { type Administration, contextOf, execute, shown } from '../command.ts';
+import { revisionBody, revisionQuery, updateBody } from './policy-fields.ts';
+import { requireActive, requireRule } from './policy-judgement.ts';
+import { policyMarker, policyObject, renderPolicy } from './policy-object.ts';
+import { onPolicy, policyRoute } from './policy-route.ts';
+
+type PolicyCall = AdminCall<unknown, unknown, unknown, PolicyRow>;
+type Tell = (id: string, context: Context) => Promise<Told<Policy, PolicyFact>>;
+
+/** What can be told to one policy: update, publish, pause, resume, delete (decisions B.5). */
+export const policyCommands = (admin: Administration, evaluator: Evaluator): Route[] => {
+  const { aggregates, clock, models } = admin;
+
+  /** Tells the policy something and answers with the policy as it is then, once the read models show it too. */
+  const change = async (
+    call: PolicyCall,
+    tell: Tell,
+    conflicts: Readonly<Record<string, Code>> = {},
+  ): Promise<Reply> => {
+    const { id } = call.found;
+    const told = await execute(() => tell(id, contextOf(call)), conflicts);
+    await shown(admin, told.head);
+    return { status: 200, body: renderPolicy({ id, ...told.state }) };
+  };
+
+  /** The policy as its own stream has it, since a judgement of a draft that is not the latest would be of no use. */
+  const latest = async (call: PolicyCall): Promise<Policy> => {
+    const { state } = await execute(() => aggregates.policy.tell(call.found.id, 'look', undefined, contextOf(call)));
+    return state.data;
+  };
+
+  const replies = { 200: { description: 'The policy', schema: policyObject } };
+  const common = ['policy_not_found', 'policy_revision_conflict'] as const;
+
+  const update = policyRoute('policies:write', {
+    ...onPolicy(admin),
+    method: 'POST',
+    path: '/v1/organization/policies/{policy_id}',
+    operation: 'updatePolicy',
+    summary: 'Edit the draft, the name or the description; what is in force stays as it is',
+    body: updateBody,
+    replies,
+    errors: [...common, 'project_not_found', 'project_archived', 'policy_rule_invalid'],
+    async handle(call) {
+      const { revision, ...changes } = call.body;
+      const now = await latest(call);
+      const draft = edited(now.draft, changes);
+      if (draft.rule !== now.draft.rule || draft.direction !== now.draft.direction) {
+        await requireRule(evaluator, draft.rule, draft.direction);
+      }
+      // The revision pins the draft that was judged: the policy refuses if it is at another by then.
+      if (now.revision === revision) {
+        requireActive(models, now.organizationId, draft.projectIds, now.draft.projectIds);
+      }
+      return change(call, (id, context) =>
+        aggregates.policy.tell(id, 'update', { revision, changes, at: clock.wall() }, context),
+      );
+    },
+  });
+
+  const publish = policyRoute('policies:publish', {
+    ...onPolicy(admin),
+    method: 'POST',
+    path: '/v1/organization/policies/{policy_id}/publish',
+    operation: 'publishPolicy',
+    summary: 'Make the draft the current version; a paused policy stays paused',
+    body: revisionBody,
+    replies,
+    errors: [...common, 'policy_no_unpublished_changes', 'project_archived'],
+    async handle(call) {
+      const { revision } = call.body;
+      const now = await latest(call);
+      // What the policy itself refuses comes first.
+      if (now.revision === revision && hasUnpublishedChanges(now)) {
+        requireActive(models, now.organizationId, now.draft.projectIds);
+      }
+      const versionId = newId('polv', clock);
+      return change(call, (id, context) =>
+        aggregates.policy.tell(id, 'publish', { revision, versionId, at: clock.wall() }, context),
+      );
+    },
+  });
+
+  const pause = policyRoute('policies:publish', {
+    ...onPolicy(admin),
+    method: 'POST',
+    path: '/v1/organization/policies/{policy_id}/pause',
+    operation: 'pausePolicy',
+    summary: 'Take a policy out of force; the same pause may be sent again',
+    body: revisionBody,
+    replies,
+    errors: [...common, 'policy_not_pausable'],
+    handle: (call) =>
+      change(
+        call,
+        (id, context) =>
+          aggregates.policy.tell(id, 'pause', { revision: call.body.revision, at: clock.wall() }, context),
+        { draft: 'policy_not_pausable' },
+      ),
+  });
+
+  const resume = policyRoute('policies:publish', {
+    ...onPolicy(admin),
+    method: 'POST',
+    path: '/v1/organization/policies/{policy_id}/resume',
+    operation: 'resumePolicy',
+    summary: 'Put the current version of a paused policy back in force',
+    body: revisionBody,
+    replies,
+    errors: [...common, 'policy_not_paused'],
+    handle: (call) =>
+      change(
+        call,
+        (id, context) =>
+          aggregates.policy.tell(id, 'resume', { revision: call.body.revision, at: clock.wall() }, context),
+        { draft: 'policy_not_paused', live: 'policy_not_paused' },
+      ),
+  });
+
+  const remove = policyRoute('policies:write', {
+    ...onPolicy(admin),
+    method: 'DELETE',
+    path: '/v1/organization/policies/{policy_id}',
+    operation: 'deletePolicy',
+    summary: 'Delete a policy that is not in force, for good',
+    query: revisionQuery,
+    replies: { 200: { description: 'The deletion marker', schema: policyMarker } },
+    errors: [...common, 'policy_is_live'],
+    async handle(call) {
+      const { id, data } = call.found;
+      const context = contextOf(call);
+      const input = { revision: call.query.revision, at: clock.wall() };
+      const told = await execute(() => aggregates.policy.tell(id, 'delete', input, context), {
+        live: 'policy_is_live',
+      });
+      // So that there is room for another by the time of the answer. Where this fails the reaction does it a moment later.
+      await aggregates.organization.tell(data.organizationId, 'endPolicy', { policyId: id }, context).catch(() => {});
+      await shown(admin, told.head);
+      return { status: 200, body: { id, object: 'organization.policy.deleted', deleted: true } };
+    },
+  });
+
+  return [update, publish, pause, resume, remove];
+};

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { directions, modes, type Scope, scopeFits, scopeMisfit, scopes } from '../../domain/policy-terms.ts';
+import { whole } from '../../http/answer/whole.ts';
+import { text, wholeNumber } from '../../http/request/query.ts';
+import { name, pathId } from '../fields.ts';
+
+/** What callers send about policies (decisions A.1, C.1). */
+
+const mostRevision = 2_147_483_647;
+const revision = whole().min(1).max(mostRevision);
+export const revisionQuery = z.object({ revision: wholeNumber(1, mostRevision) });
+export const revisionBody = z.strictObject({ revision });
+
+/** The rule's own bounds, 1 to 4,096 characters among them, are the compiler's: it says where they are broken. */
+const rule = z.string().meta({ minLength: 1, maxLength: 4096 });
+export const direction = z.enum(directions);
+
+const projectIds = z
+  .array(pathId)
+  .max(100)
+  .check((context) => {
+    const seen = new Set<string>();
+    for (const [i, id] of context.value.entries()) {
+      if (seen.has(id)) {
+        context.issues.push({ code: 'custom', input: id, path: [i], message: 'Must not be listed twice.' });
+      }
+      seen.add(id);
+    }
+  })
+  .meta({ uniqueItems: true });
+
+const optional = {
+  description: text(0, 2000).optional(),
+  direction: direction.optional(),
+  mode: z.enum(modes).optional(),
+  scope: z.enum(scopes).optional(),
+  project_ids: projectIds.optional(),
+  match_threshold_basis_points: whole().min(1).max(10_000).optional(),
+};
+
+interface Scoped {
+  readonly scope?: Scope | undefined;
+  readonly project_ids?: readonly string[] | undefined;
+}
+/** The same for the OpenAPI document; an update that has only one of the two is the policy's to judge. */
+const ofProjects = {
+  properties: { scope: { const: 'project' }, project_ids: { minItems: 1 } },
+  required: ['scope', 'project_ids'],
+};
+const ofAll = { properties: { scope: { const: 'organization' }, project_ids: { maxItems: 0 } } };
+const lacksOne = { not: { required: ['scope', 'project_ids'] } };
+const misfit = { error: scopeMisfit, path: ['project_ids'] };
+
+export const createBody = z
+  .strictObject({ name, rule, ...optional })
+  .refine(({ scope = 'organization', project_ids = [] }: Scoped) => scopeFits(scope, project_ids), misfit)
+  .meta({ allOf: [{ anyOf: [ofProjects, ofAll] }] });
+
+/** Where only one of scope and projects is given, the draft has the other: the policy itself compares them. */
+export const updateBody = z
+  .strictObject({ revision, name: name.optional(), rule: rule.optional(), ...optional })
+  .refine(({ scope, project_ids }: Scoped) => !scope || !project_ids || scopeFits(scope, project_ids), misfit)
+  .meta({ allOf: [{ anyOf: [lacksOne, ofProjects, ofAll] }] });

@@ -1,0 +1,26 @@
+import { admittedPolicies, policyOwners } from '../../../projections/policies.ts';
+import { idOf } from '../../../projections/recorded.ts';
+import type { Reactor } from '../../kernel/reactor.ts';
+import type { Administration } from '../command.ts';
+import { abandoned, because, patienceMs } from '../reactions.ts';
+
+/** Keeps the organization's count of policies in step with the policies' own streams (architecture 4, cross-aggregate rules). */
+export const policyReactions = (admin: Administration): Reactor => ({
+  name: 'admissions-follow-policies',
+  categories: ['policy'],
+  async react(event) {
+    if (event.type !== 'policy.deleted') return;
+    if (!(await admin.models.reached(event.position, patienceMs))) throw new Error('the read models are behind');
+    const policyId = idOf(event);
+    const owner = admin.models.get(policyOwners, policyId);
+    if (!owner) throw new Error(`a policy that nobody owns was deleted: ${policyId}`);
+    await admin.aggregates.organization.tell(owner.organizationId, 'endPolicy', { policyId }, because(event, policyId));
+  },
+});
+
+/** Ends the admissions whose policy never came, so that they do not count against the organization's limit for ever. */
+export const endAbandonedPolicies = async (admin: Administration): Promise<void> => {
+  for (const { key: policyId, row, context } of abandoned(admin, admittedPolicies, 'pol_')) {
+    await admin.aggregates.organization.tell(row.organizationId, 'endPolicy', { policyId }, context);
+  }
+};

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { livePolicyRows, type PolicyRow, policyKeyOf } from '../../../projections/policies.ts';
+import type { AdminPrincipal } from '../../access/principal.ts';
+import { fault } from '../../errors.ts';
+import type { Route } from '../../http/route.ts';
+import { adminRoute } from '../admin-route.ts';
+import type { Administration } from '../command.ts';
+import { pathId } from '../fields.ts';
+
+/** A route of the policies: as the other administration, and never from a browser (decisions A.3). */
+export const policyRoute: typeof adminRoute = (permission, definition): Route => {
+  const route = adminRoute(permission, {
+    ...definition,
+    errors: ['browser_not_allowed', ...(definition.errors ?? [])],
+  });
+  return { ...route, access: { credential: 'admin', permission, adminKeyOnly: true } };
+};
+
+const policyParams = z.object({ policy_id: pathId });
+
+/** What every route has that names one policy; a deleted one is not there. */
+export const onPolicy = ({ models }: Administration) => ({
+  params: policyParams,
+  find(call: { readonly principal: AdminPrincipal; readonly params: z.infer<typeof policyParams> }): PolicyRow {
+    const row = models.get(livePolicyRows, policyKeyOf(call.principal.organizationId, call.params.policy_id));
+    if (!row) throw fault('policy_not_found');
+    return row;
+  },
+});

@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import { Failure } from '../cli/terminal.ts';
+import type { Config } from '../config.ts';
+import { hasStore, runningEndpoint, startEmbedded } from '../embedded/index.ts';
+import { connect } from '../eventstoredb/connect.ts';
+import type { Target } from '../eventstoredb/target.ts';
+import type { EventStore } from '../kernel/store.ts';
+import { publish } from '../telemetry.ts';
+
+export interface EventLog {
+  readonly store: EventStore;
+  /** Resolves with the reason when an embedded store stops by itself; never for a cluster, which comes back. */
+  readonly failed: Promise<Error>;
+  close(): Promise<void>;
+}
+
+const never = new Promise<never>(() => {});
+
+/** Where the files of the embedded store are. */
+export const storeDir = (config: Config): string => join(config.DATA_DIR, 'eventstore');
+
+/** The events for a server: the cluster that EVENTSTORE_URL names, or an embedded store of its own. */
+export const ownEventLog = async (config: Config): Promise<EventLog> => {
+  if (config.EVENTSTORE_URL !== undefined) return cluster(config.EVENTSTORE_URL);
+  const dir = storeDir(config);
+  const embedded = await startEmbedded({ dir });
+  if (embedded.shortage) publish('store.read_only', { dir, ...embedded.shortage });
+  const store = connect({ endpoint: embedded.endpoint });
+  return {
+    store,
+    failed: embedded.failed,
+    async close() {
+      await store.close();
+      await embedded.close();
+    },
+  };
+};
+
+/** Whether there may be events: there are files of a store, or a cluster is named. */
+export const mayHaveEvents = (config: Config): boolean =>
+  config.EVENTSTORE_URL !== undefined || hasStore(storeDir(config));
+
+/** The events for a command: those of the running server, or of the stopped one's files. */
+export const anyEventLog = async (config: Config): Promise<EventLog> => {
+  const endpoint = config.EVENTSTORE_URL === undefined ? await runningEndpoint(storeDir(config)) : null;
+  if (endpoint === null) return ownEventLog(config);
+  const store = connect({ endpoint });
+  return { store, failed: never, close: () => store.close() };
+};
+
+/**
+ * The events for a command that needs what is there: it makes no store where there is none.
+ * @throws Failure which says where it looked
+ */
+export const existingEventLog = async (config: Config): Promise<EventLog> => {
+  const dir = storeDir(config);
+  if (!mayHaveEvents(config)) {
+    throw new Failure(`There is no event store in ${dir}: DATA_DIR or EVENTSTORE_URL says where it is.`);
+  }
+  const log = await anyEventLog(config);
+  try {
+    for await (const _ of log.store.readAll({ from: 'start', direction: 'forwards', limit: 1 })) return log;
+    const place = config.EVENTSTORE_URL === undefined ? `in ${dir}` : 'of EVENTSTORE_URL';
+    throw new Failure(`The event store ${place} holds nothing of Weir yet.`);
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+};
+
+const cluster = (url: string): EventLog => {
+  const store = connect({ url });
+  return { store, failed: never, close: () => store.close() };
+};
+
+/** Where a command finds a store: a cluster, a running server, or the files of a stopped one, served meanwhile. */
+export interface Place {
+  readonly target: Target;
+  /** A server of ours, which takes what is sent on one connection in its order. */
+  readonly isEmbedded: boolean;
+  close(): Promise<void>;
+}
+
+const nothingToClose = async (): Promise<void> => {};
+
+/** @param dir a folder that goes before EVENTSTORE_URL and DATA_DIR */
+export const findStore = async (config: Config, dir: string | undefined): Promise<Place> => {
+  if (dir === undefined && config.EVENTSTORE_URL !== undefined) {
+    return { target: { url: config.EVENTSTORE_URL }, isEmbedded: false, close: nothingToClose };
+  }
+  const folder = dir ?? storeDir(config);
+  const endpoint = await runningEndpoint(folder);
+  if (endpoint !== null) return { target: { endpoint }, isEmbedded: true, close: nothingToClose };
+  const embedded = await startEmbedded({ dir: folder });
+  return { target: { endpoint: embedded.endpoint }, isEmbedded: true, close: embedded.close };
+};

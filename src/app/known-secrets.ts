@@ -1,0 +1,88 @@
+import type { Clock } from '../clock.ts';
+import { BadConfig } from '../config.ts';
+import { logEvent } from '../kernel/log-event.ts';
+import { hasLogId } from '../kernel/log-id.ts';
+import { type EventStore, WrongRevision } from '../kernel/store.ts';
+import type { Secrets } from '../secrets/master-secrets.ts';
+import { publish } from '../telemetry.ts';
+
+const stream = 'log-secrets';
+const type = 'log.secrets_known';
+
+/** The fingerprints that the log knows, of the secrets that keys were made with last. */
+interface Known {
+  readonly pepper: string;
+  readonly masterKey: string;
+}
+
+const read = async (store: EventStore): Promise<{ known: Known | undefined; revision: number | 'no_stream' }> => {
+  let known: Known | undefined;
+  let revision: number | 'no_stream' = 'no_stream';
+  for await (const event of store.read(stream)) {
+    revision = event.revision;
+    if (event.type !== type) continue;
+    known = { pepper: String(event.data.pepper), masterKey: String(event.data.master_key) };
+  }
+  return { known, revision };
+};
+
+/** Whether anything was ever made with secrets here: then new ones would be the wrong ones. */
+export const needsItsSecrets = async (store: EventStore): Promise<boolean> =>
+  (await read(store)).known !== undefined || (await hasLogId(store));
+
+/**
+ * Holds the secrets against the fingerprints in the log, and writes theirs where the log knows none, or where the pepper
+ * is new and the one that it knows is the one of before (decisions N15).
+ * @throws BadConfig where they are others: no key that was made with those works here, and the other way round
+ */
+export const proveSecrets = (store: EventStore, clock: Clock, secrets: Secrets): Promise<void> =>
+  record(store, clock, secrets, (known) => {
+    const wrong = faults(known, secrets);
+    if (wrong.length > 0) throw new BadConfig(wrong);
+  });
+
+/** From now on these secrets are the right ones, whatever the log knows; a log that knows none is left alone. */
+export const acceptSecrets = async (store: EventStore, clock: Clock, secrets: Secrets): Promise<void> => {
+  if (await needsItsSecrets(store)) await record(store, clock, secrets, () => {});
+};
+
+const record = async (
+  store: EventStore,
+  clock: Clock,
+  { fingerprints: { peppers, masterKey } }: Secrets,
+  judge: (known: Known) => void,
+): Promise<void> => {
+  const pepper = peppers[0]!;
+  for (;;) {
+    const { known, revision } = await read(store);
+    if (known) judge(known);
+    if (known?.pepper === pepper && known.masterKey === masterKey) return;
+    const isOlder = !known && (await hasLogId(store));
+    // The same of two gateways that begin at once with the same secrets.
+    const command = `${pepper} ${masterKey} after ${revision}`;
+    const event = logEvent(command, stream, type, { pepper, master_key: masterKey }, clock);
+    try {
+      await store.append(stream, [event], revision);
+      if (isOlder) publish('secrets.accepted', { pepper, masterKey });
+      return;
+    } catch (error) {
+      // Another gateway was first: what it has written is judged anew.
+      if (!(error instanceof WrongRevision)) throw error;
+    }
+  }
+};
+
+const faults = (known: Known, { fingerprints: { peppers, masterKey } }: Secrets): string[] => {
+  const wrong: string[] = [];
+  if (!peppers.includes(known.pepper)) {
+    wrong.push(
+      'PEPPER: that of the environment or SECRETS_DIR is not the one that keys in this event store are made with, and would refuse them; set that one, beside a new one as PREVIOUS_PEPPER, or if it is lost, run weir secrets accept',
+    );
+  }
+  if (known.masterKey !== masterKey) {
+    wrong.push(
+      'MASTER_KEY: that of the environment or SECRETS_DIR is not the one of this event store, and would not know requests that are repeated; set that one, or if it is lost, run weir secrets accept',
+    );
+  }
+  return wrong;
+};

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { organizationRows } from '../../projections/organizations.ts';
+import { idOf } from '../../projections/recorded.ts';
+import type { Clock } from '../clock.ts';
+import { BadConfig, type Config } from '../config.ts';
+import type { ReadModels } from '../kernel/projection.ts';
+import type { Recorded } from '../kernel/store.ts';
+import { SnapshotFiles } from '../limits/snapshot/snapshot-files.ts';
+import { followTiers, readTiers, type TiersInForce, UnusableTiers } from '../limits/tiers/tiers-in-force.ts';
+import { upkeep } from '../limits/upkeep.ts';
+import { applyTiers, openWindows, storesOf, tierChanged, type Windows } from '../limits/windows.ts';
+import { publish } from '../telemetry.ts';
+
+/** A body of 32 MiB at the slowest pace that is let be, an answer of ten minutes, and a reader that lags behind it. */
+const longestRequestMs = 30 * 60_000;
+
+export interface Limits {
+  readonly windows: Windows;
+  readonly tiers: TiersInForce;
+  /** To be told of every batch that the read models commit: a tier that has changed holds from the next request on. */
+  committed(batch: readonly Recorded[]): void;
+  /** Saves the windows and ends what runs beside them. */
+  close(): Promise<void>;
+}
+
+/** The tiers file's table. @throws BadConfig */
+export const tiersOf = (config: Config) =>
+  readTiers(config.TIERS_FILE).catch((error: Error) => {
+    throw error instanceof UnusableTiers ? new BadConfig([`TIERS_FILE: ${error.message}`], error) : error;
+  });
+
+/** Opens the limits with what the last run has left in DATA_DIR, and keeps them there from now on. */
+export const openLimits = async (options: {
+  readonly config: Config;
+  readonly models: ReadModels;
+  /** Identity of the event log: windows of another are foreign. */
+  readonly logId: string;
+  readonly clock: Clock;
+  readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
+}): Promise<Limits> => {
+  const { config, models, logId, clock, tiers: first } = options;
+  const windows = openWindows({
+    owner: logId,
+    tierOf: (organization) => models.get(organizationRows, organization)?.tier ?? 0,
+    tiers: first.table,
+    administration: {
+      credentialRpm: config.ADMIN_CREDENTIAL_RPM,
+      credentialConcurrent: config.ADMIN_CREDENTIAL_CONCURRENT,
+      organizationRpm: config.ADMIN_ORGANIZATION_RPM,
+      organizationConcurrent: config.ADMIN_ORGANIZATION_CONCURRENT,
+    },
+    report: (trouble) => publish('limits.trouble', trouble),
+  });
+  // A log without an organization has never let anybody in.
+  const fresh = models.range(organizationRows, { prefix: '', limit: 1 }).length === 0;
+  const kept = [];
+  for (const [family, store] of Object.entries(storesOf(windows))) {
+    const dir = join(config.DATA_DIR, 'limits');
+    const { files, restored } = await SnapshotFiles.open({ dir, family, store, clock, fresh });
+    kept.push({ store, files });
+    if (!restored) continue;
+    const refused = restored.refused.map(
+      ({ buffer, offset, reason }) => `${reason} in file ${buffer + 1} at ${offset}`,
+    );
+    publish('limits.restored', { family, records: restored.records, refused, cautious: restored.cautious });
+  }
+  const unsaved = (error: unknown) => publish('limits.unsaved', { error });
+  const ended = upkeep({ kept, clock, longestRequestMs, unsaved });
+  const file = config.TIERS_FILE;
+  const tiers = followTiers(first, {
+    file,
+    apply: (table) => applyTiers(windows, table),
+    reloaded: (outcome) => {
+      if ('fault' in outcome) publish('tiers.refused', { file: file ?? '', fault: outcome.fault });
+      else publish('tiers.reloaded', { file: file ?? '' });
+    },
+  });
+  return {
+    windows,
+    tiers,
+    committed(batch) {
+      for (const event of batch) {
+        if (event.type === 'organization.tier_changed') tierChanged(windows, idOf(event), clock.monotonic());
+      }
+    },
+    async close() {
+      await tiers.close();
+      await ended();
+    },
+  };
+};

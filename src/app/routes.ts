@@ -1,0 +1,67 @@
+import { organizationRows } from '../../projections/organizations.ts';
+import { auditLogRoutes } from '../admin/audit/audit-logs.ts';
+import type { Administration } from '../admin/command.ts';
+import { adminKeyRoutes } from '../admin/keys/admin-keys.ts';
+import { keyLimitsRoute } from '../admin/keys/key-limits.ts';
+import { projectKeyRoutes } from '../admin/keys/project-keys.ts';
+import { oauthRoutes } from '../admin/oauth/oauth.ts';
+import { organizationRoutes } from '../admin/organization/organization.ts';
+import { projectRoutes } from '../admin/organization/projects.ts';
+import { policyRoutes } from '../admin/policies/policies.ts';
+import { unsure } from '../admin/unsure.ts';
+import type { Clock } from '../clock.ts';
+import { openapiRoute } from '../http/openapi/openapi.ts';
+import type { Route } from '../http/route.ts';
+import { newId } from '../ids.ts';
+import { creditsRoute } from '../inference/credits.ts';
+import { messagesRoute } from '../inference/messages/messages.ts';
+import { modelsRoutes } from '../inference/models/models.ts';
+import type { TiersInForce } from '../limits/tiers/tiers-in-force.ts';
+import type { Windows } from '../limits/windows.ts';
+import type { Evaluator } from '../rules/evaluate.ts';
+import type { ConnectedModel } from '../upstream/connect.ts';
+import { healthRoutes, type Readiness } from './health.ts';
+
+/** Every route of Weir: what the router serves, the OpenAPI document describes and the README lists. */
+export const allRoutes = (dependencies: {
+  readonly admin: Administration;
+  readonly models: ReadonlyMap<string, ConnectedModel>;
+  readonly ownedBy: string;
+  readonly clock: Clock;
+  readonly evaluator: Evaluator;
+  readonly windows: Windows;
+  readonly tiers: TiersInForce;
+  readonly readiness: Readiness;
+  /** Whether what is not found here may be there. */
+  readonly isBehind: () => boolean;
+  /** What clients reach the server by. */
+  readonly publicUrl: () => string;
+}): Route[] => {
+  const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, isBehind, publicUrl } = dependencies;
+  const routes = [
+    messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
+    ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
+    creditsRoute({
+      ageMs: readiness.ageMs,
+      balanceOf: (organizationId) => ({
+        credits: admin.models.get(organizationRows, organizationId)?.credits ?? 0,
+        usage: 0,
+      }),
+    }),
+    ...unsure(
+      [
+        ...organizationRoutes(admin, tiers),
+        ...projectRoutes(admin),
+        ...projectKeyRoutes(admin),
+        keyLimitsRoute(admin, windows),
+        ...adminKeyRoutes(admin),
+        ...policyRoutes(admin, evaluator),
+        ...auditLogRoutes(admin),
+      ],
+      isBehind,
+    ),
+    ...oauthRoutes(admin, { publicUrl, failed: windows.failed }),
+    ...healthRoutes(readiness),
+  ];
+  return [...routes, openapiRoute(routes)];
+};

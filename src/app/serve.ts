@@ -1,0 +1,277 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { projections } from '../../projections/all.ts';
+import { AccessLog } from '../access/access-log.ts';
+import { apiKeyGate } from '../access/authenticate.ts';
+import { type Directory, directory } from '../access/directory.ts';
+import { AccessRecords } from '../admin/audit/access-records.ts';
+import type { Administration } from '../admin/command.ts';
+import { expireKeys } from '../admin/keys/expiry.ts';
+import { oauthClientReactions } from '../admin/oauth/oauth-reactions.ts';
+import { organizationReactions } from '../admin/organization/organization-reactions.ts';
+import { endAbandonedPolicies, policyReactions } from '../admin/policies/policy-reactions.ts';
+import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReactions } from '../admin/reactions.ts';
+import { claimReadModels, readModelsDir } from '../cli/operator.ts';
+import { systemClock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { whose } from '../domain/streams.ts';
+import { expectPort, serve as serveHttp } from '../http/server.ts';
+import { newId } from '../ids.ts';
+import { freshness } from '../kernel/freshness.ts';
+import { journal } from '../kernel/journal.ts';
+import { logIdOf } from '../kernel/log-id.ts';
+import { oursOf } from '../kernel/ownership.ts';
+import { openReadModels, type ReadModels } from '../kernel/projection.ts';
+import { type Reactors, startReactors } from '../kernel/reactor.ts';
+import { type EventStore, StoreDamaged, type StoreState, StoreUnavailable } from '../kernel/store.ts';
+import { openEvaluator } from '../rules/evaluate.ts';
+import { dayKeys } from '../secrets/day-keys.ts';
+import { publish } from '../telemetry.ts';
+import { connect as connectModels } from '../upstream/connect.ts';
+import { loadModels } from '../upstream/models/models.ts';
+import { allAggregates } from './aggregates.ts';
+import { type Closing, closing } from './closing.ts';
+import { secretsOf } from './config-secrets.ts';
+import { type EventLog, ownEventLog } from './event-log.ts';
+import { atPathOf } from './file-fault.ts';
+import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
+import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
+import { type Limits, openLimits, tiersOf } from './limits.ts';
+import { recordAccess } from './record-access.ts';
+import { allRoutes } from './routes.ts';
+
+const sweepEveryMs = 60_000;
+/** Whatever is stuck, the process is at its end within ten seconds: of its failure, or of the last answer in flight. */
+const closeMs = 6_000;
+const failedDrainMs = 2_000;
+const failedCloseMs = 3_000;
+const clock = systemClock;
+
+export interface Running {
+  readonly baseUrl: string;
+  /** What was made on an empty store, once. */
+  readonly firstRun: FirstRunReport | null;
+  /** Resolves with the reason when the server cannot go on: it must be ended and started again. */
+  readonly failed: Promise<Error>;
+  /**
+   * Lets requests in flight finish, for two seconds at most once it has failed, then closes everything in order.
+   * @throws Unclosed when something is stuck
+   */
+  stop(hasFailed: boolean): Promise<void>;
+}
+
+/** Starts a gateway; resolves once it listens. */
+export const serve = async (config: Config, env: NodeJS.ProcessEnv): Promise<Running> => {
+  const { MODELS_FILE: file } = config;
+  const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
+  const declared = loadModels(modelsText, env);
+  const tiers = await tiersOf(config);
+  await expectPort(config.HOST, config.PORT);
+  const open = closing();
+  try {
+    const log = await ownEventLog(config);
+    open.later('the event store', log.close);
+    const ended = log.failed.then((error) => Promise.reject(error));
+    return await Promise.race([start({ config, log, open, declared, tiers }), ended]);
+  } catch (error) {
+    await open.all(closeMs).catch(() => {});
+    throw error;
+  }
+};
+
+const start = async (parts: {
+  readonly config: Config;
+  readonly log: EventLog;
+  readonly open: Closing;
+  readonly declared: ReturnType<typeof loadModels>;
+  readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
+}): Promise<Running> => {
+  const { config, log, open, declared, tiers } = parts;
+  const claim = await claimReadModels(readModelsDir(config));
+  open.later('the claim to the read models', async () => claim.release());
+  const secrets = await secretsOf(config, () => needsItsSecrets(log.store));
+  const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
+  const keysOfDays = await atPathOf('SECRETS_DIR', dayKeysDir, () => dayKeys(dayKeysDir));
+  await keptFirstRun(config.DATA_DIR);
+  // Whatever refuses the start comes before this: it writes the log's first events.
+  await proveSecrets(log.store, clock, secrets);
+  let models: ReadModels | undefined;
+  const store = withRoomFor(() => models, log.store);
+  const logId = await logIdOf(store, clock);
+  const ours = oursOf(whose);
+  let limits: Limits | undefined;
+  const known: Directory = directory(() => models as ReadModels);
+  models = await openReadModels({
+    dir: readModelsDir(config),
+    store,
+    logId,
+    projections,
+    ours,
+    committing: known.committing,
+    cleared: known.cleared,
+    committed(batch) {
+      known.committed(batch);
+      limits?.committed(batch);
+    },
+  });
+  open.later('the read models', models.close);
+  const { rebuild } = models;
+  const aggregates = allAggregates(store);
+  let reactors: Reactors | undefined;
+  const fresh = freshness({
+    store,
+    models,
+    clock,
+    mostMs: config.MAX_STALENESS && config.MAX_STALENESS * 1000,
+    shortened() {
+      const reason = 'the log ends before what was read from it: an older one is in its place';
+      for (const kind of Object.values(aggregates)) kind.forget();
+      // Why it fails is told by the read models themselves.
+      return rebuild(reason).then(
+        () => reactors?.beginAgain(reason),
+        () => {},
+      );
+    },
+  });
+  open.later('the looks at the log', async () => fresh.close());
+  const accessLog = new AccessLog(clock);
+  // Before the first run makes what it will be told apart by: an organization.
+  limits = await openLimits({ config, models, logId, clock, tiers });
+  open.later('the rate limits', limits.close);
+  const admin: Administration = {
+    aggregates,
+    models,
+    directory: known,
+    store,
+    accessLog,
+    dayKeys: keysOfDays,
+    clock,
+    secrets,
+    projectionWaitMs: config.PROJECTION_WAIT_MS,
+  };
+  const begun = await firstRun(admin, config.DATA_DIR);
+  reactors = await startReactors({
+    dir: join(config.DATA_DIR, 'reactors'),
+    store,
+    logId,
+    ours,
+    reactors: [
+      organizationReactions(admin),
+      keyReactions(admin),
+      adminKeyReactions(admin),
+      oauthClientReactions(admin),
+      replayReactions(admin),
+      policyReactions(admin),
+    ],
+  });
+  open.later('the reactions', reactors.close);
+  open.later('the sweep', sweep(admin));
+
+  const connected = connectModels(declared, { clock });
+  open.later('the models', connected.close);
+  const evaluator = openEvaluator();
+  open.later('the rules', evaluator.close);
+  let baseUrl = '';
+  const routes = allRoutes({
+    admin,
+    models: connected,
+    ownedBy: config.OWNED_BY,
+    clock,
+    evaluator,
+    windows: limits.windows,
+    tiers: limits.tiers,
+    isBehind: () => fresh.isBehind,
+    readiness: {
+      ageMs: () => fresh.ageMs,
+      checks: {
+        eventstore: () => whyAway(store.state),
+        'the keys': () => (fresh.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
+        'read models': () => whyStill(models?.stopped),
+        reactions: () => whyStill(reactors?.stopped),
+      },
+    },
+    publicUrl: () => config.PUBLIC_URL ?? baseUrl,
+  });
+  open.later(
+    'the last uses',
+    recordAccess(accessLog, new AccessRecords(accessLog, journal(store), clock), clock).close,
+  );
+  const server = await serveHttp({
+    routes,
+    gate: apiKeyGate({
+      directory: known,
+      peppers: secrets.peppers,
+      clock,
+      accessLog,
+      windows: limits.windows,
+      knowledge: fresh,
+    }),
+    trustedProxies: config.TRUSTED_PROXIES,
+    corsOrigins: config.CORS_ORIGINS,
+    host: config.HOST,
+    port: config.PORT,
+    requestId: () => newId('req', clock),
+    clock,
+  });
+  baseUrl = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${server.port}`;
+  return {
+    baseUrl,
+    firstRun: await begun.listening(baseUrl),
+    failed: Promise.race([log.failed, claim.lost, models.failed.catch((error: Error) => error)]),
+    async stop(hasFailed) {
+      await server.drain(hasFailed ? Math.min(config.DRAIN_MS, failedDrainMs) : config.DRAIN_MS);
+      await open.all(hasFailed ? failedCloseMs : closeMs);
+    },
+  };
+};
+
+/** Commands are refused while their outcome could not be shown, with a cluster too, whose volume is another one. */
+const withRoomFor = (models: () => ReadModels | undefined, store: EventStore): EventStore => ({
+  ...store,
+  get state() {
+    return store.state;
+  },
+  async append(...call) {
+    if (models()?.hasNoRoom) throw new StoreUnavailable('The volume of DATA_DIR is full.');
+    return store.append(...call);
+  },
+});
+
+/** Undefined while commands are taken. What a foreign error says stays in the log. */
+const whyAway = (state: StoreState): string | undefined => {
+  if (state.is === 'there') return undefined;
+  return state.is === 'lost' && state.refuses ? state.why.replace(/\.$/, '') : '';
+};
+
+/** Undefined while a follower of the log goes on. */
+const whyStill = (stopped: Error | undefined): string | undefined => {
+  if (stopped === undefined) return undefined;
+  return stopped instanceof StoreDamaged
+    ? 'they stand still at an event that is damaged'
+    : 'they stand still at an event that they cannot apply';
+};
+
+/** What nobody asks for and only time brings about, once a minute and one after another. */
+const sweep = (admin: Administration): (() => Promise<void>) => {
+  const tasks = {
+    'day-keys': async () => admin.dayKeys.destroyOld(clock.wall()),
+    admissions: () => endAbandonedAdmissions(admin),
+    'policy-admissions': () => endAbandonedPolicies(admin),
+    expiry: () => expireKeys(admin),
+  };
+  const run = async (): Promise<void> => {
+    for (const [stream, task] of Object.entries(tasks)) {
+      await task().catch((error: unknown) => publish('reaction.failed', { reactor: 'sweeper', stream, error }));
+    }
+  };
+  let running: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    running ??= run().finally(() => {
+      running = undefined;
+    });
+  }, sweepEveryMs);
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+};

@@ -1,0 +1,121 @@
+import type { RawAppend } from '../../eventstoredb/append.ts';
+import type { Archive, RawEvent } from '../../eventstoredb/archive.ts';
+import { Failure, printable } from '../terminal.ts';
+import { described, TOMBSTONE } from './store-streams.ts';
+
+/** Writes events into a store as they are, and knows what of them is there already. */
+export class Importer {
+  written = 0;
+  alreadyThere = 0;
+  private readonly archive: Archive;
+  private readonly tombstoned: ReadonlySet<string>;
+  /** Where the store ended before. */
+  private end = 0n;
+  /** Metadata events of the store, by `stream@revision`; read when first needed. */
+  private metadata: Map<string, RawEvent> | undefined;
+
+  /** @param tombstoned streams that the events to come delete for good */
+  constructor(archive: Archive, tombstoned: ReadonlySet<string>) {
+    this.archive = archive;
+    this.tombstoned = tombstoned;
+  }
+
+  async begin(): Promise<void> {
+    this.end = (await this.archive.last())?.position ?? -1n;
+  }
+
+  /** Writes the appends in their order, all of them under way at once. @throws Failure for a store with another history */
+  async write(appends: readonly RawAppend[]): Promise<void> {
+    const [first] = appends;
+    if (first?.events[0]?.revision === TOMBSTONE) {
+      await this.bury(first.stream);
+      return;
+    }
+    const answers = await Promise.all(appends.map((append) => this.archive.append(append)));
+    for (const [i, answer] of answers.entries()) {
+      const append = appends[i]!;
+      if (answer.is === 'written') this.count(append.events.length, answer.position);
+      else if (answer.is === 'refused') throw this.refused(append, answer.reason);
+      else await this.oneByOne(append);
+    }
+  }
+
+  private count(events: number, position: bigint): void {
+    if (position <= this.end) this.alreadyThere += events;
+    else this.written += events;
+  }
+
+  private refused({ stream, events }: RawAppend, reason: string): Failure {
+    return new Failure(printable(`The store refuses ${stream} at revision ${events[0]!.revision}: ${reason}.`));
+  }
+
+  /** Some of these events may be there and some not. */
+  private async oneByOne({ stream, events }: RawAppend): Promise<void> {
+    for (const event of events) {
+      const append = { stream, expected: event.revision - 1n, events: [event] };
+      const answer = await this.archive.append(append);
+      if (answer.is === 'written') this.count(1, answer.position);
+      else if (answer.is === 'refused') throw this.refused(append, answer.reason);
+      else if (answer.is === 'deleted' && this.tombstoned.has(described(stream) ?? stream)) this.alreadyThere++;
+      else {
+        const same = described(stream) === undefined ? undefined : await this.sameMetadata(event);
+        if (same !== undefined) {
+          this.count(1, same.position);
+          continue;
+        }
+        const found =
+          answer.is === 'deleted' ? 'was deleted there' : `has something else there at revision ${event.revision}`;
+        throw new Failure(
+          printable(`This store has another history: ${stream} ${found}. Nothing further was imported.`),
+        );
+      }
+    }
+  }
+
+  /**
+   * A stream that comes back after its deletion gets metadata which the store itself writes, under an id of its own. Such
+   * an event is the one in the file when it says the same.
+   */
+  private async sameMetadata(event: RawEvent): Promise<RawEvent | undefined> {
+    let there = await this.archive.last(event.stream);
+    if (there?.revision !== event.revision) {
+      this.metadata ??= await this.readMetadata();
+      there = this.metadata.get(`${event.stream}@${event.revision}`);
+    }
+    return there !== undefined && saysTheSame(there, event) ? there : undefined;
+  }
+
+  private async readMetadata(): Promise<Map<string, RawEvent>> {
+    const found = new Map<string, RawEvent>();
+    for await (const event of this.archive.readAll()) {
+      if (described(event.stream) !== undefined) found.set(`${event.stream}@${event.revision}`, event);
+    }
+    return found;
+  }
+
+  private async bury(stream: string): Promise<void> {
+    if ((await this.archive.tombstone(stream)) === 'written') this.written++;
+    else this.alreadyThere++;
+  }
+}
+
+/** Numbers beyond 2^53 are compared by their digits: `$tb` of a deleted stream is one. */
+const digits = (text: string): string => (text.match(/\d{16,}/g) ?? []).join();
+
+const saysTheSame = (a: RawEvent, b: RawEvent): boolean => {
+  if (a.type !== b.type) return false;
+  const [one, other] = [a, b].map(({ data }) => Buffer.from(data).toString('utf8')) as [string, string];
+  if (one === other) return true;
+  try {
+    return sorted(JSON.parse(one)) === sorted(JSON.parse(other)) && digits(one) === digits(other);
+  } catch {
+    return false;
+  }
+};
+
+const sorted = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );

@@ -1,0 +1,98 @@
+import type { Headers, Sink } from '../route.ts';
+import { Answer } from './answer.ts';
+import { headerBlock } from './response-head.ts';
+import { ResponseSink, type StreamOwner } from './sink.ts';
+
+/** The part of an answering exchange that sends an answer while it is being made. */
+export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner {
+  private sink: ResponseSink | undefined;
+  private streamed: { readonly status: number; readonly block: string } | undefined;
+
+  /** Runs the stream even for a client that is gone, so that whoever made it can end its work. */
+  protected override stream(status: number, headers: Headers | undefined, run: (sink: Sink) => Promise<void>): void {
+    const sink = new ResponseSink(this);
+    this.sink = sink;
+    if (this.isOpen()) this.openStream(status, headers);
+    else this.gone = true;
+    Promise.resolve(sink)
+      .then(run)
+      .then(
+        () => this.streamEnded(sink),
+        (error: unknown) => this.streamFailed(sink, error),
+      )
+      .catch((error: unknown) => this.report(error));
+  }
+
+  private openStream(status: number, headers: Headers | undefined): void {
+    try {
+      const block = headerBlock(headers, 'text/event-stream', this.family, this.head.requestId, this.ownLines());
+      this.streamed = { status, block };
+    } catch (error) {
+      this.refuse(this.refusalOf(error));
+      this.gone = true;
+      return;
+    }
+    this.stage = 'answering';
+    this.resume();
+    this.listen();
+    this.count();
+  }
+
+  begin(): void {
+    const { status, block } = this.streamed!;
+    this.writeHead(status, this.closing ? `${block}\r\nConnection: close` : block);
+  }
+
+  private async streamEnded(sink: ResponseSink): Promise<void> {
+    // An answer that has ended is nobody's any more, so it does not end before its reader has taken it.
+    await sink.drained();
+    if (this.gone || this.stage !== 'answering') return;
+    if (!sink.begun) this.endEmpty();
+    else if (this.closing) this.endConnection(sink);
+    else {
+      this.response.cork(() => this.response.end());
+      this.finish();
+    }
+  }
+
+  /** The core tells nothing of an answer without a body, so it is the last of its connection. */
+  private endEmpty(): void {
+    const { status, block } = this.streamed!;
+    this.last(() => {
+      this.writeHead(status, block);
+      this.response.end('', true);
+    });
+  }
+
+  /**
+   * The end of a stream and of its connection, which is that of a chunked request. The core's `end` without its close flag
+   * would serve what follows, and with it writes a header into the middle of the body. So the last chunk is written as a
+   * line of headers, which makes it one with a trailer, and the answer stays pending until the connection is cut.
+   */
+  private endConnection(sink: ResponseSink): void {
+    this.response.cork(() => this.response.writeHeader('\r\n0\r\nx-complete', 'true\r\n'));
+    this.linger();
+    // A reader that has been behind may still be.
+    if (!sink.hasBlocked) setImmediate(() => this.cut());
+  }
+
+  /** Before the first byte a failure can still be told; after it only the cut connection tells. */
+  private streamFailed(sink: ResponseSink, error: unknown): void {
+    if (this.gone || this.stage !== 'answering') return;
+    const reason = this.refusalOf(error);
+    if (sink.begun) {
+      this.cut();
+      return;
+    }
+    this.stage = 'handling';
+    this.refuse(reason);
+  }
+
+  protected override blockedSince(): number | undefined {
+    return this.sink ? this.sink.blockedSince : super.blockedSince();
+  }
+
+  protected override left(): void {
+    this.sink?.wake();
+  }
+}

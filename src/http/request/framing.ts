@@ -1,0 +1,108 @@
+import { type Refusal, refusal } from '../../errors.ts';
+
+/** How the end of a request is found, by our own reading of its header lines. */
+export interface Framing {
+  /** Bytes that Content-Length announces; -1 when the body is chunked or none is announced. */
+  readonly length: number;
+  readonly chunked: boolean;
+  /** Whether a length of any kind was sent. Without one the request ends with its header block. */
+  readonly framed: boolean;
+}
+
+export const unframed: Framing = Object.freeze({ length: -1, chunked: false, framed: false });
+const chunkedBody: Framing = Object.freeze({ length: -1, chunked: true, framed: true });
+/** 15 digits stay below 2^53; the core refuses what is longer than its own integers in other ways per version. */
+const maxLengthDigits = 15;
+
+const malformed = (message: string): Refusal => refusal('invalid_request', { message });
+
+/** Visible ASCII words with single spaces between them: `^[\x21-\x7e]+( [\x21-\x7e]+)*$` without a regex. */
+export const isPlainValue = (value: string): boolean => {
+  let previousIsSpace = true;
+  for (let i = 0; i < value.length; i++) {
+    const unit = value.charCodeAt(i);
+    if (unit === 0x20) {
+      if (previousIsSpace) return false;
+      previousIsSpace = true;
+    } else {
+      if (unit < 0x21 || unit > 0x7e) return false;
+      previousIsSpace = false;
+    }
+  }
+  return !previousIsSpace;
+};
+
+/** ASCII without control characters; or nothing. */
+const isPrintable = (value: string): boolean => {
+  for (let i = 0; i < value.length; i++) {
+    const unit = value.charCodeAt(i);
+    if (unit < 0x20 || unit > 0x7e) return false;
+  }
+  return true;
+};
+
+const isDigits = (value: string): boolean => {
+  for (let i = 0; i < value.length; i++) {
+    const unit = value.charCodeAt(i);
+    if (unit < 0x30 || unit > 0x39) return false;
+  }
+  return value.length > 0;
+};
+
+/** A bit per header that decides who is asking, what is asked or where the request ends; 0 for every other name. */
+const guard = (name: string): number => {
+  switch (name.length) {
+    case 9:
+      return name === 'x-api-key' ? 1 : 0;
+    case 12:
+      return name === 'content-type' ? 2 : 0;
+    case 13:
+      return name === 'authorization' ? 4 : 0;
+    case 14:
+      return name === 'content-length' ? 8 : 0;
+    case 15:
+      return name === 'idempotency-key' ? 16 : 0;
+    case 16:
+      return name === 'content-encoding' ? 32 : 0;
+    case 17:
+      return name === 'transfer-encoding' ? 64 : 0;
+    default:
+      return 0;
+  }
+};
+
+/** Of `x-api-key` and `authorization`: where they hold no credential that is a 401, and the gate's to say (decisions N4). */
+const credentials = 1 | 4;
+
+/**
+ * Judges the header lines before anything else looks at them (reliability.md 4, rules 3 and 4). The pinned core accepts
+ * repeated lengths, `identity, chunked` and more, so a doubt here is a 400 and the end of the connection.
+ *
+ * The core trims bytes of 0x80 and above from the ends of a value before it shows it to anybody (F11): a value that ends in
+ * one is seen, and judged, without it.
+ * @param fields names in lower case and values, in turn
+ */
+export const frame = (fields: readonly string[]): Framing | Refusal => {
+  let seen = 0;
+  let length = -1;
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i]!;
+    const bit = guard(name);
+    if (bit === 0) continue;
+    if ((seen & bit) !== 0) return malformed(`The header ${name} was sent more than once.`);
+    seen |= bit;
+    const value = fields[i + 1]!;
+    if (!isPlainValue(value) && !((bit & credentials) !== 0 && isPrintable(value)))
+      return malformed(`The header ${name} has a byte that is not allowed, or no value.`);
+    if (bit === 8) {
+      if (!isDigits(value) || value.length > maxLengthDigits)
+        return malformed('The header content-length is not a length.');
+      length = Number(value);
+    } else if (bit === 64 && value !== 'chunked') {
+      return malformed('The header transfer-encoding must be exactly "chunked".');
+    }
+  }
+  if ((seen & 72) === 0) return unframed;
+  if ((seen & 72) === 72) return malformed('Content-Length and Transfer-Encoding were sent together.');
+  return length === -1 ? chunkedBody : { length, chunked: false, framed: true };
+};

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import type { ProjectPrincipal } from '../access/principal.ts';
+import type { Millis } from '../clock.ts';
+import { fault } from '../errors.ts';
+import { type Route, route } from '../http/route.ts';
+
+/** What an organization has and has used, in whole micro-dollars. */
+export interface Balance {
+  readonly credits: number;
+  readonly usage: number;
+}
+
+const dollars = (micros: number): number => micros / 1_000_000;
+
+/** A balance may lag by so much (spec, Credit balance); what is older is not shown (decisions N10). */
+const oldestMs = 5_000;
+
+/** `GET /v1/credits` (spec; decisions A.1): the balance of the key's organization, from the ledger. */
+export const creditsRoute = (ledger: {
+  readonly balanceOf: (organizationId: string) => Balance;
+  /** Every balance is at most so old. */
+  readonly ageMs: () => Millis;
+}): Route =>
+  route<ProjectPrincipal>({
+    method: 'GET',
+    path: '/v1/credits',
+    operation: 'retrieveCredits',
+    summary: 'Read the credit balance of the organization, in US dollars',
+    tag: 'Inference',
+    family: 'models',
+    access: { credential: 'project', permission: 'credits:read', limits: 'credits' },
+    replies: {
+      200: {
+        description: 'The balance',
+        schema: z.object({ data: z.object({ total_credits: z.number(), total_usage: z.number() }) }),
+      },
+    },
+    errors: ['credit_balance_unavailable'],
+    handle({ principal }) {
+      if (ledger.ageMs() > oldestMs) throw fault('credit_balance_unavailable');
+      const { credits, usage } = ledger.balanceOf(principal.organizationId);
+      return { status: 200, body: { data: { total_credits: dollars(credits), total_usage: dollars(usage) } } };
+    },
+  });

@@ -1,0 +1,82 @@
+import type { z } from 'zod';
+import type { InputBlock, Message } from '../../upstream/port.ts';
+import type { MessageInput } from './content-blocks.ts';
+import { maxIssues } from './list-schema.ts';
+
+type Path = (string | number)[];
+
+/**
+ * What no single message can be wrong about: there is a user message, and every tool_use of an assistant turn is
+ * answered by exactly one tool_result in the next user turn (decisions G.1, G.2). A turn is a run of messages of one
+ * role; paths name the messages as they were sent. One pass.
+ *
+ * Unspecified: a `system` message within or between turns. It ends none, or a note of the operator would break a loop
+ * of tools.
+ */
+export const checkConversation = (messages: readonly MessageInput[], context: z.RefinementCtx): void => {
+  let issues = 0;
+  const issue = (path: Path, message: string, input: unknown) => {
+    issues += 1;
+    if (issues <= maxIssues) context.addIssue({ code: 'custom', path, message, input });
+  };
+  /** The tool_use ids of the last assistant turn that have no answer yet, with their places. */
+  const open = new Map<string, Path>();
+  const endTurn = () => {
+    for (const [id, path] of open) issue(path, 'The next user turn has no tool_result for this tool_use.', id);
+    open.clear();
+  };
+
+  let turn: 'user' | 'assistant' | null = null;
+  let anyUser = false;
+  for (const [index, { role, content }] of messages.entries()) {
+    if (role === 'system') continue;
+    if (role === 'user') anyUser = true;
+    else if (turn !== 'assistant') endTurn();
+    turn = role;
+    if (typeof content === 'string') continue;
+    for (const [at, block] of content.entries()) {
+      if (block.type === 'tool_use') {
+        const path = [index, 'content', at, 'id'];
+        if (open.has(block.id)) issue(path, 'Another tool_use of this turn has this id.', block.id);
+        else open.set(block.id, path);
+      } else if (block.type === 'tool_result' && !open.delete(block.tool_use_id)) {
+        const path = [index, 'content', at, 'tool_use_id'];
+        issue(path, 'No unanswered tool_use of the preceding assistant turn has this id.', block.tool_use_id);
+      }
+    }
+  }
+  endTurn();
+  if (!anyUser) issue([], 'At least one message must have the role user.', undefined);
+};
+
+/** For the OpenAPI document: one message at least is of the user. */
+export const someUser = { contains: { properties: { role: { const: 'user' } }, required: ['role'] } };
+
+/** Whether the answer is to go on from a last assistant message (decisions G.1). */
+export const isPrefilled = (messages: readonly { readonly role: string }[]): boolean =>
+  messages.at(-1)?.role === 'assistant';
+
+/** The messages with neighbours of one role made one (decisions G.1). Without any, the array itself. */
+export const mergeTurns = (messages: readonly MessageInput[]): readonly Message[] => {
+  if (!messages.some(({ role }, index) => index > 0 && role === messages[index - 1]!.role)) return messages;
+  const merged: Message[] = [];
+  /** The content of the last of `merged` where it has grown, so that a long run is copied once. */
+  let grown: InputBlock[] | null = null;
+  for (const message of messages) {
+    const last = merged.at(-1);
+    if (last === undefined || last.role !== message.role) {
+      merged.push(message);
+      grown = null;
+      continue;
+    }
+    if (grown === null) {
+      grown = [...blocksOf(last)];
+      merged[merged.length - 1] = { role: last.role, content: grown };
+    }
+    for (const block of blocksOf(message)) grown.push(block);
+  }
+  return merged;
+};
+
+const blocksOf = ({ content }: Message): readonly InputBlock[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : content;

@@ -1,0 +1,95 @@
+import type { Clock, Millis } from '../../clock.ts';
+import type { Sink } from '../../http/route.ts';
+
+/** Calls back once after that long; the returned function calls it off. */
+export type After = (ms: Millis, then: () => void) => () => void;
+
+export const realAfter: After = (ms, then) => {
+  const timer = setTimeout(then, ms);
+  return () => clearTimeout(timer);
+};
+
+export interface EventOutputOptions {
+  readonly sink: Sink;
+  readonly clock: Clock;
+  readonly after: After;
+  /** Written after each `keepAliveMs` without other output. */
+  readonly ping: string;
+  readonly keepAliveMs: Millis;
+}
+
+/** Characters that are written at once rather than at the end of the turn. */
+const batch = 16_384;
+
+/**
+ * The way of events to a client. What comes in one turn of the event loop leaves in one write at its end, which delays
+ * nothing and spares a system call per event. It never holds much more than a batch: whoever produces events waits for
+ * `room` between them.
+ */
+export class EventOutput {
+  readonly #options: EventOutputOptions;
+  #pending = '';
+  #flush: NodeJS.Immediate | null = null;
+  /** The client reads more slowly than we write. */
+  #full = false;
+  #wroteAt: Millis;
+  #callOff: () => void;
+
+  constructor(options: EventOutputOptions) {
+    this.#options = options;
+    this.#wroteAt = options.clock.monotonic();
+    this.#callOff = options.after(options.keepAliveMs, this.#keepAlive);
+  }
+
+  add(events: string): void {
+    this.#pending += events;
+    if (this.#flush === null && !this.#full) this.#flush = setImmediate(this.flush);
+  }
+
+  /** Writes what has been added, now. */
+  readonly flush = (): void => {
+    if (this.#flush !== null) clearImmediate(this.#flush);
+    this.#flush = null;
+    const { sink, clock } = this.#options;
+    if (this.#pending === '' || sink.gone) return;
+    const events = this.#pending;
+    this.#pending = '';
+    this.#wroteAt = clock.monotonic();
+    this.#full = !sink.write(events);
+  };
+
+  /** Resolves when more events are welcome: the client keeps up, or is gone. */
+  async room(): Promise<void> {
+    const { sink } = this.#options;
+    if (this.#pending.length >= batch && !this.#full) {
+      this.flush();
+      // An upstream that always has a next chunk would otherwise keep the event loop to itself.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    while (this.#full && !sink.gone) {
+      await sink.drained();
+      this.#full = false;
+      this.flush();
+    }
+  }
+
+  /** Writes what is left, as soon as the client takes it. Nothing may be added after. */
+  async end(): Promise<void> {
+    this.#callOff();
+    await this.room();
+    this.flush();
+  }
+
+  readonly #keepAlive = (): void => {
+    const { clock, after, keepAliveMs, ping } = this.#options;
+    if (!this.#full) this.flush();
+    let idle = clock.monotonic() - this.#wroteAt;
+    // To a client that does not read, a ping would only add to what it has not read.
+    if (idle >= keepAliveMs && !this.#full) {
+      this.add(ping);
+      this.flush();
+      idle = 0;
+    }
+    this.#callOff = after(idle < keepAliveMs ? keepAliveMs - idle : keepAliveMs, this.#keepAlive);
+  };
+}

@@ -1,0 +1,46 @@
+import type { ConnectedModel } from '../../upstream/connect.ts';
+import type { GenerateRequest, Thinking, Tool, ToolChoice } from '../../upstream/port.ts';
+import { mergeTurns } from './conversation.ts';
+import type { MessagesBody } from './messages-schema.ts';
+import { type ThinkingInput, thinkingBudget, thinkingType } from './thinking-schema.ts';
+import { type ToolChoiceInput, type ToolsInput, toolChoiceType } from './tools-schema.ts';
+
+/** What the upstream is asked for: a valid body with its defaults filled in, null made absent and turns merged. */
+export const generateRequest = (body: MessagesBody, hosted: ConnectedModel): GenerateRequest => ({
+  model: hosted.upstreamModel,
+  max_tokens: body.max_tokens,
+  messages: mergeTurns(body.messages),
+  system: body.system ?? undefined,
+  temperature: body.temperature ?? undefined,
+  top_p: body.top_p ?? undefined,
+  top_k: body.top_k ?? undefined,
+  stop_sequences: body.stop_sequences ?? undefined,
+  tools: declaredTools(body.tools),
+  tool_choice: toolChoice(body.tool_choice),
+  thinking: thinking(body.thinking, hosted),
+  output_config: outputConfig(body.output_config),
+  metadata: body.metadata?.user_id == null ? undefined : { user_id: body.metadata.user_id },
+});
+
+const declaredTools = (tools: ToolsInput | null | undefined): readonly Tool[] | undefined =>
+  tools == null || tools.length === 0
+    ? undefined
+    : tools.map((tool) => ({ ...tool, description: tool.description ?? undefined }));
+
+const toolChoice = (choice: ToolChoiceInput | null | undefined): ToolChoice | undefined => {
+  if (choice == null) return undefined;
+  const type = toolChoiceType(choice);
+  return {
+    type,
+    name: type === 'tool' ? (choice.name ?? undefined) : undefined,
+    disable_parallel_tool_use: choice.disable_parallel_tool_use ?? undefined,
+  };
+};
+
+const thinking = (input: ThinkingInput, { model }: ConnectedModel): Thinking | undefined =>
+  input == null ? undefined : { type: thinkingType(input), budget_tokens: thinkingBudget(input, model) };
+
+const outputConfig = (config: MessagesBody['output_config']): GenerateRequest['output_config'] => {
+  const { format, effort } = config ?? {};
+  return format == null && effort == null ? undefined : { format: format ?? undefined, effort: effort ?? undefined };
+};

@@ -1,0 +1,88 @@
+import type { Answer, AnswerBlock, Usage } from '../../upstream/port.ts';
+
+/** What an answer repeats of its request, and the form that it takes. */
+export interface Envelope {
+  /** `msg_…` */
+  readonly id: string;
+  /** As the caller wrote it. */
+  readonly model: string;
+  /** Whether the request carries `anthropic-version`: then the fields that SDK types require are added (decisions G.4). */
+  readonly versioned: boolean;
+  readonly inferenceGeo: string | null;
+  /** Whether the request had `context_management`. */
+  readonly contextManaged: boolean;
+}
+
+/** An answer, or the empty beginning of a streamed one. */
+export interface AnswerSoFar extends Omit<Answer, 'stop_reason'> {
+  readonly stop_reason: Answer['stop_reason'] | null;
+}
+
+/**
+ * The message object (spec, messages response; decisions G.3, G.4). Nothing that an upstream adds gets through. Written out,
+ * since a spread gives each object a hidden class of its own.
+ */
+export const messageResource = (envelope: Envelope, answer: AnswerSoFar): object => {
+  const { id, model, versioned } = envelope;
+  const content = answer.content.map((block) => blockResource(block, versioned));
+  const { stop_reason } = answer;
+  const stop_sequence = stop_reason === 'stop_sequence' ? answer.stop_sequence : null;
+  if (!versioned) {
+    const usage = tokens(answer.usage);
+    return { id, type: 'message', role: 'assistant', model, content, stop_reason, stop_sequence, usage };
+  }
+  const message = {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content,
+    stop_reason,
+    stop_sequence,
+    usage: versionedUsage(answer.usage, envelope.inferenceGeo),
+    container: null,
+    stop_details: null,
+    diagnostics: null,
+  };
+  return envelope.contextManaged ? { ...message, ...managedContext(envelope) } : message;
+};
+
+export const blockResource = (block: AnswerBlock, versioned: boolean): object => {
+  switch (block.type) {
+    case 'text':
+      return versioned ? { type: 'text', text: block.text, citations: null } : { type: 'text', text: block.text };
+    case 'tool_use': {
+      const { id, name, input } = block;
+      return { type: 'tool_use', id, name, input, ...(versioned && { caller: { type: 'direct' } }) };
+    }
+    case 'thinking':
+      return { type: 'thinking', thinking: block.thinking, signature: block.signature };
+    case 'redacted_thinking':
+      return { type: 'redacted_thinking', data: block.data };
+  }
+};
+
+/** The spec's four integers. */
+export const tokens = (usage: Usage): Usage => ({
+  input_tokens: usage.input_tokens,
+  output_tokens: usage.output_tokens,
+  cache_creation_input_tokens: usage.cache_creation_input_tokens,
+  cache_read_input_tokens: usage.cache_read_input_tokens,
+});
+
+const versionedUsage = (usage: Usage, inferenceGeo: string | null) => ({
+  input_tokens: usage.input_tokens,
+  output_tokens: usage.output_tokens,
+  cache_creation_input_tokens: usage.cache_creation_input_tokens,
+  cache_read_input_tokens: usage.cache_read_input_tokens,
+  cache_creation: null,
+  inference_geo: inferenceGeo,
+  output_tokens_details: null,
+  server_tool_use: null,
+  service_tier: 'standard',
+  speed: null,
+});
+
+/** No edit that is accepted changes anything (spec), so none is ever reported (decisions G.4). */
+export const managedContext = ({ versioned, contextManaged }: Envelope): object =>
+  versioned && contextManaged ? { context_management: { applied_edits: [] } } : {};

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import type { Code } from '../../errors.ts';
+import { whole } from '../../http/answer/whole.ts';
+import { message, textBlock } from './content-blocks.ts';
+import { checkConversation, isPrefilled, someUser } from './conversation.ts';
+import { list } from './list-schema.ts';
+import { taggedUnion, textOr } from './tagged-union.ts';
+import { thinkingSchema, thinkingType } from './thinking-schema.ts';
+import { checkToolChoice, toolChoiceSchema, toolChoiceTogether, toolsSchema } from './tools-schema.ts';
+
+/** Spec, messages request. */
+const maxTokens = 999_990;
+/** Bytes of a JSON schema for the output (decisions G.1). */
+const maxSchemaBytes = 64 * 1024;
+
+const code = (code: Code) => ({ params: { code } });
+
+/** A parameter that changes the meaning of a request and is not offered (decisions G.2). */
+const refused = z
+  .unknown()
+  .refine((value) => value == null, { ...code('unsupported_parameter'), error: 'This parameter is not supported.' })
+  .optional()
+  .meta({ type: 'null', description: 'Not supported: must be absent or null.' });
+
+const fits = (schema: object): boolean => Buffer.byteLength(JSON.stringify(schema)) <= maxSchemaBytes;
+
+const outputConfig = z.object({
+  format: z
+    .object({
+      type: z.literal('json_schema'),
+      schema: z.record(z.string(), z.unknown()).refine(fits, 'The schema has more than 64 KiB.'),
+    })
+    .nullish(),
+  effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+});
+
+/** The one edit that changes nothing (spec; decisions A.5). */
+const contextManagement = z.object({
+  edits: list(
+    taggedUnion('type', null, [
+      z.object({
+        type: z.literal('clear_thinking_20251015'),
+        keep: textOr(
+          z
+            .string()
+            .refine((keep) => keep === 'all', 'Must be "all".')
+            .meta({ enum: ['all'] }),
+          z.object({ type: z.literal('all') }),
+        ),
+      }),
+    ]),
+  ).nullish(),
+});
+
+/** Unspecified: entries other than `user_id`. No policy reads them yet, so they are dropped (decisions A.5). */
+const metadata = z.object({ user_id: z.string().max(256).nullish() });
+
+const body = z.object({
+  model: z.string().min(1),
+  max_tokens: whole().min(1).max(maxTokens),
+  messages: list(message).min(1).max(100_000).superRefine(checkConversation).meta(someUser),
+  system: textOr(z.string(), list(taggedUnion('type', 'unsupported_content_block', [textBlock]))).nullish(),
+  stream: z.boolean().nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  top_k: z.number().min(0).nullish(),
+  stop_sequences: list(z.string().max(256).regex(/\S/, 'Must not be blank.')).max(16).nullish(),
+  tools: toolsSchema.nullish(),
+  tool_choice: toolChoiceSchema.nullish(),
+  thinking: thinkingSchema.nullish(),
+  output_config: outputConfig.nullish(),
+  context_management: contextManagement.nullish(),
+  metadata: metadata.nullish(),
+  policy_ids: list(z.string().min(1).max(200)).max(20).nullish(),
+  service_tier: z.enum(['auto', 'standard_only']).nullish(),
+  inference_geo: z.string().min(1).max(120).nullish(),
+  speed: z
+    .enum(['standard', 'fast'])
+    .refine((speed) => speed !== 'fast', { ...code('unsupported_parameter'), error: 'Only "standard" is supported.' })
+    .meta({ enum: ['standard'] })
+    .nullish(),
+  container: refused,
+  mcp_servers: refused,
+  fallbacks: refused,
+});
+
+type Body = z.output<typeof body>;
+
+/** What depends on two fields at once (decisions A.5, G.1). */
+const checkFieldsTogether = (request: Body, context: z.RefinementCtx): void => {
+  checkToolChoice(request, context);
+  const { thinking, max_tokens, messages, output_config } = request;
+  const type = thinkingType(thinking);
+  const budget = thinking?.budget_tokens;
+  if (type === 'enabled' && budget != null && budget >= max_tokens) {
+    const path = ['thinking', 'budget_tokens'];
+    context.addIssue({ code: 'custom', path, message: 'Must be less than max_tokens.', input: budget });
+  }
+  if (!isPrefilled(messages)) return;
+  const because = output_config?.format != null ? 'output_config.format' : type !== 'disabled' ? 'thinking' : null;
+  if (because === null) return;
+  const path = ['messages', messages.length - 1, 'role'];
+  const message = `The last message must not be of the assistant when ${because} is set.`;
+  context.addIssue({ code: 'custom', path, message, input: 'assistant' });
+};
+
+/** The body of `POST /v1/messages`: the spec's fields, decisions A.5, G.1 and G.2. Other fields are ignored. */
+export const messagesBody = body.superRefine(checkFieldsTogether).meta(toolChoiceTogether);
+
+export type MessagesBody = Body;

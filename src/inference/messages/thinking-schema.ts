@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { whole } from '../../http/answer/whole.ts';
+import type { Thinking } from '../../upstream/port.ts';
+
+/** `thinking` of a request (spec; decisions A.5). `budget_tokens` alone means `enabled`, which needs it. */
+export const thinkingSchema = z
+  .object({
+    type: z.enum(['enabled', 'disabled', 'adaptive', 'between_tools']).nullish(),
+    budget_tokens: whole().min(1).max(999_990).nullish(),
+  })
+  .superRefine(({ type, budget_tokens: budget }, context) => {
+    if (budget != null || (type != null && type !== 'enabled')) return;
+    const [expected, name] = type == null ? (['string', 'type'] as const) : (['int', 'budget_tokens'] as const);
+    context.addIssue({ code: 'invalid_type', expected, path: [name], input: undefined });
+  })
+  // For the OpenAPI document: whatever is absent fits here.
+  .meta({ not: { properties: { type: { enum: ['enabled', null] }, budget_tokens: { type: 'null' } } } });
+
+export type ThinkingInput = z.output<typeof thinkingSchema> | null | undefined;
+
+export const thinkingType = (thinking: ThinkingInput): Thinking['type'] =>
+  thinking == null ? 'disabled' : (thinking.type ?? 'enabled');
+
+/** The tokens that a request allows for thinking, raised to the least that the model takes (decisions A.5). */
+export const thinkingBudget = (
+  thinking: ThinkingInput,
+  model: { readonly min_thinking_tokens: number },
+): number | undefined =>
+  thinking?.budget_tokens != null && thinkingType(thinking) === 'enabled'
+    ? Math.max(thinking.budget_tokens, model.min_thinking_tokens)
+    : undefined;

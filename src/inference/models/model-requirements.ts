@@ -1,0 +1,21 @@
+import type { Model } from '../../upstream/models/models.ts';
+
+/** What a model asks of an organization (decisions A.4). */
+type Check = Model['access']['required_checks'][number];
+
+/**
+ * The checks of a model that an organization of this tier does not pass, in the model's order.
+ *
+ * Unspecified: a balance. There is no ledger yet, so every organization has 0 and lacks `credits`.
+ */
+export const missingRequirements = (model: Model, tier: number): readonly Check[] =>
+  model.access.required_checks.filter((check) => check === 'credits' || tier < tierOf(check));
+
+/**
+ * Whether calling the model is 403 `model_locked`: a tier is missing. One who lacks only `credits` is told so by the
+ * credit hold, with 402 (decisions A.4).
+ */
+export const isLocked = (model: Model, tier: number): boolean =>
+  model.access.required_checks.some((check) => check !== 'credits' && tier < tierOf(check));
+
+const tierOf = (check: Exclude<Check, 'credits'>): number => Number(check.slice('tier:'.length));

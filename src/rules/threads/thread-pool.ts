@@ -1,0 +1,105 @@
+import type { CompiledRule } from '../compile.ts';
+import { ruleError } from '../rule-error.ts';
+import { failed, type Verdict } from '../score.ts';
+import type { RuleView } from '../text/view.ts';
+import type { Trial } from '../trial.ts';
+import type { Job, Result } from './job.ts';
+import { NoThread, RuleThread } from './rule-thread.ts';
+import { snapshotOf } from './snapshot.ts';
+
+/** Evaluations that wait for a thread; each keeps its request in memory. */
+const mostWaiting = 64;
+
+interface Slot {
+  readonly thread: RuleThread;
+  busy: boolean;
+}
+
+/** A few worker threads and a short queue before them. */
+export class ThreadPool {
+  readonly #most: number;
+  readonly #deadlineMillis: number;
+  #slots: Slot[] = [];
+  /** Who waits, first come first; each is given a slot that is theirs, or nothing. */
+  readonly #waiting = new Set<(slot: Slot | undefined) => void>();
+  #closed = false;
+
+  constructor(most: number, deadlineMillis: number) {
+    this.#most = most;
+    this.#deadlineMillis = deadlineMillis;
+  }
+
+  /** Never rejects. Waits for a thread at most as long as an evaluation may take. */
+  async evaluate(rule: CompiledRule, view: RuleView, now: number): Promise<Verdict> {
+    try {
+      const { text, direction } = rule;
+      const result = await this.#run(() => {
+        const subject = { snapshot: snapshotOf(view, rule.reads), now };
+        return { text, direction, subject };
+      });
+      return 'trial' in result ? failed('evaluation failed') : result;
+    } catch (error) {
+      return failed(error instanceof NoThread ? error.message : 'evaluation failed');
+    }
+  }
+
+  /** The trial of a rule, within the time of an evaluation. @throws NoThread */
+  async tryOut({ text, direction }: CompiledRule): Promise<Trial> {
+    const result = await this.#run(() => ({ text, direction }));
+    if ('trial' in result) return result.trial;
+    const why = result.verdict === 'error' ? result.message : 'evaluation failed';
+    return ruleError(text, 0, `The rule fails on the sample requests: ${why}.`);
+  }
+
+  async #run(job: () => Job): Promise<Result> {
+    if (this.#closed) throw new NoThread('rules are not evaluated any more');
+    const slot = this.#take() ?? (await this.#turn());
+    if (slot === undefined) throw new NoThread('too many evaluations at once');
+    try {
+      return await slot.thread.run(job(), this.#deadlineMillis);
+    } finally {
+      slot.busy = false;
+      this.#callNext();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const give of [...this.#waiting]) give(undefined);
+    await Promise.all(this.#slots.map(({ thread }) => thread.close()));
+  }
+
+  /** A slot that is the caller's from now on; undefined while all are busy. */
+  #take(): Slot | undefined {
+    this.#slots = this.#slots.filter(({ thread, busy }) => busy || thread.alive);
+    const free = this.#slots.find(({ busy }) => !busy);
+    if (free !== undefined) {
+      free.busy = true;
+      return free;
+    }
+    if (this.#slots.length >= this.#most) return undefined;
+    const slot = { thread: new RuleThread(), busy: true };
+    this.#slots.push(slot);
+    return slot;
+  }
+
+  #turn(): Promise<Slot | undefined> {
+    if (this.#waiting.size >= mostWaiting) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => give(undefined), this.#deadlineMillis);
+      const give = (slot: Slot | undefined) => {
+        clearTimeout(timer);
+        this.#waiting.delete(give);
+        resolve(slot);
+      };
+      this.#waiting.add(give);
+    });
+  }
+
+  #callNext(): void {
+    const [first] = this.#waiting;
+    if (first === undefined || this.#closed) return;
+    const slot = this.#take();
+    if (slot !== undefined) first(slot);
+  }
+}

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Millis } from '../clock.ts';
+import { makeFolder } from '../folder.ts';
+import { createSecretFile } from './secret-file.ts';
+
+/**
+ * Random keys, one a day, in small files beside the secrets: never in the store and never in a backup. What they sealed
+ * cannot be read by anybody once they are destroyed, wherever its bytes linger (architecture 7).
+ */
+export interface DayKeys {
+  /** The key of the day that `now` falls into, made on first use. */
+  current(now: Millis): { readonly day: string; readonly key: Buffer };
+  /** The key of a day, or null where it is not here, or not any more. */
+  of(day: string): Buffer | null;
+  /** Destroys the keys of days that began 48 hours ago or earlier. */
+  destroyOld(now: Millis): void;
+}
+
+const dayMs = 24 * 3600 * 1000;
+const name = /^(\d{4}-\d{2}-\d{2})\.key$/;
+
+export const dayKeys = (dir: string): DayKeys => {
+  makeFolder(dir);
+  const fileOf = (day: string): string => join(dir, `${day}.key`);
+  const read = (day: string): Buffer | null => {
+    const file = fileOf(day);
+    if (!existsSync(file)) return null;
+    const key = readFileSync(file);
+    return key.length === 32 ? key : null;
+  };
+  return {
+    current(now) {
+      const day = new Date(now).toISOString().slice(0, 10);
+      const known = read(day);
+      if (known) return { day, key: known };
+      createSecretFile(fileOf(day), randomBytes(32));
+      // Where several gateways share the folder, another may have been first.
+      const key = read(day);
+      if (!key) throw new Error(`${fileOf(day)} is damaged: it is no key of 32 bytes`);
+      return { day, key };
+    },
+    of: (day) => (name.test(`${day}.key`) ? read(day) : null),
+    destroyOld(now) {
+      for (const file of readdirSync(dir)) {
+        const day = name.exec(file)?.[1];
+        if (day === undefined || now - Date.parse(day) < 2 * dayMs) continue;
+        // Overwritten first: what the file system keeps of a removed file is then no key.
+        writeFileSync(join(dir, file), randomBytes(32), { flush: true });
+        rmSync(join(dir, file));
+      }
+    },
+  };
+};

@@ -1,0 +1,120 @@
+import type { AnswerBlock, StopReason, Usage } from '../port.ts';
+import { maxDepth } from '../transport/limits.ts';
+import { malformed } from './anthropic-errors.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** @throws UpstreamError */
+export const fieldsOf = (value: unknown, what: string): Fields => {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  throw malformed(`${what} is not an object`);
+};
+
+/** @throws UpstreamError */
+export const parsedJson = (text: string, what: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw malformed(`${what} is not JSON`);
+  }
+};
+
+/** Whether a content block calls a tool: its input alone has numbers that pass through. */
+export const isToolUse = (block: unknown): boolean =>
+  typeof block === 'object' && block !== null && (block as Fields).type === 'tool_use';
+
+/** @throws UpstreamError */
+export const stringOf = (value: unknown, what: string): string => {
+  if (typeof value === 'string') return value;
+  throw malformed(`${what} is not a string`);
+};
+
+/**
+ * A content block; null for a type that this gateway's answers do not have (decisions G.3), such as the tools that the
+ * upstream runs itself. A field that may be missing at the start of a streamed block counts as empty.
+ *
+ * @throws UpstreamError for a known type with wrong fields
+ */
+export const readBlock = (value: unknown): AnswerBlock | null => {
+  const block = fieldsOf(value, 'a content block');
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: stringOf(block.text ?? '', 'text') };
+    case 'thinking':
+      return {
+        type: 'thinking',
+        thinking: stringOf(block.thinking ?? '', 'thinking'),
+        signature: stringOf(block.signature ?? '', 'signature'),
+      };
+    case 'redacted_thinking':
+      return { type: 'redacted_thinking', data: stringOf(block.data, 'data') };
+    case 'tool_use':
+      return readToolUse(block);
+    default:
+      stringOf(block.type, 'the type of a content block');
+      return null;
+  }
+};
+
+const readToolUse = (block: Fields): AnswerBlock => {
+  const [id, name] = [stringOf(block.id, 'id'), stringOf(block.name, 'name')];
+  // Both come back in later requests and in logs: what does not look like one is not passed on.
+  if (!/^[\x21-\x7e]{1,256}$/.test(id)) throw malformed('the id of a tool call has strange characters');
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(name)) throw malformed('the name of a called tool has strange characters');
+  const input = fieldsOf(block.input ?? {}, 'the input of a tool call');
+  // JSON.parse takes any depth, but JSON.stringify, on the way out, overflows the stack.
+  if (!isShallow(input, maxDepth)) throw malformed('the input of a tool call is nested too deeply');
+  return { type: 'tool_use', id, name, input };
+};
+
+const isShallow = (value: unknown, levels: number): boolean => {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((field) => isShallow(field, levels - 1));
+};
+
+/**
+ * Tokens as the upstream reports them, each made a whole number from 0 to `most`, the most that a request can use:
+ * a broken upstream must not empty anyone's balance. `known` stands where it says nothing.
+ */
+export const readUsage = (value: unknown, most: number, known: Usage = noUsage): Usage => {
+  if (typeof value !== 'object' || value === null) return known;
+  const usage = value as Fields;
+  const tokens = (count: unknown, otherwise: number): number => {
+    if (typeof count !== 'number') return otherwise;
+    return count > 0 ? Math.min(Math.floor(count), most) : 0;
+  };
+  return {
+    input_tokens: tokens(usage.input_tokens, known.input_tokens),
+    output_tokens: tokens(usage.output_tokens, known.output_tokens),
+    cache_creation_input_tokens: tokens(usage.cache_creation_input_tokens, known.cache_creation_input_tokens),
+    cache_read_input_tokens: tokens(usage.cache_read_input_tokens, known.cache_read_input_tokens),
+  };
+};
+
+export const noUsage: Usage = Object.freeze({
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+});
+
+export interface Stop {
+  readonly stop_reason: StopReason;
+  readonly stop_sequence: string | null;
+}
+
+/** The four stop reasons; every other counts as an end of turn, a full context as `max_tokens` (decisions G.3). */
+export const readStop = (reason: unknown, sequence: unknown): Stop => {
+  switch (reason) {
+    case 'max_tokens':
+    case 'model_context_window_exceeded':
+      return { stop_reason: 'max_tokens', stop_sequence: null };
+    case 'tool_use':
+      return { stop_reason: 'tool_use', stop_sequence: null };
+    case 'stop_sequence':
+      if (typeof sequence === 'string') return { stop_reason: 'stop_sequence', stop_sequence: sequence };
+      return { stop_reason: 'end_turn', stop_sequence: null };
+    default:
+      return { stop_reason: 'end_turn', stop_sequence: null };
+  }
+};

@@ -1,0 +1,147 @@
+import type { Millis } from '../../clock.ts';
+import type { Secret } from '../../secrets/secret.ts';
+import { type UpstreamCode, UpstreamError } from '../port.ts';
+import { SseError } from '../transport/sse.ts';
+
+/**
+ * What a client may read. An upstream's own words stay in the cause, which is for the operator: they can hold a piece
+ * of the prompt, an account or an address.
+ */
+const messages: Readonly<Record<UpstreamCode, string>> = {
+  provider_error: 'The model provider failed.',
+  provider_overloaded: 'The model provider is overloaded.',
+  provider_timeout: 'The model provider did not answer in time.',
+  context_length_exceeded: 'The request does not fit into the context of the model.',
+  content_refused: 'The model provider refused this content.',
+  invalid_request: 'The model provider refused the request as invalid.',
+};
+
+/** Longest piece of an upstream's message that is kept for the operator. */
+const maxDetail = 500;
+
+export const upstreamError = (code: UpstreamCode, cause?: unknown, retryAfterSeconds?: number): UpstreamError =>
+  new UpstreamError(code, messages[code], { cause, retryAfterSeconds });
+
+/** An answer that breaks the protocol: `provider_error`, with what was wrong as its cause. */
+export const malformed = (what: string): UpstreamError => upstreamError('provider_error', new Error(what));
+
+export interface ErrorBody {
+  readonly type: string;
+  readonly message: string;
+}
+
+/** The `error` object of the text of an error response; empty fields for anything else. */
+export const errorBodyOf = (text: string): ErrorBody => {
+  try {
+    return errorOf(JSON.parse(text));
+  } catch {
+    return { type: '', message: '' };
+  }
+};
+
+/** The same of a parsed value `{error: {type, message}}`. */
+export const errorOf = (value: unknown): ErrorBody => {
+  const error = fieldOf(value, 'error');
+  const [type, message] = [fieldOf(error, 'type'), fieldOf(error, 'message')];
+  return { type: typeof type === 'string' ? type : '', message: typeof message === 'string' ? message : '' };
+};
+
+const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+
+/** A response with another status than 200. The key is kept out of the cause, should the upstream repeat it. */
+export const statusError = (
+  status: number,
+  body: ErrorBody,
+  apiKey: Secret,
+  retryAfterSeconds?: number,
+): UpstreamError => {
+  const detail = `${body.type}: ${apiKey.hideIn(body.message).slice(0, maxDetail)}`;
+  const code = codeOfStatus(status, body);
+  const cause = new Error(`the upstream answered ${status}, ${detail}`);
+  const place = code === 'invalid_request' ? placeOf(body.message) : null;
+  if (place === null) return upstreamError(code, cause, retryAfterSeconds);
+  return new UpstreamError(code, `The model provider refused the request as invalid, at ${place}.`, { cause });
+};
+
+const codeOfStatus = (status: number, body: ErrorBody): UpstreamCode => {
+  if (status === 429 || status === 529) return 'provider_overloaded';
+  if (status === 413) return 'context_length_exceeded';
+  if (status === 408 || status === 504) return 'provider_timeout';
+  if (status === 400 || status === 422) return codeOfRefusal(body.message);
+  if (status === 403 && isContentRefusal(body.message)) return 'content_refused';
+  return 'provider_error';
+};
+
+const codeOfRefusal = (message: string): UpstreamCode => {
+  if (isContentRefusal(message)) return 'content_refused';
+  return /prompt is too long|context (?:window|length|limit)|maximum context|too many (?:input |prompt )?tokens/i.test(
+    message,
+  )
+    ? 'context_length_exceeded'
+    : 'invalid_request';
+};
+
+const isContentRefusal = (message: string): boolean =>
+  /content (?:filter|moderation|management polic)|blocked by .{0,40}(?:filter|polic|safety)|flagged (?:by|as|for)/i.test(
+    message,
+  );
+
+/** An `error` event in the middle of a stream. */
+export const eventError = (body: ErrorBody, apiKey: Secret): UpstreamError => {
+  const cause = new Error(`the upstream sent ${body.type}: ${apiKey.hideIn(body.message).slice(0, maxDetail)}`);
+  switch (body.type) {
+    case 'overloaded_error':
+    case 'rate_limit_error':
+      return upstreamError('provider_overloaded', cause);
+    case 'timeout_error':
+      return upstreamError('provider_timeout', cause);
+    case 'request_too_large':
+      return upstreamError('context_length_exceeded', cause);
+    case 'invalid_request_error':
+      return upstreamError(codeOfRefusal(body.message), cause);
+    default:
+      return upstreamError('provider_error', cause);
+  }
+};
+
+/** `messages.3.content.0.type` at the beginning of a message: names of the API only, no value of the client's. */
+const placeOf = (message: string): string | null =>
+  /^((?:messages|system|tools|tool_choice|thinking|output_config|stop_sequences|max_tokens)(?:\.(?:\d{1,6}|[a-z_]{1,24})){0,6}): /.exec(
+    message,
+  )?.[1] ?? null;
+
+/** Whole seconds, 1 to 30 (decisions E.2), of a Retry-After header in either of its forms. */
+export const retryAfterSeconds = (header: string | string[] | undefined, wall: Millis): number | undefined => {
+  if (typeof header !== 'string') return undefined;
+  const text = header.trim();
+  // Date.parse alone would take "-3" for a year.
+  const until = /^[A-Z][a-z]{2}, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN;
+  const wait = /^\d{1,9}$/.test(text) ? Number(text) : (until - wall) / 1000;
+  return Number.isFinite(wait) ? Math.min(30, Math.max(1, Math.ceil(wait))) : undefined;
+};
+
+const codeOf = (error: unknown): unknown =>
+  fieldOf(error, 'code') ?? fieldOf((fieldOf(error, 'errors') as readonly unknown[] | undefined)?.[0], 'code');
+
+const connectionCodes = new Set<unknown>([
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT'],
+  ...['UND_ERR_SOCKET', 'UND_ERR_CONNECT_TIMEOUT'],
+]);
+
+/** Whether no connection came about or it broke: worth one more try while nothing has been received. */
+export const isConnectionFailure = (error: unknown): boolean => connectionCodes.has(codeOf(error));
+
+const timeoutCodes = new Set<unknown>([
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+]);
+
+/** Any failure on the way as an UpstreamError; undici's and the socket's become causes. */
+export const transportError = (error: unknown): UpstreamError => {
+  if (error instanceof UpstreamError) return error;
+  if (error instanceof SseError) return malformed(error.message);
+  return upstreamError(timeoutCodes.has(codeOf(error)) ? 'provider_timeout' : 'provider_error', error);
+};

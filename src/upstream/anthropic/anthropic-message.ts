@@ -1,0 +1,24 @@
+import { parseExactly } from '../../exact-number.ts';
+import type { Answer } from '../port.ts';
+import { fieldsOf, isToolUse, parsedJson, readBlock, readStop, readUsage } from './anthropic-blocks.ts';
+import { malformed, upstreamError } from './anthropic-errors.ts';
+
+/**
+ * The answer in the text of a message object of the messages API, `mostTokens` being the most that a count of tokens may say.
+ *
+ * @throws UpstreamError `provider_error` for anything else, `content_refused` if nothing but a refusal came
+ */
+export const readMessage = (text: string, mostTokens: number): Answer => {
+  const message = fieldsOf(parsedJson(text, 'the answer'), 'the answer');
+  if (message.type !== 'message' || !Array.isArray(message.content)) throw malformed('the answer is not a message');
+  const blocks = message.content.some(isToolUse) ? (parseExactly(text) as typeof message).content : message.content;
+  const content = (blocks as unknown[]).map(readBlock).filter((block) => block !== null);
+  if (message.stop_reason === 'refusal' && content.length === 0) throw upstreamError('content_refused');
+  const { stop_reason, stop_sequence } = readStop(message.stop_reason, message.stop_sequence);
+  return {
+    content,
+    stop_reason,
+    stop_sequence,
+    usage: readUsage(message.usage, mostTokens),
+  };
+};

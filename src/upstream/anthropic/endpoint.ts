@@ -1,0 +1,159 @@
+import { type Dispatcher, Pool } from 'undici';
+import type { Clock } from '../../clock.ts';
+import type { Secret } from '../../secrets/secret.ts';
+import { isPrivateAddress } from '../models/base-url.ts';
+import type { DeclaredAnthropic } from '../models/model-schema.ts';
+import type { GenerateOptions } from '../port.ts';
+import type { Random } from '../seed.ts';
+import { sleep as realSleep, type Sleep } from '../sleep.ts';
+import { Exchange } from '../transport/exchange.ts';
+import { guardedLookup, type Resolve } from '../transport/guarded-lookup.ts';
+import { type Deadlines, maxErrorBytes, maxErrorMs } from '../transport/limits.ts';
+import { RetryBudget } from '../transport/retry-budget.ts';
+import {
+  errorBodyOf,
+  isConnectionFailure,
+  malformed,
+  retryAfterSeconds,
+  statusError,
+  transportError,
+} from './anthropic-errors.ts';
+
+export interface EndpointDependencies {
+  readonly clock: Clock;
+  readonly sleep?: Sleep | undefined;
+  readonly random?: Random | undefined;
+  /** Name resolution, `dns.lookup` by default. */
+  readonly resolve?: Resolve | undefined;
+}
+
+/** An idle connection is closed after so long, or earlier where the upstream says so. */
+const keepAliveMs = 30_000;
+/** A retry comes after 10 to 110 ms. */
+const [leastPauseMs, pauseSpreadMs] = [10, 100];
+
+/** The `/v1/messages` of one base URL. */
+export class Endpoint {
+  readonly #pool: Pool;
+  readonly #path: string;
+  readonly apiKey: Secret;
+  readonly #deadlines: Deadlines;
+  readonly #clock: Clock;
+  readonly #sleep: Sleep;
+  readonly #random: Random;
+  readonly #retries = new RetryBudget();
+
+  constructor(declared: DeclaredAnthropic & { readonly apiKey: Secret }, dependencies: EndpointDependencies) {
+    const url = new URL(declared.base_url);
+    const { clock, sleep = realSleep, random = Math.random, resolve } = dependencies;
+    this.#pool = new Pool(url.origin, {
+      connections: declared.connections,
+      connect: {
+        timeout: declared.connect_timeout_ms,
+        lookup: guardedLookup((address) => declared.private_network || !isPrivateAddress(address), resolve),
+      },
+      keepAliveTimeout: keepAliveMs,
+      // Exchange has timers of its own, over the wait for a connection too.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    this.#path = `${url.pathname.replace(/\/$/, '')}/v1/messages`;
+    this.apiKey = declared.apiKey;
+    this.#deadlines = {
+      firstByteMs: declared.first_byte_timeout_ms,
+      idleMs: declared.idle_timeout_ms,
+      totalMs: declared.total_timeout_ms,
+    };
+    this.#clock = clock;
+    this.#sleep = sleep;
+    this.#random = random;
+  }
+
+  /**
+   * Posts the body and resolves to a response with status 200 of the media type asked for, its body unread.
+   *
+   * @throws the signal's reason or an UpstreamError
+   */
+  async post(body: Buffer, accept: string, maxBytes: number, options: GenerateOptions): Promise<Exchange> {
+    const { signal } = options;
+    signal.throwIfAborted();
+    const began = this.#clock.monotonic();
+    this.#retries.earn();
+    for (let attempt = 1; ; attempt += 1) {
+      const left = this.#deadlines.totalMs - (this.#clock.monotonic() - began);
+      const exchange = new Exchange(signal, { ...this.#deadlines, totalMs: Math.max(1, left) }, maxBytes);
+      try {
+        this.#pool.dispatch(this.#request(body, accept, options.requestId), exchange);
+        await exchange.head();
+        await this.#accept(exchange, accept);
+        return exchange;
+      } catch (error) {
+        exchange.close();
+        signal.throwIfAborted();
+        // After the first byte never: the upstream has begun to work and to charge.
+        const again = attempt === 1 && !exchange.answered && isConnectionFailure(error) && this.#retries.take();
+        if (!again) throw transportError(error);
+      }
+      await this.#sleep(leastPauseMs + pauseSpreadMs * this.#random(), signal);
+    }
+  }
+
+  /** Ends idle connections; resolves when those in use have ended too. */
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  #request(body: Buffer, accept: string, requestId: string): Dispatcher.DispatchOptions {
+    return {
+      method: 'POST',
+      path: this.#path,
+      headers: {
+        'x-api-key': this.apiKey.reveal(),
+        'anthropic-version': '2023-06-01',
+        'content-type': 'application/json',
+        accept,
+        'accept-encoding': 'identity',
+        'x-request-id': requestId,
+      },
+      body,
+    };
+  }
+
+  async #accept(exchange: Exchange, accept: string): Promise<void> {
+    const { status, headers } = exchange;
+    if (status !== 200) {
+      const text = await readError(exchange);
+      const wait = [429, 503, 529].includes(status)
+        ? retryAfterSeconds(headers['retry-after'], this.#clock.wall())
+        : undefined;
+      throw statusError(status, errorBodyOf(text), this.apiKey, wait);
+    }
+    const encoding = headers['content-encoding'];
+    if (encoding !== undefined && encoding !== 'identity') throw malformed('the response is encoded, unasked');
+    const type = String(headers['content-type'] ?? '')
+      .split(';', 1)[0]!
+      .trim()
+      .toLowerCase();
+    if (type !== accept) throw malformed('the response is of another media type');
+  }
+}
+
+/** The beginning of the body of an error; what breaks on the way counts as its end. */
+const readError = async (exchange: Exchange): Promise<string> => {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  const timer = setTimeout(() => exchange.close(), maxErrorMs);
+  try {
+    while (bytes < maxErrorBytes) {
+      const piece = await exchange.read();
+      if (piece === null) break;
+      pieces.push(piece);
+      bytes += piece.length;
+    }
+  } catch {
+    // The status alone decides then.
+  } finally {
+    clearTimeout(timer);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+};

@@ -1,0 +1,131 @@
+import type { z } from 'zod';
+import { Secret } from '../../secrets/secret.ts';
+import { publicUrlFault } from './base-url.ts';
+import { defaultModels } from './default-models.ts';
+import { faultyAt } from './json-place.ts';
+import { type DeclaredAnthropic, type DeclaredSimulated, type modelSchema, modelsFileSchema } from './model-schema.ts';
+import { type SamplingLimits, samplingLimitsRevision } from './sampling-limits.ts';
+
+type Declared = z.output<typeof modelSchema>;
+
+/**
+ * A hosted model: the fields of the spec's Model resource that do not depend on the caller or on the operator's name
+ * (`owned_by`, `access.available`, `access.locked`, `access.missing_requirements` are the gateway's), and what the
+ * gateway must know to check a request.
+ */
+export interface Model
+  extends Readonly<Omit<Declared, 'name' | 'display_name' | 'object' | 'root' | 'upstream' | 'sampling_limits'>> {
+  readonly object: 'model';
+  readonly name: string;
+  readonly display_name: string;
+  readonly root: string;
+  readonly sampling_limits: SamplingLimits;
+  /** Decisions A.4. */
+  readonly sampling_limits_revision: string;
+}
+
+/** How a model is reached. */
+type DeclaredUpstream = DeclaredSimulated | (DeclaredAnthropic & { readonly apiKey: Secret });
+
+export interface DeclaredModel {
+  readonly model: Model;
+  /** The upstream's own name of the model. */
+  readonly upstreamModel: string;
+  readonly upstream: DeclaredUpstream;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+interface Fault {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/**
+ * The models that the text of a models file declares, in its order; the built-in ones for null.
+ *
+ * @throws Error whose message names every fault with its path, on a line each. It holds no value of the environment.
+ */
+export const loadModels = (text: string | null, env: Environment): readonly DeclaredModel[] => {
+  const raw = text === null ? defaultModels : parseJson(text);
+  const parsed = modelsFileSchema.safeParse(raw);
+  const faults: Fault[] = [...(parsed.error?.issues ?? []), ...crossFaults(raw, env)];
+  if (faults.length > 0) throw new Error(report(faults));
+  return parsed.data!.models.map((entry) => declared(entry, env));
+};
+
+const declared = ({ upstream, ...fields }: Declared, env: Environment): DeclaredModel => ({
+  model: Object.freeze({
+    ...fields,
+    object: 'model',
+    name: fields.name ?? fields.id,
+    display_name: fields.display_name ?? fields.id.slice(fields.id.lastIndexOf('/') + 1),
+    root: fields.root ?? fields.id,
+    sampling_limits_revision: samplingLimitsRevision(fields.sampling_limits),
+  }),
+  upstreamModel: upstream.model ?? fields.id,
+  upstream:
+    upstream.kind === 'simulated' ? upstream : { ...upstream, apiKey: new Secret(env[upstream.api_key_env] ?? '') },
+});
+
+/** JSON.parse quotes the text in its message, and an operator may have pasted a key: only the place is told. */
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const before = text.slice(0, faultyAt(text)).split('\n');
+    throw new Error(`The models file is not valid JSON (line ${before.length}, column ${before.at(-1)!.length + 1}).`);
+  }
+};
+
+/** What no schema of one field can see. It reads the raw input, so that it reports even where the schema refuses. */
+const crossFaults = (raw: unknown, env: Environment): Fault[] => {
+  const models = field(raw, 'models');
+  if (!Array.isArray(models)) return [];
+  const faults: Fault[] = [];
+  const seen = new Map<string, number>();
+  for (const [index, entry] of models.entries()) {
+    const at = (message: string, ...path: string[]) => faults.push({ path: ['models', index, ...path], message });
+    const id = field(entry, 'id');
+    if (typeof id === 'string') {
+      const first = seen.get(id);
+      if (first === undefined) seen.set(id, index);
+      else at(`the id of models[${first}] too`, 'id');
+    }
+    const [context, output] = [field(entry, 'context_length'), field(entry, 'max_output_length')];
+    if (typeof context === 'number' && typeof output === 'number' && output > context) {
+      at('greater than context_length', 'max_output_length');
+    }
+    const upstream = field(entry, 'upstream');
+    if (field(upstream, 'kind') !== 'anthropic') continue;
+    const keyFault = apiKeyFault(field(upstream, 'api_key_env'), env);
+    if (keyFault !== null) at(keyFault, 'upstream', 'api_key_env');
+    const url = field(upstream, 'base_url');
+    if (field(upstream, 'private_network') !== true && typeof url === 'string' && URL.canParse(url)) {
+      const urlFault = publicUrlFault(url);
+      if (urlFault !== null) at(urlFault, 'upstream', 'base_url');
+    }
+  }
+  return faults;
+};
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+
+/** The name is not repeated: an operator may have put the key itself there. */
+const apiKeyFault = (name: unknown, env: Environment): string | null => {
+  if (typeof name !== 'string') return null;
+  const key = Object.hasOwn(env, name) ? env[name] : undefined;
+  if (key === undefined || key === '') return 'the environment variable of that name is not set';
+  return /^[\x21-\x7e]+$/.test(key) ? null : 'the environment variable holds characters that no API key has';
+};
+
+const report = (faults: readonly Fault[]): string => {
+  const lines = faults.map(({ path, message }) => `  ${jsonPath(path)}: ${message}`);
+  return `The models file has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${lines.join('\n')}`;
+};
+
+const jsonPath = (path: readonly PropertyKey[]): string =>
+  path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
+    .join('')
+    .replace(/^\./, '') || '(root)';

@@ -1,0 +1,47 @@
+import { jsonText } from '../../exact-number.ts';
+import type { Answer, AnswerBlock, Chunk, Delta } from '../port.ts';
+import { tokenGroups } from '../tokens.ts';
+
+/** An answer as the chunks of a stream: the concatenated deltas of each block are that block. */
+export function* chunksOf(answer: Answer, tokensPerDelta: number): Generator<Chunk, void, undefined> {
+  yield { type: 'start', usage: { ...answer.usage, output_tokens: 0 } };
+  for (const [index, block] of answer.content.entries()) {
+    yield { type: 'block_start', index, block: emptied(block) };
+    for (const delta of deltasOf(block, tokensPerDelta)) yield { type: 'block_delta', index, delta };
+    yield { type: 'block_stop', index };
+  }
+  const { stop_reason, stop_sequence, usage } = answer;
+  yield { type: 'end', stop_reason, stop_sequence, usage };
+}
+
+const emptied = (block: AnswerBlock): AnswerBlock => {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: '' };
+    case 'tool_use':
+      return { ...block, input: {} };
+    case 'thinking':
+      return { type: 'thinking', thinking: '', signature: '' };
+    case 'redacted_thinking':
+      return block;
+  }
+};
+
+function* deltasOf(block: AnswerBlock, size: number): Generator<Delta, void, undefined> {
+  switch (block.type) {
+    case 'text':
+      for (const text of tokenGroups(block.text, size)) yield { type: 'text_delta', text };
+      return;
+    case 'tool_use':
+      for (const partial_json of tokenGroups(jsonText(block.input), size)) {
+        yield { type: 'input_json_delta', partial_json };
+      }
+      return;
+    case 'thinking':
+      for (const thinking of tokenGroups(block.thinking, size)) yield { type: 'thinking_delta', thinking };
+      yield { type: 'signature_delta', signature: block.signature };
+      return;
+    case 'redacted_thinking':
+      return;
+  }
+}

@@ -1,0 +1,108 @@
+import type { Cancellation } from '../../cancellation.ts';
+import type { Clock, Millis } from '../../clock.ts';
+import type { DeclaredSimulated } from '../models/model-schema.ts';
+import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream } from '../port.ts';
+import { sleep as realSleep, type Sleep } from '../sleep.ts';
+import { chunksOf } from './chunks.ts';
+import { simulate } from './simulated-answer.ts';
+
+export interface SimulatedDependencies {
+  readonly clock: Clock;
+  readonly sleep?: Sleep | undefined;
+}
+
+/**
+ * A model that runs in this process, for load tests, demonstrations and tests: deterministic, honest about tokens and
+ * as slow as it was declared to be. It never fails.
+ */
+export const simulatedUpstream = (
+  declared: DeclaredSimulated,
+  { clock, sleep = realSleep }: SimulatedDependencies,
+): Upstream => ({
+  answer(request, { signal }): Promise<Answer> {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    const answer = simulate(request, declared);
+    const wait = declared.first_token_ms + Math.max(0, answer.usage.output_tokens - 1) * declared.token_ms;
+    return wait > 0 ? sleep(wait, signal).then(() => answer) : Promise.resolve(answer);
+  },
+  stream: (request, options) => ({
+    [Symbol.asyncIterator]: () => new Paced(declared, request, options, clock, sleep),
+  }),
+  close: () => Promise.resolve(),
+});
+
+const done: IteratorResult<Chunk> = { done: true, value: undefined };
+
+/**
+ * The chunks of an answer, each not before its time. Times count from the first step and not from the chunk before,
+ * so that a slow reader or a coarse timer does not slow the whole down. Written by hand, as an async generator costs
+ * three promises per chunk where one will do.
+ */
+class Paced implements AsyncIterator<Chunk> {
+  readonly #declared: DeclaredSimulated;
+  #request: GenerateRequest | null;
+  readonly #signal: Cancellation;
+  readonly #clock: Clock;
+  readonly #sleep: Sleep;
+  #chunks: Generator<Chunk, void, undefined> | null = null;
+  #began: Millis = 0;
+  #produced = 0;
+  #ended = false;
+
+  constructor(
+    declared: DeclaredSimulated,
+    request: GenerateRequest,
+    options: GenerateOptions,
+    clock: Clock,
+    sleep: Sleep,
+  ) {
+    this.#declared = declared;
+    this.#request = request;
+    this.#signal = options.signal;
+    this.#clock = clock;
+    this.#sleep = sleep;
+  }
+
+  next(): Promise<IteratorResult<Chunk>> {
+    if (this.#ended) return Promise.resolve(done);
+    if (this.#signal.aborted) return this.#abort();
+    if (this.#request !== null) {
+      this.#chunks = chunksOf(simulate(this.#request, this.#declared), this.#declared.tokens_per_delta);
+      this.#request = null;
+      this.#began = this.#clock.monotonic();
+    }
+    const step = this.#chunks!.next();
+    if (step.done === true) {
+      this.#ended = true;
+      return Promise.resolve(done);
+    }
+    const wait = this.#due(step.value) - (this.#clock.monotonic() - this.#began);
+    return wait > 0 ? this.#after(wait, step) : Promise.resolve(step);
+  }
+
+  return(): Promise<IteratorResult<Chunk>> {
+    this.#ended = true;
+    return Promise.resolve(done);
+  }
+
+  /** Milliseconds after the first step at which the last token of the chunk is there. */
+  #due(chunk: Chunk): Millis {
+    const { first_token_ms, token_ms, tokens_per_delta } = this.#declared;
+    if (chunk.type === 'block_delta' && chunk.delta.type !== 'signature_delta') this.#produced += tokens_per_delta;
+    return first_token_ms + Math.max(0, this.#produced - 1) * token_ms;
+  }
+
+  async #after(wait: Millis, step: IteratorResult<Chunk>): Promise<IteratorResult<Chunk>> {
+    try {
+      await this.#sleep(wait, this.#signal);
+    } catch {
+      return this.#abort();
+    }
+    return this.#ended ? done : step;
+  }
+
+  #abort(): Promise<never> {
+    this.#ended = true;
+    return Promise.reject(this.#signal.reason);
+  }
+}

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { healthRoutes } from '../../src/app/health.ts';
+import { asker } from '../admin/ask.ts';
+
+test('readiness names what is not there and why, and says when to ask again', async () => {
+  const there: Record<string, string | undefined> = {};
+  const ask = asker(
+    healthRoutes({ checks: { eventstore: () => there.eventstore, cellar: () => there.cellar }, ageMs: () => 0 }),
+  );
+  expect(await ask('GET', '/v1/ready')).toMatchObject({ status: 200, body: { status: 'ok' } });
+  there.eventstore = '';
+  expect(await ask('GET', '/v1/ready')).toMatchObject({
+    status: 503,
+    code: 'dependency_unavailable',
+    message: 'Not available: eventstore.',
+    headers: { 'Retry-After': '1' },
+  });
+  there.cellar = 'it is locked';
+  expect((await ask('GET', '/v1/ready')).message).toBe('Not available: eventstore, cellar (it is locked).');
+  expect((await ask('GET', '/v1/health')).status).toBe(200);
+});
+
+test('whoever wants to know hears how old at most what is known here is, ready or not', async () => {
+  let age = Number.POSITIVE_INFINITY;
+  let why: string | undefined;
+  const ask = asker(healthRoutes({ checks: { eventstore: () => why }, ageMs: () => age }));
+  expect((await ask('GET', '/v1/ready')).body).toEqual({ status: 'ok' });
+  expect((await ask('GET', '/v1/ready?verbose=true')).body).toEqual({ status: 'ok', age_ms: null });
+  age = 12.6;
+  expect((await ask('GET', '/v1/ready?verbose')).body).toEqual({ status: 'ok', age_ms: 13 });
+  why = '';
+  age = 4_000;
+  expect((await ask('GET', '/v1/ready')).message).toBe('Not available: eventstore.');
+  expect((await ask('GET', '/v1/ready?verbose')).message).toBe(
+    'Not available: eventstore. What is known here may be 4000 ms old.',
+  );
+});

@@ -1,0 +1,88 @@
+import type { ProjectPrincipal } from '../../src/access/principal.ts';
+import { failure } from '../../src/http/error-envelopes.ts';
+import { openapi } from '../../src/http/openapi/openapi.ts';
+import type { Allowance, Call, Reply, Route, Sink } from '../../src/http/route.ts';
+import { invalid } from '../../src/http/validation/validate.ts';
+import { type Document, describedBy } from '../support/described.ts';
+import { allowance } from '../support/unlimited.ts';
+
+export const principal = (tier = 0): ProjectPrincipal => ({
+  kind: 'project_key',
+  id: 'key_1',
+  name: 'a key',
+  organizationId: 'org_1',
+  organizationStatus: 'active',
+  projectId: 'proj_1',
+  projectName: 'a project',
+  permissions: new Set(['inference:create', 'models:read']),
+  expiresAt: null,
+  tier,
+});
+
+export interface CallOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly tier?: number;
+  readonly signal?: AbortSignal;
+  readonly allowance?: Allowance;
+}
+
+/** What a client would see of a reply, with the stream not yet run. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  readonly body: any;
+  readonly stream: ((sink: Sink) => Promise<void>) | null;
+}
+
+const checks = new Map<string, ReturnType<typeof describedBy>>();
+/** Holds what a client would see against the description of the route; one description for all that share a name. */
+const expectDescribed = (route: Route, { status, headers, body, stream }: Answered): void => {
+  const known = checks.get(route.operation) ?? describedBy(JSON.parse(JSON.stringify(openapi([route]))) as Document);
+  checks.set(route.operation, known);
+  const media =
+    Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? 'application/json';
+  // For a client that has left nothing is described.
+  if (status !== 499) known({ method: route.method, path: route.path, status, media, body: stream ? undefined : body });
+};
+
+/** Does what the server does between the last byte of a body and the handler, and hands the reply back. */
+export const send = async (route: Route, body: unknown, options: CallOptions = {}): Promise<Answered> => {
+  const requestId = 'req_1';
+  const parsed = route.body?.safeParse(body);
+  const seen = (reply: Reply): Answered => {
+    const answer = answered(reply);
+    expectDescribed(route, answer);
+    return answer;
+  };
+  if (parsed?.success === false) {
+    return seen(failure(invalid(route.family, 'body', body, parsed.error), route.family, requestId));
+  }
+  const call: Call<ProjectPrincipal, object, object, unknown, undefined> = {
+    head: {
+      requestId,
+      method: route.method,
+      path: route.path,
+      ip: '127.0.0.1',
+      header: (name) => options.headers?.[name],
+    },
+    principal: principal(options.tier),
+    params: {},
+    query: {},
+    body: parsed?.data,
+    found: undefined,
+    allowance: options.allowance ?? allowance(),
+    signal: options.signal ?? new AbortController().signal,
+  };
+  return seen(await route.handle(call));
+};
+
+const answered = (reply: Reply): Answered => {
+  const { status, headers = {} } = reply;
+  if ('stream' in reply) return { status, headers, body: undefined, stream: reply.stream };
+  const text =
+    typeof reply.body === 'string' || reply.body instanceof Uint8Array
+      ? Buffer.from(reply.body).toString()
+      : JSON.stringify(reply.body);
+  return { status, headers, body: JSON.parse(text), stream: null };
+};

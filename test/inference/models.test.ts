@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { modelResource } from '../../src/inference/models/model-resource.ts';
+import { modelsRoutes } from '../../src/inference/models/models.ts';
+import { loadModels } from '../../src/upstream/models/models.ts';
+import { send } from './call.ts';
+import { model } from './hosted.ts';
+
+const versioned = { 'anthropic-version': '2023-06-01' };
+const list = (models: Parameters<typeof modelsRoutes>[0]['models']) => {
+  const [route] = modelsRoutes({ models, ownedBy: 'weir' });
+  return async (tier = 0, headers = {}) => (await send(route!, undefined, { tier, headers })).body;
+};
+
+test('the built-in models, in the envelope of the spec', async () => {
+  const models = loadModels(null, {}).map((declared) => declared.model);
+  const answer = await list(models)();
+  expect(Object.keys(answer)).toEqual(['object', 'data']);
+  expect(answer.object).toBe('list');
+  expect(answer.data.map(({ id }: { id: string }) => id)).toEqual(['weir-sim-1', 'weir-sim-thinking-1']);
+  for (const each of answer.data) {
+    expect(modelResource.strict().parse(each)).toEqual(each);
+    expect(each.access).toEqual({ required_checks: [], available: true, locked: false, missing_requirements: [] });
+    expect(each.owned_by).toBe('weir');
+  }
+});
+
+test('a model as the spec shows it, and with anthropic-version as SDK types want it', async () => {
+  const each = model({
+    id: 'a/b',
+    created: 1_767_225_600,
+    parent: 'a/base',
+    sampling_limits: { temperature: { max: 1 } },
+  });
+  const plain = (await list([each])()).data[0];
+  expect(plain).toMatchObject({ id: 'a/b', object: 'model', root: 'a/b', parent: 'a/base', created: 1_767_225_600 });
+  expect(plain.sampling_limits).toEqual({ temperature: { max: 1 } });
+  expect(plain.sampling_limits_revision).toMatch(/^[0-9a-f]{16}$/);
+  expect((await list([each])(0, versioned)).data[0]).toStrictEqual({
+    ...plain,
+    type: 'model',
+    created_at: '2026-01-01T00:00:00.000Z',
+    max_input_tokens: 1_000_000,
+    max_tokens: 999_990,
+    lifecycle: 'active',
+    deprecated_at: null,
+    retires_at: null,
+    line: null,
+    capabilities: null,
+  });
+});
+
+describe('access', () => {
+  const access = async (fields: object, tier = 0) => (await list([model(fields)])(tier)).data[0].access;
+
+  test.each([0, 1, 2, 3, 4, 5])('tier %i of a model that wants tier 3', async (tier) => {
+    const missing = tier < 3 ? ['tier:3'] : [];
+    expect(await access({ access: { required_checks: ['tier:3'] } }, tier)).toEqual({
+      required_checks: ['tier:3'],
+      available: tier >= 3,
+      locked: tier < 3,
+      missing_requirements: missing,
+    });
+  });
+
+  test('nobody has credits yet', async () => {
+    expect(await access({ access: { required_checks: ['credits', 'tier:1'] } }, 5)).toEqual({
+      required_checks: ['credits', 'tier:1'],
+      available: false,
+      locked: true,
+      missing_requirements: ['credits'],
+    });
+  });
+
+  test('a model that is not ready is listed, neither locked nor available', async () => {
+    const answer = (await list([model({ is_ready: false })])()).data[0];
+    expect(answer.is_ready).toBe(false);
+    expect(answer.access).toMatchObject({ available: false, locked: false });
+  });
+});
+
+test('is answered from twelve ready answers, synchronously', () => {
+  const [route] = modelsRoutes({ models: [model()], ownedBy: 'weir' });
+  const call = (tier: number, header?: string) =>
+    route!.handle({ head: { header: () => header }, principal: { tier } } as never) as { body: unknown };
+  const seen = new Set([0, 1, 2, 3, 4, 5].flatMap((tier) => [call(tier), call(tier, ''), call(tier), call(tier, 'x')]));
+  expect(seen.size).toBe(12);
+  for (const { body } of seen) expect(body).toBeInstanceOf(Uint8Array);
+});
+
+test('the route is what the decisions say', () => {
+  expect(modelsRoutes({ models: [], ownedBy: 'weir' })).toMatchObject([
+    { method: 'GET', path: '/v1/models', family: 'models', access: { permission: 'models:read', apiKeyHeader: true } },
+  ]);
+});

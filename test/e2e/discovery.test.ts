@@ -52,7 +52,7 @@ const faults: readonly (readonly [string, () => readonly [number, string], RegEx
   ['TLS to a port of plain text', () => [plainPort, 'tls=true'], /does not speak TLS there/],
 ];
 
-describe.each(discovering)('a store to be discovered by %s', (_, urlOf) => {
+describe.concurrent.each(discovering)('a store to be discovered by %s', (_, urlOf) => {
   test.each(faults)('%s ends the start at once, with the reason in one sentence', async (_, fault, sentence) => {
     const url = urlOf(...fault());
     const { code, stdout, stderr } = await weirHere(['serve'], {
@@ -88,14 +88,14 @@ describe.each(discovering)('a store to be discovered by %s', (_, urlOf) => {
   });
 });
 
-test('a node whose certificate is wrong is told, rather than another that is not there', async () => {
+test.concurrent('a node whose certificate is wrong is told, rather than another that is not there', async () => {
   const url = `esdb://svc:pw@127.0.0.1:${await closedPort()},localhost:${store.port}?tls=true`;
   const patient = connect({ url }, { firstAnswerMs: 60_000 });
   await expect(patient.append('a-1', [event(1)], 'no_stream')).rejects.toThrow(/not trusted: .* tlsCAFile/);
   await patient.close();
 });
 
-describe('standard error', () => {
+describe.concurrent('standard error', () => {
   const list = (url: string, env: Record<string, string> = {}) =>
     runWeir(['org', 'list', '--json'], { DATA_DIR: freshDir(), EVENTSTORE_URL: url, ...env });
 

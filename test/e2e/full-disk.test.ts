@@ -13,6 +13,8 @@ vi.setConfig({ testTimeout: 180_000 });
 /** Decisions and reliability.md D5. */
 const recoveryMs = 5_000;
 const mib = 1024 * 1024;
+/** Of the disk, below which the store takes no appends. */
+const neededBytes = 64 * mib;
 const why = isRemote ? 'the store is elsewhere' : noMount();
 if (why !== undefined) process.stderr.write(`SKIPPED: a gateway on a full disk: ${why}\n`);
 
@@ -21,13 +23,17 @@ afterAll(() => scene.end());
 /** Room for what the store demands of a disk, and for somebody else to take it. */
 const megabytes = 192;
 
-/** Takes the disk until so much is left: no faster than the store looks at it, twice a second, can keep up with. */
+/**
+ * Takes the disk until so much is left: from where the store begins to demand room, no faster than it looks, twice a second,
+ * can keep up with.
+ */
 const fillTo = async (path: string, leftBytes: number): Promise<void> => {
   const file = openSync(join(path, 'others'), 'a');
   try {
     for (;;) {
       const { bavail, bsize } = statfsSync(path);
-      const more = Math.min(16 * mib, bavail * bsize - leftBytes);
+      const free = bavail * bsize;
+      const more = free > neededBytes ? free - neededBytes : Math.min(16 * mib, free - leftBytes);
       if (more <= 0) return;
       writeSync(file, Buffer.alloc(more));
       await new Promise((resolve) => setTimeout(resolve, 600));
@@ -63,6 +69,7 @@ describe.concurrent('a gateway', () => {
     const path = tmpfs(scene, megabytes);
     const server = await startServer({ dataDir: join(path, 'data') });
     const before = await createProject(server);
+    await eventually(() => existsSync(join(path, 'data', 'eventstore', 'ballast')) || undefined);
     await fillTo(path, left);
     const refused = await askForProject(server);
     expectRefusal(refused, 503, 'dependency_unavailable');
@@ -110,7 +117,7 @@ const written = (file: number, piece: Buffer): number => {
   }
 };
 
-describe.skipIf(why !== undefined)('a start', () => {
+describe.skipIf(why !== undefined)('a start', { concurrent: true }, () => {
   test.each([
     ['in memory', noMount(), () => tmpfs(scene, megabytes)],
     ['of ext4', noLoopDisk(), () => loopDisk(scene, megabytes).path],
@@ -135,7 +142,7 @@ describe.skipIf(why !== undefined)('a start', () => {
       expect(history).toMatchObject({ code: 0 });
       const full = await startServer({ dataDir, env: secrets });
       const said = full.log().find(({ msg }) => msg === 'store.read_only');
-      expect(said).toMatchObject({ level: 40, dir: join(dataDir, 'eventstore'), neededBytes: 64 * mib });
+      expect(said).toMatchObject({ level: 40, dir: join(dataDir, 'eventstore'), neededBytes });
       // What the store itself has removed at its start is free.
       expect(said?.freeBytes).toBeLessThan(mib);
       expectRefusal(await askForProject(full), 503, 'dependency_unavailable');
@@ -173,7 +180,7 @@ const faulty = (what: 'FULL' | 'BROKEN' | 'STUCK') => {
 if (noCompiler !== undefined)
   process.stderr.write(`SKIPPED: a gateway on a disk that is full at once: ${noCompiler}\n`);
 
-describe.skipIf(noCompiler !== undefined)('a gateway on a disk that is full at once', () => {
+describe.skipIf(noCompiler !== undefined)('a gateway on a disk that is full at once', { concurrent: true }, () => {
   const goesOn = async (server: Server, disk: ReturnType<typeof faulty>): Promise<void> => {
     const before = await createProject(server);
     disk.begin();
@@ -211,7 +218,7 @@ describe.skipIf(noCompiler !== undefined)('a gateway on a disk that is full at o
   });
 });
 
-describe.skipIf(noCompiler !== undefined || isRemote)('a gateway whose disk', () => {
+describe.skipIf(noCompiler !== undefined || isRemote)('a gateway whose disk', { concurrent: true }, () => {
   test('has failed ends with a code, and says why', async () => {
     const disk = faulty('BROKEN');
     const server = await startServer({ env: disk.env });

@@ -34,6 +34,8 @@ export interface Hunt {
   readonly key: string;
   /** A regular expression of the paths to ask. */
   readonly paths: string;
+  /** Of each operation, made up from its schemas; what the tool derives from them by rule comes on top. */
+  readonly examples: number;
 }
 
 export interface Finding {
@@ -62,15 +64,15 @@ interface Recorder {
   >;
 }
 
-/** Asks with every check there is, 100 examples of each operation, and gives what it finds and no schema can say. */
-export const hunt = async (command: string, { baseUrl, key, paths }: Hunt): Promise<Found> => {
+/** Asks with every check there is, and gives what it finds and no schema can say. */
+export const hunt = async (command: string, { baseUrl, key, paths, examples }: Hunt): Promise<Found> => {
   // What it leaves where it stands goes with the rest.
   const cwd = freshDir();
   mkdirSync(cwd, { recursive: true });
   const report = join(cwd, 'report.ndjson');
   const args = [
     ...['run', `${baseUrl}/v1/openapi.json`, '--include-path-regex', paths, '-H', `Authorization: Bearer ${key}`],
-    ...['--checks', 'all', '--max-examples', '100', '--continue-on-failure', '--no-shrink'],
+    ...['--checks', 'all', '--max-examples', `${examples}`, '--continue-on-failure', '--no-shrink'],
     // The same requests each time, and none remembered from a run before; one worker, since several trip over each other.
     ...['--seed', '1', '--generation-database', 'none', '--workers', '1'],
     ...['--report', 'ndjson', '--report-ndjson-path', report],

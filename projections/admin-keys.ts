@@ -33,7 +33,7 @@ export const adminKeys: Projection = {
   categories: ['adminKey', 'organization'],
   tables: [adminKeyRows, liveAdminKeyRows, adminKeyOwners, admittedAdminKeys],
   apply(event, rows) {
-    if (event.stream.startsWith('organization-')) return admit(event, rows);
+    if (event.stream.startsWith('organization-')) return noteIssuedKey(event, rows);
     const id = idOf(event);
     const fact = factOf<AdminKeyFact>(event);
     const organizationId =
@@ -50,7 +50,7 @@ export const adminKeys: Projection = {
   },
 };
 
-const admit = (event: Recorded, rows: Rows): void => {
+const noteIssuedKey = (event: Recorded, rows: Rows): void => {
   const fact = factOf<OrganizationFact>(event);
   const organizationId = idOf(event);
   if (fact.type === 'organization.admin_key_issued' && !rows.get(adminKeyOwners, fact.key_id)) {

@@ -6,7 +6,7 @@ import { compile } from '../src/kernel/chart.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
 import { table } from '../src/kernel/rows.ts';
 import { endOfQueue, enqueue, queuedTokens } from './oauth-token-queue.ts';
-import { admit, factOf, idOf } from './recorded.ts';
+import { factOf, idOf, nextStatus } from './recorded.ts';
 
 /** A credential as the events of its own stream leave it; whether it works depends on what it belongs to as well. */
 export interface CredentialRow {
@@ -74,7 +74,7 @@ const next = (
   fact: CredentialFact,
 ): CredentialRow => {
   const before = rows.get(credentialRows, digest);
-  const status = admit(charts[kind], id, before?.status ?? 'absent', fact);
+  const status = nextStatus(charts[kind], id, before?.status ?? 'absent', fact);
   if ('digest' in fact) {
     return { kind, id, organizationId: fact.organization_id, status, ...own(fact) };
   }

@@ -1,11 +1,11 @@
-import { type BillingFact, type Ledger, type Plan, post, unpaid } from '../src/domain/billing.ts';
+import { type BillingFact, type BillingPlan, type Ledger, post, unpaid } from '../src/domain/billing.ts';
 import { type OrganizationFact, organization } from '../src/domain/organization.ts';
 import type { Tier } from '../src/domain/tiers.ts';
 import { compile } from '../src/kernel/chart.ts';
 import { PersistentMap } from '../src/kernel/persistent-map.ts';
 import type { Projection } from '../src/kernel/projection.ts';
 import { table } from '../src/kernel/rows.ts';
-import { admit, factOf, idOf } from './recorded.ts';
+import { factOf, idOf, nextStatus } from './recorded.ts';
 
 /** Times in milliseconds. */
 export interface OrganizationRow {
@@ -16,7 +16,7 @@ export interface OrganizationRow {
   /** Micro-dollars, as the other amounts. */
   readonly lifetimePaid: number;
   readonly credits: number;
-  readonly subscription: Plan;
+  readonly subscription: BillingPlan;
   readonly createdAt: number;
 }
 
@@ -44,7 +44,7 @@ export const organizations: Projection = {
     const id = idOf(event);
     const before = rows.get(organizationRows, id);
     const fact = factOf<OrganizationFact>(event);
-    const status = admit(chart, id, before?.status ?? 'absent', fact);
+    const status = nextStatus(chart, id, before?.status ?? 'absent', fact);
     if (fact.type === 'organization.created') {
       rows.put(organizationRows, id, { id, name: fact.name, status, createdAt: fact.created_at, ...amounts(unpaid) });
     } else if (before) {

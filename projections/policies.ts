@@ -33,7 +33,7 @@ export const policies: Projection = {
   categories: ['policy', 'organization'],
   tables: [policyRows, livePolicyRows, policyOwners, policyVersionRows, admittedPolicies],
   apply(event, rows) {
-    if (event.stream.startsWith('organization-')) return admit(event, rows);
+    if (event.stream.startsWith('organization-')) return noteIssuedPolicy(event, rows);
     const id = idOf(event);
     const fact = factOf<PolicyFact>(event);
     const organizationId =
@@ -52,7 +52,7 @@ export const policies: Projection = {
   },
 };
 
-const admit = (event: Recorded, rows: Rows): void => {
+const noteIssuedPolicy = (event: Recorded, rows: Rows): void => {
   const fact = factOf<OrganizationFact>(event);
   if (fact.type === 'organization.policy_issued' && !rows.get(policyOwners, fact.policy_id)) {
     rows.put(admittedPolicies, fact.policy_id, { organizationId: idOf(event), at: event.metadata.at });

@@ -32,7 +32,7 @@ export const projectKeys: Projection = {
   categories: ['projectKey', 'project'],
   tables: [projectKeyRows, projectKeyOwners, admittedKeys, expiringKeys],
   apply(event, rows) {
-    if (event.stream.startsWith('project-')) return admit(event, rows);
+    if (event.stream.startsWith('project-')) return noteIssuedKey(event, rows);
     const id = idOf(event);
     const fact = factOf<ProjectKeyFact>(event);
     const projectId =
@@ -58,7 +58,7 @@ const keepExpiry = (rows: Rows, keyId: string, before: number | null, now: numbe
   if (now !== null) rows.put(expiringKeys, expiryKeyOf(now, keyId), { keyId, expiresAt: now });
 };
 
-const admit = (event: Recorded, rows: Rows): void => {
+const noteIssuedKey = (event: Recorded, rows: Rows): void => {
   const fact = factOf<ProjectFact>(event);
   if (fact.type === 'project.key_issued' && !rows.get(projectKeyOwners, fact.key_id)) {
     rows.put(admittedKeys, fact.key_id, { projectId: idOf(event), at: event.metadata.at });

@@ -2,7 +2,7 @@ import { type ProjectFact, project } from '../src/domain/project.ts';
 import { compile } from '../src/kernel/chart.ts';
 import type { Projection } from '../src/kernel/projection.ts';
 import { table } from '../src/kernel/rows.ts';
-import { admit, factOf, idOf } from './recorded.ts';
+import { factOf, idOf, nextStatus } from './recorded.ts';
 
 /** Times in milliseconds. */
 export interface ProjectRow {
@@ -34,7 +34,7 @@ export const projects: Projection = {
     const id = idOf(event);
     const fact = factOf<ProjectFact>(event);
     const owner = rows.get(projectOwners, id);
-    const status = admit(chart, id, owner?.status ?? 'absent', fact) as ProjectRow['status'];
+    const status = nextStatus(chart, id, owner?.status ?? 'absent', fact) as ProjectRow['status'];
     if (fact.type === 'project.key_issued' || fact.type === 'project.key_ended') return;
     const organizationId = fact.type === 'project.created' ? fact.organization_id : (owner?.organizationId ?? '');
     const key = projectKeyOf(organizationId, id);

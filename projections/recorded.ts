@@ -9,7 +9,7 @@ export const idOf = (event: Recorded): string => event.stream.slice(event.stream
 export const factOf = <F extends Fact>(event: Recorded): F => ({ ...event.data, type: event.type }) as unknown as F;
 
 /** The state after the fact. @throws IllegalFact: an event that the chart does not admit is corruption, never skipped */
-export const admit = (chart: Table<object, never>, id: string, status: string, fact: Fact): string => {
+export const nextStatus = (chart: Table<object, never>, id: string, status: string, fact: Fact): string => {
   const next = chart.next(status, fact.type);
   if (next === undefined) throw new IllegalFact(id, status, fact.type);
   return next;

@@ -65,7 +65,7 @@ const variables = {
     .optional()
     .describe('Folder of the pepper and the master key (default: <DATA_DIR>.secrets)'),
   PEPPER: secret().describe('Goes into the digest of every key: 64 hexadecimal characters (default: in SECRETS_DIR)'),
-  PREVIOUS_PEPPER: secret().describe('The pepper of before, under which older keys were made; accepted beside PEPPER'),
+  PREVIOUS_PEPPER: secret().describe('The previous pepper, under which older keys were made; accepted beside PEPPER'),
   MASTER_KEY: secret().describe('Seals what may be repeated: 64 hexadecimal characters (default: in SECRETS_DIR)'),
   EVENTSTORE_URL: z
     .string()

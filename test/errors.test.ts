@@ -235,7 +235,7 @@ const provocations: Readonly<Record<Code, Provocation>> = {
     ask: async () => {
       const asleep = await at.make.tenant();
       await at.settled(
-        await at.admin.aggregates.organization.tell(asleep.organizationId, 'suspend', undefined, context),
+        await at.admin.aggregates.organization.dispatch(asleep.organizationId, 'suspend', undefined, context),
       );
       return inference({}, asleep.projectKey.value);
     },
@@ -277,7 +277,7 @@ const provocations: Readonly<Record<Code, Provocation>> = {
     ask: async () => {
       const full = await newProject();
       for (let i = 0; i < maxLiveKeys; i++)
-        await at.admin.aggregates.project.tell(full, 'issueKey', { keyId: `key_${i}` }, context);
+        await at.admin.aggregates.project.dispatch(full, 'issueKey', { keyId: `key_${i}` }, context);
       return admin('POST', keys(full), { name: 'one too many' }, freshKey());
     },
     status: 409,
@@ -287,7 +287,7 @@ const provocations: Readonly<Record<Code, Provocation>> = {
       const { organizationId, adminKey } = await at.make.tenant();
       for (let i = 1; i < maxAdminKeys; i++) {
         const admission = { keyId: `akey_${i}`, permissions: ['projects:read'], expiresAt: null };
-        await at.admin.aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context);
+        await at.admin.aggregates.organization.dispatch(organizationId, 'issueAdminKey', admission, context);
       }
       const headers = { ...freshKey(), ...bearer(adminKey.value) };
       return ask('POST', `${base}/admin_api_keys`, { headers, body: { name: 'one too many' } });
@@ -317,7 +317,12 @@ const provocations: Readonly<Record<Code, Provocation>> = {
     ask: async () => {
       const { organizationId, adminKey } = await at.make.tenant();
       for (let i = 0; i < maxPolicies; i++)
-        await at.admin.aggregates.organization.tell(organizationId, 'issuePolicy', { policyId: `pol_${i}` }, context);
+        await at.admin.aggregates.organization.dispatch(
+          organizationId,
+          'issuePolicy',
+          { policyId: `pol_${i}` },
+          context,
+        );
       return ask('POST', `${base}/policies`, { headers: bearer(adminKey.value), body: { name: 'p', rule: 'true' } });
     },
     status: 409,

@@ -1,18 +1,18 @@
 import type { Tier } from '../../src/domain/tiers.ts';
-import { start } from '../../src/limits/admit.ts';
+import { start } from '../../src/limits/count-request.ts';
 import { inferenceWindows } from '../../src/limits/families.ts';
 import { quotaLines } from '../../src/limits/http/headers.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { settle } from '../../src/limits/settle.ts';
 import { isRefused } from '../../src/limits/window/ticket.ts';
-import { type Counted, counted, type WindowStore } from '../../src/limits/window/window-store.ts';
+import { type LimitSubject, limitSubject, type WindowStore } from '../../src/limits/window/window-store.ts';
 import { ownersOf, popularKeys, tokens } from './traffic.ts';
 
 /** The window store of Weir full of keys that have each been used once, and the order in which they are used again. */
 export class CountedCrowd {
   readonly store: WindowStore;
   /** Whose turn it is, one after the other: what is measured does not look anybody up. */
-  readonly #drawn: readonly Counted[];
+  readonly #drawn: readonly LimitSubject[];
   #turn = 0;
   /** Kept from one operation to the next, so that nothing is optimized away. */
   headerBytes = 0;
@@ -23,7 +23,7 @@ export class CountedCrowd {
     this.store = store;
     const seats = Array.from({ length: keys }, (_, n) => {
       const { key, project, organization } = ownersOf(n);
-      return counted(key, project, organization);
+      return limitSubject(key, project, organization);
     });
     this.#drawn = Array.from(popularKeys(keys, 1 << 20), (key) => seats[key]!);
     for (const seat of seats) {

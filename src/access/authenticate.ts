@@ -5,7 +5,7 @@ import { digest, tokenKind } from '../ids.ts';
 import { administrationLines } from '../limits/http/administration-headers.ts';
 import { creditLines, quotaLines } from '../limits/http/headers.ts';
 import { warmAhead } from '../limits/window/warm.ts';
-import { type Counted, counted } from '../limits/window/window-store.ts';
+import { type LimitSubject, limitSubject } from '../limits/window/window-store.ts';
 import type { Windows } from '../limits/windows.ts';
 import type { AccessLog, Aim } from './access-log.ts';
 import {
@@ -22,7 +22,7 @@ import {
 } from './credential-refusals.ts';
 import type { Directory, Inactive } from './directory.ts';
 import { KnownToken, KnownTokens } from './known-tokens.ts';
-import { AdministrationPass, type CountedPass, CreditsPass, InactivePass, InferencePass } from './leases.ts';
+import { AdministrationLease, type CountedLease, CreditsLease, InactiveLease, InferenceLease } from './leases.ts';
 import { addressRefusal } from './limit-refusal.ts';
 import type { BearerPrincipal, Identity } from './principal.ts';
 
@@ -104,7 +104,7 @@ export const apiKeyGate = (options: {
    * Who sends what nobody knows is told so sixty times a minute and address (decisions F.3). Who sends nothing is not
    * guessing.
    */
-  const stranger = (head: Head, refused: Refusal): Refusal => {
+  const rejectUnknownCredential = (head: Head, refused: Refusal): Refusal => {
     const seconds = windows.failed.count(head.ip, clock.monotonic());
     return seconds === 0 ? refused : addressRefusal(seconds);
   };
@@ -113,11 +113,11 @@ export const apiKeyGate = (options: {
   const unidentified = (head: Head, text: string): Refusal => {
     if (text.includes(' ', usualScheme.length)) return malformed;
     const token = text.slice(usualScheme.length);
-    return knowledge.isBehind && tokenKind(token) !== null ? behind : stranger(head, unknown(token));
+    return knowledge.isBehind && tokenKind(token) !== null ? behind : rejectUnknownCredential(head, unknown(token));
   };
 
-  const seatOf = (known: KnownToken, family: Family, { id, projectId, organizationId }: Identity): Counted => {
-    known[family] ??= counted(id, family === 'inference' ? (projectId ?? '') : null, organizationId);
+  const subjectOf = (known: KnownToken, family: Family, { id, projectId, organizationId }: Identity): LimitSubject => {
+    known[family] ??= limitSubject(id, family === 'inference' ? (projectId ?? '') : null, organizationId);
     return known[family];
   };
 
@@ -128,41 +128,41 @@ export const apiKeyGate = (options: {
    * of its own but its client's, which a token that has leaked and does not work must not use up; so both count for the
    * address that sends them.
    */
-  const inactive = (known: KnownToken, head: Head, limits: Limits, code: Reason): InactivePass | Refusal => {
+  const inactive = (known: KnownToken, head: Head, limits: LimitFamily, code: Reason): InactiveLease | Refusal => {
     const { found } = known;
     const refused = refusals[code];
-    if (code === 'invalid_api_key' || found.kind === 'oauth_client') return stranger(head, refused);
+    if (code === 'invalid_api_key' || found.kind === 'oauth_client') return rejectUnknownCredential(head, refused);
     if (found.kind !== 'project_key') {
-      const who = seatOf(known, 'administration', found);
+      const who = subjectOf(known, 'administration', found);
       const { administration } = windows;
-      return new InactivePass(found, refused, clock, [administration, who], (why) =>
+      return new InactiveLease(found, refused, clock, [administration, who], (why) =>
         administrationLines(administration, who, why, clock.monotonic(), clock.wall(), 0),
       );
     }
     const { credits, inference } = windows;
-    const seat = seatOf(known, 'inference', found);
+    const seat = subjectOf(known, 'inference', found);
     if (limits !== 'credits') {
       const tell = () => quotaLines(inference, seat, clock.monotonic(), 0);
-      return new InactivePass(found, refused, clock, [inference, seat], tell);
+      return new InactiveLease(found, refused, clock, [inference, seat], tell);
     }
-    const own = seatOf(known, 'credits', found);
+    const own = subjectOf(known, 'credits', found);
     const tell = () => creditLines(credits, own, inference, seat, clock.monotonic(), true);
-    return new InactivePass(found, refused, clock, [credits, own], tell);
+    return new InactiveLease(found, refused, clock, [credits, own], tell);
   };
 
-  const passOf = (known: KnownToken, limits: Limits, found: BearerPrincipal): CountedPass => {
+  const leaseOf = (known: KnownToken, limits: LimitFamily, found: BearerPrincipal): CountedLease => {
     if (found.kind !== 'project_key') {
-      const seat = known.administration ?? seatOf(known, 'administration', found);
-      return new AdministrationPass(found, clock, windows.administration, seat);
+      const seat = known.administration ?? subjectOf(known, 'administration', found);
+      return new AdministrationLease(found, clock, windows.administration, seat);
     }
-    const seat = known.inference ?? seatOf(known, 'inference', found);
+    const seat = known.inference ?? subjectOf(known, 'inference', found);
     if (limits !== 'credits') {
-      const pass = new InferencePass(found, clock, windows.inference, seat);
+      const pass = new InferenceLease(found, clock, windows.inference, seat);
       tokens.locate(known, seat);
       return pass;
     }
-    const own = seatOf(known, 'credits', found);
-    return new CreditsPass(found, clock, [windows.credits, own], [windows.inference, seat]);
+    const own = subjectOf(known, 'credits', found);
+    return new CreditsLease(found, clock, [windows.credits, own], [windows.inference, seat]);
   };
 
   return {
@@ -183,7 +183,7 @@ export const apiKeyGate = (options: {
       }
       const active = found as BearerPrincipal;
       accessLog.used(active);
-      const pass = passOf(known, access.limits, active);
+      const pass = leaseOf(known, access.limits, active);
       if (!pass.limited) {
         pass.denied = denial(head, access, active);
         if (pass.denied !== undefined) accessLog.refused(active, aim, pass.denied.code, head);
@@ -199,7 +199,7 @@ export const apiKeyGate = (options: {
       if (known && reason === undefined) {
         const active = known.found as BearerPrincipal;
         accessLog.used(active);
-        return passOf(known, access?.limits, active);
+        return leaseOf(known, access?.limits, active);
       }
       const met = known && reason ? inactive(known, head, access?.limits, reason) : unidentified(head, text);
       // Without a route nobody is refused for a bad credential, but for too many of them.
@@ -222,4 +222,4 @@ export const apiKeyGate = (options: {
 
 type Family = 'inference' | 'credits' | 'administration';
 /** Which windows count: the route's own, else those of the credential's kind, also on a route of another (decisions F.2). */
-type Limits = BearerAccess['limits'];
+type LimitFamily = BearerAccess['limits'];

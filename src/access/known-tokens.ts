@@ -1,4 +1,4 @@
-import type { Counted } from '../limits/window/window-store.ts';
+import type { LimitSubject } from '../limits/window/window-store.ts';
 import type { Inactive } from './directory.ts';
 import type { BearerPrincipal } from './principal.ts';
 
@@ -11,9 +11,9 @@ export class KnownToken {
   /** Whose it is. Ask the directory again once it is stale. */
   found: BearerPrincipal | Inactive;
   /** Where the credential is counted; made when it is first used. */
-  inference: Counted | undefined = undefined;
-  credits: Counted | undefined = undefined;
-  administration: Counted | undefined = undefined;
+  inference: LimitSubject | undefined = undefined;
+  credits: LimitSubject | undefined = undefined;
+  administration: LimitSubject | undefined = undefined;
   /** Where it lies among the known ones. */
   way = 0;
 
@@ -98,7 +98,7 @@ export class KnownTokens {
   }
 
   /** Notes where the windows of an entry are, for the next time that it is asked for. */
-  locate({ way }: KnownToken, { epoch, keyAt, projectAt, organizationAt }: Counted): void {
+  locate({ way }: KnownToken, { epoch, keyAt, projectAt, organizationAt }: LimitSubject): void {
     const place = way << placeShift;
     if (this.#places[place] === epoch) return;
     this.#places[place] = epoch;

@@ -1,29 +1,29 @@
 import type { Clock } from '../clock.ts';
 import type { Refusal } from '../errors.ts';
-import type { Need, Pass } from '../http/route.ts';
-import { countInactive, countRequest, start } from '../limits/admit.ts';
+import type { Need, RateLimitLease } from '../http/route.ts';
+import { countInactive, countRequest, start } from '../limits/count-request.ts';
 import { administrationLines } from '../limits/http/administration-headers.ts';
 import { creditLines, quotaLines } from '../limits/http/headers.ts';
 import { waitAfter, waitOfInactive } from '../limits/http/retry-after.ts';
 import { reserve } from '../limits/reserve.ts';
 import { charge, release, settle } from '../limits/settle.ts';
 import { isRefused, type Refused, type Ticket, whyOf } from '../limits/window/ticket.ts';
-import type { Counted, WindowStore } from '../limits/window/window-store.ts';
+import type { LimitSubject, WindowStore } from '../limits/window/window-store.ts';
 import { limitRefusal } from './limit-refusal.ts';
 import type { BearerPrincipal, Identity } from './principal.ts';
 
 /** What every pass does: it is counted when it is made, and tells of the windows that refused it. */
-export abstract class CountedPass implements Pass<BearerPrincipal> {
+export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
   readonly principal: BearerPrincipal;
   denied: Refusal | undefined = undefined;
   spent = 0;
   protected readonly clock: Clock;
   protected readonly store: WindowStore;
-  protected readonly who: Counted;
+  protected readonly who: LimitSubject;
   /** The limits that refused; 0 while none has. */
   protected why = 0;
 
-  constructor(principal: BearerPrincipal, clock: Clock, store: WindowStore, who: Counted) {
+  constructor(principal: BearerPrincipal, clock: Clock, store: WindowStore, who: LimitSubject) {
     this.principal = principal;
     this.clock = clock;
     this.store = store;
@@ -62,11 +62,11 @@ export abstract class CountedPass implements Pass<BearerPrincipal> {
 }
 
 /** A pass that holds one request in flight, by its ticket. */
-abstract class TicketPass extends CountedPass {
+abstract class TicketLease extends CountedLease {
   /** The open ticket; null where there is none or it has ended. */
   protected ticket: Ticket | null;
 
-  constructor(principal: BearerPrincipal, clock: Clock, store: WindowStore, who: Counted) {
+  constructor(principal: BearerPrincipal, clock: Clock, store: WindowStore, who: LimitSubject) {
     super(principal, clock, store, who);
     const outcome = start(store, who, clock.monotonic());
     this.ticket = this.held(outcome);
@@ -86,7 +86,7 @@ abstract class TicketPass extends CountedPass {
 }
 
 /** Of an inference request: requests, tokens and requests in flight of key, project and organization. */
-export class InferencePass extends TicketPass {
+export class InferenceLease extends TicketLease {
   private reserved: Ticket<'reserved'> | null = null;
 
   /** A request whose client has gone reserves nothing: its upstream call is aborted before it begins. */
@@ -119,15 +119,15 @@ export class InferencePass extends TicketPass {
 }
 
 /** Of `GET /v1/credits`, which has limits of its own; the token headers are those of inference (decisions F.5). */
-export class CreditsPass extends CountedPass {
+export class CreditsLease extends CountedLease {
   private readonly inference: WindowStore;
-  private readonly payer: Counted;
+  private readonly payer: LimitSubject;
 
   constructor(
     principal: BearerPrincipal,
     clock: Clock,
-    own: readonly [WindowStore, Counted],
-    inference: readonly [WindowStore, Counted],
+    own: readonly [WindowStore, LimitSubject],
+    inference: readonly [WindowStore, LimitSubject],
   ) {
     super(principal, clock, own[0], own[1]);
     this.inference = inference[0];
@@ -144,7 +144,7 @@ export class CreditsPass extends CountedPass {
  * Of a key that does not work any more: it is counted in its own windows and told of these alone, since those of its project
  * and organization are none of its business any more (decisions F.3, N6).
  */
-export class InactivePass extends CountedPass {
+export class InactiveLease extends CountedLease {
   private readonly tell: (why: number) => string;
 
   /** @param tell the header lines of the key's own windows, where the limits in `why` have refused it */
@@ -152,7 +152,7 @@ export class InactivePass extends CountedPass {
     found: Identity,
     refused: Refusal,
     clock: Clock,
-    [store, who]: readonly [WindowStore, Counted],
+    [store, who]: readonly [WindowStore, LimitSubject],
     tell: (why: number) => string,
   ) {
     // Nobody acts for it: a request that is denied gets no further.
@@ -172,7 +172,7 @@ export class InactivePass extends CountedPass {
 }
 
 /** Of an administration request: requests and requests in flight of credential and organization. */
-export class AdministrationPass extends TicketPass {
+export class AdministrationLease extends TicketLease {
   override lines(): string {
     return administrationLines(this.store, this.who, this.why, this.clock.monotonic(), this.clock.wall());
   }

@@ -104,7 +104,7 @@ const conflict = (code: Code, cause: unknown): Fault =>
  * Waits until the read models show the stream as the command left it or, where it found nothing left to do, as its twin
  * did; past the bound, or when the time of the command is up, the answer goes out all the same: the facts are durable.
  */
-export const shown = async (
+export const waitForProjection = async (
   admin: Administration,
   call: { readonly head: Head },
   position: bigint | null,

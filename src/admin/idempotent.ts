@@ -3,8 +3,8 @@ import canonicalize from 'canonicalize';
 import type { AdminPrincipal } from '../access/principal.ts';
 import { Fault, fault } from '../errors.ts';
 import type { Head, Reply } from '../http/route.ts';
-import { type Administration, type Aggregates, contextOf, execute, shown } from './command.ts';
-import { type Asking, keepSecret, keptSecret } from './replay.ts';
+import { type Administration, type Aggregates, contextOf, execute, waitForProjection } from './command.ts';
+import { type IdempotentRequest, keepSecret, keptSecret } from './sealed-secret-store.ts';
 
 /** What a request made: its answer without the secret, and where that can be seen. */
 export interface Made {
@@ -14,7 +14,7 @@ export interface Made {
 }
 
 /** How a resource is made once. */
-export interface Making {
+export interface CreateOperation {
   readonly newResourceId: () => string;
   /** Makes the resource, or finds that an abandoned attempt with the same id and secret has made it. */
   readonly create: (resourceId: string, secret: string) => Promise<Made>;
@@ -68,12 +68,16 @@ const end = (ended: Set<string>, request: string): void => {
  * next attempt takes up with the same id and secret.
  * @throws Fault 409 for a key at work, used with another body, or whose result is not to be had any more
  */
-export const once = async (admin: Administration, call: CreateCall, making: Making): Promise<Reply> => {
+export const createIdempotently = async (
+  admin: Administration,
+  call: CreateCall,
+  operation: CreateOperation,
+): Promise<Reply> => {
   const idempotencyKey = call.head.header('idempotency-key');
   if (idempotencyKey === undefined) {
     // Routes that mint a secret require the key.
-    const { body, head } = await making.create(making.newResourceId(), '');
-    await shown(admin, call, head);
+    const { body, head } = await operation.create(operation.newResourceId(), '');
+    await waitForProjection(admin, call, head);
     return created(body, undefined);
   }
   const { organizationId, id: credentialId } = call.principal;
@@ -81,28 +85,28 @@ export const once = async (admin: Administration, call: CreateCall, making: Maki
   const fingerprint = createHash('sha256')
     .update(canonicalize(call.body) ?? '')
     .digest('hex');
-  const asking: Asking = { head: call.head, principal: call.principal, idempotencyKey, scope, fingerprint };
+  const asking: IdempotentRequest = { head: call.head, principal: call.principal, idempotencyKey, scope, fingerprint };
   const stream = admin.secrets.mac(scope);
   const context = contextOf(call);
   const keys = admin.aggregates.idempotency;
   const by = call.head.requestId;
   const ended = endedOf(admin);
-  const reservation = { fingerprint, resourceId: making.newResourceId(), by, at: admin.clock.wall(), ended };
-  const reserved = await execute(() => keys.tell(stream, 'reserve', reservation, context)).catch((error) => {
+  const reservation = { fingerprint, resourceId: operation.newResourceId(), by, at: admin.clock.wall(), ended };
+  const reserved = await execute(() => keys.dispatch(stream, 'reserve', reservation, context)).catch((error) => {
     end(ended, by);
     throw error;
   });
   const { resourceId, answer } = reserved.state.data;
-  if (answer) return repeat(admin, asking, making, resourceId, answer.body);
+  if (answer) return repeat(admin, asking, operation, resourceId, answer.body);
 
   try {
-    const { mint } = making;
+    const { mint } = operation;
     const value = mint && (await execute(() => keepSecret(admin, asking, resourceId, mint)));
     if (value === null) throw unavailable();
-    const { body, head } = await making.create(resourceId, value ?? '');
+    const { body, head } = await operation.create(resourceId, value ?? '');
     const completion = { by, at: admin.clock.wall(), answer: { status: 201, body } };
-    await execute(() => keys.tell(stream, 'complete', completion, context));
-    await shown(admin, call, head);
+    await execute(() => keys.dispatch(stream, 'complete', completion, context));
+    await waitForProjection(admin, call, head);
     return created(body, value);
   } catch (error) {
     // A refusal by the law comes before the first append of the resource; a store that is silent may have kept something.
@@ -112,7 +116,7 @@ export const once = async (admin: Administration, call: CreateCall, making: Maki
       error.refusal.code !== 'idempotency_result_unavailable'
     ) {
       // Where it cannot be released it is taken up by the next one all the same.
-      await execute(() => keys.tell(stream, 'release', { by }, context)).catch(() => {});
+      await execute(() => keys.dispatch(stream, 'release', { by }, context)).catch(() => {});
     }
     throw error;
   } finally {
@@ -123,8 +127,8 @@ export const once = async (admin: Administration, call: CreateCall, making: Maki
 /** The answer that stands, again; its secret is opened with the very credential and key that it was sealed with. */
 const repeat = async (
   admin: Administration,
-  asking: Asking,
-  making: Making,
+  asking: IdempotentRequest,
+  making: CreateOperation,
   resourceId: string,
   body: Made['body'],
 ): Promise<Reply> => {

@@ -10,7 +10,7 @@ import type { Reactor } from '../kernel/reactor.ts';
 import type { Table } from '../kernel/rows.ts';
 import type { Recorded } from '../kernel/store.ts';
 import type { Administration } from './command.ts';
-import { replayStream } from './replay.ts';
+import { sealedSecretStream } from './sealed-secret-store.ts';
 
 /** Longest wait of a reaction for the read models, in milliseconds; it is tried again after that. */
 export const patienceMs = 10_000;
@@ -20,7 +20,7 @@ const pageSize = 100;
 const abandonedMs = 600_000;
 
 /** What a reaction does is done for the request that caused the event, and recorded under its id. */
-export const because = (event: Recorded, subject: string): Context => ({
+export const reactionContext = (event: Recorded, subject: string): Context => ({
   actor: { type: 'system', id: 'reactions' },
   requestId: event.metadata.request_id,
   commandId: `${event.id}:${subject}`,
@@ -33,7 +33,12 @@ export const keyReactions = (admin: Administration): Reactor => {
   const { aggregates, models } = admin;
 
   const revoke = async (event: Recorded, keyId: string): Promise<void> => {
-    await aggregates.projectKey.tell(keyId, 'revoke', { reason: 'project_archived' }, because(event, keyId));
+    await aggregates.projectKey.dispatch(
+      keyId,
+      'revoke',
+      { reason: 'project_archived' },
+      reactionContext(event, keyId),
+    );
   };
 
   const revokeAll = async (event: Recorded, projectId: string): Promise<void> => {
@@ -67,7 +72,8 @@ export const keyReactions = (admin: Administration): Reactor => {
       // Admitted before the archive, made after it: it never worked, and its stream shall say so.
       if (fact.type === 'project_key.created') return isArchived(fact.project_id) ? revoke(event, id) : undefined;
       const owner = models.get(projectKeyOwners, id);
-      if (owner) await aggregates.project.tell(owner.projectId, 'endKey', { keyId: id }, because(event, id));
+      if (owner)
+        await aggregates.project.dispatch(owner.projectId, 'endKey', { keyId: id }, reactionContext(event, id));
     },
   };
 };
@@ -79,7 +85,7 @@ export const adminKeyReactions = (admin: Administration): Reactor => ({
   async react(event) {
     const fact = factOf<OrganizationFact>(event);
     if (fact.type !== 'organization.admin_key_ended') return;
-    await admin.aggregates.adminKey.tell(fact.key_id, 'delete', undefined, because(event, fact.key_id));
+    await admin.aggregates.adminKey.dispatch(fact.key_id, 'delete', undefined, reactionContext(event, fact.key_id));
   },
 });
 
@@ -89,7 +95,7 @@ export const replayReactions = (admin: Administration): Reactor => ({
   categories: ['projectKey', 'adminKey'],
   async react(event) {
     if (event.type === 'project_key.revoked' || event.type === 'admin_key.deleted') {
-      await admin.store.remove(replayStream(idOf(event)));
+      await admin.store.remove(sealedSecretStream(idOf(event)));
     }
   },
 });
@@ -97,14 +103,14 @@ export const replayReactions = (admin: Administration): Reactor => ({
 /** Ends the admissions whose key never came, so that they do not count against the project's limit for ever. */
 export const endAbandonedAdmissions = async (admin: Administration): Promise<void> => {
   for (const { key: keyId, row, context } of abandoned(admin, admittedKeys, 'key_')) {
-    await admin.aggregates.project.tell(row.projectId, 'endKey', { keyId }, context);
+    await admin.aggregates.project.dispatch(row.projectId, 'endKey', { keyId }, context);
   }
 };
 
 /** The same of Admin keys: one that never came is nobody's key, and none that could make another. */
 export const endAbandonedAdminKeys = async (admin: Administration): Promise<void> => {
   for (const { row, context } of abandoned(admin, admittedAdminKeys, 'org_')) {
-    await admin.aggregates.organization.tell(row.organizationId, 'dropAdminKey', { keyId: row.keyId }, context);
+    await admin.aggregates.organization.dispatch(row.organizationId, 'dropAdminKey', { keyId: row.keyId }, context);
   }
 };
 

@@ -102,7 +102,7 @@ const cluster = (url: string): EventLog => {
 };
 
 /** Where a command finds a store: a cluster, a running server, or the files of a stopped one, served meanwhile. */
-export interface Place {
+export interface StoreLocation {
   readonly target: Target;
   /** A server of ours, which takes what is sent on one connection in its order. */
   readonly isEmbedded: boolean;
@@ -112,7 +112,7 @@ export interface Place {
 const nothingToClose = async (): Promise<void> => {};
 
 /** @param dir a folder that goes before EVENTSTORE_URL and DATA_DIR */
-export const findStore = async (config: Config, dir: string | undefined): Promise<Place> => {
+export const findStore = async (config: Config, dir: string | undefined): Promise<StoreLocation> => {
   if (dir === undefined && config.EVENTSTORE_URL !== undefined) {
     return { target: { url: config.EVENTSTORE_URL }, isEmbedded: false, close: nothingToClose };
   }

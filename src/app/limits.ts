@@ -14,7 +14,7 @@ import { publish } from '../telemetry.ts';
 /** A body of 32 MiB at the slowest pace that is let be, an answer of ten minutes, and a reader that lags behind it. */
 const longestRequestMs = 30 * 60_000;
 
-export interface Limits {
+export interface OpenLimits {
   readonly windows: Windows;
   readonly tiers: TiersInForce;
   /** To be told of every batch that the read models commit: a tier that has changed holds from the next request on. */
@@ -37,7 +37,7 @@ export const openLimits = async (options: {
   readonly logId: string;
   readonly clock: Clock;
   readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
-}): Promise<Limits> => {
+}): Promise<OpenLimits> => {
   const { config, models, logId, clock, tiers: first } = options;
   const windows = openWindows({
     owner: logId,

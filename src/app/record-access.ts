@@ -1,7 +1,7 @@
 import { type AccessLog, turns } from '../access/access-log.ts';
 import type { AccessRecords } from '../admin/audit/access-records.ts';
 import { type Clock, seconds } from '../clock.ts';
-import { within } from '../eventstoredb/patience.ts';
+import { within } from '../eventstoredb/retry-policy.ts';
 import { publish } from '../telemetry.ts';
 
 const secondMs = 1000;

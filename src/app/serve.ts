@@ -18,11 +18,11 @@ import { expectPort, serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
 import type { Context } from '../kernel/actor.ts';
 import { freshness } from '../kernel/freshness.ts';
-import { journal } from '../kernel/journal.ts';
 import { logIdOf } from '../kernel/log-id.ts';
 import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { type Reactors, startReactors } from '../kernel/reactor.ts';
+import { sharedStreamWriter } from '../kernel/shared-stream-writer.ts';
 import { type EventStore, StoreDamaged, type StoreState, StoreUnavailable } from '../kernel/store.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { dayKeys } from '../secrets/day-keys.ts';
@@ -36,7 +36,7 @@ import { type EventLog, ownEventLog } from './event-log.ts';
 import { atPathOf } from './file-fault.ts';
 import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
-import { type Limits, openLimits, tiersOf } from './limits.ts';
+import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
 import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
@@ -104,7 +104,7 @@ const start = async (parts: {
   const store = withRoomFor(() => models, log.store);
   const logId = await logIdOf(store, clock);
   const ours = oursOf(whose);
-  let limits: Limits | undefined;
+  let limits: OpenLimits | undefined;
   const known: Directory = directory(() => models as ReadModels);
   models = await openReadModels({
     dir: readModelsDir(config),
@@ -202,7 +202,7 @@ const start = async (parts: {
   });
   open.later(
     'the last uses',
-    recordAccess(accessLog, new AccessRecords(accessLog, journal(store), clock), clock).close,
+    recordAccess(accessLog, new AccessRecords(accessLog, sharedStreamWriter(store), clock), clock).close,
   );
   const server = await serveHttp({
     routes,

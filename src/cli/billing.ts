@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { tiersOf } from '../app/limits.ts';
 import { readConfig } from '../config.ts';
-import { type Plan, plans } from '../domain/billing.ts';
+import { type BillingPlan, plans } from '../domain/billing.ts';
 import type { organization } from '../domain/organization.ts';
 import type { CommandInput } from '../kernel/actor.ts';
 import { withExamples } from './examples.ts';
@@ -33,7 +33,7 @@ Examples:
 The same entry counts once, however often it is sent; its reference is no other's. A plan may cost nothing. The thresholds of the tiers are those of TIERS_FILE: give it here
 as the server has it.`;
 
-const planOf = (text: string): Plan => {
+const planOf = (text: string): BillingPlan => {
   const plan = plans.find((known) => known.toLowerCase() === text.toLowerCase());
   if (!plan || plan === 'Free') throw new InvalidArgumentError('Give Developer, Growth or Scale.');
   return plan;
@@ -69,7 +69,7 @@ export const billingCommand = (terminal: Terminal): Command => {
       findOrganization(operator, id);
       const { reference } = called.options;
       const input = { ...content, reference, tiers } as CommandInput<typeof organization.decide, K>;
-      const told = await operator.aggregates.organization.tell(
+      const told = await operator.aggregates.organization.dispatch(
         id,
         entry,
         input,
@@ -94,7 +94,7 @@ export const billingCommand = (terminal: Terminal): Command => {
     .option('--plan <plan>', 'Developer, Growth or Scale', planOf)
     .option(...amount)
     .option('--end', 'end the subscription')
-    .action((id, options: Options & { plan?: Plan; amount?: string; end?: true }, command) => {
+    .action((id, options: Options & { plan?: BillingPlan; amount?: string; end?: true }, command) => {
       const { plan, amount: fee, end } = options;
       if (end && plan === undefined && fee === undefined)
         return record(id, { options, command }, 'endSubscription', {});

@@ -83,9 +83,9 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
           const secret = newToken('s');
           const permissions = options.permissions ?? tokenPermissions;
           const client = { organizationId, name, permissions, ...credentialOf(secrets, secret), at: clock.wall() };
-          await aggregates.organization.tell(organizationId, 'issueOAuthClient', { clientId: id }, context);
-          const told = await aggregates.oauthClient.tell(id, 'create', client, context);
-          await operator.shown(told.position);
+          await aggregates.organization.dispatch(organizationId, 'issueOAuthClient', { clientId: id }, context);
+          const told = await aggregates.oauthClient.dispatch(id, 'create', client, context);
+          await operator.waitForProjection(told.position);
           show(terminal, [{ client_id: id, client_secret: secret, permissions: permissions.join(' ') }], options);
         };
         return asOperator(terminal, create, { makesKeys: true });
@@ -120,9 +120,9 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
         await confirm(terminal, `“${printable(data.name)}” and its tokens will never work again.`, options.yes);
         const { oauthClient: clients, organization } = operator.aggregates;
         const context = operatorContext(terminal, command);
-        const told = await clients.tell(id, 'delete', undefined, context);
-        await organization.tell(data.organizationId, 'endOAuthClient', { clientId: id }, context);
-        await operator.shown(told.position);
+        const told = await clients.dispatch(id, 'delete', undefined, context);
+        await organization.dispatch(data.organizationId, 'endOAuthClient', { clientId: id }, context);
+        await operator.waitForProjection(told.position);
         show(terminal, [{ client_id: id, status: told.state.status }], options);
       }),
     );

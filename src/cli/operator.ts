@@ -37,7 +37,7 @@ export interface Operator {
    * Waits until the read models show what a command did, those of the running server where one runs: what it took away
    * is then useless there. Says so on standard error when that takes too long.
    */
-  shown(position: bigint | null): Promise<void>;
+  waitForProjection(position: bigint | null): Promise<void>;
 }
 
 /** Longest wait for a server that starts, or for it to apply what a command recorded, and the time between two looks. */
@@ -89,7 +89,7 @@ export const asOperator = async <T>(
         rows: current.rows,
         secrets,
         store: log.store,
-        async shown(position) {
+        async waitForProjection(position) {
           if (position === null || (await current.reached(position, longestWaitMs))) return;
           terminal.err('It is recorded, but the running server has not applied it yet.\n');
         },

@@ -44,9 +44,9 @@ export const makeAdminKey = async (operator: Operator, context: Context, organiz
   const value = newToken('a');
   const key = { organizationId, name, permissions: adminPermissions, expiresAt: null, at: clock.wall() };
   const admission = { keyId: id, permissions: adminPermissions, expiresAt: null };
-  await aggregates.organization.tell(organizationId, 'bootstrapAdminKey', admission, context);
-  const told = await aggregates.adminKey.tell(id, 'create', { ...key, ...credentialOf(secrets, value) }, context);
-  await operator.shown(told.position);
+  await aggregates.organization.dispatch(organizationId, 'bootstrapAdminKey', admission, context);
+  const told = await aggregates.adminKey.dispatch(id, 'create', { ...key, ...credentialOf(secrets, value) }, context);
+  await operator.waitForProjection(told.position);
   return { id, value };
 };
 
@@ -78,7 +78,7 @@ export const orgCommand = (terminal: Terminal): Command => {
         const context = operatorContext(terminal, command);
         const input = { name: trimmed, at: clock.wall() };
         await takeFirstRun(operator.store, terminal, id);
-        await operator.aggregates.organization.tell(id, 'create', input, context);
+        await operator.aggregates.organization.dispatch(id, 'create', input, context);
         const key = await makeAdminKey(operator, context, id, 'First Admin key');
         show(terminal, [{ organization_id: id, admin_api_key_id: key.id, admin_api_key: key.value }], options);
       };
@@ -115,8 +115,8 @@ export const orgCommand = (terminal: Terminal): Command => {
           const { name: called } = findOrganization(operator, id);
           if (question) await confirm(terminal, question.replace('%', printable(called)), options.yes);
           const context = operatorContext(terminal, command);
-          const told = await operator.aggregates.organization.tell(id, name, undefined, context);
-          await operator.shown(told.position);
+          const told = await operator.aggregates.organization.dispatch(id, name, undefined, context);
+          await operator.waitForProjection(told.position);
           show(terminal, [{ id, name: called, status: told.state.status }], options);
         }),
       );

@@ -109,13 +109,13 @@ export const secretsCommand = (terminal: Terminal): Command => {
 
   secrets
     .command('drop-pepper')
-    .description('End the pepper of before, and with it every key that was made under it')
+    .description('End the previous pepper, and with it every key that was made under it')
     .option('--yes', 'do not ask')
     .option('--json', 'one JSON object a line')
     .action(async (options: Json & { yes?: true }) => {
       await asOperator(terminal, async ({ rows, secrets: known }) => {
         const previous = known.peppers[1];
-        if (previous === undefined) throw new Failure('There is no pepper of before.');
+        if (previous === undefined) throw new Failure('There is no previous pepper.');
         const keys = livePerPepper(rows).get(pepperIdOf(previous)) ?? 0;
         await confirm(
           terminal,

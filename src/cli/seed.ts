@@ -56,7 +56,7 @@ export const spread = (keys: number, projects: number): number[] =>
 export const mostKeys = (projects: number): number => projects * maxLiveKeys;
 
 /** A stream that is begun: what the law makes of one command after another, to be written in one append. */
-class Story<D extends object, F extends Fact, C extends Decisions<D, F>> {
+class SeedStream<D extends object, F extends Fact, C extends Decisions<D, F>> {
   readonly facts: F[] = [];
   state: State<D>;
   readonly #aggregate: Aggregate<D, F, C>;
@@ -68,7 +68,7 @@ class Story<D extends object, F extends Fact, C extends Decisions<D, F>> {
     this.state = this.#chart.initial;
   }
 
-  tell<K extends keyof C & string>(command: K, input: CommandInput<C, K>): this {
+  dispatch<K extends keyof C & string>(command: K, input: CommandInput<C, K>): this {
     for (const fact of this.#aggregate.decide[command]!(this.state.data, input)) {
       this.state = this.#chart.step(this.state, fact);
       this.facts.push(fact);
@@ -96,30 +96,30 @@ export const seed = async (plan: SeedPlan, tools: SeedTools) => {
     const answer = await archive.append({ stream, expected: -1n, events });
     if (answer.is !== 'written') throw new Failure(`The store did not take ${stream}: ${answer.is}.`);
   };
-  const writeStory = <D extends object, F extends Fact, C extends Decisions<D, F>>(
+  const writeSeedStream = <D extends object, F extends Fact, C extends Decisions<D, F>>(
     aggregate: Aggregate<D, F, C>,
     id: string,
-    story: Story<D, F, C>,
-  ): Promise<void> => write(aggregate.category, id, aggregate.version, story.facts);
+    seedStream: SeedStream<D, F, C>,
+  ): Promise<void> => write(aggregate.category, id, aggregate.version, seedStream.facts);
 
   const organizationId = newId('org', clock);
   await begins(organizationId);
   const adminKeyId = newId('akey', clock);
   const adminValue = newToken('a');
   const all = { permissions: adminPermissions, expiresAt: null };
-  const begun = new Story(organization).tell('create', { name: plan.name, at: clock.wall() });
+  const begun = new SeedStream(organization).dispatch('create', { name: plan.name, at: clock.wall() });
   const price = tiers[plan.tier].paid * 1_000_000;
-  if (price > 0) begun.tell('topUp', { amount: price, reference: 'seed' });
-  await writeStory(organization, organizationId, begun.tell('issueAdminKey', { keyId: adminKeyId, ...all }));
+  if (price > 0) begun.dispatch('topUp', { amount: price, reference: 'seed' });
+  await writeSeedStream(organization, organizationId, begun.dispatch('issueAdminKey', { keyId: adminKeyId, ...all }));
   const admin = { organizationId, name: 'Admin key', ...all, ...credentialOf(secrets, adminValue), at: clock.wall() };
-  await writeStory(adminKey, adminKeyId, new Story(adminKey).tell('create', admin));
+  await writeSeedStream(adminKey, adminKeyId, new SeedStream(adminKey).dispatch('create', admin));
 
   /** Makes a project and admits its keys, in one append. Their number was checked: the law would count them one by one. */
   const makeProject = async (number: number, keys: number): Promise<{ id: string; keyIds: string[] }> => {
     const id = newId('proj', clock);
     const keyIds = Array.from({ length: keys }, () => newId('key', clock));
     const input = { organizationId, name: `Project ${number + 1}`, at: clock.wall() };
-    const story = new Story(project).tell('create', input);
+    const story = new SeedStream(project).dispatch('create', input);
     const admissions = keyIds.flatMap((keyId) => project.decide.issueKey(story.state.data, { keyId }));
     await write(project.category, id, project.version, [...story.facts, ...admissions]);
     return { id, keyIds };

@@ -8,7 +8,7 @@ export interface Ledger {
   readonly lifetimePaid: number;
   /** Top-ups and grants less refunds. */
   readonly credits: number;
-  readonly subscription: Plan;
+  readonly subscription: BillingPlan;
   /** The higher of the spend tier and the subscription tier. */
   readonly tier: Tier;
   /** What the entry of each reference says: each counts once. */
@@ -16,7 +16,7 @@ export interface Ledger {
 }
 
 export const plans = ['Free', 'Developer', 'Growth', 'Scale'] as const;
-export type Plan = (typeof plans)[number];
+export type BillingPlan = (typeof plans)[number];
 
 export type BillingFact =
   | {
@@ -28,7 +28,7 @@ export type BillingFact =
   | { readonly type: 'billing.refunded'; readonly amount: number; readonly reference: string }
   | {
       readonly type: 'billing.subscription_updated';
-      readonly plan: Plan;
+      readonly plan: BillingPlan;
       readonly amount: number;
       readonly reference: string;
     }
@@ -125,7 +125,7 @@ export const billing = {
   refund: (ledger: Ledger, { amount, reference, tiers }: Entry): BillingFact[] =>
     enter(ledger, { type: 'billing.refunded', amount: amountOf(amount, 1), reference }, tiers),
   /** A fee counts to what was paid and adds no credit; there may be none (decisions B.1, N10). */
-  setSubscription: (ledger: Ledger, input: Entry & { readonly plan: Plan }): BillingFact[] => {
+  setSubscription: (ledger: Ledger, input: Entry & { readonly plan: BillingPlan }): BillingFact[] => {
     const { plan, reference, tiers } = input;
     const amount = amountOf(input.amount, 0);
     return enter(ledger, { type: 'billing.subscription_updated', plan, amount, reference }, tiers);

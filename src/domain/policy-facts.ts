@@ -1,4 +1,4 @@
-import { type Terms, type TermsFields, termsOf, usualTerms } from './policy-terms.ts';
+import { defaultTerms, type Terms, type TermsFields, termsOf } from './policy-terms.ts';
 
 /** A published version; what it says never changes. */
 export interface PolicyVersion extends Terms {
@@ -58,7 +58,7 @@ export const blankPolicy: Policy = {
   createdAt: 0,
   updatedAt: 0,
   revision: 0,
-  draft: usualTerms,
+  draft: defaultTerms,
   current: null,
   pausedFrom: null,
   deletedAt: null,

@@ -6,13 +6,13 @@ export const scopes = ['organization', 'project'] as const;
 
 export type Direction = (typeof directions)[number];
 export type Mode = (typeof modes)[number];
-export type Scope = (typeof scopes)[number];
+export type PolicyScope = (typeof scopes)[number];
 
 export interface Terms {
   readonly rule: string;
   readonly direction: Direction;
   readonly mode: Mode;
-  readonly scope: Scope;
+  readonly scope: PolicyScope;
   /** In the order in which they were given, which means nothing: a set. */
   readonly projectIds: readonly string[];
   readonly thresholdBasisPoints: number;
@@ -23,13 +23,13 @@ export interface TermsFields {
   readonly rule: string;
   readonly direction: Direction;
   readonly mode: Mode;
-  readonly scope: Scope;
+  readonly scope: PolicyScope;
   readonly project_ids: readonly string[];
   readonly match_threshold_basis_points: number;
 }
 
 /** What a policy says where its author says nothing; there is no rule by default. */
-export const usualTerms: Terms = {
+export const defaultTerms: Terms = {
   rule: '',
   direction: 'request',
   mode: 'monitoring',
@@ -60,7 +60,7 @@ export const edited = (
   thresholdBasisPoints: fields.match_threshold_basis_points ?? terms.thresholdBasisPoints,
 });
 
-export const termsOf = (fields: TermsFields): Terms => edited(usualTerms, fields);
+export const termsOf = (fields: TermsFields): Terms => edited(defaultTerms, fields);
 
 const sameSet = (a: readonly string[], b: readonly string[]): boolean => {
   const known = new Set(a);
@@ -76,7 +76,7 @@ export const sameTerms = (a: Terms, b: Terms): boolean =>
   sameSet(a.projectIds, b.projectIds);
 
 /** Projects are named if and only if the policy is about projects. */
-export const scopeFits = (scope: Scope, projectIds: readonly string[]): boolean =>
+export const scopeFits = (scope: PolicyScope, projectIds: readonly string[]): boolean =>
   (scope === 'project') === projectIds.length > 0;
 
 export const scopeMisfit = 'Must name at least one project where scope is project, and none where it is organization.';

@@ -3,7 +3,7 @@
 export type Tier = 0 | 1 | 2 | 3 | 4 | 5;
 export type Scope = 'key' | 'project' | 'organization';
 
-export interface Limits {
+export interface TierLimits {
   /** Requests started per minute and per day. */
   readonly rpm: number;
   readonly rpd: number;
@@ -44,7 +44,7 @@ export const tiers: TierTable = [
 /** Project limits are 1.5 times, organization limits twice the key's (spec, Scope multipliers). */
 const multiplier: Readonly<Record<Scope, number>> = { key: 1, project: 1.5, organization: 2 };
 
-export const limitsFor = (tier: Tier, scope: Scope, table = tiers): Limits => {
+export const limitsFor = (tier: Tier, scope: Scope, table = tiers): TierLimits => {
   const row = table[tier];
   const times = multiplier[scope];
   return {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import messages from '@eventstore/db-client/generated/streams_pb.js';
 import type { Millis } from '../clock.ts';
-import type { Patience } from './patience.ts';
 import type { RawEvent } from './raw-event.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 
 /** Events to be written to one stream as they are, all or none. */
 export interface RawAppend {
@@ -37,7 +37,7 @@ interface Pending {
 
 export interface OrderedAppendsOptions {
   readonly open: () => Promise<BatchCall>;
-  readonly patience: Patience;
+  readonly patience: RetryPolicy;
   /** An answer may take so long before the connection is given up. */
   readonly silenceMs: Millis;
 }

@@ -6,9 +6,9 @@ import { type Clock, type Millis, systemClock } from '../clock.ts';
 import { type BatchCall, OrderedAppends, type RawAnswer, type RawAppend } from './append.ts';
 import { diagnosis } from './diagnosis.ts';
 import { finalError, outOfTime } from './errors.ts';
-import { patience, within } from './patience.ts';
 import type { RawEvent } from './raw-event.ts';
 import { type ReadSource, resumingRead } from './reads.ts';
+import { retryPolicy, within } from './retry-policy.ts';
 import { clientFor, type Target } from './target.ts';
 
 /** A store to copy from or to. */
@@ -59,7 +59,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
   let wasAnswered = false;
 
   const patient = () => {
-    const trial = patience({
+    const trial = retryPolicy({
       clock,
       totalMs,
       firstMs: 50,

@@ -1,6 +1,6 @@
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import type { Clock, Millis } from '../clock.ts';
-import { within } from './patience.ts';
+import { within } from './retry-policy.ts';
 
 /** What is used of the client. */
 export type Client = Pick<

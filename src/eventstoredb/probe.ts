@@ -4,8 +4,8 @@ import { lookEveryMs, type Sight } from '../kernel/store.ts';
 import type { Contact } from './contact.ts';
 import { saysWhy } from './errors.ts';
 import type { Client, Owner } from './owner.ts';
-import { interruptible } from './patience.ts';
 import type { ReadSource } from './reads.ts';
+import { interruptible } from './retry-policy.ts';
 
 /** The leader's answer may take so long (decisions N13). */
 const patienceMs: Millis = 1_000;

@@ -1,6 +1,6 @@
 import type { Millis } from '../clock.ts';
 import { type Recorded, StoreUnavailable } from '../kernel/store.ts';
-import type { Patience } from './patience.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 
 /** What is used of the client's read: a readable stream of its own events in object mode. */
 export interface ReadSource {
@@ -74,7 +74,7 @@ export interface Read<C, E extends { readonly position: bigint } = Recorded> {
   readonly behind: (event: E) => C;
   /** Whether the event is to be given out; what is not does not count. */
   readonly wanted: (event: E) => boolean;
-  readonly patience: Patience;
+  readonly patience: RetryPolicy;
   /** The store may be silent so long, from now on. */
   readonly silenceMs: () => Millis;
   /** Ask for at least so many more than are wanted, since some may not be. */

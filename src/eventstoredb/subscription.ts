@@ -7,7 +7,7 @@ import {
   type Subscription,
 } from '../kernel/store.ts';
 import { CredentialsRefused } from './errors.ts';
-import { type backoff, interruptible } from './patience.ts';
+import { type backoff, interruptible } from './retry-policy.ts';
 
 /** What is used of the client's subscription: a readable stream in object mode. */
 export interface Source {

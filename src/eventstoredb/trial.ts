@@ -4,10 +4,10 @@ import type { Budget } from '../kernel/budget.ts';
 import { StoreUnavailable } from '../kernel/store.ts';
 import type { Contact } from './contact.ts';
 import { type Call, finalError, outOfTime } from './errors.ts';
-import { type Patience, patience } from './patience.ts';
+import { type RetryPolicy, retryPolicy } from './retry-policy.ts';
 
 /** One call and its repetitions. */
-export interface Trial extends Patience {
+export interface Trial extends RetryPolicy {
   /** What one attempt that begins now may take. */
   readonly callMs: Millis;
 }
@@ -53,7 +53,7 @@ export const trials = (options: {
       else if (verdict !== error && !(verdict instanceof StoreUnavailable)) contact.answered();
       return verdict;
     };
-    const { failed, progress } = patience({
+    const { failed, progress } = retryPolicy({
       clock,
       totalMs,
       until,

@@ -46,7 +46,7 @@ const headersOf = (target: Endpoint, head: RequestHead): Refused | undefined => 
  * and headers 400/422, find 404.
  * @throws whatever the route's `find` throws, which is a `Fault` when the resource is not there
  */
-export const admit = <P>(
+export const checkRequest = <P>(
   target: Endpoint,
   match: Match<Endpoint>,
   head: RequestHead,

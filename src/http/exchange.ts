@@ -1,5 +1,5 @@
 import { isRefusal, type Refusal, refusal } from '../errors.ts';
-import { Admission, admit, unrouted } from './admission.ts';
+import { Admission, checkRequest, unrouted } from './admission.ts';
 import { StreamedAnswer } from './answer/streamed-answer.ts';
 import { type Endpoint, judgeBodyHeaders, readBody, refusedBody } from './endpoint.ts';
 import { familyOf } from './error-envelopes.ts';
@@ -7,7 +7,7 @@ import { Body } from './request/body.ts';
 import { type Framing, frame, unframed } from './request/framing.ts';
 import type { RequestHead } from './request/head.ts';
 import { Refused } from './request/refused.ts';
-import type { Need, Pass, Reply } from './route.ts';
+import type { Need, RateLimitLease, Reply } from './route.ts';
 import type { Match } from './router.ts';
 import { ServedCall } from './served-call.ts';
 import type { Traffic } from './traffic.ts';
@@ -104,12 +104,12 @@ export class Exchange<P> extends StreamedAnswer<P> {
       if ('permission' in access) {
         const met = this.traffic.gate.judge(head, access, target.route);
         if (isRefusal(met)) return met;
-        this.pass = met;
+        this.lease = met;
         if (met.limited) return tokens && this.framing.framed ? undefined : met.refusal(0);
         if (met.denied) return met.denied;
         principal = met.principal;
       }
-      const verdict = admit(target, match, head, principal);
+      const verdict = checkRequest(target, match, head, principal);
       if (!(verdict instanceof Admission) || (!this.framing.framed && !target.body)) return verdict;
       return judgeBodyHeaders(target, (name) => head.header(name), this.framing) ?? verdict;
     } catch (error) {
@@ -122,7 +122,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     const met = this.traffic.gate.meet(head, match?.place.methods.values().next().value?.route.access);
     if (met !== undefined) {
       if (isRefusal(met)) return met;
-      this.pass = met;
+      this.lease = met;
       if (met.limited) return met.refusal(0);
     }
     return unrouted(match, head.path);
@@ -172,7 +172,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
   /** @returns why no more of the body is kept: 413, or 503 where requests in flight together hold too much */
   private hold(bytes: number, most: number): Refusal | undefined {
     if (this.held + bytes > most) return refusedBody('request_too_large', most);
-    const refused = this.traffic.budget.take(this.pass?.account ?? '', bytes);
+    const refused = this.traffic.budget.take(this.lease?.account ?? '', bytes);
     if (refused === undefined) this.held += bytes;
     return refused;
   }
@@ -194,11 +194,11 @@ export class Exchange<P> extends StreamedAnswer<P> {
   }
 
   private limitRefusal(need: Need): Refusal {
-    return this.pass === undefined ? refusal('internal_error') : this.pass.refusal(need);
+    return this.lease === undefined ? refusal('internal_error') : this.lease.refusal(need);
   }
 
   /** The tokens of a request that a limit has refused: none where it would be refused without a look at its tokens. */
-  private needOf(pass: Pass<P>, target: Endpoint, bytes: Buffer): Need {
+  private needOf(pass: RateLimitLease<P>, target: Endpoint, bytes: Buffer): Need {
     const { head } = this;
     if (judgeBodyHeaders(target, (name) => head.header(name), this.framing)) return 0;
     const body = readBody(target, bytes);
@@ -207,7 +207,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
 
   /** The last byte has arrived. */
   private complete(bytes: Buffer): void {
-    const { verdict, target, pass } = this;
+    const { verdict, target, lease: pass } = this;
     if (verdict === undefined && pass && target) {
       this.refuse(pass.refusal(this.needOf(pass, target, bytes)));
       return;
@@ -271,7 +271,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
 
   protected override release(): void {
     this.body = undefined;
-    if (this.held > 0) this.traffic.budget.give(this.pass?.account ?? '', this.held);
+    if (this.held > 0) this.traffic.budget.give(this.lease?.account ?? '', this.held);
     this.held = 0;
   }
 }

@@ -60,7 +60,7 @@ export interface Allowance {
 }
 
 /** A request whose credential is identified. The limits have counted it already, whatever follows. */
-export interface Pass<P> extends Allowance {
+export interface RateLimitLease<P> extends Allowance {
   readonly principal: P;
   /** Whose share of the server's memory its body takes: the organization's id. */
   readonly account: string;
@@ -81,13 +81,17 @@ export interface Pass<P> extends Allowance {
 /** Judges credentials at the headers, for a route by its method and documented path. Never waits. */
 export interface Gate<P> {
   /** @returns a refusal where nobody is identified who has a right to be told of limits */
-  judge(head: Head, access: Access, aim: { readonly method: string; readonly path: string }): Pass<P> | Refusal;
+  judge(
+    head: Head,
+    access: Access,
+    aim: { readonly method: string; readonly path: string },
+  ): RateLimitLease<P> | Refusal;
   /**
    * Counts a request that no route takes, for whoever sends it (decisions N6).
    * @param access of the routes that its path has for other methods
    * @returns the 429 of an address that guesses; undefined where nobody is identified
    */
-  meet(head: Head, access: Access | undefined): Pass<P> | Refusal | undefined;
+  meet(head: Head, access: Access | undefined): RateLimitLease<P> | Refusal | undefined;
   /**
    * Judges once more whoever sent a body, now that it is complete, where the pass has become `dated` (decisions N12). It
    * is still the same attempt: nothing is counted again.

@@ -9,7 +9,7 @@ export interface Routable {
 }
 
 /** The routes of one path, by method. */
-export interface Place<R> {
+export interface RouteNode<R> {
   readonly methods: ReadonlyMap<string, R>;
   /** Its methods, for `Allow`. */
   readonly allow: string;
@@ -19,7 +19,7 @@ export interface Place<R> {
 }
 
 export interface Match<R> {
-  readonly place: Place<R>;
+  readonly place: RouteNode<R>;
   /** Raw segments of the parameters, in the order of `place.names`. */
   readonly raw: readonly string[];
 }
@@ -27,8 +27,8 @@ export interface Match<R> {
 interface Node<R> {
   readonly literals: Map<string, Node<R>>;
   any?: Node<R>;
-  rest?: Place<R>;
-  place?: Place<R>;
+  rest?: RouteNode<R>;
+  place?: RouteNode<R>;
 }
 
 /** Longest path parameter, in code points (decisions A.3). */
@@ -75,7 +75,7 @@ const namesOf = (path: string): { names: string[]; rest: boolean } => {
   return { names, rest };
 };
 
-const insert = <R>(root: Node<R>, path: string, place: Place<R>): void => {
+const insert = <R>(root: Node<R>, path: string, place: RouteNode<R>): void => {
   let node = root;
   for (const segment of path.slice(1).split('/')) {
     const found = parameter.exec(segment);
@@ -95,7 +95,7 @@ const insert = <R>(root: Node<R>, path: string, place: Place<R>): void => {
 };
 
 /** Finds the place of a path: a literal segment wins over a parameter, a parameter over the rest. */
-const find = <R>(node: Node<R>, path: string, from: number, raw: string[]): Place<R> | undefined => {
+const find = <R>(node: Node<R>, path: string, from: number, raw: string[]): RouteNode<R> | undefined => {
   const slash = path.indexOf('/', from);
   const segment = slash === -1 ? path.slice(from) : path.slice(from, slash);
   const literal = node.literals.get(segment);
@@ -135,7 +135,7 @@ export const router = <R extends Routable>(routes: readonly R[]): ((path: string
   const fixed = new Map<string, Match<R>>();
   const root = newNode<R>();
   for (const [path, draft] of drafts) {
-    const place: Place<R> = { ...draft, allow: allowOf([...draft.methods.values()].map(({ method }) => method)) };
+    const place: RouteNode<R> = { ...draft, allow: allowOf([...draft.methods.values()].map(({ method }) => method)) };
     // The same answer but for its body.
     const read = draft.methods.get('GET');
     if (read) draft.methods.set('HEAD', read);

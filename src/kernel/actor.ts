@@ -4,12 +4,12 @@ import type { Aggregate, Decisions, Fact } from './aggregate.ts';
 import { Budget } from './budget.ts';
 import { type CommandResult, execute, type Memory } from './command.ts';
 import { type EventId, eventId } from './event-id.ts';
-import { live } from './live.ts';
+import { idleCache } from './idle-cache.ts';
 import { type Mailbox, serial } from './mailbox.ts';
 import type { Whose } from './ownership.ts';
 import { type Actor, type EventStore, type Metadata, StoreUnavailable } from './store.ts';
 
-export { CorruptStream } from './replay.ts';
+export { CorruptStream } from './fold.ts';
 
 /** Where a command comes from; ends up in the metadata of its events. */
 export interface Context {
@@ -36,7 +36,7 @@ export interface Actors<D extends object, F extends Fact, C extends Decisions<D,
    * @throws WrongRevision when others were first at every attempt
    * @throws CorruptStream when the stream cannot be replayed
    */
-  tell<K extends keyof C & string>(
+  dispatch<K extends keyof C & string>(
     id: string,
     command: K,
     input: CommandInput<C, K>,
@@ -81,7 +81,7 @@ export const actors = <D extends object, F extends Fact, C extends Decisions<D, 
   const { store, clock = systemClock, mailbox = serial } = options;
   const { whose = () => 'ours' } = options;
   const tools = { store, eventId: options.eventId ?? eventId, whose };
-  const actorsAlive = live<Memory & { readonly mailbox: Mailbox }>({
+  const actorsAlive = idleCache<Memory & { readonly mailbox: Mailbox }>({
     make: () => ({ replay: undefined, mailbox: mailbox() }),
     clock,
     idleMs: options.idleMs ?? 300_000,
@@ -92,7 +92,7 @@ export const actors = <D extends object, F extends Fact, C extends Decisions<D, 
     forget() {
       for (const actor of actorsAlive.values()) actor.replay = undefined;
     },
-    tell(id, name, input, context) {
+    dispatch(id, name, input, context) {
       const stream = `${aggregate.category}-${id}`;
       if (!streamName.test(stream)) return Promise.reject(new TypeError(`not the name of a stream: ${stream}`));
       const commandId = context.commandId ?? randomUUID();

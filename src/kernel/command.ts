@@ -2,8 +2,8 @@ import { publish } from '../telemetry.ts';
 import { type Aggregate, type Decisions, type Fact, record, type State, stateOf } from './aggregate.ts';
 import type { Budget } from './budget.ts';
 import type { EventId } from './event-id.ts';
+import { advance, blank, catchUp, type FoldedStream, placeOfEvents } from './fold.ts';
 import type { Whose } from './ownership.ts';
-import { advance, blank, catchUp, placeOf, type Replay } from './replay.ts';
 import { type EventStore, type Metadata, type NewEvent, WrongRevision } from './store.ts';
 
 /** What a command led to. */
@@ -20,7 +20,7 @@ export interface CommandResult<D, F extends Fact> {
 
 /** What an actor remembers of its stream; undefined while it knows nothing, or nothing certain any more. */
 export interface Memory {
-  replay: Replay | undefined;
+  replay: FoldedStream | undefined;
 }
 
 export interface Command {
@@ -50,24 +50,24 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
   const { stream, commandId, metadata, budget } = command;
   let isCurrent = false;
 
-  const look = async (): Promise<Replay> => {
+  const look = async (): Promise<FoldedStream> => {
     memory.replay = await catchUp(aggregate, store, stream, memory.replay ?? blank(machine), whose, budget);
     isCurrent = true;
     return memory.replay;
   };
 
-  const propose = (from: Replay) => {
+  const propose = (from: FoldedStream) => {
     const facts = aggregate.decide[command.name]!(stateOf<D>(from.snapshot).data, command.input);
     const events = facts.map(({ type, ...data }, index): NewEvent => {
       return { id: eventId(commandId, index, stream, type, data), type, data, metadata };
     });
-    const written = placeOf(from, events);
+    const written = placeOfEvents(from, events);
     const snapshot = written ? from.snapshot : facts.reduce((at, fact) => record(machine, at, fact), from.snapshot);
     return { facts, events, written, snapshot };
   };
 
   /** On a memory that may be old only facts count: nothing to do and a refusal are judged again after a look. */
-  const proposeFromMemory = (from: Replay) => {
+  const proposeFromMemory = (from: FoldedStream) => {
     try {
       const proposal = propose(from);
       return proposal.facts.length > 0 ? proposal : undefined;
@@ -106,7 +106,7 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
       // A stream that ends before what is remembered of it is another one: an older copy of the log is in its place.
       if ((error.actual ?? -1) < (replay.revision ?? -1)) memory.replay = undefined;
       replay = await look();
-      const landed = placeOf(replay, events);
+      const landed = placeOfEvents(replay, events);
       if (landed) return told(replay, facts, landed.position);
       if (attempt === attempts) throw error;
     }
@@ -114,7 +114,7 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
 };
 
 const told = <D, F extends Fact>(
-  replay: Replay,
+  replay: FoldedStream,
   facts: readonly F[],
   position: bigint | null,
 ): CommandResult<D, F> => ({

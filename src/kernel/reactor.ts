@@ -3,8 +3,8 @@ import { open } from 'lmdb';
 import { publish } from '../telemetry.ts';
 import { allLast, type Checkpoint, type Lasts, lastLasting, whyUnfit } from './checkpoint.ts';
 import { committed } from './commit.ts';
+import { CorruptStream } from './fold.ts';
 import type { Ours } from './ownership.ts';
-import { CorruptStream } from './replay.ts';
 import { roomIn } from './room.ts';
 import { type EventStore, type Recorded, StoreDamaged, type Subscription } from './store.ts';
 

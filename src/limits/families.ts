@@ -1,5 +1,5 @@
 import { limitsFor, type Scope, type Tier, type TierTable, tiers } from '../domain/tiers.ts';
-import type { Plan } from './tiers/window-limits.ts';
+import type { FamilyLimits } from './tiers/window-limits.ts';
 import { WindowStore, type WindowStoreOptions } from './window/window-store.ts';
 
 /** What every family may be given. */
@@ -8,7 +8,7 @@ export type FamilyOptions = Pick<WindowStoreOptions, 'owner' | 'report'>;
 const scopes = ['key', 'project', 'organization'] as const satisfies readonly Scope[];
 
 /** The limits of a table, tier by tier and scope by scope (spec, Limits). */
-export const plansOf = (table: TierTable): Plan[] =>
+export const plansOf = (table: TierTable): FamilyLimits[] =>
   table.map((_, tier) => scopes.map((scope) => limitsFor(tier as Tier, scope, table)));
 
 /** Inference: every call but `GET /v1/credits` (decisions A.6). `tierOf` is asked when an organization is first seen. */
@@ -45,7 +45,7 @@ export interface AdministrationLimits {
   readonly organizationConcurrent: number;
 }
 
-const administrationPlan = (limits: AdministrationLimits): Plan => [
+const administrationPlan = (limits: AdministrationLimits): FamilyLimits => [
   requestsOnly(limits.credentialRpm, limits.credentialConcurrent),
   requestsOnly(limits.organizationRpm, limits.organizationConcurrent),
 ];

@@ -1,5 +1,5 @@
 import type { Millis } from '../clock.ts';
-import { noteRefusal } from './admit.ts';
+import { noteRefusal } from './count-request.ts';
 import { endTicket, locate } from './settle.ts';
 import { addTokens, wholeTokens } from './window/amounts.ts';
 import { dayTokensField, kindShift, tpmField } from './window/kinds.ts';

@@ -1,7 +1,7 @@
 import type { EvaluationError, ParseError, TypeError as StaticError } from '@marcbachmann/cel-js';
 import { type Cost, costOf } from './cost/cost.ts';
 import { evaluated } from './cost/quantity.ts';
-import { admit } from './language/admit.ts';
+import { checkLanguage } from './language/check-language.ts';
 import { environments } from './language/environment.ts';
 import { judgeTypes } from './language/judge-types.ts';
 import { maxErrors, maxRuleChars, maxScanned, maxWork } from './language/limits.ts';
@@ -37,7 +37,7 @@ export const compileRule = (text: string, direction: Direction): CompiledRule | 
   if (length > maxRuleChars) return at(0, `A rule has at most ${maxRuleChars} characters.`);
   try {
     const parsed = environments[direction].parse(text);
-    const admission = admit(text, parsed.ast, direction);
+    const admission = checkLanguage(text, parsed.ast, direction);
     if (admission.refused.length > 0) {
       return admission.refused.slice(0, maxErrors).map((refused) => ruleError(text, refused.at, refused.message));
     }

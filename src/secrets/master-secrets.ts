@@ -24,7 +24,7 @@ export interface Secrets {
 export interface SecretValues {
   readonly master_key: string;
   readonly pepper: string;
-  /** The pepper of before; keys made under it still work. */
+  /** The previous pepper; keys made under it still work. */
   readonly previous_pepper?: string | undefined;
 }
 
@@ -89,11 +89,11 @@ const readSecretFile = (dir: string): SecretValues => {
  */
 export const rotatePepper = (dir: string): Secrets => {
   const { master_key, pepper, previous_pepper: previous } = readSecretFile(dir);
-  if (previous !== undefined) throw new Error(`The pepper of before, ${pepperIdOf(previous)}, is still accepted.`);
+  if (previous !== undefined) throw new Error(`The previous pepper, ${pepperIdOf(previous)}, is still accepted.`);
   return replaced(dir, { master_key, pepper: newSecret(), previous_pepper: pepper });
 };
 
-/** Ends the pepper of before, and with it every key that was made under it. */
+/** Ends the previous pepper, and with it every key that was made under it. */
 export const dropPreviousPepper = (dir: string): Secrets => {
   const { master_key, pepper } = readSecretFile(dir);
   return replaced(dir, { master_key, pepper });

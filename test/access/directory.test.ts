@@ -61,11 +61,16 @@ const settled = async (told: Promise<{ position: bigint | null }>): Promise<void
 const tenant = async (keys = 1) => {
   n += 1;
   const ids = { organizationId: `org_${n}`, projectId: `proj_${n}` };
-  await tell.organization.tell(ids.organizationId, 'create', { name: 'o', at: 1 }, context);
-  await tell.project.tell(ids.projectId, 'create', { organizationId: ids.organizationId, name: 'p', at: 1 }, context);
+  await tell.organization.dispatch(ids.organizationId, 'create', { name: 'o', at: 1 }, context);
+  await tell.project.dispatch(
+    ids.projectId,
+    'create',
+    { organizationId: ids.organizationId, name: 'p', at: 1 },
+    context,
+  );
   const tokens = Array.from({ length: keys }, (_, i) => `token-${n}-${i}`);
   for (const [i, token] of tokens.entries()) {
-    await settled(tell.projectKey.tell(`key_${n}_${i}`, 'create', { ...ids, ...fields(token) }, context));
+    await settled(tell.projectKey.dispatch(`key_${n}_${i}`, 'create', { ...ids, ...fields(token) }, context));
   }
   return { ...ids, tokens, keyId: `key_${n}_0` };
 };
@@ -91,9 +96,9 @@ describe('a credential works', () => {
   test('as an Admin key until it is deleted', async () => {
     const { organizationId } = await tenant(0);
     const id = `akey_${n}`;
-    await settled(tell.adminKey.tell(id, 'create', { organizationId, ...fields('admin token') }, context));
+    await settled(tell.adminKey.dispatch(id, 'create', { organizationId, ...fields('admin token') }, context));
     expect(verdict('admin token')).toBe(id);
-    await settled(tell.adminKey.tell(id, 'delete', undefined, context));
+    await settled(tell.adminKey.dispatch(id, 'delete', undefined, context));
     expect(verdict('admin token')).toBe('invalid_api_key');
   });
 });
@@ -103,34 +108,34 @@ describe('a change is seen as soon as it is projected', () => {
     const { tokens, keyId } = await tenant();
     const [token = ''] = tokens;
     expect(verdict(token)).toBe(keyId);
-    await settled(tell.projectKey.tell(keyId, 'suspend', { at: 2 }, context));
+    await settled(tell.projectKey.dispatch(keyId, 'suspend', { at: 2 }, context));
     expect(verdict(token)).toBe('api_key_suspended');
-    await settled(tell.projectKey.tell(keyId, 'reactivate', { at: 3 }, context));
+    await settled(tell.projectKey.dispatch(keyId, 'reactivate', { at: 3 }, context));
     expect(verdict(token)).toBe(keyId);
-    await settled(tell.projectKey.tell(keyId, 'revoke', { reason: 'requested' }, context));
+    await settled(tell.projectKey.dispatch(keyId, 'revoke', { reason: 'requested' }, context));
     expect(verdict(token)).toBe('api_key_revoked');
   });
   test('of the project, for every key of it and no other', async () => {
     const one = await tenant(2);
     const other = await tenant(1);
     expect([...one.tokens, ...other.tokens].map(verdict)).toEqual([`key_${n - 1}_0`, `key_${n - 1}_1`, `key_${n}_0`]);
-    await settled(tell.project.tell(one.projectId, 'archive', { at: 2 }, context));
+    await settled(tell.project.dispatch(one.projectId, 'archive', { at: 2 }, context));
     expect([...one.tokens, ...other.tokens].map(verdict)).toEqual(['api_key_revoked', 'api_key_revoked', `key_${n}_0`]);
   });
   test('of the organization', async () => {
     const { tokens, organizationId } = await tenant();
     const [token = ''] = tokens;
     verdict(token);
-    await settled(tell.organization.tell(organizationId, 'suspend', undefined, context));
+    await settled(tell.organization.dispatch(organizationId, 'suspend', undefined, context));
     expect(known.find(digest('pepper', token))).toMatchObject({ organizationStatus: 'suspended' });
-    await settled(tell.organization.tell(organizationId, 'close', undefined, context));
+    await settled(tell.organization.dispatch(organizationId, 'close', undefined, context));
     expect(verdict(token)).toBe('api_key_revoked');
   });
 });
 
 describe('while a change is being committed', () => {
   const closed = async (organizationId: string) =>
-    (await tell.organization.tell(organizationId, 'close', undefined, context)).position;
+    (await tell.organization.dispatch(organizationId, 'close', undefined, context)).position;
   test('a credential is judged by what is committed, from the moment that others can see it', async () => {
     const { tokens, organizationId } = await tenant(1);
     const [token = ''] = tokens;
@@ -160,7 +165,7 @@ describe('while a change is being committed', () => {
       // Not yet committed: both still work, and only the one that nothing happens to may be remembered.
       seen = [verdict(token), verdict(stays)];
     };
-    await settled(tell.organization.tell(organizationId, 'close', undefined, context));
+    await settled(tell.organization.dispatch(organizationId, 'close', undefined, context));
     expect(seen).toEqual([`key_${n - 1}_0`, `key_${n}_0`]);
     expect([verdict(token), verdict(stays)]).toEqual(['api_key_revoked', `key_${n}_0`]);
   });
@@ -180,10 +185,10 @@ describe('refuse', () => {
   test('holds until the read models have caught up with the fact, and no longer', async () => {
     const { tokens, keyId } = await tenant(1);
     const [token = ''] = tokens;
-    const { position } = await tell.projectKey.tell(keyId, 'suspend', { at: 2 }, context);
+    const { position } = await tell.projectKey.dispatch(keyId, 'suspend', { at: 2 }, context);
     known.refuse(keyId, position, 'api_key_suspended');
     expect(verdict(token)).toBe('api_key_suspended');
-    await settled(tell.projectKey.tell(keyId, 'reactivate', { at: 3 }, context));
+    await settled(tell.projectKey.dispatch(keyId, 'reactivate', { at: 3 }, context));
     expect(verdict(token)).toBe(keyId);
   });
   test('of what has been applied already, or of nothing, changes nothing', async () => {
@@ -197,6 +202,6 @@ describe('refuse', () => {
 test('it keeps no more entries than it may, and stays right', async () => {
   const { tokens, projectId } = await tenant(7);
   for (const token of [...tokens, ...tokens]) expect(verdict(token)).toMatch(/^key_/);
-  await settled(tell.project.tell(projectId, 'archive', { at: 2 }, context));
+  await settled(tell.project.dispatch(projectId, 'archive', { at: 2 }, context));
   for (const token of tokens) expect(verdict(token)).toBe('api_key_revoked');
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { KnownToken, KnownTokens, type ReadAhead } from '../../src/access/known-tokens.ts';
 import type { BearerPrincipal } from '../../src/access/principal.ts';
-import { counted } from '../../src/limits/window/window-store.ts';
+import { limitSubject } from '../../src/limits/window/window-store.ts';
 
 const known = (text: string): KnownToken => new KnownToken(text, `digest of ${text}`, {} as BearerPrincipal);
 
@@ -68,7 +68,7 @@ test('where the windows of an entry were is told before it is compared, and of n
   const [first, second, third] = ['Bearer gwp_1_abcdef', 'Bearer gwp_2_abcdef', 'Bearer gwp_1_fedcba'].map(known);
   for (const each of [first!, second!, third!]) tokens.add(each);
   const seatAt = (epoch: number, keyAt: number) => ({
-    ...counted('k', 'p', 'o'),
+    ...limitSubject('k', 'p', 'o'),
     epoch,
     keyAt,
     projectAt: 5,

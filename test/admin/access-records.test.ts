@@ -4,7 +4,7 @@ import { turns } from '../../src/access/access-log.ts';
 import type { BearerPrincipal, Identity } from '../../src/access/principal.ts';
 import { AccessRecords } from '../../src/admin/audit/access-records.ts';
 import type { Head } from '../../src/http/route.ts';
-import { journal } from '../../src/kernel/journal.ts';
+import { sharedStreamWriter } from '../../src/kernel/shared-stream-writer.ts';
 import { StoreUnavailable } from '../../src/kernel/store.ts';
 import { stage } from './stage.ts';
 
@@ -14,7 +14,7 @@ beforeEach(async () => {
   at = await stage();
   at.clock.at = Date.UTC(2026, 10, 20, 23, 59, 30);
   at.accessLog.tick();
-  records = new AccessRecords(at.accessLog, journal(at.store), at.clock);
+  records = new AccessRecords(at.accessLog, sharedStreamWriter(at.store), at.clock);
 });
 afterEach(() => at.close());
 
@@ -63,7 +63,7 @@ describe('last uses', () => {
   test('of many credentials are written one after the other over the time that there is', async () => {
     for (let i = 0; i < 1000; i++) use(`key_${i}`);
     const waits: number[] = [];
-    const paced = new AccessRecords(at.accessLog, journal(at.store), at.clock, async (ms) => waits.push(ms));
+    const paced = new AccessRecords(at.accessLog, sharedStreamWriter(at.store), at.clock, async (ms) => waits.push(ms));
     await paced.write(false, undefined, 800);
     expect(at.store.log).toHaveLength(4);
     expect(waits).toEqual([200, 400, 600]);
@@ -71,7 +71,7 @@ describe('last uses', () => {
   test('are written at once where there is no time', async () => {
     for (let i = 0; i < 1000; i++) use(`key_${i}`);
     const never = () => Promise.reject(new Error('nobody should wait'));
-    await new AccessRecords(at.accessLog, journal(at.store), at.clock, never).write(false);
+    await new AccessRecords(at.accessLog, sharedStreamWriter(at.store), at.clock, never).write(false);
     expect(at.store.log).toHaveLength(4);
   });
   test('of the turns that are asked for are written, and no others', async () => {
@@ -140,7 +140,7 @@ describe('refused attempts', () => {
         return at.store.append(...all);
       },
     };
-    records = new AccessRecords(at.accessLog, journal(counting), at.clock);
+    records = new AccessRecords(at.accessLog, sharedStreamWriter(counting), at.clock);
     for (let i = 0; i < count; i++) refuse({ id: `key_${String(i).padStart(26, '0')}` });
     await records.write(true);
     expect(appends).toBe(Math.ceil(count / 500));

@@ -4,8 +4,8 @@ import { projections } from '../../projections/all.ts';
 import { auditRows } from '../../projections/audit-log.ts';
 import { AccessRecords } from '../../src/admin/audit/access-records.ts';
 import type { Context } from '../../src/kernel/actor.ts';
-import { journal } from '../../src/kernel/journal.ts';
 import { openReadModels } from '../../src/kernel/projection.ts';
+import { sharedStreamWriter } from '../../src/kernel/shared-stream-writer.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { administrationRoutes } from '../support/all-routes.ts';
 import { type Ask, asker, type Json } from './ask.ts';
@@ -24,12 +24,12 @@ beforeEach(async () => {
   evaluator = openEvaluator();
   ask = asker(administrationRoutes(at.admin, evaluator));
   for (const id of ['org_1', 'org_2']) {
-    await at.admin.aggregates.organization.tell(id, 'create', { name: `Acme ${id}`, at: 1 }, operator);
+    await at.admin.aggregates.organization.dispatch(id, 'create', { name: `Acme ${id}`, at: 1 }, operator);
   }
   // Two keys that can make others, so that one of them may go.
   for (const keyId of ['akey_1', 'akey_2']) {
     const admission = { keyId, permissions: ['admin_api_keys:write'], expiresAt: null };
-    await at.admin.aggregates.organization.tell('org_1', 'issueAdminKey', admission, operator);
+    await at.admin.aggregates.organization.dispatch('org_1', 'issueAdminKey', admission, operator);
   }
 });
 afterEach(async () => {
@@ -127,7 +127,7 @@ describe('what happens', () => {
     // Of the two that were admitted one is made, or the one at hand would be the last that could make others.
     const other = { organizationId: 'org_1', name: 'o', permissions: ['admin_api_keys:write'], expiresAt: null, at: 1 };
     const secret = { digest: 'akey_1', pepperId: 'p1', redactedValue: 'gwa_abc...wxyz' };
-    await at.admin.aggregates.adminKey.tell('akey_1', 'create', { ...other, ...secret }, operator);
+    await at.admin.aggregates.adminKey.dispatch('akey_1', 'create', { ...other, ...secret }, operator);
     await seen();
     const body = { name: 'a', permissions: ['audit_logs:read'], expires_in_seconds: 10 };
     const { id } = await send('POST', '/admin_api_keys', body, 'the-same-key');
@@ -177,18 +177,18 @@ describe('what happens', () => {
 
   test('to the organization and its money', async () => {
     const { organization } = at.admin.aggregates;
-    await organization.tell('org_1', 'topUp', { amount: 20_000_000, reference: 'r1' }, operator);
-    await organization.tell('org_1', 'grant', { amount: 500_000, reference: 'r2' }, operator);
-    await organization.tell('org_1', 'refund', { amount: 1, reference: 'r3' }, operator);
-    await organization.tell(
+    await organization.dispatch('org_1', 'topUp', { amount: 20_000_000, reference: 'r1' }, operator);
+    await organization.dispatch('org_1', 'grant', { amount: 500_000, reference: 'r2' }, operator);
+    await organization.dispatch('org_1', 'refund', { amount: 1, reference: 'r3' }, operator);
+    await organization.dispatch(
       'org_1',
       'setSubscription',
       { plan: 'Growth', amount: 49_000_000, reference: 'r4' },
       operator,
     );
-    await organization.tell('org_1', 'suspend', undefined, operator);
-    await organization.tell('org_1', 'reactivate', undefined, operator);
-    await organization.tell('org_1', 'close', undefined, operator);
+    await organization.dispatch('org_1', 'suspend', undefined, operator);
+    await organization.dispatch('org_1', 'reactivate', undefined, operator);
+    await organization.dispatch('org_1', 'close', undefined, operator);
     const id = 'org_1';
     expect((await log('actor_ids[]=jo')).map((entry) => [entry.type, entry[String(entry.type)]])).toEqual([
       ['organization.created', { id, data: { name: 'Acme org_1' } }],
@@ -216,7 +216,7 @@ describe('what happens', () => {
         status: 403,
       });
     }
-    await new AccessRecords(at.accessLog, journal(at.store), at.clock).write(true);
+    await new AccessRecords(at.accessLog, sharedStreamWriter(at.store), at.clock).write(true);
     const [entry] = (await log('event_types[]=access.denied')) as [Json];
     expect(entry).toMatchObject({
       actor: { type: 'api_key', api_key: { id: 'akey_1' } },

@@ -18,7 +18,7 @@ const shown = (told: { readonly head: bigint | null }) => at.admin.models.reache
 const make = async (id: string, expiresAt: number | null): Promise<void> => {
   const key = { organizationId: 'org_1', projectId: 'proj_1', name: 'k', permissions: ['models:read'], expiresAt };
   const secret = { digest: id, pepperId: 'p1', redactedValue: 'gwp_abc...wxyz' };
-  await shown(await at.admin.aggregates.projectKey.tell(id, 'create', { ...key, ...secret, at: 1 }, context));
+  await shown(await at.admin.aggregates.projectKey.dispatch(id, 'create', { ...key, ...secret, at: 1 }, context));
 };
 const expired = (): string[] =>
   at.store.log.filter(({ type }) => type === 'project_key.expired').map(({ stream }) => stream);
@@ -45,7 +45,7 @@ describe('the expiry of a key', () => {
     at.clock.at += 1000;
     await expireKeys(at.admin);
     at.clock.at = begun;
-    const reactivate = at.admin.aggregates.projectKey.tell('key_1', 'reactivate', { at: begun }, context);
+    const reactivate = at.admin.aggregates.projectKey.dispatch('key_1', 'reactivate', { at: begun }, context);
     await expect(reactivate).rejects.toMatchObject({ refusal: { code: 'api_key_expired' } });
   });
 
@@ -53,10 +53,10 @@ describe('the expiry of a key', () => {
     const { projectKey } = at.admin.aggregates;
     const due = at.clock.at + 1000;
     for (const id of ['key_moved', 'key_lifted', 'key_revoked', 'key_suspended']) await make(id, due);
-    await shown(await projectKey.tell('key_moved', 'update', { expiresAt: due + 1000, at: 2 }, context));
-    await shown(await projectKey.tell('key_lifted', 'update', { expiresAt: null, at: 2 }, context));
-    await shown(await projectKey.tell('key_revoked', 'revoke', { reason: 'requested' }, context));
-    await shown(await projectKey.tell('key_suspended', 'suspend', { at: 2 }, context));
+    await shown(await projectKey.dispatch('key_moved', 'update', { expiresAt: due + 1000, at: 2 }, context));
+    await shown(await projectKey.dispatch('key_lifted', 'update', { expiresAt: null, at: 2 }, context));
+    await shown(await projectKey.dispatch('key_revoked', 'revoke', { reason: 'requested' }, context));
+    await shown(await projectKey.dispatch('key_suspended', 'suspend', { at: 2 }, context));
     at.clock.at = due;
     await expireKeys(at.admin);
     expect(expired()).toEqual(['projectKey-key_suspended']);
@@ -134,7 +134,7 @@ describe('a key whose time is over, before anybody has recorded that', () => {
     const mortal = await weir.make.projectKey(tenant, { expiresAt: due });
     const sleeping = await weir.make.projectKey(tenant, { expiresAt: due });
     const context: Context = { actor: { type: 'system', id: 'test' } };
-    await weir.settled(await weir.admin.aggregates.projectKey.tell(sleeping.id, 'suspend', { at: 1 }, context));
+    await weir.settled(await weir.admin.aggregates.projectKey.dispatch(sleeping.id, 'suspend', { at: 1 }, context));
     const listed = async (query = '') => {
       const { body } = await ask('GET', `${keys}${query}`);
       return Object.fromEntries(body.data.map((key: { id: string; status: string }) => [key.id, key.status]));
@@ -157,7 +157,7 @@ describe('a key whose time is over, before anybody has recorded that', () => {
     const { project } = weir.admin.aggregates;
     const admit = async (projectId: string, taken: number): Promise<void> => {
       for (let i = taken; i < maxLiveKeys; i++)
-        await project.tell(projectId, 'issueKey', { keyId: `key_${projectId}_${i}` }, context);
+        await project.dispatch(projectId, 'issueKey', { keyId: `key_${projectId}_${i}` }, context);
     };
     const revocable = await weir.make.projectKey(tenant);
     for (let i = 0; i < 2; i++) await weir.make.projectKey(tenant, { expiresAt: due });

@@ -57,11 +57,11 @@ describe('a plan that was carried out is never carried out again', () => {
     const { organization, project } = at.admin.aggregates;
     // As the reactions do, or an administrator with another key.
     if (command === 'archive') {
-      await project.tell(plan[subject], command, { at: 1 }, context);
-      await settled(await project.tell(plan[subject], 'endKey', { keyId: plan.project_api_key_id }, context));
+      await project.dispatch(plan[subject], command, { at: 1 }, context);
+      await settled(await project.dispatch(plan[subject], 'endKey', { keyId: plan.project_api_key_id }, context));
     } else {
-      await organization.tell(plan[subject], command, undefined, context);
-      await settled(await organization.tell(plan[subject], 'dropAdminKeys', { most: 1 }, context));
+      await organization.dispatch(plan[subject], command, undefined, context);
+      await settled(await organization.dispatch(plan[subject], 'dropAdminKeys', { most: 1 }, context));
     }
     const before = at.store.log.length;
     expect(await start()).toBeNull();
@@ -107,7 +107,7 @@ describe('a plan that a crash interrupted', () => {
     lostFrom = 4;
     await expect(start()).rejects.toThrow();
     lostFrom = 0;
-    await settled(await at.admin.aggregates.organization.tell('org_0', 'create', { name: 'Acme', at: 1 }, context));
+    await settled(await at.admin.aggregates.organization.dispatch('org_0', 'create', { name: 'Acme', at: 1 }, context));
     const plan = (await start())!;
     expect(at.store.log.at(-1)?.stream).toBe(`projectKey-${plan.project_api_key_id}`);
   });
@@ -117,7 +117,7 @@ describe('a plan that a crash interrupted', () => {
     await expect(start()).rejects.toThrow();
     lostFrom = 0;
     const organization = at.store.log[1]!.stream.slice('organization-'.length);
-    await settled(await at.admin.aggregates.organization.tell(organization, 'close', undefined, context));
+    await settled(await at.admin.aggregates.organization.dispatch(organization, 'close', undefined, context));
     const before = at.store.log.length;
     await start();
     expect(at.store.log.slice(before).map(({ type }) => type)).toEqual([]);
@@ -142,7 +142,7 @@ describe('a first run that another gateway has claimed', () => {
     const starting = start();
     await vi.waitUntil(() => labels.has('read of log-first_run'));
     const input = { name: 'theirs', at: 1 };
-    await at.admin.aggregates.organization.tell(other.organizationId, 'create', input, context);
+    await at.admin.aggregates.organization.dispatch(other.organizationId, 'create', input, context);
     expect(await starting).toBeNull();
     expect(types()).toEqual(['log.first_run_claimed', 'organization.created']);
     expect(said).toEqual([
@@ -200,23 +200,23 @@ describe('a first run that another gateway has claimed', () => {
 describe('an admission whose Admin key never came', () => {
   const admit = async (keyId: string) => {
     const admission = { keyId, permissions: adminPermissions, expiresAt: null };
-    await settled(await at.admin.aggregates.organization.tell('org_1', 'issueAdminKey', admission, context));
+    await settled(await at.admin.aggregates.organization.dispatch('org_1', 'issueAdminKey', admission, context));
   };
   const make = async (id: string) => {
     const key = { organizationId: 'org_1', name: 'a', permissions: adminPermissions, expiresAt: null, at: 1 };
     const secret = { digest: id, pepperId: 'p1', redactedValue: 'gwa_abc...wxyz' };
-    await settled(await at.admin.aggregates.adminKey.tell(id, 'create', { ...key, ...secret }, context));
+    await settled(await at.admin.aggregates.adminKey.dispatch(id, 'create', { ...key, ...secret }, context));
   };
   const admitted = async (): Promise<string[]> => {
     const input = { keyId: 'akey_nobody', at: 1, unmade: [] };
-    const { state } = await at.admin.aggregates.organization.tell('org_1', 'endAdminKey', input, context);
+    const { state } = await at.admin.aggregates.organization.dispatch('org_1', 'endAdminKey', input, context);
     return state.data.adminKeys.keys();
   };
   const remove = (id: string) =>
     gist(asker(adminKeyRoutes(at.admin))('DELETE', `/v1/organization/admin_api_keys/${id}`));
 
   beforeEach(async () => {
-    await at.admin.aggregates.organization.tell('org_1', 'create', { name: 'Acme', at: 1 }, context);
+    await at.admin.aggregates.organization.dispatch('org_1', 'create', { name: 'Acme', at: 1 }, context);
     await admit('akey_gone');
     await admit('akey_made');
     await make('akey_made');
@@ -234,7 +234,7 @@ describe('an admission whose Admin key never came', () => {
 
   test('ends though it is the last that could make keys', async () => {
     await settled(
-      await at.admin.aggregates.organization.tell('org_1', 'dropAdminKey', { keyId: 'akey_made' }, context),
+      await at.admin.aggregates.organization.dispatch('org_1', 'dropAdminKey', { keyId: 'akey_made' }, context),
     );
     at.clock.at += 600_000;
     await endAbandonedAdminKeys(at.admin);

@@ -36,8 +36,8 @@ beforeAll(async () => {
     },
   });
   const { organization, project } = at.admin.aggregates;
-  await organization.tell('org_1', 'create', { name: 'Acme', at: 1 }, context);
-  const { head } = await project.tell('proj_1', 'create', { organizationId: 'org_1', name: 'p', at: 1 }, context);
+  await organization.dispatch('org_1', 'create', { name: 'Acme', at: 1 }, context);
+  const { head } = await project.dispatch('proj_1', 'create', { organizationId: 'org_1', name: 'p', at: 1 }, context);
   await at.admin.models.reached(head as bigint, 2000);
 });
 beforeEach(() => {

@@ -2,8 +2,8 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AdminPrincipal } from '../../src/access/principal.ts';
-import { type Made, type Making, once } from '../../src/admin/idempotent.ts';
-import { replayStream } from '../../src/admin/replay.ts';
+import { type CreateOperation, createIdempotently, type Made } from '../../src/admin/idempotent.ts';
+import { sealedSecretStream } from '../../src/admin/sealed-secret-store.ts';
 import { fault } from '../../src/errors.ts';
 import type { Head, Reply } from '../../src/http/route.ts';
 import { stage } from './stage.ts';
@@ -54,8 +54,8 @@ const make = async (id: string, secret: string): Promise<Made> => {
   made.push([id, secret]);
   return { body: { id, name: 'a' }, head: null };
 };
-const attempt = (asked?: Asked, over: Partial<Making> = {}): Promise<Reply> =>
-  once(at.admin, call(asked), {
+const attempt = (asked?: Asked, over: Partial<CreateOperation> = {}): Promise<Reply> =>
+  createIdempotently(at.admin, call(asked), {
     newResourceId: () => `res_${minted++}`,
     mint: () => `secret-${minted}`,
     create: make,
@@ -103,7 +103,7 @@ describe('the same request again', () => {
   test('is not answered when the sealed secret was removed, or its day’s key is gone', async () => {
     await attempt();
     await attempt({ key: 'another-key' });
-    await at.store.remove(replayStream('res_0'));
+    await at.store.remove(sealedSecretStream('res_0'));
     expect(await codeOf(attempt())).toBe('idempotency_result_unavailable');
     rmSync(join(at.dir, 'day-keys'), { recursive: true });
     expect(await codeOf(attempt({ key: 'another-key' }))).toBe('idempotency_result_unavailable');
@@ -123,8 +123,11 @@ describe('the same request again', () => {
   });
   test('of a resource without a secret is answered without one', async () => {
     const making = { newResourceId: () => 'res_x', create: make };
-    const first = await once(at.admin, call(), making);
-    expect(await once(at.admin, call(), making)).toEqual({ ...first, headers: { 'Idempotent-Replayed': 'true' } });
+    const first = await createIdempotently(at.admin, call(), making);
+    expect(await createIdempotently(at.admin, call(), making)).toEqual({
+      ...first,
+      headers: { 'Idempotent-Replayed': 'true' },
+    });
     expect(await text(Promise.resolve(first))).toBe('{"id":"res_x","name":"a"}');
   });
 });
@@ -134,8 +137,8 @@ describe('a secret', () => {
     await attempt({ key: 'very-secret-key', requestId: 'req_1' });
     const all = JSON.stringify(at.store.log, (_, value) => (typeof value === 'bigint' ? String(value) : value));
     for (const hidden of ['secret-1', 'caller-secret', 'very-secret-key']) expect(all).not.toContain(hidden);
-    expect(at.store.ages.get(replayStream('res_0'))).toBe(86_400);
-    expect(at.store.log.filter((event) => event.stream === replayStream('res_0'))).toMatchObject([
+    expect(at.store.ages.get(sealedSecretStream('res_0'))).toBe(86_400);
+    expect(at.store.log.filter((event) => event.stream === sealedSecretStream('res_0'))).toMatchObject([
       {
         type: 'replay.sealed',
         metadata: {

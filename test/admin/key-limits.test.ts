@@ -3,10 +3,10 @@ import { keyLimitsRoute } from '../../src/admin/keys/key-limits.ts';
 import { projectKeyRoutes } from '../../src/admin/keys/project-keys.ts';
 import type { Tier } from '../../src/domain/tiers.ts';
 import type { Context } from '../../src/kernel/actor.ts';
-import { countRequest, start } from '../../src/limits/admit.ts';
+import { countRequest, start } from '../../src/limits/count-request.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
-import { type Counted, counted } from '../../src/limits/window/window-store.ts';
+import { type LimitSubject, limitSubject } from '../../src/limits/window/window-store.ts';
 import type { Windows } from '../../src/limits/windows.ts';
 import { testWindows } from '../support/test-windows.ts';
 import { type Ask, asker, gist, type Json } from './ask.ts';
@@ -19,7 +19,7 @@ let windows: Windows;
 let ask: Ask;
 let tier: Tier;
 let key: string;
-let seat: Counted;
+let seat: LimitSubject;
 
 beforeEach(async () => {
   at = await stage();
@@ -27,15 +27,20 @@ beforeEach(async () => {
   windows = testWindows(0, { tierOf: () => tier });
   ask = asker([...projectKeyRoutes(at.admin), keyLimitsRoute(at.admin, windows)]);
   const { organization, project } = at.admin.aggregates;
-  await organization.tell('org_1', 'create', { name: 'Acme', at: 1_000 }, context);
-  const { position } = await project.tell('proj_1', 'create', { organizationId: 'org_1', name: 'p', at: 1 }, context);
+  await organization.dispatch('org_1', 'create', { name: 'Acme', at: 1_000 }, context);
+  const { position } = await project.dispatch(
+    'proj_1',
+    'create',
+    { organizationId: 'org_1', name: 'p', at: 1 },
+    context,
+  );
   await at.admin.models.reached(position as bigint, 2000);
   const made = await ask('POST', keys, {
     body: { name: 'k' },
     headers: { 'idempotency-key': 'idempotency-key-1', authorization: 'Bearer the-caller' },
   });
   key = String(made.body.id);
-  seat = counted(key, 'proj_1', 'org_1');
+  seat = limitSubject(key, 'proj_1', 'org_1');
 });
 afterEach(() => at.close());
 
@@ -85,7 +90,7 @@ describe('the limits of a key', () => {
     at.clock.at += 1_000;
     expect(isRefused(start(inference, seat, now()))).toBe(true);
     const refusedAt = Math.floor(at.clock.at / 1000);
-    countRequest(credits, counted(key, null, 'org_1'), now());
+    countRequest(credits, limitSubject(key, null, 'org_1'), now());
     at.clock.at += 5_000;
     const body = await limits();
     const [mine, project] = body.scopes as Json[];
@@ -112,11 +117,11 @@ describe('the limits of a key', () => {
 
   test('name every limit that refused last, and of several moments the latest', async () => {
     const { inference } = windows;
-    const refused = (who: Counted) => isRefused(start(inference, who, at.clock.monotonic()));
+    const refused = (who: LimitSubject) => isRefused(start(inference, who, at.clock.monotonic()));
     for (let n = 0; n < 4; n++) expect(refused(seat)).toBe(false);
     expect(refused(seat)).toBe(true);
     at.clock.at += 10_000;
-    for (let n = 0; n < 2; n++) expect(refused(counted(`key_${n}`, 'proj_1', 'org_1'))).toBe(false);
+    for (let n = 0; n < 2; n++) expect(refused(limitSubject(`key_${n}`, 'proj_1', 'org_1'))).toBe(false);
     expect(refused(seat)).toBe(true);
     expect((await limits()).last_refusal).toEqual({
       at: Math.floor(at.clock.at / 1000),
@@ -129,7 +134,7 @@ describe('the limits of a key', () => {
 
   test('are those of the present tier', async () => {
     const { organization } = at.admin.aggregates;
-    const told = await organization.tell('org_1', 'topUp', { amount: 20_000_000, reference: 'r' }, context);
+    const told = await organization.dispatch('org_1', 'topUp', { amount: 20_000_000, reference: 'r' }, context);
     await at.admin.models.reached(told.position as bigint, 2000);
     tier = 1;
     const body = await limits();

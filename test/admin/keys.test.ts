@@ -26,8 +26,13 @@ beforeEach(async () => {
     ...adminKeyRoutes(admin),
   ]);
   const { organization, project } = admin.aggregates;
-  await organization.tell('org_1', 'create', { name: 'Acme', at: 1_000 }, context);
-  const { position } = await project.tell('proj_1', 'create', { organizationId: 'org_1', name: 'p', at: 1 }, context);
+  await organization.dispatch('org_1', 'create', { name: 'Acme', at: 1_000 }, context);
+  const { position } = await project.dispatch(
+    'proj_1',
+    'create',
+    { organizationId: 'org_1', name: 'p', at: 1 },
+    context,
+  );
   await admin.models.reached(position as bigint, 2000);
 });
 afterEach(() => at.close());
@@ -219,7 +224,7 @@ describe('a project', () => {
 
 test('the organization shows its tier, what it has paid and the limits that follow', async () => {
   const { organization } = at.admin.aggregates;
-  const told = await organization.tell('org_1', 'topUp', { amount: 20_500_000, reference: 'r' }, context);
+  const told = await organization.dispatch('org_1', 'topUp', { amount: 20_500_000, reference: 'r' }, context);
   await at.admin.models.reached(told.position as bigint, 2000);
   expect((await ask('GET', '/v1/organization')).body).toMatchObject({
     object: 'organization',

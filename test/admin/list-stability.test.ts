@@ -26,7 +26,7 @@ beforeAll(async () => {
   at.store.plant('project-proj_theirs', [created('theirs', 'org_2')]);
   const context = { actor: { type: 'system', id: 'x' } } as const;
   const { aggregates, models } = at.admin;
-  const told = await aggregates.organization.tell('org_1', 'create', { name: 'Acme', at: 1 }, context);
+  const told = await aggregates.organization.dispatch('org_1', 'create', { name: 'Acme', at: 1 }, context);
   expect(await models.reached(told.position as bigint, 60_000)).toBe(true);
   ask = asker(administrationRoutes(at.admin));
 }, 120_000);

@@ -318,7 +318,9 @@ describe('an access token', () => {
   });
 
   test('of a client whose organization is suspended reads and does not change', async () => {
-    await at.settled(await at.admin.aggregates.organization.tell(mine.organizationId, 'suspend', undefined, context));
+    await at.settled(
+      await at.admin.aggregates.organization.dispatch(mine.organizationId, 'suspend', undefined, context),
+    );
     const token = await tokenOf();
     expect(await use(token)).toBe('200');
     expect(await use(token, 'POST', projects, { name: 'x' })).toBe('403 organization_suspended');
@@ -365,7 +367,7 @@ describe('POST /v1/oauth/revoke', () => {
     at.clock.at += 4_300_000;
     at.store.outlive(stream, 1);
     // Makes the actors forget who was idle, as a restart does; no token has been issued since.
-    await at.admin.aggregates.oauthToken.tell('oat_other', 'revoke', { at: at.clock.at }, context);
+    await at.admin.aggregates.oauthToken.dispatch('oat_other', 'revoke', { at: at.clock.at }, context);
     const answer = await revoke(token);
     expect([answer.status, answer.text]).toEqual([200, '{}']);
   });
@@ -433,7 +435,7 @@ describe('once it is gone, nothing of it works:', () => {
   test('a client', async () => {
     const token = await tokenOf();
     expect(await use(token)).toBe('200');
-    await at.settled(await at.admin.aggregates.oauthClient.tell(mine.oauthClient.id, 'delete', undefined, context));
+    await at.settled(await at.admin.aggregates.oauthClient.dispatch(mine.oauthClient.id, 'delete', undefined, context));
     expect(await use(token)).toBe('401 invalid_access_token');
     expect(refusal(await ask())).toBe('401 invalid_client');
     expect(refusal(await revoke(token))).toBe('401 invalid_client');
@@ -441,7 +443,7 @@ describe('once it is gone, nothing of it works:', () => {
   test('an organization', async () => {
     const token = await tokenOf();
     expect(await use(token)).toBe('200');
-    await at.settled(await at.admin.aggregates.organization.tell(mine.organizationId, 'close', undefined, context));
+    await at.settled(await at.admin.aggregates.organization.dispatch(mine.organizationId, 'close', undefined, context));
     expect(await use(token)).toBe('401 invalid_access_token');
     expect(refusal(await ask())).toBe('401 invalid_client');
   });
@@ -484,7 +486,7 @@ test('what is left of a token whose first event is gone is no reason to stop', a
 test('the audit log shows clients, and what their tokens did', async () => {
   const token = await tokenOf();
   await at.call('POST', projects, { headers: bearer(token), body: { name: 'by a machine' } });
-  await at.settled(await at.admin.aggregates.oauthClient.tell(mine.oauthClient.id, 'delete', undefined, context));
+  await at.settled(await at.admin.aggregates.oauthClient.dispatch(mine.oauthClient.id, 'delete', undefined, context));
   const { body } = await at.call('GET', '/v1/organization/audit_logs?limit=3', {
     headers: bearer(mine.adminKey.value),
   });

@@ -17,7 +17,7 @@ let reactors: { close(): Promise<void> } | undefined;
 beforeEach(async () => {
   at = await stage();
   for (const id of ['org_1', 'org_2'])
-    await at.admin.aggregates.organization.tell(id, 'create', { name: id, at: 1 }, context);
+    await at.admin.aggregates.organization.dispatch(id, 'create', { name: id, at: 1 }, context);
 });
 afterEach(async () => {
   await reactors?.close();
@@ -25,22 +25,22 @@ afterEach(async () => {
 });
 
 const project = (id: string, organizationId = 'org_1') =>
-  at.admin.aggregates.project.tell(id, 'create', { organizationId, name: id, at: 1 }, context);
+  at.admin.aggregates.project.dispatch(id, 'create', { organizationId, name: id, at: 1 }, context);
 const admitAdminKey = (keyId: string, organizationId = 'org_1') =>
-  at.admin.aggregates.organization.tell(
+  at.admin.aggregates.organization.dispatch(
     organizationId,
     'issueAdminKey',
     { keyId, permissions: adminPermissions, expiresAt: null },
     context,
   );
 const makeAdminKey = (id: string, organizationId = 'org_1') =>
-  at.admin.aggregates.adminKey.tell(
+  at.admin.aggregates.adminKey.dispatch(
     id,
     'create',
     { organizationId, name: id, permissions: adminPermissions, digest: id, ...secret },
     context,
   );
-const close = () => at.admin.aggregates.organization.tell('org_1', 'close', undefined, context);
+const close = () => at.admin.aggregates.organization.dispatch('org_1', 'close', undefined, context);
 const react = async () => {
   reactors = await startReactors({
     ours: (batch) => batch,
@@ -103,7 +103,7 @@ describe('after the closing of an organization', () => {
 
   test('a suspension ends nothing', async () => {
     await project('proj_1');
-    await at.admin.aggregates.organization.tell('org_1', 'suspend', undefined, context);
+    await at.admin.aggregates.organization.dispatch('org_1', 'suspend', undefined, context);
     await react();
     await project('proj_2');
     const { position } = await project('proj_3', 'org_2');

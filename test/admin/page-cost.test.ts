@@ -11,7 +11,7 @@ import { policyDecisionRows } from '../../projections/policy-decisions.ts';
 import { type ProjectKeyRow, projectKeyRows } from '../../projections/project-keys.ts';
 import { activeProjectRows, type ProjectRow, projectRows } from '../../projections/projects.ts';
 import type { Administration } from '../../src/admin/command.ts';
-import { usualTerms } from '../../src/domain/policy-terms.ts';
+import { defaultTerms } from '../../src/domain/policy-terms.ts';
 import { sequencedId } from '../../src/ids.ts';
 import type { ReadModels } from '../../src/kernel/projection.ts';
 import { openRows, type RowStore, type Table } from '../../src/kernel/rows.ts';
@@ -90,10 +90,10 @@ const fill = (): Map<string, Map<string, object>> => {
       const row: ProjectKeyRow = { id: `key_${owner}_${pad(n)}`, status: 'active', data };
       put(projectKeyRows, `${owner}:${row.id}`, row);
     }
-    const version = { id: `polv_${pad(n)}`, version: n + 1, publishedAt: 1, ...usualTerms };
+    const version = { id: `polv_${pad(n)}`, version: n + 1, publishedAt: 1, ...defaultTerms };
     put(policyVersionRows, `pol_0000:${version.id}`, version);
     const data = { organizationId: 'org_1', name: 'p', description: '', createdAt: 1, updatedAt: 1, revision: 1 };
-    const rest = { draft: usualTerms, current: version, pausedFrom: null, deletedAt: null };
+    const rest = { draft: defaultTerms, current: version, pausedFrom: null, deletedAt: null };
     const policy: PolicyRow = { id: `pol_${pad(n)}`, status: 'live', data: { ...data, ...rest } };
     put(policyRows, `org_1:${policy.id}`, policy);
     put(livePolicyRows, `org_1:${policy.id}`, policy);

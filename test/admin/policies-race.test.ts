@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { policy } from '../../src/domain/policy.ts';
-import { usualTerms } from '../../src/domain/policy-terms.ts';
+import { defaultTerms } from '../../src/domain/policy-terms.ts';
 import { Fault } from '../../src/errors.ts';
 import { actors, type Context } from '../../src/kernel/actor.ts';
 import { memoryStore } from '../support/memory-store.ts';
@@ -25,17 +25,17 @@ const racing = async (
     random: () => 0.5,
   });
   const gateways = [actors(policy, { store }), actors(policy, { store })] as const;
-  const terms = { ...usualTerms, rule: 'true' };
+  const terms = { ...defaultTerms, rule: 'true' };
   const input = { organizationId: 'org_1', name: 'n', description: '', terms, at };
-  await gateways[0].tell('pol_1', 'create', input, context());
-  await gateways[0].tell('pol_1', 'publish', { revision: 1, versionId: 'polv_1', at }, context());
+  await gateways[0].dispatch('pol_1', 'create', input, context());
+  await gateways[0].dispatch('pol_1', 'publish', { revision: 1, versionId: 'polv_1', at }, context());
   isScheduled.value = true;
   const told = commands.map(async ({ gateway, what, revision }, i) => {
     const actor = gateways[gateway as 0 | 1];
     const telling =
       what === 'pause'
-        ? actor.tell('pol_1', 'pause', { revision, at }, context())
-        : actor.tell('pol_1', 'update', { revision, at, changes: { name: `n${i}` } }, context());
+        ? actor.dispatch('pol_1', 'pause', { revision, at }, context())
+        : actor.dispatch('pol_1', 'update', { revision, at, changes: { name: `n${i}` } }, context());
     return telling.then(
       ({ facts, state }) => ({ code: facts.length > 0 ? 'changed' : 'no-op', revision: state.data.revision }),
       (error: unknown) => ({ code: error instanceof Fault ? error.refusal.code : String(error), revision: 0 }),

@@ -16,7 +16,8 @@ export const context: Context = { actor: { type: 'system', id: 'test' } };
 export const policiesStage = async (options: MemoryOptions = {}, projected = projections) => {
   const set = await stage(options, projected);
   const { aggregates, models } = set.admin;
-  for (const id of ['org_1', 'org_2']) await aggregates.organization.tell(id, 'create', { name: id, at: 1 }, context);
+  for (const id of ['org_1', 'org_2'])
+    await aggregates.organization.dispatch(id, 'create', { name: id, at: 1 }, context);
   const owned = [
     ['proj_a', 'org_1'],
     ['proj_b', 'org_1'],
@@ -24,9 +25,9 @@ export const policiesStage = async (options: MemoryOptions = {}, projected = pro
     ['proj_foreign', 'org_2'],
   ] as const;
   for (const [id, organizationId] of owned) {
-    await aggregates.project.tell(id, 'createOnce', { organizationId, name: id, at: 1 }, context);
+    await aggregates.project.dispatch(id, 'createOnce', { organizationId, name: id, at: 1 }, context);
   }
-  const archived = await aggregates.project.tell('proj_old', 'archive', { at: 2 }, context);
+  const archived = await aggregates.project.dispatch('proj_old', 'archive', { at: 2 }, context);
   await models.reached(archived.position as bigint, 2000);
   const evaluator = openEvaluator();
   const ask = asker(policyRoutes(set.admin, evaluator));

@@ -116,7 +116,7 @@ describe('create', () => {
     let last: bigint | null = null;
     for (const id of ids) {
       const input = { organizationId: 'org_1', name: id, at: 1 };
-      last = (await at.admin.aggregates.project.tell(id, 'createOnce', input, context)).position;
+      last = (await at.admin.aggregates.project.dispatch(id, 'createOnce', input, context)).position;
     }
     await at.admin.models.reached(last as bigint, 2000);
     expect(await gist(at.create({ scope: 'project', project_ids: ids.slice(1) }))).toBe('201');
@@ -195,7 +195,7 @@ describe('an Idempotency-Key', () => {
     const next = () => (crashes-- > 0 ? 'lost' : 'none');
     try {
       expect(await gist(plan.create(about, { headers }))).toBe('503 dependency_unavailable');
-      const told = await plan.admin.aggregates.project.tell('proj_a', 'archive', { at: 3 }, context);
+      const told = await plan.admin.aggregates.project.dispatch('proj_a', 'archive', { at: 3 }, context);
       await plan.admin.models.reached(told.position as bigint, 2000);
       plan.clock.at += 6_000;
       const answer = await plan.create(about, { headers });
@@ -282,8 +282,8 @@ describe('update', () => {
   });
   test('judges the projects that are new and no others', async () => {
     const id = await at.made({ scope: 'project', project_ids: ['proj_a'] });
-    await at.admin.aggregates.project.tell('proj_a', 'archive', { at: 3 }, context);
-    const told = await at.admin.aggregates.project.tell('proj_b', 'rename', { name: 'x' }, context);
+    await at.admin.aggregates.project.dispatch('proj_a', 'archive', { at: 3 }, context);
+    const told = await at.admin.aggregates.project.dispatch('proj_b', 'rename', { name: 'x' }, context);
     await at.admin.models.reached(told.position as bigint, 2000);
     expect(await gist(at.update(id, { revision: 1, rule: 'false' }))).toBe('200');
     expect(await gist(at.update(id, { revision: 2, project_ids: ['proj_a', 'proj_old'] }))).toBe(
@@ -332,7 +332,7 @@ describe('publish', () => {
   });
   test('is refused without changes, and with an archived project only after that', async () => {
     const id = await at.live({ scope: 'project', project_ids: ['proj_a'] });
-    const told = await at.admin.aggregates.project.tell('proj_a', 'archive', { at: 3 }, context);
+    const told = await at.admin.aggregates.project.dispatch('proj_a', 'archive', { at: 3 }, context);
     await at.admin.models.reached(told.position as bigint, 2000);
     expect(await gist(at.act(id, 'publish', 2))).toBe('409 policy_no_unpublished_changes');
     await at.update(id, { revision: 2, rule: 'false' });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { endAbandonedPolicies, policyReactions } from '../../src/admin/policies/policy-reactions.ts';
-import { usualTerms } from '../../src/domain/policy-terms.ts';
+import { defaultTerms } from '../../src/domain/policy-terms.ts';
 import { startReactors } from '../../src/kernel/reactor.ts';
 import { gist } from './ask.ts';
 import { context, policiesStage } from './policies-stage.ts';
@@ -19,7 +19,12 @@ beforeEach(async () => {
 afterEach(() => at.close());
 
 const admitted = async (): Promise<string[]> => {
-  const { state } = await at.admin.aggregates.organization.tell('org_1', 'endPolicy', { policyId: 'nobody' }, context);
+  const { state } = await at.admin.aggregates.organization.dispatch(
+    'org_1',
+    'endPolicy',
+    { policyId: 'nobody' },
+    context,
+  );
   return state.data.policies.ids();
 };
 const ends = () => at.store.log.filter(({ type }) => type === 'organization.policy_ended');
@@ -48,7 +53,7 @@ describe('a deleted policy', () => {
 
 describe('an admission whose policy never came', () => {
   const issue = (policyId: string) =>
-    at.admin.aggregates.organization.tell('org_1', 'issuePolicy', { policyId }, context);
+    at.admin.aggregates.organization.dispatch('org_1', 'issuePolicy', { policyId }, context);
   test('ends after ten minutes, not before, and never one whose policy is there', async () => {
     const made = await at.made();
     const { position } = await issue('pol_gone');
@@ -77,10 +82,10 @@ describe('an admission whose policy never came', () => {
       organizationId: 'org_1',
       name: 'late',
       description: '',
-      terms: { ...usualTerms, rule: 'true' },
+      terms: { ...defaultTerms, rule: 'true' },
       at: 1,
     };
-    const { position } = await at.admin.aggregates.policy.tell('pol_late', 'create', input, context);
+    const { position } = await at.admin.aggregates.policy.dispatch('pol_late', 'create', input, context);
     await at.admin.models.reached(position as bigint, 2000);
     at.clock.at += 600_000;
     await endAbandonedPolicies(at.admin);

@@ -22,18 +22,23 @@ let reactors: { close(): Promise<void> } | undefined;
 
 beforeEach(async () => {
   at = await stage();
-  await at.admin.aggregates.project.tell('proj_1', 'create', { organizationId: 'org_1', name: 'p', at: 1 }, context);
+  await at.admin.aggregates.project.dispatch(
+    'proj_1',
+    'create',
+    { organizationId: 'org_1', name: 'p', at: 1 },
+    context,
+  );
 });
 afterEach(async () => {
   await reactors?.close();
   await at.close();
 });
 
-const admit = (keyId: string) => at.admin.aggregates.project.tell('proj_1', 'issueKey', { keyId }, context);
+const admit = (keyId: string) => at.admin.aggregates.project.dispatch('proj_1', 'issueKey', { keyId }, context);
 const make = (id: string) =>
-  at.admin.aggregates.projectKey.tell(id, 'create', { ...key, digest: id }, { ...context, requestId: `req_${id}` });
+  at.admin.aggregates.projectKey.dispatch(id, 'create', { ...key, digest: id }, { ...context, requestId: `req_${id}` });
 const archive = () =>
-  at.admin.aggregates.project.tell('proj_1', 'archive', { at: 2 }, { ...context, requestId: 'req_archive' });
+  at.admin.aggregates.project.dispatch('proj_1', 'archive', { at: 2 }, { ...context, requestId: 'req_archive' });
 const react = async () => {
   reactors = await startReactors({
     ours: (batch) => batch,
@@ -47,7 +52,7 @@ const react = async () => {
 const typesOf = (stream: string): string[] =>
   at.store.log.filter((event) => event.stream === stream).map((event) => event.type);
 const live = async (): Promise<string[]> => {
-  const { state } = await at.admin.aggregates.project.tell('proj_1', 'endKey', { keyId: 'nobody' }, context);
+  const { state } = await at.admin.aggregates.project.dispatch('proj_1', 'endKey', { keyId: 'nobody' }, context);
   return state.data.liveKeys.ids();
 };
 
@@ -102,7 +107,7 @@ describe('after an archive', () => {
 test('a revoked key ends its admission while its project lives on', async () => {
   await admit('key_1');
   await make('key_1');
-  await at.admin.aggregates.projectKey.tell('key_1', 'revoke', { reason: 'requested' }, context);
+  await at.admin.aggregates.projectKey.dispatch('key_1', 'revoke', { reason: 'requested' }, context);
   await react();
   await expect.poll(live).toEqual([]);
   expect(typesOf('projectKey-key_1')).toEqual(['project_key.created', 'project_key.revoked']);

@@ -20,18 +20,18 @@ test('what a key could do follows its own state, its project, its organization a
   expect(await seen(id)).toEqual(['active', 'its own state']);
   expect(await seen(projectId)).toEqual(['active', 'its own state', 2]);
   clock.at += 1000;
-  await organization.tell(organizationId, 'suspend', undefined, context);
+  await organization.dispatch(organizationId, 'suspend', undefined, context);
   expect(await seen(id)).toEqual(['suspended', 'its organization']);
   expect(await seen(projectId)).toEqual(['suspended', 'its organization', 0]);
   clock.at += 1000;
-  await organization.tell(organizationId, 'reactivate', undefined, context);
+  await organization.dispatch(organizationId, 'reactivate', undefined, context);
   expect(await seen(id)).toEqual(['active', 'its own state']);
   // Its time is over and nobody has recorded it yet.
   expect(await seen(id, begun + 59_999)).toEqual(['active', 'its own state']);
   expect(await seen(id, begun + 60_000)).toEqual(['expired', 'the time']);
   expect(await seen(projectId, begun + 60_000)).toEqual(['active', 'its own state', 1]);
   clock.at += 1000;
-  await project.tell(projectId, 'archive', { at: clock.at }, context);
+  await project.dispatch(projectId, 'archive', { at: clock.at }, context);
   expect(await seen(id)).toEqual(['revoked', 'its project']);
   expect(await seen(id, begun)).toEqual(['active', 'its own state']);
 });

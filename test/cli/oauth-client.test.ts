@@ -130,7 +130,7 @@ describe('weir secrets', () => {
     ]);
     expect(await weir(['secrets', 'drop-pepper', '--yes'])).toMatchObject({
       code: 1,
-      err: 'There is no pepper of before.\n',
+      err: 'There is no previous pepper.\n',
     });
   });
 
@@ -157,7 +157,7 @@ describe('weir secrets', () => {
         given,
       );
       expect(refused.code).toBe(1);
-      expect(refused.stderr).toMatch(/^(The secrets come from the environment|There is no pepper of before)/);
+      expect(refused.stderr).toMatch(/^(The secrets come from the environment|There is no previous pepper)/);
     }
   });
 });

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hasUnpublishedChanges, policy, policyState } from '../../src/domain/policy.ts';
 import type { Policy, PolicyFact } from '../../src/domain/policy-facts.ts';
-import { edited, fieldsOf, type Terms, type TermsFields, usualTerms } from '../../src/domain/policy-terms.ts';
+import { defaultTerms, edited, fieldsOf, type Terms, type TermsFields } from '../../src/domain/policy-terms.ts';
 import { actors, type Context } from '../../src/kernel/actor.ts';
 import { IllegalFact, type State } from '../../src/kernel/aggregate.ts';
 import { given } from '../support/given.ts';
 import { memoryStore } from '../support/memory-store.ts';
 
-const terms: Terms = { ...usualTerms, rule: 'true' };
+const terms: Terms = { ...defaultTerms, rule: 'true' };
 const say = (fields: Partial<TermsFields> = {}): TermsFields => fieldsOf(edited(terms, fields));
 
 const created: PolicyFact = {
@@ -316,9 +316,9 @@ describe('pauses at the same time with the same revision', () => {
   };
   const makeLive = async ({ nodes }: Awaited<ReturnType<typeof live>>) => {
     const create = { organizationId: 'org_1', name: 'One', description: '', terms, at: 1 };
-    await nodes[0].tell('pol_1', 'create', create, context);
-    await nodes[0].tell('pol_1', 'publish', { revision: 1, versionId: 'polv_1', at: 2 }, context);
-    await nodes[1].tell('pol_1', 'look', undefined, context);
+    await nodes[0].dispatch('pol_1', 'create', create, context);
+    await nodes[0].dispatch('pol_1', 'publish', { revision: 1, versionId: 'polv_1', at: 2 }, context);
+    await nodes[1].dispatch('pol_1', 'look', undefined, context);
   };
   const pausesIn = (store: Awaited<ReturnType<typeof live>>['store']) =>
     store.log.filter(({ type }) => type === 'policy.paused');
@@ -328,7 +328,7 @@ describe('pauses at the same time with the same revision', () => {
     await makeLive(set);
     const told = await Promise.all(
       Array.from({ length: count }, (_, i) =>
-        set.nodes[i % 2]!.tell('pol_1', 'pause', { revision: 2, at: 3 }, context),
+        set.nodes[i % 2]!.dispatch('pol_1', 'pause', { revision: 2, at: 3 }, context),
       ),
     );
     expect(pausesIn(set.store)).toHaveLength(1);
@@ -347,7 +347,7 @@ describe('pauses at the same time with the same revision', () => {
         await makeLive(set);
         isScheduled = true;
         const told = Array.from({ length: count }, (_, i) =>
-          set.nodes[i % 2]!.tell('pol_1', 'pause', { revision: 2, at: 3 }, context),
+          set.nodes[i % 2]!.dispatch('pol_1', 'pause', { revision: 2, at: 3 }, context),
         );
         const answers = await s.waitFor(Promise.all(told));
         expect(pausesIn(set.store)).toHaveLength(1);
@@ -370,7 +370,7 @@ describe('pauses at the same time with the same revision', () => {
         isScheduled = true;
         const told = commands.map((name, i) => {
           const input = { revision: 2 + (i % 3), at: 3, versionId: `polv_${i + 2}`, changes: { rule: `${i} > 0` } };
-          return set.nodes[i % 2]!.tell('pol_1', name as 'update', input, context).catch((error: Error) => error);
+          return set.nodes[i % 2]!.dispatch('pol_1', name as 'update', input, context).catch((error: Error) => error);
         });
         const answers = await s.waitFor(Promise.all(told));
         const changes = answers.flatMap((answer) =>

@@ -88,7 +88,7 @@ test('no secret is in the log, however much is logged, nor in any file but those
       MODELS_FILE: models,
       UPSTREAM_KEY: upstreamKey,
       PEPPER: canary('the pepper', secret()),
-      PREVIOUS_PEPPER: canary('the pepper of before', secret()),
+      PREVIOUS_PEPPER: canary('the previous pepper', secret()),
       MASTER_KEY: canary('the master key', secret()),
     },
   });

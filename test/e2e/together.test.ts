@@ -232,7 +232,7 @@ describe('a gateway whose secrets are not those of the log', () => {
     expect(await ofType('log.secrets_known')).toHaveLength(1);
   });
 
-  test('starts where the pepper of before is known, and those without the new one do so no more', async () => {
+  test('starts where the previous pepper is known, and those without the new one do so no more', async () => {
     await stop(await start(environment(shared)));
     const next = { ...shared, PEPPER: secret() };
     // As the README says: all accept the new one first.

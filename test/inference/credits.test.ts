@@ -35,7 +35,7 @@ const shown = async (): Promise<string> => {
   return status === 200 ? `200 ${body.data.total_credits}` : `${status} ${body.error.code}`;
 };
 const topUp = (reference: string) =>
-  at.admin.aggregates.organization.tell(organization, 'topUp', { amount: 20_000_000, reference }, context);
+  at.admin.aggregates.organization.dispatch(organization, 'topUp', { amount: 20_000_000, reference }, context);
 
 test('a balance is shown until nothing has been heard of the store for five seconds', async () => {
   expect(await shown()).toBe('200 0');

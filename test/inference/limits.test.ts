@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { limitsFor, type Scope, type Tier } from '../../src/domain/tiers.ts';
-import { countRequest } from '../../src/limits/admit.ts';
-import { counted } from '../../src/limits/window/window-store.ts';
+import { countRequest } from '../../src/limits/count-request.ts';
+import { limitSubject } from '../../src/limits/window/window-store.ts';
 import { callsOf, quota } from './limited-calls.ts';
 import {
   type Asked,
@@ -221,7 +221,7 @@ describe('a request that a limit refuses', () => {
     await begin({ tier: 1 });
     const mine = service.key();
     expect((await models(mine)).status).toBe(200);
-    const seat = counted('key_1', 'proj_1', 'org_1');
+    const seat = limitSubject('key_1', 'proj_1', 'org_1');
     for (let n = 1; n < 15_000; n++) countRequest(service.windows.inference, seat, service.clock.monotonic());
     service.clock.advance(60_000);
     const refused = await models(mine);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type ActorOptions, actors, type Context } from '../../src/kernel/actor.ts';
 import { genesis, record, type Snapshot, stateOf } from '../../src/kernel/aggregate.ts';
 import type { CommandResult } from '../../src/kernel/command.ts';
-import { factOf } from '../../src/kernel/replay.ts';
+import { factOf } from '../../src/kernel/fold.ts';
 import { type EventStore, type Metadata, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
 import { type Fault, type MemoryStore, memoryStore } from '../support/memory-store.ts';
 import { type Ticket, type TicketFact, ticket } from './ticket.ts';
@@ -85,7 +85,7 @@ const play = async (
     for (let repeats = 0; repeats < 3; repeats++) {
       const isRepeated = repeats > 0;
       try {
-        const answer = await tickets.tell(plan.id, plan.command as 'work', input, context);
+        const answer = await tickets.dispatch(plan.id, plan.command as 'work', input, context);
         return { plan, commandId, told: answer, error: undefined, isRepeated };
       } catch (refusal) {
         error = refusal;

@@ -8,8 +8,8 @@ import { ticket } from './ticket.ts';
 describe('memory', () => {
   test('spares the read while an actor is live', async () => {
     const { tickets, reads } = await opened();
-    await tickets.tell('tic_1', 'work', { hours: [1] }, me);
-    await tickets.tell('tic_1', 'work', { hours: [1] }, me);
+    await tickets.dispatch('tic_1', 'work', { hours: [1] }, me);
+    await tickets.dispatch('tic_1', 'work', { hours: [1] }, me);
     expect(reads).toEqual([0]);
   });
 
@@ -18,28 +18,28 @@ describe('memory', () => {
     const clock = { wall: () => 0, monotonic: () => now };
     const { tickets, reads } = await opened({}, { clock, idleMs: 1000 });
     now = 999;
-    await tickets.tell('tic_1', 'work', { hours: [1] }, me);
+    await tickets.dispatch('tic_1', 'work', { hours: [1] }, me);
     now = 2000;
-    await tickets.tell('tic_2', 'open', { title: 'b' }, me);
-    expect((await tickets.tell('tic_1', 'work', { hours: [1] }, me)).state.data.hours).toBe(2);
+    await tickets.dispatch('tic_2', 'open', { title: 'b' }, me);
+    expect((await tickets.dispatch('tic_1', 'work', { hours: [1] }, me)).state.data.hours).toBe(2);
     expect(reads).toEqual([0, 0, 0]);
   });
 
   test('is bounded: the longest idle actor goes first', async () => {
     const { tickets, reads } = stage({}, { maxLive: 2 });
     for (const id of ['tic_1', 'tic_2', 'tic_1', 'tic_3'])
-      await tickets.tell(id, 'top', { upTo: 0 }, me).catch(() => {});
+      await tickets.dispatch(id, 'top', { upTo: 0 }, me).catch(() => {});
     reads.length = 0;
-    await tickets.tell('tic_1', 'open', { title: 'a' }, me);
+    await tickets.dispatch('tic_1', 'open', { title: 'a' }, me);
     expect(reads).toEqual([]);
-    await tickets.tell('tic_2', 'open', { title: 'a' }, me);
+    await tickets.dispatch('tic_2', 'open', { title: 'a' }, me);
     expect(reads).toEqual([0]);
   });
 
   test('of an actor at work is kept beyond every bound', async () => {
     const { tickets, store } = stage({}, { maxLive: 0, idleMs: 0 });
     const tells = ['open', 'park', 'resume', 'close'].map((command) =>
-      tickets.tell('tic_1', command as 'open', { title: 'a' }, me),
+      tickets.dispatch('tic_1', command as 'open', { title: 'a' }, me),
     );
     expect((await Promise.all(tells)).map(({ revision }) => revision)).toEqual([0, 1, 2, 3]);
     expect(store.log).toHaveLength(4);
@@ -60,8 +60,8 @@ describe('memory', () => {
       return held;
     };
     const { tickets, store } = stage({ delay }, { clock: { wall: () => 0, monotonic: () => now } });
-    const first = tickets.tell('tic_1', 'open', { title: 'a' }, me);
-    const second = refusal(tickets.tell('tic_1', 'park', undefined, me));
+    const first = tickets.dispatch('tic_1', 'open', { title: 'a' }, me);
+    const second = refusal(tickets.dispatch('tic_1', 'park', undefined, me));
     await begun;
     now = 5_000;
     answer();
@@ -78,8 +78,8 @@ describe('an older copy of the log in its place', () => {
     let now = first;
     const store = new Proxy(first, { get: (_, name) => Reflect.get(now, name) }) as EventStore;
     const tickets = actors(ticket, { store });
-    await tickets.tell('tic_1', 'open', { title: 'a' }, me);
-    await tickets.tell('tic_1', 'park', undefined, me);
+    await tickets.dispatch('tic_1', 'open', { title: 'a' }, me);
+    await tickets.dispatch('tic_1', 'park', undefined, me);
     second.plant(stream, [foreign({ type: 'ticket.opened', title: 'a' })]);
     now = second;
     return { tickets, second };
@@ -87,16 +87,16 @@ describe('an older copy of the log in its place', () => {
 
   test('is found by the next command that changes something, which is decided on what is there', async () => {
     const { tickets, second } = await swapped();
-    const { revision } = await tickets.tell('tic_1', 'resume', undefined, me).catch(() => ({ revision: null }));
+    const { revision } = await tickets.dispatch('tic_1', 'resume', undefined, me).catch(() => ({ revision: null }));
     expect(revision).toBeNull();
-    expect((await tickets.tell('tic_1', 'park', undefined, me)).revision).toBe(1);
+    expect((await tickets.dispatch('tic_1', 'park', undefined, me)).revision).toBe(1);
     expect(second.log.map(({ type }) => type)).toEqual(['ticket.opened', 'ticket.parked']);
   });
 
   test('is what everybody decides on from the moment at which they are told', async () => {
     const { tickets, second } = await swapped();
     tickets.forget();
-    expect((await tickets.tell('tic_1', 'park', undefined, me)).revision).toBe(1);
+    expect((await tickets.dispatch('tic_1', 'park', undefined, me)).revision).toBe(1);
     expect(second.log).toHaveLength(2);
   });
 });
@@ -113,10 +113,10 @@ describe('corruption', () => {
       foreign(fact),
       foreign({ type: 'ticket.parked' }),
     ]);
-    const error = await refusal(tickets.tell('tic_1', 'work', { hours: [1] }, me));
+    const error = await refusal(tickets.dispatch('tic_1', 'work', { hours: [1] }, me));
     expect(error).toBeInstanceOf(CorruptStream);
     expect(error).toMatchObject({ stream, revision: 1, type: fact.type });
-    expect(await refusal(tickets.tell('tic_1', 'work', { hours: [1] }, me))).toBeInstanceOf(CorruptStream);
+    expect(await refusal(tickets.dispatch('tic_1', 'work', { hours: [1] }, me))).toBeInstanceOf(CorruptStream);
     expect(store.log).toHaveLength(3);
   });
 
@@ -131,13 +131,13 @@ describe('corruption', () => {
         for await (const event of store.read(name, range)) if (event.revision !== 1) yield event;
       },
     };
-    const error = await refusal(actors(ticket, { store: lossy }).tell('tic_1', 'park', undefined, me));
+    const error = await refusal(actors(ticket, { store: lossy }).dispatch('tic_1', 'park', undefined, me));
     expect(error).toMatchObject({ name: 'CorruptStream', revision: 1, type: 'ticket.worked' });
   });
 
   test('written by another while the actor lives is found all the same', async () => {
     const { tickets, store } = await opened();
     store.plant(stream, [foreign({ type: 'ticket.burned' })]);
-    expect(await refusal(tickets.tell('tic_1', 'park', undefined, me))).toBeInstanceOf(CorruptStream);
+    expect(await refusal(tickets.dispatch('tic_1', 'park', undefined, me))).toBeInstanceOf(CorruptStream);
   });
 });

@@ -10,11 +10,11 @@ import { TooMuch, ticket } from './ticket.ts';
 /** Faults for the appends to come, in order; none after that. */
 const inOrder = (...faults: Fault[]): MemoryOptions => ({ fault: () => faults.shift() ?? 'none' });
 
-describe('tell', () => {
+describe('dispatch', () => {
   test('records the facts and answers where they left the stream', async () => {
     const { tickets, store } = stage();
-    const first = await tickets.tell('tic_1', 'open', { title: 'a' }, me);
-    const second = await tickets.tell('tic_1', 'work', { hours: [1, 2] }, me);
+    const first = await tickets.dispatch('tic_1', 'open', { title: 'a' }, me);
+    const second = await tickets.dispatch('tic_1', 'work', { hours: [1, 2] }, me);
     expect(first).toMatchObject({ revision: 0, facts: [{ type: 'ticket.opened', title: 'a' }] });
     expect(second).toMatchObject({ revision: 2, state: { status: 'open', data: { title: 'a', hours: 3 } } });
     expect(second.position).toBe(store.log.at(-1)?.position);
@@ -27,9 +27,12 @@ describe('tell', () => {
 
   test('answers with position null where nothing was decided', async () => {
     const { tickets, store } = await opened();
-    const told = await tickets.tell('tic_1', 'work', { hours: [] }, me);
+    const told = await tickets.dispatch('tic_1', 'work', { hours: [] }, me);
     expect(told).toMatchObject({ revision: 0, position: null, facts: [], state: { status: 'open' } });
-    expect(await tickets.tell('tic_2', 'work', { hours: [] }, me)).toMatchObject({ revision: null, position: null });
+    expect(await tickets.dispatch('tic_2', 'work', { hours: [] }, me)).toMatchObject({
+      revision: null,
+      position: null,
+    });
     expect(store.log).toHaveLength(1);
   });
 
@@ -44,8 +47,12 @@ describe('tell', () => {
       causationId: 'evt_1',
       correlationId: 'flow_1',
     };
-    await tickets.tell('tic_1', 'open', { title: 'a' }, context);
-    await tickets.tell('tic_1', 'park', undefined, { actor: context.actor, requestId: 'req_2', commandId: 'cmd_2' });
+    await tickets.dispatch('tic_1', 'open', { title: 'a' }, context);
+    await tickets.dispatch('tic_1', 'park', undefined, {
+      actor: context.actor,
+      requestId: 'req_2',
+      commandId: 'cmd_2',
+    });
     expect(store.log.map(({ metadata }) => metadata)).toEqual([
       {
         at: 1234,
@@ -66,8 +73,8 @@ describe('tell', () => {
     const stop = onSignal((name, signal) => signals.push([name, signal]));
     const { tickets } = stage();
     const context = { ...me, requestId: 'req_1', commandId: 'c' };
-    await tickets.tell('tic_1', 'open', { title: 'a' }, context);
-    await tickets.tell('tic_1', 'open', { title: 'a' }, context);
+    await tickets.dispatch('tic_1', 'open', { title: 'a' }, context);
+    await tickets.dispatch('tic_1', 'open', { title: 'a' }, context);
     stop();
     expect(signals).toEqual([
       ['command.recorded', { requestId: 'req_1', stream, revision: 0, facts: ['ticket.opened'] }],
@@ -76,15 +83,15 @@ describe('tell', () => {
 
   test.each(['', 'a-b', 'ä', 'a b', 'a\n'])('refuses %j as an id', async (id) => {
     const { tickets, store } = stage();
-    expect(await refusal(tickets.tell(id, 'open', { title: 'a' }, me))).toBeInstanceOf(TypeError);
+    expect(await refusal(tickets.dispatch(id, 'open', { title: 'a' }, me))).toBeInstanceOf(TypeError);
     expect(store.log).toEqual([]);
   });
 
   test('lets refusals of the chart and of the decision through as they are', async () => {
     const { tickets, store } = await opened();
-    expect(await refusal(tickets.tell('tic_1', 'open', { title: 'b' }, me))).toBeInstanceOf(IllegalFact);
-    expect(await refusal(tickets.tell('tic_1', 'work', { hours: [1_000_001] }, me))).toBeInstanceOf(TooMuch);
-    expect((await tickets.tell('tic_1', 'park', undefined, me)).revision).toBe(1);
+    expect(await refusal(tickets.dispatch('tic_1', 'open', { title: 'b' }, me))).toBeInstanceOf(IllegalFact);
+    expect(await refusal(tickets.dispatch('tic_1', 'work', { hours: [1_000_001] }, me))).toBeInstanceOf(TooMuch);
+    expect((await tickets.dispatch('tic_1', 'park', undefined, me)).revision).toBe(1);
     expect(store.log).toHaveLength(2);
   });
 });
@@ -92,24 +99,24 @@ describe('tell', () => {
 describe('other writers', () => {
   test('are found out at the append, and the command is decided anew on what they left', async () => {
     const { tickets, store } = await opened(inOrder('none', { rival: [foreign({ type: 'ticket.worked', hours: 4 })] }));
-    const told = await tickets.tell('tic_1', 'top', { upTo: 10 }, me);
+    const told = await tickets.dispatch('tic_1', 'top', { upTo: 10 }, me);
     expect(told).toMatchObject({ revision: 2, facts: [{ hours: 6 }], state: { data: { hours: 10 } } });
     expect(store.log).toHaveLength(3);
   });
 
   test('are looked for before a command is refused', async () => {
     const { tickets, store } = await opened();
-    await tickets.tell('tic_1', 'park', undefined, me);
+    await tickets.dispatch('tic_1', 'park', undefined, me);
     store.plant(stream, [foreign({ type: 'ticket.resumed' })]);
-    expect((await tickets.tell('tic_1', 'work', { hours: [1] }, me)).revision).toBe(3);
+    expect((await tickets.dispatch('tic_1', 'work', { hours: [1] }, me)).revision).toBe(3);
   });
 
   test('are looked for before a command is answered without facts', async () => {
     const { tickets, store } = await opened();
     store.plant(stream, [foreign({ type: 'ticket.worked', hours: 4 })]);
-    expect(await tickets.tell('tic_1', 'top', { upTo: 0 }, me)).toMatchObject({ revision: 1, position: null });
+    expect(await tickets.dispatch('tic_1', 'top', { upTo: 0 }, me)).toMatchObject({ revision: 1, position: null });
     store.plant(stream, [foreign({ type: 'ticket.parked' })]);
-    expect(await refusal(tickets.tell('tic_1', 'top', { upTo: 9 }, me))).toMatchObject({ status: 'parked' });
+    expect(await refusal(tickets.dispatch('tic_1', 'top', { upTo: 9 }, me))).toMatchObject({ status: 'parked' });
   });
 
   test('are passed over where they are not ours, and yet they are the end of the stream', async () => {
@@ -119,7 +126,7 @@ describe('other writers', () => {
     );
     store.plant(stream, [foreign({ type: 'ticket.worked', hours: 4 }), foreign({ type: 'ticket.parked' })]);
     store.plant(stream, [foreign({ type: 'ticket.worked', hours: 9 })]);
-    const told = await tickets.tell('tic_1', 'resume', undefined, me);
+    const told = await tickets.dispatch('tic_1', 'resume', undefined, me);
     expect(told).toMatchObject({ revision: 4, state: { status: 'open', data: { hours: 0 } } });
   });
 
@@ -129,11 +136,11 @@ describe('other writers', () => {
     const tickets = actors(ticket, {
       store: { ...before, append: (...call) => log.append(...call), read: (...call) => log.read(...call) },
     });
-    await tickets.tell('tic_1', 'open', { title: 'a' }, me);
-    await tickets.tell('tic_1', 'work', { hours: [1, 2] }, me);
-    await actors(ticket, { store: older }).tell('tic_1', 'open', { title: 'a' }, me);
+    await tickets.dispatch('tic_1', 'open', { title: 'a' }, me);
+    await tickets.dispatch('tic_1', 'work', { hours: [1, 2] }, me);
+    await actors(ticket, { store: older }).dispatch('tic_1', 'open', { title: 'a' }, me);
     log = older;
-    const told = await tickets.tell('tic_1', 'work', { hours: [4] }, me);
+    const told = await tickets.dispatch('tic_1', 'work', { hours: [4] }, me);
     expect(told).toMatchObject({ revision: 1, state: { data: { hours: 4 } } });
   });
 
@@ -143,10 +150,10 @@ describe('other writers', () => {
     let isRival = false;
     const { tickets } = await opened({ fault: () => (isRival ? rival() : 'none') });
     isRival = true;
-    expect(await refusal(tickets.tell('tic_1', 'work', { hours: [1] }, me))).toBeInstanceOf(WrongRevision);
+    expect(await refusal(tickets.dispatch('tic_1', 'work', { hours: [1] }, me))).toBeInstanceOf(WrongRevision);
     expect(rivals).toBe(8);
     isRival = false;
-    expect((await tickets.tell('tic_1', 'work', { hours: [1] }, me)).revision).toBe(9);
+    expect((await tickets.dispatch('tic_1', 'work', { hours: [1] }, me)).revision).toBe(9);
   });
 });
 
@@ -155,9 +162,9 @@ describe('an outcome that is unknown', () => {
     'is told, and the next command starts from the stream: %j',
     async (fault) => {
       const { tickets, store, reads } = await opened(inOrder('none', fault));
-      expect(await refusal(tickets.tell('tic_1', 'work', { hours: [5] }, me))).toBeInstanceOf(StoreUnavailable);
+      expect(await refusal(tickets.dispatch('tic_1', 'work', { hours: [5] }, me))).toBeInstanceOf(StoreUnavailable);
       const readsBefore = reads.length;
-      const told = await tickets.tell('tic_1', 'top', { upTo: 20 }, me);
+      const told = await tickets.dispatch('tic_1', 'top', { upTo: 20 }, me);
       expect(reads.slice(readsBefore)[0]).toBe(0);
       expect(told.state.data.hours).toBe(20);
       expect(store.log.filter(({ data }) => data.hours === 5)).toHaveLength(fault === 'lost' ? 0 : 1);
@@ -166,7 +173,7 @@ describe('an outcome that is unknown', () => {
 
   test('called a conflict although the events are there is a success', async () => {
     const { tickets, store } = await opened(inOrder('none', 'conflict-after-landing'));
-    const told = await tickets.tell('tic_1', 'work', { hours: [5, 6] }, me);
+    const told = await tickets.dispatch('tic_1', 'work', { hours: [5, 6] }, me);
     expect(told).toMatchObject({
       revision: 2,
       position: store.log.at(-1)?.position,
@@ -178,10 +185,12 @@ describe('an outcome that is unknown', () => {
   test('of a command that is sent again leads to one set of events and the same answer', async () => {
     const { tickets, store } = await opened(inOrder('none', 'answer-lost'));
     const context = { ...me, commandId: 'cmd_9' };
-    expect(await refusal(tickets.tell('tic_1', 'work', { hours: [5, 6] }, context))).toBeInstanceOf(StoreUnavailable);
+    expect(await refusal(tickets.dispatch('tic_1', 'work', { hours: [5, 6] }, context))).toBeInstanceOf(
+      StoreUnavailable,
+    );
     const place = store.log.at(-1)?.position;
-    await tickets.tell('tic_1', 'park', undefined, me);
-    const again = await tickets.tell('tic_1', 'work', { hours: [5, 6] }, context);
+    await tickets.dispatch('tic_1', 'park', undefined, me);
+    const again = await tickets.dispatch('tic_1', 'work', { hours: [5, 6] }, context);
     expect(again).toMatchObject({ position: place, revision: 3, state: { status: 'parked', data: { hours: 11 } } });
     expect(store.log).toHaveLength(4);
   });
@@ -189,8 +198,8 @@ describe('an outcome that is unknown', () => {
   test('is no excuse for other data under the same command', async () => {
     const { tickets, store } = await opened();
     const context = { ...me, commandId: 'cmd_9' };
-    await tickets.tell('tic_1', 'work', { hours: [5] }, context);
-    await tickets.tell('tic_1', 'work', { hours: [6] }, context);
+    await tickets.dispatch('tic_1', 'work', { hours: [5] }, context);
+    await tickets.dispatch('tic_1', 'work', { hours: [6] }, context);
     expect(store.log.map(({ data }) => data.hours)).toEqual([undefined, 5, 6]);
     expect(new Set(store.log.map(({ id }) => id)).size).toBe(3);
   });

@@ -31,7 +31,7 @@ export const stage = (memory: MemoryOptions = {}, options: Partial<ActorOptions>
 /** The same with ticket `tic_1` open. */
 export const opened = async (memory: MemoryOptions = {}, options: Partial<ActorOptions> = {}) => {
   const set = stage(memory, options);
-  await set.tickets.tell('tic_1', 'open', { title: 'a' }, me);
+  await set.tickets.dispatch('tic_1', 'open', { title: 'a' }, me);
   return set;
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { countRequest, start } from '../../src/limits/admit.ts';
+import { countRequest, start } from '../../src/limits/count-request.ts';
 import { creditWindows, inferenceWindows } from '../../src/limits/families.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { settle } from '../../src/limits/settle.ts';
@@ -7,15 +7,15 @@ import { sweepSlots } from '../../src/limits/sweep.ts';
 import { freeIfEmpty } from '../../src/limits/window/acquire.ts';
 import type { Ticket } from '../../src/limits/window/ticket.ts';
 import { advance } from '../../src/limits/window/window.ts';
-import { counted, type WindowStore } from '../../src/limits/window/window-store.ts';
+import { limitSubject, type WindowStore } from '../../src/limits/window/window-store.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 const ids = ['k', 'p', 'o'] as const;
 
-const inference = () => ({ store: inferenceWindows({ tierOf: () => 0 }), me: counted('k', 'p', 'o') });
-const taken = (store: WindowStore, me: ReturnType<typeof counted>, tokens: number, now: number) =>
+const inference = () => ({ store: inferenceWindows({ tierOf: () => 0 }), me: limitSubject('k', 'p', 'o') });
+const taken = (store: WindowStore, me: ReturnType<typeof limitSubject>, tokens: number, now: number) =>
   reserve(store, start(store, me, now) as Ticket<'admitted'>, tokens, now) as Ticket<'reserved'>;
 
 /** Whether the record of this scope is freed at this time, looked at alone. */
@@ -47,7 +47,7 @@ describe('a record is kept', () => {
 
   test('for its attempts of the last minute, where only those are counted, to the millisecond', () => {
     const store = creditWindows();
-    countRequest(store, counted('k', null, 'o'), 0);
+    countRequest(store, limitSubject('k', null, 'o'), 0);
     const key = () => store.slots.find(0, 'k')!;
     store.setNow(minute - 1);
     advance(store, store.slots.address(key()));
@@ -73,7 +73,7 @@ describe('a record is kept', () => {
   test('while another record names it: a project goes after its keys, an organization after both', () => {
     const { store, me } = inference();
     settle(store, taken(store, me, 0, 0), 0);
-    settle(store, taken(store, counted('k2', 'p', 'o'), 0, 0), 0);
+    settle(store, taken(store, limitSubject('k2', 'p', 'o'), 0, 0), 0);
     const late = 2 * day;
     expect([frees(store, 2, late), frees(store, 1, late)]).toEqual([false, false]);
     expect(frees(store, 0, late)).toBe(true);
@@ -90,8 +90,9 @@ test('what is freed is used again, empty, by whoever comes next', () => {
   const late = 2 * day;
   for (let round = 0; round < 3; round++) sweepSlots(store, late, 1_000);
   expect(store.slots.live).toBe(0);
-  for (let n = 0; n < 60; n++) settle(store, taken(store, counted('other', 'elsewhere', 'theirs'), 1_000, late), 1_000);
-  expect(start(store, counted('other', 'elsewhere', 'theirs'), late)).toBeLessThan(0);
+  for (let n = 0; n < 60; n++)
+    settle(store, taken(store, limitSubject('other', 'elsewhere', 'theirs'), 1_000, late), 1_000);
+  expect(start(store, limitSubject('other', 'elsewhere', 'theirs'), late)).toBeLessThan(0);
   expect(store.slab.bytes).toBe(bytes);
   expect(start(store, me, late)).toBeGreaterThanOrEqual(0);
   expect(store.slab.bytes).toBeGreaterThan(bytes);
@@ -103,7 +104,7 @@ test('of a thousand organizations that come and go every other day, none takes m
   for (let n = 0; n < 1_000; n++) {
     const now = n * 2 * day;
     for (let round = 0; round < 3; round++) sweepSlots(store, now, 1_000);
-    settle(store, taken(store, counted(`k${n}`, `p${n}`, `o${n}`), 1, now), 1);
+    settle(store, taken(store, limitSubject(`k${n}`, `p${n}`, `o${n}`), 1, now), 1);
     expect(store.slots.live).toBe(3);
     bytes ||= store.slab.bytes;
   }
@@ -112,5 +113,5 @@ test('of a thousand organizations that come and go every other day, none takes m
 
 test('a key of a family with projects has to name its own', () => {
   const { store } = inference();
-  expect(() => start(store, counted('k', null, 'o'), 0)).toThrow('A key is counted with its project.');
+  expect(() => start(store, limitSubject('k', null, 'o'), 0)).toThrow('A key is counted with its project.');
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
 import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/tiers.ts';
-import { countRequest, start } from '../../src/limits/admit.ts';
+import { countRequest, start } from '../../src/limits/count-request.ts';
 import { inferenceWindows, plansOf } from '../../src/limits/families.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { release, settle } from '../../src/limits/settle.ts';
 import { reasonsOf } from '../../src/limits/window/reasons.ts';
 import { isRefused, type Ticket, whyOf } from '../../src/limits/window/ticket.ts';
-import { type Counted, counted, type WindowStore } from '../../src/limits/window/window-store.ts';
+import { type LimitSubject, limitSubject, type WindowStore } from '../../src/limits/window/window-store.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -16,9 +16,9 @@ const cases = tiers.flatMap((_, tier) => scopes.map((scope) => [tier as Tier, sc
 const windows = (tier: Tier) => inferenceWindows({ tierOf: () => tier });
 
 /** Credentials that meet at this scope and nowhere inside it, as many as it takes. */
-const meetingAt = (scope: Scope, number: number): Counted => {
+const meetingAt = (scope: Scope, number: number): LimitSubject => {
   const n = scope === 'key' ? 0 : number;
-  return counted(`key_${n}`, scope === 'organization' ? `proj_${n}` : 'proj_0', 'org_0');
+  return limitSubject(`key_${n}`, scope === 'organization' ? `proj_${n}` : 'proj_0', 'org_0');
 };
 
 const refusedBy = (store: WindowStore, why: number, scope: Scope) =>
@@ -105,7 +105,7 @@ test.each([0, 1, 2, 3, 4, 5] as const)('tier %i admits as many tokens a day as i
     [1, false],
   ] as const) {
     const store = windows(tier);
-    const me = counted('k', 'p', 'o');
+    const me = limitSubject('k', 'p', 'o');
     let now = 0;
     const take = (tokens: number, actual: number) => {
       const outcome = reserve(store, start(store, me, now) as Ticket<'admitted'>, tokens, now);
@@ -126,7 +126,7 @@ test.each([0, 1, 2, 3, 4, 5] as const)('tier %i admits as many tokens a day as i
 
 test('the largest possible request fits an idle window', () => {
   const store = windows(0);
-  const me = counted('k', 'p', 'o');
+  const me = limitSubject('k', 'p', 'o');
   expect(isRefused(reserve(store, start(store, me, 0) as Ticket<'admitted'>, 5e12, 0))).toBe(false);
   expect(isRefused(reserve(store, start(store, me, 0) as Ticket<'admitted'>, 1, 0))).toBe(true);
 });

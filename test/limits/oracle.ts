@@ -1,4 +1,4 @@
-import type { Plan, WindowLimits } from '../../src/limits/tiers/window-limits.ts';
+import type { FamilyLimits, WindowLimits } from '../../src/limits/tiers/window-limits.ts';
 
 /**
  * What decisions.md F says, over plain lists and nothing else: every attempt and every reservation is kept and counted
@@ -38,11 +38,11 @@ const bit = (metric: number, scope: number) => 2 ** (metric * 3 + scope);
 
 export class Oracle {
   now = 0;
-  plans: readonly Plan[];
+  plans: readonly FamilyLimits[];
   readonly tiers = new Map<string, number>();
   readonly #instances = new Map<string, Instance>();
 
-  constructor(plans: readonly Plan[]) {
+  constructor(plans: readonly FamilyLimits[]) {
     this.plans = plans;
   }
 

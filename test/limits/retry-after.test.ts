@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { countInactive, countRequest, start } from '../../src/limits/admit.ts';
+import { countInactive, countRequest, start } from '../../src/limits/count-request.ts';
 import { waitAfter, waitOfInactive } from '../../src/limits/http/retry-after.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { release, settle } from '../../src/limits/settle.ts';
 import { isRefused, type Ticket, whyOf } from '../../src/limits/window/ticket.ts';
-import { counted, WindowStore } from '../../src/limits/window/window-store.ts';
+import { limitSubject, WindowStore } from '../../src/limits/window/window-store.ts';
 import { people, smallPlans } from './world.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -28,7 +28,7 @@ const asked: fc.Arbitrary<Asked> = fc.record({
 
 /** One whole request; null when it passed, else the seconds it is told to wait. */
 const request = (store: WindowStore, { who, tokens, actual }: Asked, now: number): number | null => {
-  const me = counted(...people[who]!);
+  const me = limitSubject(...people[who]!);
   const ticket = start(store, me, now);
   const outcome: Ticket<'reserved'> | Ticket<'admitted'> | number = isRefused(ticket)
     ? ticket
@@ -79,7 +79,7 @@ describe('Retry-After', () => {
 
   test('looks at windows that the refusal itself has filled', () => {
     const store = windows();
-    const me = counted('k', 'p', 'o');
+    const me = limitSubject('k', 'p', 'o');
     // Four in flight at the organization alone, from other keys, so that the key's own minute fills by being refused.
     for (const [key, project] of [
       ['a', 'x'],
@@ -87,7 +87,7 @@ describe('Retry-After', () => {
       ['c', 'z'],
       ['d', 'u'],
     ] as const) {
-      expect(isRefused(start(store, counted(key, project, 'o'), 0))).toBe(false);
+      expect(isRefused(start(store, limitSubject(key, project, 'o'), 0))).toBe(false);
     }
     for (let attempt = 0; attempt < 4; attempt++) {
       const refused = start(store, me, 1_000);
@@ -104,7 +104,7 @@ describe('Retry-After', () => {
 
   test('names the limit that lasts longest of those that refused', () => {
     const store = windows();
-    const me = counted('k', 'p', 'o');
+    const me = limitSubject('k', 'p', 'o');
     for (let attempt = 0; attempt < 30; attempt++) countRequest(store, me, attempt * 70_000);
     const why = countRequest(store, me, 30 * 70_000);
     const wait = waitAfter(store, me, why, 0, 30 * 70_000);
@@ -114,7 +114,7 @@ describe('Retry-After', () => {
 
   test('takes the minute windows as needed whole where the body was too large to read, and the day window as sufficient', () => {
     const store = windows();
-    const me = counted('k', 'p', 'o');
+    const me = limitSubject('k', 'p', 'o');
     const first = reserve(store, start(store, me, 0) as Ticket<'admitted'>, 10, 0) as Ticket<'reserved'>;
     settle(store, first, 10);
     for (let attempt = 0; attempt < 3; attempt++) release(store, start(store, me, 1_500) as Ticket);
@@ -133,7 +133,7 @@ describe('Retry-After', () => {
 
   test('of an inactive key knows its own windows alone, and leaves those of its project in peace', () => {
     const store = windows();
-    const me = counted('k', 'p', 'o');
+    const me = limitSubject('k', 'p', 'o');
     for (let attempt = 0; attempt < 4; attempt++) expect(countInactive(store, me, 0)).toBe(0);
     const why = countInactive(store, me, 10);
     expect(why).not.toBe(0);
@@ -144,7 +144,7 @@ describe('Retry-After', () => {
       seconds: 60,
     });
     for (let other = 0; other < 3; other++) {
-      const ticket = start(store, counted(`k${other}`, 'p', 'o'), 10);
+      const ticket = start(store, limitSubject(`k${other}`, 'p', 'o'), 10);
       expect(isRefused(ticket)).toBe(false);
       release(store, ticket as Ticket);
     }

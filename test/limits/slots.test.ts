@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { tiers } from '../../src/domain/tiers.ts';
-import { countRequest, start } from '../../src/limits/admit.ts';
+import { countRequest, start } from '../../src/limits/count-request.ts';
 import { creditWindows, inferenceWindows, plansOf } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { reserve } from '../../src/limits/reserve.ts';
@@ -9,7 +9,7 @@ import { sweepSlots } from '../../src/limits/sweep.ts';
 import { layoutOf } from '../../src/limits/window/layout.ts';
 import { Slots } from '../../src/limits/window/slots.ts';
 import type { Ticket } from '../../src/limits/window/ticket.ts';
-import { counted, type WindowStore } from '../../src/limits/window/window-store.ts';
+import { limitSubject, type WindowStore } from '../../src/limits/window/window-store.ts';
 
 const day = 86_400_000;
 const sweepAll = (store: WindowStore, now: number) => {
@@ -19,7 +19,7 @@ const sweepAll = (store: WindowStore, now: number) => {
   return freed;
 };
 const visit = (store: WindowStore, n: number, now: number) => {
-  const me = counted(`key_${n}`, `proj_${n >> 2}`, `org_${n >> 4}`);
+  const me = limitSubject(`key_${n}`, `proj_${n >> 2}`, `org_${n >> 4}`);
   release(store, start(store, me, now) as Ticket);
   return me;
 };
@@ -40,17 +40,17 @@ describe('slots', () => {
 
   test('of a family that counts minutes alone are free after the minute', () => {
     const store = creditWindows();
-    countRequest(store, counted('k', null, 'o'), 0);
+    countRequest(store, limitSubject('k', null, 'o'), 0);
     expect(sweepAll(store, 59_999)).toBe(0);
     expect(sweepAll(store, 60_000)).toBe(2);
   });
 
   test('stay while anything is in flight, counted, or below', () => {
     const store = inferenceWindows({ tierOf: () => 0 });
-    const ticket = start(store, counted('k', 'p', 'o'), 0);
+    const ticket = start(store, limitSubject('k', 'p', 'o'), 0);
     expect(sweepAll(store, 3 * day)).toBe(0);
     release(store, ticket as Ticket);
-    start(store, counted('k2', 'p', 'o'), 3 * day);
+    start(store, limitSubject('k2', 'p', 'o'), 3 * day);
     expect(sweepAll(store, 3 * day)).toBe(1);
     expect(inspect(store, 'project', 'p', 3 * day)).not.toBeNull();
   });
@@ -73,7 +73,7 @@ describe('slots', () => {
 
   test('begin empty even in memory that was full', () => {
     const store = inferenceWindows({ tierOf: () => 0 });
-    const me = counted('key_0', 'proj_0', 'org_0');
+    const me = limitSubject('key_0', 'proj_0', 'org_0');
     for (let n = 0; n < 80; n++) countRequest(store, me, n * 700);
     settle(
       store,

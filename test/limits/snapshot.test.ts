@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { countInactive, countRequest, start } from '../../src/limits/admit.ts';
+import { countInactive, countRequest, start } from '../../src/limits/count-request.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { restore } from '../../src/limits/snapshot/restore.ts';
 import { markChanged } from '../../src/limits/snapshot/snapshot.ts';
 import { isRefused } from '../../src/limits/window/ticket.ts';
-import { counted, WindowStore as Store, type WindowStoreOptions } from '../../src/limits/window/window-store.ts';
+import { limitSubject, WindowStore as Store, type WindowStoreOptions } from '../../src/limits/window/window-store.ts';
 import { histories, live } from './operations.ts';
 import { busy, drain, inferenceOf, used, wall } from './snapshots.ts';
 import { people, World } from './world.ts';
@@ -35,7 +35,7 @@ describe('a snapshot', () => {
     const { store } = busy();
     expect(drain(store, wall, 3_000)).toHaveLength(1);
     expect(drain(store, wall, 3_000)).toEqual([]);
-    for (let n = 0; n < 10; n++) countRequest(store, counted(`k${n}`, `p${n}`, `o${n}`), 3_000);
+    for (let n = 0; n < 10; n++) countRequest(store, limitSubject(`k${n}`, `p${n}`, `o${n}`), 3_000);
     const chunks = drain(store, wall, 3_000, 7);
     expect(chunks).toHaveLength(Math.ceil(30 / 7));
     const other = inferenceOf();
@@ -57,12 +57,12 @@ describe('a snapshot', () => {
 
   test('starts with nothing in flight, whatever was', () => {
     const store = inferenceOf();
-    const me = counted('k', 'p', 'o');
+    const me = limitSubject('k', 'p', 'o');
     for (let n = 0; n < 4; n++) start(store, me, 0);
     const other = inferenceOf();
     restore(other, drain(store, wall, 0), wall, 0);
     expect(used(other, 0)[0]?.[2]).toBe(0);
-    expect(isRefused(start(other, counted('k', 'p', 'o'), 0))).toBe(false);
+    expect(isRefused(start(other, limitSubject('k', 'p', 'o'), 0))).toBe(false);
   });
 
   test('of a wall clock that has gone back counts as taken just now', () => {
@@ -77,7 +77,7 @@ describe('a snapshot', () => {
     const { store, me } = busy();
     const whole = drain(store, wall, 3_000);
     for (let n = 0; n < 10; n++) countRequest(store, me, 3_000 + n);
-    const inactive = counted('k', 'p', 'o');
+    const inactive = limitSubject('k', 'p', 'o');
     countInactive(store, inactive, 3_010);
     const more = drain(store, wall + 1_000, 4_000);
     expect(Buffer.concat(more).length).toBe(60 + 11 * 8);
@@ -92,7 +92,7 @@ describe('a snapshot', () => {
 
   test('whose attempts were too many to be kept has the records instead', () => {
     const store = inferenceOf(5);
-    const me = counted('k', 'p', 'o');
+    const me = limitSubject('k', 'p', 'o');
     countRequest(store, me, 0);
     const first = drain(store, wall, 0);
     for (let n = 0; n <= 2 ** 20; n++) countRequest(store, me, 100);
@@ -104,10 +104,10 @@ describe('a snapshot', () => {
 
   test('of another run does not take its slots for those of this one', () => {
     const store = inferenceOf();
-    countRequest(store, counted('k1', 'p', 'o'), 0);
+    countRequest(store, limitSubject('k1', 'p', 'o'), 0);
     const first = drain(store, wall, 0);
     const second = inferenceOf();
-    const late = counted('k2', 'p', 'o');
+    const late = limitSubject('k2', 'p', 'o');
     countRequest(second, late, 0);
     drain(second, wall, 0);
     countRequest(second, late, 0);
@@ -118,7 +118,7 @@ describe('a snapshot', () => {
 
   test('follows a tier that changed while nobody ran', () => {
     const store = inferenceOf(5);
-    const me = counted('k', 'p', 'o');
+    const me = limitSubject('k', 'p', 'o');
     for (let n = 0; n < 500; n++) countRequest(store, me, n);
     const lower = inferenceOf(0);
     restore(lower, drain(store, wall, 500), wall, 0);

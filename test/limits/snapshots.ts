@@ -1,11 +1,11 @@
-import { start } from '../../src/limits/admit.ts';
+import { start } from '../../src/limits/count-request.ts';
 import { inferenceWindows } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { release, settle } from '../../src/limits/settle.ts';
 import { snapshot } from '../../src/limits/snapshot/snapshot.ts';
 import type { Ticket } from '../../src/limits/window/ticket.ts';
-import { counted, type WindowStore } from '../../src/limits/window/window-store.ts';
+import { limitSubject, type WindowStore } from '../../src/limits/window/window-store.ts';
 
 export const wall = 1_790_000_000_000;
 
@@ -25,7 +25,7 @@ export const used = (store: WindowStore, now: number, who: readonly string[] = [
 /** A store with something in every window. */
 export const busy = (now = 0) => {
   const store = inferenceOf();
-  const me = counted('k', 'p', 'o');
+  const me = limitSubject('k', 'p', 'o');
   for (let n = 0; n < 20; n++) release(store, start(store, me, now + n * 100) as Ticket);
   settle(
     store,

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { start } from '../../src/limits/admit.ts';
+import { start } from '../../src/limits/count-request.ts';
 import { inferenceWindows } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { charge, grow, release, settle } from '../../src/limits/settle.ts';
 import { sweepTickets } from '../../src/limits/sweep.ts';
 import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
-import { counted, type Trouble, type WindowStore } from '../../src/limits/window/window-store.ts';
+import { limitSubject, type Trouble, type WindowStore } from '../../src/limits/window/window-store.ts';
 
 const open = () => {
   const troubles: Trouble[] = [];
   const store = inferenceWindows({ tierOf: () => 0, report: (trouble) => troubles.push(trouble) });
-  return { store, troubles, me: counted('k', 'p', 'o') };
+  return { store, troubles, me: limitSubject('k', 'p', 'o') };
 };
 
 const used = (store: WindowStore, metric: string, now = 0) =>
@@ -20,7 +20,7 @@ const used = (store: WindowStore, metric: string, now = 0) =>
       inspect(store, scope, ['k', 'p', 'o'][number]!, now)?.windows.find((window) => window.metric === metric)?.used,
   );
 
-const reserved = (store: WindowStore, me: ReturnType<typeof counted>, tokens: number, now = 0) =>
+const reserved = (store: WindowStore, me: ReturnType<typeof limitSubject>, tokens: number, now = 0) =>
   reserve(store, start(store, me, now) as Ticket<'admitted'>, tokens, now) as Ticket<'reserved'>;
 
 describe('a ticket', () => {
@@ -56,7 +56,7 @@ describe('a ticket', () => {
 
   test('takes no more than it can give back, whatever it is asked for', () => {
     const store = inferenceWindows({ tierOf: () => 5 });
-    const me = counted('k', 'p', 'o');
+    const me = limitSubject('k', 'p', 'o');
     for (const tokens of [2 ** 31, 5e12, Number.POSITIVE_INFINITY, Number.NaN]) {
       const ticket = reserve(store, start(store, me, 0) as Ticket<'admitted'>, tokens, 0) as Ticket<'reserved'>;
       expect(used(store, 'tokens_per_day')[2]).toBe(2 ** 31 - 1);
@@ -166,7 +166,7 @@ describe('a ticket', () => {
     const { store } = open();
     const tickets = Array.from(
       { length: 3_000 },
-      (_, n) => start(store, counted(`k${n}`, `p${n}`, `o${n}`), 0) as Ticket,
+      (_, n) => start(store, limitSubject(`k${n}`, `p${n}`, `o${n}`), 0) as Ticket,
     );
     expect(new Set(tickets).size).toBe(3_000);
     for (const ticket of tickets) release(store, ticket);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { tiers } from '../../src/domain/tiers.ts';
-import { countRequest } from '../../src/limits/admit.ts';
+import { countRequest } from '../../src/limits/count-request.ts';
 import { inferenceWindows, plansOf } from '../../src/limits/families.ts';
 import { applyPlans } from '../../src/limits/tier-change.ts';
 import { parseTiers } from '../../src/limits/tiers/tiers-file.ts';
-import { counted } from '../../src/limits/window/window-store.ts';
+import { limitSubject } from '../../src/limits/window/window-store.ts';
 
 const fault = (change: (rows: Record<string, unknown>[]) => void): string => {
   const rows = structuredClone(tiers) as unknown as Record<string, unknown>[];
@@ -56,7 +56,7 @@ describe('a tiers file', () => {
 
   test('can be put into force while requests are counted', () => {
     const store = inferenceWindows({ tierOf: () => 0 });
-    const me = counted('k', 'p', 'o');
+    const me = limitSubject('k', 'p', 'o');
     for (let n = 0; n < 60; n++) expect(countRequest(store, me, n)).toBe(0);
     expect(countRequest(store, me, 60)).not.toBe(0);
     const doubled = tiers.map((row) => ({ ...row, rpm: row.rpm * 2 })) as unknown as typeof tiers;
@@ -71,6 +71,6 @@ describe('a tiers file', () => {
     const absurd = tiers.map((row) => ({ ...row, rpm: 100_000 })) as unknown as typeof tiers;
     expect(() => applyPlans(store, plansOf(absurd))).toThrow(RangeError);
     expect(() => applyPlans(store, plansOf(tiers).slice(1))).toThrow(RangeError);
-    expect(countRequest(store, counted('k', 'p', 'o'), 0)).toBe(0);
+    expect(countRequest(store, limitSubject('k', 'p', 'o'), 0)).toBe(0);
   });
 });

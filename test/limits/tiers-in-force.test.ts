@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type TierTable, tiers } from '../../src/domain/tiers.ts';
-import { countRequest } from '../../src/limits/admit.ts';
+import { countRequest } from '../../src/limits/count-request.ts';
 import { followTiers, readTiers, type TiersReload, UnusableTiers } from '../../src/limits/tiers/tiers-in-force.ts';
-import { counted } from '../../src/limits/window/window-store.ts';
+import { limitSubject } from '../../src/limits/window/window-store.ts';
 import { applyTiers } from '../../src/limits/windows.ts';
 import { testWindows } from '../support/test-windows.ts';
 
@@ -48,7 +48,7 @@ describe('the tiers in force', () => {
       reloaded: (outcome) => heard.push(outcome),
       everyMs: 5,
     });
-    const me = counted('k', 'p', 'o');
+    const me = limitSubject('k', 'p', 'o');
     const admitted = (times: number) =>
       Array.from({ length: times }, () => countRequest(windows.inference, me, 0)).filter((why) => why === 0).length;
     expect(admitted(5)).toBe(2);

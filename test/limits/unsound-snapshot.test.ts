@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
-import { countRequest } from '../../src/limits/admit.ts';
+import { countRequest } from '../../src/limits/count-request.ts';
 import { creditWindows, inferenceWindows } from '../../src/limits/families.ts';
 import { restore } from '../../src/limits/snapshot/restore.ts';
-import { beginCautiously } from '../../src/limits/window/half.ts';
-import { counted, WindowStore } from '../../src/limits/window/window-store.ts';
+import { startHalfFull } from '../../src/limits/window/half-full.ts';
+import { limitSubject, WindowStore } from '../../src/limits/window/window-store.ts';
 import { busy, drain, inferenceOf, used, wall } from './snapshots.ts';
 import { smallPlans } from './world.ts';
 
@@ -71,7 +71,7 @@ describe('without a snapshot', () => {
   test('records of the first minute begin with half of their minute, and of no other window', () => {
     const store = inferenceOf();
     expect(restore(store, [], wall, 1_000)).toEqual({ records: 0, refused: [], cautious: true });
-    const me = counted('k', 'p', 'o');
+    const me = limitSubject('k', 'p', 'o');
     expect(countRequest(store, me, 1_500)).toBe(0);
     expect(used(store, 1_500)).toEqual([
       [31, 1, 0, 500_000],
@@ -89,14 +89,14 @@ describe('without a snapshot', () => {
 
   test('and after that minute nothing is held against anybody', () => {
     const store = inferenceOf();
-    beginCautiously(store, 0);
-    countRequest(store, counted('k', 'p', 'o'), 60_000);
+    startHalfFull(store, 0);
+    countRequest(store, limitSubject('k', 'p', 'o'), 60_000);
     expect(used(store, 60_000)[0]).toEqual([1, 1, 0, 0]);
   });
 
   test('nothing is held against a deployment that has never run', () => {
     const store = inferenceOf();
-    countRequest(store, counted('k', 'p', 'o'), 0);
+    countRequest(store, limitSubject('k', 'p', 'o'), 0);
     expect(used(store, 0)[0]).toEqual([1, 1, 0, 0]);
   });
 
@@ -107,10 +107,10 @@ describe('without a snapshot', () => {
       plans: smallPlans.map((plan) => plan.map((limits) => ({ ...limits, rpm: 1 }))),
       tierOf: () => 0,
     });
-    beginCautiously(store, 0);
-    expect(countRequest(store, counted('k', 'p', 'o'), 0)).not.toBe(0);
-    expect(countRequest(store, counted('k', 'p', 'o'), 59_999)).not.toBe(0);
-    expect(countRequest(store, counted('k', 'p', 'o'), 119_998)).not.toBe(0);
-    expect(countRequest(store, counted('k', 'p', 'o'), 179_998)).toBe(0);
+    startHalfFull(store, 0);
+    expect(countRequest(store, limitSubject('k', 'p', 'o'), 0)).not.toBe(0);
+    expect(countRequest(store, limitSubject('k', 'p', 'o'), 59_999)).not.toBe(0);
+    expect(countRequest(store, limitSubject('k', 'p', 'o'), 119_998)).not.toBe(0);
+    expect(countRequest(store, limitSubject('k', 'p', 'o'), 179_998)).toBe(0);
   });
 });

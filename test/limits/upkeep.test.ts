@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { start } from '../../src/limits/admit.ts';
+import { start } from '../../src/limits/count-request.ts';
 import { inferenceWindows } from '../../src/limits/families.ts';
 import { upkeep } from '../../src/limits/upkeep.ts';
-import { counted, type Trouble } from '../../src/limits/window/window-store.ts';
+import { limitSubject, type Trouble } from '../../src/limits/window/window-store.ts';
 import { attempt, clock, open, seen, windows } from './window-files.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -41,7 +41,7 @@ describe('upkeep', () => {
       await second();
     }
 
-    start(store, counted('key_2', 'proj', 'org'), clock.monotonic());
+    start(store, limitSubject('key_2', 'proj', 'org'), clock.monotonic());
     clock.at += 60_000;
     await second();
     expect(troubles).toEqual([]);

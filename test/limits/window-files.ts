@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
-import { countRequest } from '../../src/limits/admit.ts';
+import { countRequest } from '../../src/limits/count-request.ts';
 import { inferenceWindows } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { SnapshotFiles } from '../../src/limits/snapshot/snapshot-files.ts';
-import { counted, type WindowStore, type WindowStoreOptions } from '../../src/limits/window/window-store.ts';
+import { limitSubject, type WindowStore, type WindowStoreOptions } from '../../src/limits/window/window-store.ts';
 
 /** The folder of the present test; it goes away with it. */
 export const at = { dir: '' };
@@ -32,7 +32,7 @@ export const open = async (store: WindowStore, options: { fresh?: boolean; longe
 };
 
 export const attempt = (store: WindowStore, key: number, times = 1): void => {
-  for (let n = 0; n < times; n++) countRequest(store, counted(`key_${key}`, 'proj', 'org'), clock.monotonic());
+  for (let n = 0; n < times; n++) countRequest(store, limitSubject(`key_${key}`, 'proj', 'org'), clock.monotonic());
 };
 
 /** Requests of the day. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { start } from '../../src/limits/admit.ts';
+import { start } from '../../src/limits/count-request.ts';
 import { asHeaders, quotaLines } from '../../src/limits/http/headers.ts';
 import { waitAfter } from '../../src/limits/http/retry-after.ts';
 import { inspect } from '../../src/limits/inspect.ts';
@@ -7,10 +7,10 @@ import { reserve } from '../../src/limits/reserve.ts';
 import { grow, release, settle } from '../../src/limits/settle.ts';
 import { sweepSlots } from '../../src/limits/sweep.ts';
 import { applyPlans, retier } from '../../src/limits/tier-change.ts';
-import type { Plan } from '../../src/limits/tiers/window-limits.ts';
+import type { FamilyLimits } from '../../src/limits/tiers/window-limits.ts';
 import { metricNames } from '../../src/limits/window/reasons.ts';
 import { isRefused, type Ticket, whyOf } from '../../src/limits/window/ticket.ts';
-import { type Counted, counted, type Trouble, WindowStore } from '../../src/limits/window/window-store.ts';
+import { type LimitSubject, limitSubject, type Trouble, WindowStore } from '../../src/limits/window/window-store.ts';
 import { Oracle, type OracleTicket } from './oracle.ts';
 import { drain, wall } from './snapshots.ts';
 
@@ -33,7 +33,7 @@ const plan = (
   tpm: number,
   tpd: number,
   concurrent: readonly [number, number, number],
-): Plan =>
+): FamilyLimits =>
   [1, 1.5, 2].map((times, scope) => ({
     rpm: rpm * times,
     rpd: rpd * times,
@@ -41,12 +41,12 @@ const plan = (
     tpd: scope === 2 ? tpd : null,
     concurrent: concurrent[scope]!,
   }));
-export const smallPlans: readonly Plan[] = [
+export const smallPlans: readonly FamilyLimits[] = [
   plan(4, 30, 100, 700, [2, 3, 4]),
   plan(8, 70_000, 250, 900, [3, 3, 3]),
   plan(2, 10, 60, 300, [1, 2, 2]),
 ];
-const otherPlans: readonly Plan[] = [smallPlans[0]!, plan(6, 20, 80, 500, [2, 2, 3]), smallPlans[2]!];
+const otherPlans: readonly FamilyLimits[] = [smallPlans[0]!, plan(6, 20, 80, 500, [2, 2, 3]), smallPlans[2]!];
 
 interface Held {
   readonly who: Who;
@@ -64,7 +64,7 @@ export class World {
   readonly ended: Ticket[] = [];
   /** What snapshots have written so far. */
   readonly saved: Uint8Array[] = [];
-  readonly #counted = new Map<string, Counted>();
+  readonly #counted = new Map<string, LimitSubject>();
   #swapped = false;
   now = 0;
   /** Operations done, for the count that a run must reach. */
@@ -82,10 +82,10 @@ export class World {
     });
   }
 
-  counted(who: Who): Counted {
+  counted(who: Who): LimitSubject {
     let found = this.#counted.get(who[0]);
     if (!found) {
-      found = counted(...who);
+      found = limitSubject(...who);
       this.#counted.set(who[0], found);
     }
     return found;

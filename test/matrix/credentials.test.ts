@@ -78,14 +78,14 @@ const states = async (): Promise<Record<string, State>> => {
   const client = () => at.make.oauthClient(organizationId);
 
   const suspended = await projectKey();
-  await aggregates.projectKey.tell(suspended.id, 'suspend', { at: at.clock.at }, context);
+  await aggregates.projectKey.dispatch(suspended.id, 'suspend', { at: at.clock.at }, context);
   const revoked = await projectKey();
-  await aggregates.projectKey.tell(revoked.id, 'revoke', { reason: 'requested' }, context);
+  await aggregates.projectKey.dispatch(revoked.id, 'revoke', { reason: 'requested' }, context);
   const archived = await at.make.project(organizationId);
   const ofArchived = await at.make.projectKey({ organizationId, projectId: archived });
-  await aggregates.project.tell(archived, 'archive', { at: at.clock.at }, context);
+  await aggregates.project.dispatch(archived, 'archive', { at: at.clock.at }, context);
   const deleted = await at.make.adminKey(organizationId);
-  await aggregates.adminKey.tell(deleted.id, 'delete', undefined, context);
+  await aggregates.adminKey.dispatch(deleted.id, 'delete', undefined, context);
   const soon = { expiresAt: at.clock.at + 1000 };
   const [expired, expiredAdmin] = [await at.make.projectKey(owner, soon), await at.make.adminKey(organizationId, soon)];
 
@@ -94,7 +94,7 @@ const states = async (): Promise<Record<string, State>> => {
   const good = await tokenOf(mine.oauthClient);
   const gone = await client();
   const orphan = await tokenOf(gone);
-  await aggregates.oauthClient.tell(gone.id, 'delete', undefined, context);
+  await aggregates.oauthClient.dispatch(gone.id, 'delete', undefined, context);
   const revokedToken = await tokenOf(mine.oauthClient);
   const form = `token=${revokedToken}&client_id=${mine.oauthClient.id}&client_secret=${mine.oauthClient.secret}`;
   const media = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -103,8 +103,8 @@ const states = async (): Promise<Record<string, State>> => {
   const [asleep, closed] = [await at.make.tenant(), await at.make.tenant()];
   const sleeping = await tokenOf(asleep.oauthClient);
   const shut = await tokenOf(closed.oauthClient);
-  await aggregates.organization.tell(asleep.organizationId, 'suspend', undefined, context);
-  await at.settled(await aggregates.organization.tell(closed.organizationId, 'close', undefined, context));
+  await aggregates.organization.dispatch(asleep.organizationId, 'suspend', undefined, context);
+  await at.settled(await aggregates.organization.dispatch(closed.organizationId, 'close', undefined, context));
 
   const few = ['models:read', 'audit_logs:read'];
   const few2 = ['credits:read', 'organization:read'];

@@ -40,7 +40,7 @@ const byAdmin = ({ at }: Stage, { adminKey }: Tenant, method: string, path: stri
   acknowledged(at.call(method, `${base}${path}`, { headers: bearer(adminKey.value), ...(body && { body }) }));
 
 const suspend = async ({ at }: Stage, { organizationId }: Tenant): Promise<void> =>
-  at.settled(await at.admin.aggregates.organization.tell(organizationId, 'suspend', undefined, context));
+  at.settled(await at.admin.aggregates.organization.dispatch(organizationId, 'suspend', undefined, context));
 
 const soonMs = 60_000;
 const pass = async ({ at }: Stage): Promise<void> => {

@@ -41,7 +41,7 @@ const tenantOf = async (at: Awaited<ReturnType<typeof wholeGateway>>) => {
     newProject: () => at.make.project(organizationId),
     async newSuspendedKey(): Promise<string> {
       const { id } = await newKey();
-      await at.settled(await at.admin.aggregates.projectKey.tell(id, 'suspend', { at: at.clock.at }, context));
+      await at.settled(await at.admin.aggregates.projectKey.dispatch(id, 'suspend', { at: at.clock.at }, context));
       return id;
     },
     firstOf: async (path: string): Promise<string> => (await send('GET', `${path}?limit=1`)).body.data[0].id,

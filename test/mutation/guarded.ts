@@ -8,7 +8,7 @@ export const guarded = {
   limits: {
     modules: [
       'src/limits/window/acquire.ts',
-      'src/limits/admit.ts',
+      'src/limits/count-request.ts',
       'src/limits/window/amounts.ts',
       'src/limits/window/buckets.ts',
       'src/limits/window/move.ts',
@@ -39,7 +39,7 @@ export const guarded = {
     modules: [
       'src/domain/idempotency.ts',
       'src/admin/idempotent.ts',
-      'src/admin/replay.ts',
+      'src/admin/sealed-secret-store.ts',
       'src/admin/sealed-secret.ts',
     ],
     tests: [

@@ -77,7 +77,7 @@ const limits: readonly PlantedFault[] = [
   },
   {
     title: 'the windows of the project are not asked',
-    file: 'src/limits/admit.ts',
+    file: 'src/limits/count-request.ts',
     from: 'why |= attempt(store, store.projectAt) << 1;',
     to: 'attempt(store, store.projectAt);',
     test: 'test/limits/windows.test.ts',
@@ -106,8 +106,8 @@ const limits: readonly PlantedFault[] = [
   {
     title: 'a request whose client has left stays in flight',
     file: 'src/http/answer/in-flight.ts',
-    from: "this.stage = 'done';\n    this.pass?.end();\n",
-    to: "this.stage = 'done';\n    if (!this.gone) this.pass?.end();\n",
+    from: "this.stage = 'done';\n    this.lease?.end();\n",
+    to: "this.stage = 'done';\n    if (!this.gone) this.lease?.end();\n",
     test: 'test/inference/limits-charges.test.ts',
   },
   {

@@ -13,7 +13,7 @@ import {
 } from '../../projections/policies.ts';
 import { organization } from '../../src/domain/organization.ts';
 import { policy } from '../../src/domain/policy.ts';
-import { usualTerms } from '../../src/domain/policy-terms.ts';
+import { defaultTerms } from '../../src/domain/policy-terms.ts';
 import { actors, type Context } from '../../src/kernel/actor.ts';
 import type { Fact } from '../../src/kernel/aggregate.ts';
 import type { CommandResult } from '../../src/kernel/command.ts';
@@ -48,17 +48,18 @@ const teller = () => {
   const aggregates = { organization: actors(organization, { store }), policy: actors(policy, { store }) };
   return {
     create: (id: string, organizationId: string) => {
-      const terms = { ...usualTerms, rule: 'true' };
+      const terms = { ...defaultTerms, rule: 'true' };
       const input = { organizationId, name: id, description: '', terms, at: 1 };
-      return settled(aggregates.policy.tell(id, 'create', input, context));
+      return settled(aggregates.policy.dispatch(id, 'create', input, context));
     },
     publish: (id: string, revision: number) =>
-      settled(aggregates.policy.tell(id, 'publish', { revision, versionId: `polv_${revision}`, at: 2 }, context)),
+      settled(aggregates.policy.dispatch(id, 'publish', { revision, versionId: `polv_${revision}`, at: 2 }, context)),
     update: (id: string, revision: number, rule: string) =>
-      settled(aggregates.policy.tell(id, 'update', { revision, changes: { rule }, at: 3 }, context)),
-    pause: (id: string, revision: number) => settled(aggregates.policy.tell(id, 'pause', { revision, at: 4 }, context)),
+      settled(aggregates.policy.dispatch(id, 'update', { revision, changes: { rule }, at: 3 }, context)),
+    pause: (id: string, revision: number) =>
+      settled(aggregates.policy.dispatch(id, 'pause', { revision, at: 4 }, context)),
     delete: (id: string, revision: number) =>
-      settled(aggregates.policy.tell(id, 'delete', { revision, at: 5 }, context)),
+      settled(aggregates.policy.dispatch(id, 'delete', { revision, at: 5 }, context)),
     organization: aggregates.organization,
   };
 };
@@ -120,28 +121,28 @@ describe('an admission', () => {
   test('waits until the policy’s own stream comes, or the admission ends', async () => {
     const tell = teller();
     const org = tell.organization;
-    await org.tell('org_1', 'create', { name: 'o', at: 1 }, context);
+    await org.dispatch('org_1', 'create', { name: 'o', at: 1 }, context);
     for (const policyId of ['pol_1', 'pol_2', 'pol_3']) {
-      await settled(org.tell('org_1', 'issuePolicy', { policyId }, context));
+      await settled(org.dispatch('org_1', 'issuePolicy', { policyId }, context));
     }
     await tell.create('pol_1', 'org_1');
-    await settled(org.tell('org_1', 'endPolicy', { policyId: 'pol_2' }, context));
+    await settled(org.dispatch('org_1', 'endPolicy', { policyId: 'pol_2' }, context));
     const waiting = models.range(admittedPolicies, { prefix: 'pol_', limit: 10 });
     expect(waiting).toEqual([{ key: 'pol_3', row: { organizationId: 'org_1', at: expect.any(Number) } }]);
   });
   test('that comes after the policy does not wait', async () => {
     const tell = teller();
-    await tell.organization.tell('org_1', 'create', { name: 'o', at: 1 }, context);
+    await tell.organization.dispatch('org_1', 'create', { name: 'o', at: 1 }, context);
     await tell.create('pol_1', 'org_1');
-    await settled(tell.organization.tell('org_1', 'issuePolicy', { policyId: 'pol_1' }, context));
+    await settled(tell.organization.dispatch('org_1', 'issuePolicy', { policyId: 'pol_1' }, context));
     expect(models.get(admittedPolicies, 'pol_1')).toBeUndefined();
   });
 });
 
 test('the rows are the same when they are built anew', async () => {
   const tell = teller();
-  await tell.organization.tell('org_1', 'create', { name: 'o', at: 1 }, context);
-  await settled(tell.organization.tell('org_1', 'issuePolicy', { policyId: 'pol_2' }, context));
+  await tell.organization.dispatch('org_1', 'create', { name: 'o', at: 1 }, context);
+  await settled(tell.organization.dispatch('org_1', 'issuePolicy', { policyId: 'pol_2' }, context));
   await tell.create('pol_1', 'org_1');
   await tell.publish('pol_1', 1);
   await tell.create('pol_3', 'org_1');

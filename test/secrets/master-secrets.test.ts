@@ -50,7 +50,7 @@ test('a pepper is replaced by another, the one of before still counts, and goes 
   expect([first.pepperId, second.pepperId]).toEqual([first.pepper, second.pepper].map(pepperIdOf));
   expect(second.masterKey).toEqual(first.masterKey);
   expect(loadSecrets(folder).peppers).toEqual(second.peppers);
-  expect(() => rotatePepper(folder)).toThrow(`The pepper of before, ${first.pepperId}, is still accepted.`);
+  expect(() => rotatePepper(folder)).toThrow(`The previous pepper, ${first.pepperId}, is still accepted.`);
   expect(dropPreviousPepper(folder).peppers).toEqual([second.pepper]);
   expect(loadSecrets(folder).peppers).toEqual([second.pepper]);
 });

@@ -1,13 +1,20 @@
 import { expect } from 'vitest';
 import type { BearerPrincipal } from '../../src/access/principal.ts';
 import { Fault, isRefusal, type Refusal, refusal } from '../../src/errors.ts';
-import { Admission, admit, unrouted } from '../../src/http/admission.ts';
+import { Admission, checkRequest, unrouted } from '../../src/http/admission.ts';
 import { endpoint, judgeBodyHeaders, readBody } from '../../src/http/endpoint.ts';
 import { failure, familyOf } from '../../src/http/error-envelopes.ts';
 import { openapi } from '../../src/http/openapi/openapi.ts';
 import type { RequestHead } from '../../src/http/request/head.ts';
 import { Refused } from '../../src/http/request/refused.ts';
-import { type Family, type Gate, isInference, type Pass, type Reply, type Route } from '../../src/http/route.ts';
+import {
+  type Family,
+  type Gate,
+  isInference,
+  type RateLimitLease,
+  type Reply,
+  type Route,
+} from '../../src/http/route.ts';
 import { router } from '../../src/http/router.ts';
 import { type Document, describedBy } from './described.ts';
 import { allowance } from './unlimited.ts';
@@ -66,7 +73,7 @@ export const inProcess = (routes: readonly Route[], gate: Gate<BearerPrincipal>)
     const family = target?.family ?? found?.place.methods.values().next().value?.family ?? familyOf(path);
     const head = { requestId: 'req_1', method, path, query, ip, header: (name: string) => headers[name] };
     const bytes = bytesOf(body);
-    let pass: Pass<BearerPrincipal> | undefined;
+    let pass: RateLimitLease<BearerPrincipal> | undefined;
     const handled = async (): Promise<Reply | Refusal> => {
       if (!found || !target) return unrouted(found, path);
       let principal: BearerPrincipal | undefined;
@@ -78,7 +85,7 @@ export const inProcess = (routes: readonly Route[], gate: Gate<BearerPrincipal>)
         if (met.denied) return met.denied;
         principal = met.principal;
       }
-      const admission = admit(target, found, head as unknown as RequestHead, principal);
+      const admission = checkRequest(target, found, head as unknown as RequestHead, principal);
       if (!(admission instanceof Admission)) return admission;
       const framing = { length: bytes.length, chunked: false };
       const refusedBody = judgeBodyHeaders(target, head.header, framing);

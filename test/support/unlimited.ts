@@ -1,10 +1,10 @@
 import { isRefusal, type Refusal } from '../../src/errors.ts';
-import type { Access, Allowance, Gate, Head, Pass } from '../../src/http/route.ts';
+import type { Access, Allowance, Gate, Head, RateLimitLease } from '../../src/http/route.ts';
 
 /** An allowance that nothing exhausts. */
 export const allowance = (): Allowance => ({ reserve: () => undefined, spent: 0, settle: () => {} });
 
-const pass = <P extends object>(principal: P): Pass<P> => ({
+const pass = <P extends object>(principal: P): RateLimitLease<P> => ({
   ...allowance(),
   principal,
   account: 'id' in principal ? String(principal.id) : '',

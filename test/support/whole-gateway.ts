@@ -78,9 +78,9 @@ export const wholeGateway = async ({
   ) => {
     const id = newId('key', clock);
     const { value, ...credential } = secretOf('p');
-    await aggregates.project.tell(owner.projectId, 'issueKey', { keyId: id }, context);
+    await aggregates.project.dispatch(owner.projectId, 'issueKey', { keyId: id }, context);
     const input = { ...owner, name: 'k', permissions: projectPermissions, expiresAt: null, at: clock.at, ...fields };
-    await settled(await aggregates.projectKey.tell(id, 'create', { ...input, ...credential }, context));
+    await settled(await aggregates.projectKey.dispatch(id, 'create', { ...input, ...credential }, context));
     return { id, value };
   };
   const adminKey = async (
@@ -98,26 +98,28 @@ export const wholeGateway = async ({
       ...fields,
     };
     const admission = { keyId: id, permissions: input.permissions, expiresAt: input.expiresAt };
-    await aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context);
-    await settled(await aggregates.adminKey.tell(id, 'create', { ...input, ...credential }, context));
+    await aggregates.organization.dispatch(organizationId, 'issueAdminKey', admission, context);
+    await settled(await aggregates.adminKey.dispatch(id, 'create', { ...input, ...credential }, context));
     return { id, value };
   };
   const oauthClient = async (organizationId: string, permissions: readonly string[] = tokenPermissions) => {
     const id = newId('oac', clock);
     const { value: secret, ...credential } = secretOf('s');
-    await aggregates.organization.tell(organizationId, 'issueOAuthClient', { clientId: id }, context);
+    await aggregates.organization.dispatch(organizationId, 'issueOAuthClient', { clientId: id }, context);
     const input = { organizationId, name: 'c', permissions, at: clock.at, ...credential };
-    await settled(await aggregates.oauthClient.tell(id, 'create', input, context));
+    await settled(await aggregates.oauthClient.dispatch(id, 'create', input, context));
     return { id, secret };
   };
   const project = async (organizationId: string): Promise<string> => {
     const id = newId('proj', clock);
-    await settled(await aggregates.project.tell(id, 'create', { organizationId, name: 'p', at: clock.at }, context));
+    await settled(
+      await aggregates.project.dispatch(id, 'create', { organizationId, name: 'p', at: clock.at }, context),
+    );
     return id;
   };
   const organization = async (): Promise<string> => {
     const id = newId('org', clock);
-    await settled(await aggregates.organization.tell(id, 'create', { name: 'o', at: clock.at }, context));
+    await settled(await aggregates.organization.dispatch(id, 'create', { name: 'o', at: clock.at }, context));
     return id;
   };
   /** An organization with one of everything but policies. */

@@ -107,10 +107,10 @@ async function comesBack(isLatched: boolean): Promise<boolean> {
     redactedValue: 'r',
   };
   const expiresAt = clock.at + HOUR;
-  await keys.tell('key_1', 'create', { ...fields, digest: 'd', expiresAt, at: clock.at }, context);
+  await keys.dispatch('key_1', 'create', { ...fields, digest: 'd', expiresAt, at: clock.at }, context);
   clock.at += 2 * HOUR;
-  if (isLatched) await keys.tell('key_1', 'expire', { at: clock.at }, context);
+  if (isLatched) await keys.dispatch('key_1', 'expire', { at: clock.at }, context);
   clock.at -= 2 * HOUR;
-  const { state } = await keys.tell('key_1', 'expire', { at: clock.at }, context);
+  const { state } = await keys.dispatch('key_1', 'expire', { at: clock.at }, context);
   return state.data.ended === null && (state.data.expiresAt ?? 0) > clock.at;
 }

@@ -41,37 +41,40 @@ export const tellSomething = async (all: Aggregates, random: Random): Promise<vo
   const token = `oat_${random.between(1, 20)}`;
   const at = random.between(1, 10_000);
   const aimed = async () => {
-    const { state } = await all.policy.tell(pol, 'look', undefined, context);
+    const { state } = await all.policy.dispatch(pol, 'look', undefined, context);
     return { revision: state.data.revision, at };
   };
   const entry = { amount: random.between(1, 9) * 1_000_000, reference: `ref_${random.between(1, 30)}` };
   const create = { organizationId: org, name: `name ${at}`, at };
   const doings: readonly (() => Promise<unknown>)[] = [
-    () => all.organization.tell(org, 'create', { name: org, at }, context),
-    () => all.organization.tell(org, 'topUp', entry, context),
-    () => all.organization.tell(org, 'grant', entry, context),
-    () => all.organization.tell(org, 'refund', entry, context),
-    () => all.organization.tell(org, 'setSubscription', { ...entry, plan: random.pick(plans) }, context),
-    () => all.organization.tell(org, random.pick(['suspend', 'reactivate', 'reactivate'] as const), undefined, context),
-    () => all.project.tell(proj, 'create', create, context),
-    () => all.project.tell(proj, 'rename', { name: `renamed ${at}` }, context),
-    () => (random.next() < 0.1 ? all.project.tell(proj, 'archive', { at }, context) : Promise.resolve()),
-    async () => {
-      await all.project.tell(proj, 'issueKey', { keyId: key }, context);
-      const fields = { ...keyFields(random, `digest of ${key}`), organizationId: org, projectId: proj };
-      await all.projectKey.tell(key, 'create', fields, context);
-    },
-    () => all.projectKey.tell(key, 'suspend', { at: 1 }, context),
-    () => all.projectKey.tell(key, 'reactivate', { at: 1 }, context),
-    () => all.projectKey.tell(key, 'update', { name: `renamed ${at}`, at: 1 }, context),
-    () => all.projectKey.tell(key, 'expire', { at }, context),
+    () => all.organization.dispatch(org, 'create', { name: org, at }, context),
+    () => all.organization.dispatch(org, 'topUp', entry, context),
+    () => all.organization.dispatch(org, 'grant', entry, context),
+    () => all.organization.dispatch(org, 'refund', entry, context),
+    () => all.organization.dispatch(org, 'setSubscription', { ...entry, plan: random.pick(plans) }, context),
     () =>
-      random.next() < 0.2 ? all.projectKey.tell(key, 'revoke', { reason: 'requested' }, context) : Promise.resolve(),
-    () => all.project.tell(proj, 'endKey', { keyId: key }, context),
+      all.organization.dispatch(org, random.pick(['suspend', 'reactivate', 'reactivate'] as const), undefined, context),
+    () => all.project.dispatch(proj, 'create', create, context),
+    () => all.project.dispatch(proj, 'rename', { name: `renamed ${at}` }, context),
+    () => (random.next() < 0.1 ? all.project.dispatch(proj, 'archive', { at }, context) : Promise.resolve()),
+    async () => {
+      await all.project.dispatch(proj, 'issueKey', { keyId: key }, context);
+      const fields = { ...keyFields(random, `digest of ${key}`), organizationId: org, projectId: proj };
+      await all.projectKey.dispatch(key, 'create', fields, context);
+    },
+    () => all.projectKey.dispatch(key, 'suspend', { at: 1 }, context),
+    () => all.projectKey.dispatch(key, 'reactivate', { at: 1 }, context),
+    () => all.projectKey.dispatch(key, 'update', { name: `renamed ${at}`, at: 1 }, context),
+    () => all.projectKey.dispatch(key, 'expire', { at }, context),
+    () =>
+      random.next() < 0.2
+        ? all.projectKey.dispatch(key, 'revoke', { reason: 'requested' }, context)
+        : Promise.resolve(),
+    () => all.project.dispatch(proj, 'endKey', { keyId: key }, context),
     async () => {
       const permissions = ['admin_api_keys:write'];
-      await all.organization.tell(org, 'issueAdminKey', { keyId: admin, permissions, expiresAt: null }, context);
-      await all.adminKey.tell(
+      await all.organization.dispatch(org, 'issueAdminKey', { keyId: admin, permissions, expiresAt: null }, context);
+      await all.adminKey.dispatch(
         admin,
         'create',
         { ...keyFields(random, `digest of ${admin}`), organizationId: org },
@@ -79,33 +82,38 @@ export const tellSomething = async (all: Aggregates, random: Random): Promise<vo
       );
     },
     async () => {
-      await all.organization.tell(org, 'endAdminKey', { keyId: admin, at, unmade: [] }, context);
-      await all.adminKey.tell(admin, 'delete', undefined, context);
+      await all.organization.dispatch(org, 'endAdminKey', { keyId: admin, at, unmade: [] }, context);
+      await all.adminKey.dispatch(admin, 'delete', undefined, context);
     },
     async () => {
-      await all.organization.tell(org, 'issuePolicy', { policyId: pol }, context);
-      await all.policy.tell(pol, 'create', { ...create, description: '', terms: terms(random) }, context);
+      await all.organization.dispatch(org, 'issuePolicy', { policyId: pol }, context);
+      await all.policy.dispatch(pol, 'create', { ...create, description: '', terms: terms(random) }, context);
     },
     async () =>
-      all.policy.tell(pol, 'update', { ...(await aimed()), changes: { name: `named ${at}`, rule: `${at}` } }, context),
-    async () => all.policy.tell(pol, 'publish', { ...(await aimed()), versionId: `polv_${at}` }, context),
-    async () => all.policy.tell(pol, random.pick(['pause', 'resume'] as const), await aimed(), context),
-    async () => (random.next() < 0.1 ? all.policy.tell(pol, 'delete', await aimed(), context) : undefined),
+      all.policy.dispatch(
+        pol,
+        'update',
+        { ...(await aimed()), changes: { name: `named ${at}`, rule: `${at}` } },
+        context,
+      ),
+    async () => all.policy.dispatch(pol, 'publish', { ...(await aimed()), versionId: `polv_${at}` }, context),
+    async () => all.policy.dispatch(pol, random.pick(['pause', 'resume'] as const), await aimed(), context),
+    async () => (random.next() < 0.1 ? all.policy.dispatch(pol, 'delete', await aimed(), context) : undefined),
     async () => {
-      await all.organization.tell(org, 'issueOAuthClient', { clientId: client }, context);
+      await all.organization.dispatch(org, 'issueOAuthClient', { clientId: client }, context);
       const fields = { ...keyFields(random, `digest of ${client}`), organizationId: org };
-      await all.oauthClient.tell(client, 'create', fields, context);
+      await all.oauthClient.dispatch(client, 'create', fields, context);
     },
     () => {
       const digest = `digest of ${token}`;
       const fields = { clientId: client, organizationId: org, scope: ['projects:read'], digest, pepperId: 'p1', at };
-      return all.oauthToken.tell(token, 'issue', fields, context);
+      return all.oauthToken.dispatch(token, 'issue', fields, context);
     },
-    () => all.oauthToken.tell(token, 'revoke', { at }, context),
+    () => all.oauthToken.dispatch(token, 'revoke', { at }, context),
     async () => {
       if (random.next() < 0.7) return;
-      await all.organization.tell(org, 'endOAuthClient', { clientId: client }, context);
-      await all.oauthClient.tell(client, 'delete', undefined, context);
+      await all.organization.dispatch(org, 'endOAuthClient', { clientId: client }, context);
+      await all.oauthClient.dispatch(client, 'delete', undefined, context);
     },
   ];
   await random

@@ -73,8 +73,8 @@ const watched = (all: () => Aggregates, asked: Asked[], step: () => number): Agg
     for (;;) {
       one.tries++;
       try {
-        const actors = all()[kind] as { tell(...args: unknown[]): Promise<CommandResult<unknown, Fact>> };
-        one.told = await actors.tell(id, command, input, { ...context, commandId: one.commandId });
+        const actors = all()[kind] as { dispatch(...args: unknown[]): Promise<CommandResult<unknown, Fact>> };
+        one.told = await actors.dispatch(id, command, input, { ...context, commandId: one.commandId });
         one.answered = step();
         return one.told;
       } catch (error) {
@@ -86,7 +86,8 @@ const watched = (all: () => Aggregates, asked: Asked[], step: () => number): Agg
   const entries = kinds.map((kind) => [
     kind,
     {
-      tell: (id: string, command: string, input: unknown, context: Context) => tell(kind, id, command, input, context),
+      dispatch: (id: string, command: string, input: unknown, context: Context) =>
+        tell(kind, id, command, input, context),
     },
   ]);
   return Object.fromEntries(entries) as Aggregates;

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Identity } from '../../access/principal.ts';
 import type { Clock, Millis } from '../../clock.ts';
 import { type AccessDenied, type CredentialsUsed, denialStream, useStream } from '../../domain/access-facts.ts';
-import type { Journal } from '../../kernel/journal.ts';
+import type { SharedStreamWriter } from '../../kernel/shared-stream-writer.ts';
 import type { Metadata, NewEvent } from '../../kernel/store.ts';
 
 /** What the gate has gathered and nobody has recorded yet; taking it empties it. */
@@ -58,14 +58,19 @@ const eventOf = (
  */
 export class AccessRecords {
   readonly #gathered: Gathered;
-  readonly #journal: Journal;
+  readonly #journal: SharedStreamWriter;
   readonly #clock: Clock;
   readonly #pause: (ms: Millis) => Promise<unknown>;
   #waiting: Batch[] = [];
   #writing: Promise<void> = Promise.resolve();
 
   /** @param pause for tests; real timers by default */
-  constructor(gathered: Gathered, journal: Journal, clock: Clock, pause: (ms: Millis) => Promise<unknown> = wait) {
+  constructor(
+    gathered: Gathered,
+    journal: SharedStreamWriter,
+    clock: Clock,
+    pause: (ms: Millis) => Promise<unknown> = wait,
+  ) {
     this.#gathered = gathered;
     this.#journal = journal;
     this.#clock = clock;

@@ -14,7 +14,7 @@ import { fault } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
 import { newId, newToken } from '../../ids.ts';
 import { type AdminCall, adminRoute } from '../admin-route.ts';
-import { type Administration, contextOf, execute, shown } from '../command.ts';
+import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
 import { credentialOf } from '../credential.ts';
 import {
   adminKeyPermissions,
@@ -27,7 +27,7 @@ import {
   oneExpirySchema,
   pathId,
 } from '../fields.ts';
-import { type Made, once } from '../idempotent.ts';
+import { createIdempotently, type Made } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 
 const keyObject = z.object({
@@ -90,13 +90,13 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
     const expires = expiresAt(call.body, at);
     if (expires !== null && expires <= at) throw fault('expires_at_not_future', { param: 'expires_at' });
     const admission = { keyId: id, permissions, expiresAt: expires };
-    await execute(() => aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context), {
+    await execute(() => aggregates.organization.dispatch(organizationId, 'issueAdminKey', admission, context), {
       suspended: 'organization_suspended',
       closed: 'organization_suspended',
     });
     const { name } = call.body;
     const input = { organizationId, name, permissions, expiresAt: expires, ...credentialOf(secrets, value), at };
-    const told = await execute(() => aggregates.adminKey.tell(id, 'create', input, context));
+    const told = await execute(() => aggregates.adminKey.dispatch(id, 'create', input, context));
     // Taken up after a crash it may have been deleted in the meantime.
     if (told.state.status === 'deleted') throw fault('idempotency_result_unavailable');
     return { body: render({ id, ...told.state }), head: told.head };
@@ -121,12 +121,12 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
     ],
     handle(call) {
       const prefix = `${call.principal.organizationId}:`;
-      return once(admin, call, {
+      return createIdempotently(admin, call, {
         newResourceId: () => newId('akey', clock),
         mint: () => newToken('a'),
         create: (id, value) => issue(call, id, value),
         stands: (id) => models.get(adminKeyRows, `${prefix}${id}`)?.status !== 'deleted',
-        repeated: (id) => aggregates.adminKey.tell(id, 'showAgain', undefined, contextOf(call)),
+        repeated: (id) => aggregates.adminKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
       });
     },
   });
@@ -183,12 +183,12 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
       const prefix = `${data.organizationId}:`;
       const unmade = models.range(admittedAdminKeys, { prefix, limit: maxAdminKeys }).map(({ row }) => row.keyId);
       const withdrawal = { keyId: id, at: clock.wall(), unmade };
-      await execute(() => aggregates.organization.tell(data.organizationId, 'endAdminKey', withdrawal, context));
-      const told = await execute(() => aggregates.adminKey.tell(id, 'delete', undefined, context), {
+      await execute(() => aggregates.organization.dispatch(data.organizationId, 'endAdminKey', withdrawal, context));
+      const told = await execute(() => aggregates.adminKey.dispatch(id, 'delete', undefined, context), {
         deleted: 'admin_api_key_not_found',
       });
       admin.directory.refuse(id, told.position, 'invalid_api_key');
-      await shown(admin, call, told.head);
+      await waitForProjection(admin, call, told.head);
       return { status: 200, body: { id, object: 'organization.admin_api_key.deleted', deleted: true } };
     },
   });

@@ -17,7 +17,7 @@ export const expireKeys = async ({ aggregates, clock, models }: Administration):
     const due = first.filter(({ row }) => row.expiresAt <= at);
     const told = await Promise.all(
       due.map(({ key, row }) =>
-        aggregates.projectKey.tell(
+        aggregates.projectKey.dispatch(
           row.keyId,
           'expire',
           { at },

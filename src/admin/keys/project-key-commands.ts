@@ -9,7 +9,7 @@ import type { Route } from '../../http/route.ts';
 import type { Context } from '../../kernel/actor.ts';
 import type { CommandResult } from '../../kernel/command.ts';
 import { type AdminCall, adminRoute } from '../admin-route.ts';
-import { type Administration, contextOf, execute, shown } from '../command.ts';
+import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
 import {
   expiresAt,
   expiry,
@@ -61,7 +61,7 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
     if (told.facts.some((fact) => fact.type === 'project_key.suspended')) {
       admin.directory.refuse(key.id, told.position, 'api_key_suspended');
     }
-    await shown(admin, call, told.head);
+    await waitForProjection(admin, call, told.head);
     return { status: 200, body: show({ id: key.id, ...told.state }, project) };
   };
 
@@ -107,7 +107,7 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
         ...(hasExpiry && { expiresAt: expiresAt(body, at) }),
         at,
       };
-      return change(call, (id, context) => aggregates.projectKey.tell(id, 'update', input, context));
+      return change(call, (id, context) => aggregates.projectKey.dispatch(id, 'update', input, context));
     },
   });
 
@@ -119,7 +119,7 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
     summary: 'Suspend an API key until it is reactivated',
     errors: conflicting,
     handle: (call) =>
-      change(call, (id, context) => aggregates.projectKey.tell(id, 'suspend', { at: clock.wall() }, context)),
+      change(call, (id, context) => aggregates.projectKey.dispatch(id, 'suspend', { at: clock.wall() }, context)),
   });
 
   const reactivate = adminRoute('project_api_keys:write', {
@@ -130,7 +130,7 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
     summary: 'Let a suspended API key work again',
     errors: conflicting,
     handle: (call) =>
-      change(call, (id, context) => aggregates.projectKey.tell(id, 'reactivate', { at: clock.wall() }, context)),
+      change(call, (id, context) => aggregates.projectKey.dispatch(id, 'reactivate', { at: clock.wall() }, context)),
   });
 
   const revoke = adminRoute('project_api_keys:write', {
@@ -144,10 +144,10 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
     async handle(call) {
       const { id } = call.found.key;
       const told = await execute(() =>
-        aggregates.projectKey.tell(id, 'revoke', { reason: 'requested' }, contextOf(call)),
+        aggregates.projectKey.dispatch(id, 'revoke', { reason: 'requested' }, contextOf(call)),
       );
       admin.directory.refuse(id, told.position);
-      await shown(admin, call, told.head);
+      await waitForProjection(admin, call, told.head);
       return { status: 200, body: { id, object: 'organization.project.api_key.deleted', deleted: true } };
     },
   });

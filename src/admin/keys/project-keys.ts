@@ -19,10 +19,10 @@ import {
   oneExpirySchema,
   projectKeyPermissions,
 } from '../fields.ts';
-import { type Made, once } from '../idempotent.ts';
+import { createIdempotently, type Made } from '../idempotent.ts';
 import { findProject, projectParams } from '../organization/projects.ts';
 import { listOf, page, pageQuery } from '../page.ts';
-import { admitKey } from './key-room.ts';
+import { admitKey } from './key-capacity.ts';
 import { projectKeyCommands } from './project-key-commands.ts';
 import { createdKeyObject, keyObject, render, statuses, statusOf } from './project-key-object.ts';
 
@@ -54,7 +54,7 @@ export const projectKeyRoutes = (admin: Administration): Route[] => {
       ...credentialOf(secrets, value),
       at,
     };
-    const told = await execute(() => aggregates.projectKey.tell(id, 'create', input, context));
+    const told = await execute(() => aggregates.projectKey.dispatch(id, 'create', input, context));
     // Taken up after a crash it may have been revoked in the meantime.
     if (told.state.status === 'revoked') throw fault('idempotency_result_unavailable');
     return { body: render({ id, ...told.state }, call.found, at, lastUseOf(models, id)), head: told.head };
@@ -87,12 +87,12 @@ export const projectKeyRoutes = (admin: Administration): Route[] => {
       'idempotency_in_progress',
     ],
     handle: (call) =>
-      once(admin, call, {
+      createIdempotently(admin, call, {
         newResourceId: () => newId('key', clock),
         mint: () => newToken('p'),
         create: (id, value) => issue(call, id, value),
         stands: (id) => stands(call.found, id),
-        repeated: (id) => aggregates.projectKey.tell(id, 'showAgain', undefined, contextOf(call)),
+        repeated: (id) => aggregates.projectKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
       }),
   });
 

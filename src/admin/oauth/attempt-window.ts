@@ -1,7 +1,7 @@
 import type { Millis } from '../../clock.ts';
 
 /** Counters are looked through for those nobody uses any more when there are so many. */
-const crowd = 10_000;
+const pruneThreshold = 10_000;
 
 /**
  * Attempts of each caller in the trailing window, refused ones included (decisions F.1): as many times are kept as may be
@@ -38,7 +38,7 @@ export class AttemptWindow {
   }
 
   #makeRoom(now: Millis): void {
-    if (this.#attempts.size < crowd) return;
+    if (this.#attempts.size < pruneThreshold) return;
     for (const [caller, times] of this.#attempts) {
       if ((times.at(-1) as Millis) <= now - this.#windowMs) this.#attempts.delete(caller);
     }

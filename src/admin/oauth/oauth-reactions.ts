@@ -5,7 +5,7 @@ import type { OAuthClientFact } from '../../domain/oauth-client.ts';
 import type { OrganizationFact } from '../../domain/organization.ts';
 import type { Reactor } from '../../kernel/reactor.ts';
 import type { Administration } from '../command.ts';
-import { because, patienceMs } from '../reactions.ts';
+import { patienceMs, reactionContext } from '../reactions.ts';
 
 /**
  * Keeps the streams of OAuth clients and that of their organization, which admits them and ends them with itself, in step
@@ -19,8 +19,8 @@ export const oauthClientReactions = ({ aggregates, models }: Administration): Re
     const isOfClient = fact.type === 'oauth_client.created' || fact.type === 'oauth_client.deleted';
     const clientId = fact.type === 'organization.oauth_client_ended' ? fact.client_id : isOfClient ? idOf(event) : null;
     if (clientId === null) return;
-    const context = because(event, clientId);
-    const end = () => aggregates.oauthClient.tell(clientId, 'delete', undefined, context);
+    const context = reactionContext(event, clientId);
+    const end = () => aggregates.oauthClient.dispatch(clientId, 'delete', undefined, context);
     if (!isOfClient) {
       await end();
       return;
@@ -28,7 +28,7 @@ export const oauthClientReactions = ({ aggregates, models }: Administration): Re
     if (!(await models.reached(event.position, patienceMs))) throw new Error('the read models are behind');
     const organizationId = models.get(oauthClientRows, clientId)?.data.organizationId ?? '';
     if (fact.type === 'oauth_client.deleted') {
-      await aggregates.organization.tell(organizationId, 'endOAuthClient', { clientId }, context);
+      await aggregates.organization.dispatch(organizationId, 'endOAuthClient', { clientId }, context);
     } else if (models.get(organizationRows, organizationId)?.status === 'closed') {
       // Admitted before the organization was closed, made after it: it never worked, and its stream shall say so.
       await end();

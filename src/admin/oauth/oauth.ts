@@ -7,7 +7,7 @@ import { inCatalogueOrder, tokenPermissions } from '../../domain/permissions.ts'
 import { fault } from '../../errors.ts';
 import { type Call, type Route, route } from '../../http/route.ts';
 import { digest, digestText, newId, newToken, tokenKind } from '../../ids.ts';
-import { type Administration, contextOf, execute, shown } from '../command.ts';
+import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
 import { AttemptWindow } from './attempt-window.ts';
 
 /** Tokens that a client may ask for in a minute (decisions C.3). */
@@ -65,9 +65,9 @@ const tokenRoute = (admin: Administration, clients: Acquaintance): Route => {
     const context = contextOf({ head: call.head, principal: client });
     const told = await execute(async () => {
       await store.limitAge(`oauthToken-${id}`, tokenStreamSeconds, { budget: context.budget });
-      return aggregates.oauthToken.tell(id, 'issue', input, context);
+      return aggregates.oauthToken.dispatch(id, 'issue', input, context);
     });
-    await shown(admin, call, told.position);
+    await waitForProjection(admin, call, told.position);
     return value;
   };
 
@@ -143,9 +143,11 @@ const revokeRoute = (admin: Administration, clients: Acquaintance): Route => {
       const token = await find(call.body.token);
       if (token?.ownerId === client.id && isInForce(token)) {
         const context = contextOf({ head: call.head, principal: client });
-        const told = await execute(() => aggregates.oauthToken.tell(token.id, 'revoke', { at: clock.wall() }, context));
+        const told = await execute(() =>
+          aggregates.oauthToken.dispatch(token.id, 'revoke', { at: clock.wall() }, context),
+        );
         directory.refuse(token.id, told.position, 'invalid_access_token');
-        await shown(admin, call, told.position);
+        await waitForProjection(admin, call, told.position);
       }
       return { status: 200, body: {} };
     },

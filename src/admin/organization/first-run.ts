@@ -75,13 +75,13 @@ const makeAll = async (admin: Administration, plan: FirstRun, context: Context):
   const adminKey = { ...credential(plan.admin_api_key, adminPermissions), name: 'First Admin key' };
   const projectKey = { ...credential(plan.project_api_key, projectPermissions), name: 'First key', projectId };
   const admission = { keyId: plan.admin_api_key_id, permissions: adminPermissions, expiresAt: null };
-  await aggregates.organization.tell(organizationId, 'createOnce', { name: 'First organization', at }, context);
+  await aggregates.organization.dispatch(organizationId, 'createOnce', { name: 'First organization', at }, context);
   if (!models.get(adminKeyOwners, plan.admin_api_key_id)) {
-    await aggregates.organization.tell(organizationId, 'issueAdminKey', admission, context);
-    await aggregates.adminKey.tell(plan.admin_api_key_id, 'create', adminKey, context);
+    await aggregates.organization.dispatch(organizationId, 'issueAdminKey', admission, context);
+    await aggregates.adminKey.dispatch(plan.admin_api_key_id, 'create', adminKey, context);
   }
-  await aggregates.project.tell(projectId, 'createOnce', { organizationId, name: 'First project', at }, context);
-  await aggregates.project.tell(projectId, 'issueKey', { keyId: plan.project_api_key_id }, context);
-  const told = await aggregates.projectKey.tell(plan.project_api_key_id, 'create', projectKey, context);
+  await aggregates.project.dispatch(projectId, 'createOnce', { organizationId, name: 'First project', at }, context);
+  await aggregates.project.dispatch(projectId, 'issueKey', { keyId: plan.project_api_key_id }, context);
+  const told = await aggregates.projectKey.dispatch(plan.project_api_key_id, 'create', projectKey, context);
   if (told.position !== null) await models.reached(told.position, projectionWaitMs);
 };

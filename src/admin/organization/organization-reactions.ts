@@ -7,7 +7,7 @@ import type { ProjectFact } from '../../domain/project.ts';
 import type { Reactor } from '../../kernel/reactor.ts';
 import type { Recorded } from '../../kernel/store.ts';
 import type { Administration } from '../command.ts';
-import { because, patienceMs } from '../reactions.ts';
+import { patienceMs, reactionContext } from '../reactions.ts';
 
 /** Ends one kind of what a closed organization had. Harmless when done twice. */
 type Ending = (event: Recorded, organizationId: string) => Promise<void>;
@@ -23,7 +23,7 @@ export const organizationReactions = (admin: Administration): Reactor => {
   const { aggregates, clock, models } = admin;
 
   const archive = async (event: Recorded, projectId: string): Promise<void> => {
-    await aggregates.project.tell(projectId, 'archive', { at: clock.wall() }, because(event, projectId));
+    await aggregates.project.dispatch(projectId, 'archive', { at: clock.wall() }, reactionContext(event, projectId));
   };
 
   const archiveProjects: Ending = async (event, organizationId) => {
@@ -38,9 +38,9 @@ export const organizationReactions = (admin: Administration): Reactor => {
 
   /** Their own streams follow the organization's (`adminKeyReactions`). */
   const deleteAdminKeys: Ending = async (event, organizationId) => {
-    const context = because(event, 'admin-keys');
+    const context = reactionContext(event, 'admin-keys');
     for (;;) {
-      const told = await aggregates.organization.tell(organizationId, 'dropAdminKeys', { most: pageSize }, context);
+      const told = await aggregates.organization.dispatch(organizationId, 'dropAdminKeys', { most: pageSize }, context);
       if (told.facts.length === 0) return;
     }
   };
@@ -62,7 +62,7 @@ export const organizationReactions = (admin: Administration): Reactor => {
       // Begun before the closing and made after it: it never worked, and its stream shall say so.
       if (fact.type === 'project.created' && isClosed(fact.organization_id)) await archive(event, id);
       if (fact.type === 'admin_key.created' && isClosed(fact.organization_id)) {
-        await aggregates.adminKey.tell(id, 'delete', undefined, because(event, id));
+        await aggregates.adminKey.dispatch(id, 'delete', undefined, reactionContext(event, id));
       }
     },
   };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { organizationRows } from '../../../projections/organizations.ts';
 import { seconds } from '../../clock.ts';
 import { plans } from '../../domain/billing.ts';
-import { type Limits, limitsFor, type Scope, type Tier, type TierTable, tierOfSpend } from '../../domain/tiers.ts';
+import { limitsFor, type Scope, type Tier, type TierLimits, type TierTable, tierOfSpend } from '../../domain/tiers.ts';
 import type { Route } from '../../http/route.ts';
 import type { TiersInForce } from '../../limits/tiers/tiers-in-force.ts';
 import { adminRoute } from '../admin-route.ts';
@@ -31,7 +31,7 @@ const organizationObject = z.object({
 
 const dollars = (micros: number): number => micros / 1_000_000;
 
-const render = ({ rpm, rpd, tpm, tpd, concurrent }: Limits): z.infer<typeof limits> => ({
+const render = ({ rpm, rpd, tpm, tpd, concurrent }: TierLimits): z.infer<typeof limits> => ({
   requests_per_minute: rpm,
   requests_per_day: rpd,
   tokens_per_minute: tpm,

@@ -7,9 +7,9 @@ import { flag } from '../../http/request/query.ts';
 import type { Route } from '../../http/route.ts';
 import { newId } from '../../ids.ts';
 import { adminRoute } from '../admin-route.ts';
-import { type Administration, contextOf, execute, shown } from '../command.ts';
+import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
 import { idempotencyKey, name, pathId } from '../fields.ts';
-import { type Made, once } from '../idempotent.ts';
+import { createIdempotently, type Made } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 
 const projectObject = z.object({
@@ -83,7 +83,7 @@ export const projectRoutes = (admin: Administration): Route[] => {
       const { name } = call.body;
       const create = async (id: string): Promise<Made> => {
         const input = { organizationId, name, at: admin.clock.wall() };
-        const told = await execute(() => aggregates.project.tell(id, 'createOnce', input, contextOf(call)));
+        const told = await execute(() => aggregates.project.dispatch(id, 'createOnce', input, contextOf(call)));
         const { createdAt, archivedAt } = told.state.data;
         const row = {
           id,
@@ -97,7 +97,7 @@ export const projectRoutes = (admin: Administration): Route[] => {
       };
       const stands = (id: string): boolean =>
         models.get(projectRows, projectKeyOf(organizationId, id))?.status !== 'archived';
-      return once(admin, call, { newResourceId: () => newId('proj', admin.clock), create, stands });
+      return createIdempotently(admin, call, { newResourceId: () => newId('proj', admin.clock), create, stands });
     },
   });
 
@@ -125,11 +125,11 @@ export const projectRoutes = (admin: Administration): Route[] => {
     async handle(call) {
       const { id } = call.found;
       const told = await execute(() =>
-        aggregates.project.tell(id, 'archive', { at: admin.clock.wall() }, contextOf(call)),
+        aggregates.project.dispatch(id, 'archive', { at: admin.clock.wall() }, contextOf(call)),
       );
       // Before the answer, whatever the read models have seen by then (architecture 4).
       admin.directory.refuse(id, told.position);
-      await shown(admin, call, told.head);
+      await waitForProjection(admin, call, told.head);
       const body: z.infer<typeof marker> = { id, object: 'organization.project.deleted', deleted: true };
       return { status: 200, body };
     },
@@ -147,10 +147,13 @@ export const projectRoutes = (admin: Administration): Route[] => {
     errors: ['project_not_found', 'project_archived'],
     async handle(call) {
       const { name } = call.body;
-      const told = await execute(() => aggregates.project.tell(call.found.id, 'rename', { name }, contextOf(call)), {
-        archived: 'project_archived',
-      });
-      await shown(admin, call, told.head);
+      const told = await execute(
+        () => aggregates.project.dispatch(call.found.id, 'rename', { name }, contextOf(call)),
+        {
+          archived: 'project_archived',
+        },
+      );
+      await waitForProjection(admin, call, told.head);
       return { status: 200, body: render({ ...call.found, name }) };
     },
   });

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { livePolicyRows, policyKeyOf, policyOwners, policyRows } from '../../../projections/policies.ts';
 import { policyState } from '../../domain/policy.ts';
-import { edited, usualTerms } from '../../domain/policy-terms.ts';
+import { defaultTerms, edited } from '../../domain/policy-terms.ts';
 import type { Route } from '../../http/route.ts';
 import { newId } from '../../ids.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import { type Administration, contextOf, execute } from '../command.ts';
 import { idempotencyKey } from '../fields.ts';
-import { type Made, once } from '../idempotent.ts';
+import { createIdempotently, type Made } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 import { policyCommands } from './policy-commands.ts';
 import { createBody } from './policy-fields.ts';
@@ -60,7 +60,7 @@ export const policyRoutes = (admin: Administration, evaluator: Evaluator): Route
     async handle(call) {
       const { organizationId } = call.principal;
       const { name, description = '' } = call.body;
-      const terms = edited(usualTerms, call.body);
+      const terms = edited(defaultTerms, call.body);
       await requireRule(evaluator, terms.rule, terms.direction);
       const context = contextOf(call);
 
@@ -69,18 +69,21 @@ export const policyRoutes = (admin: Administration, evaluator: Evaluator): Route
         // A reservation taken up after a crash may find its policy; then nothing is judged or admitted a second time.
         if (!models.get(policyOwners, id)) {
           requireActive(models, organizationId, terms.projectIds);
-          await execute(() => aggregates.organization.tell(organizationId, 'issuePolicy', { policyId: id }, context), {
-            suspended: 'organization_suspended',
-            closed: 'organization_suspended',
-          });
+          await execute(
+            () => aggregates.organization.dispatch(organizationId, 'issuePolicy', { policyId: id }, context),
+            {
+              suspended: 'organization_suspended',
+              closed: 'organization_suspended',
+            },
+          );
         }
         const input = { organizationId, name, description, terms, at: clock.wall() };
-        const told = await execute(() => aggregates.policy.tell(id, 'create', input, context));
+        const told = await execute(() => aggregates.policy.dispatch(id, 'create', input, context));
         return { body: renderPolicy({ id, ...told.state }), head: told.head };
       };
       const stands = (id: string): boolean =>
         models.get(policyRows, policyKeyOf(organizationId, id))?.status !== 'deleted';
-      return once(admin, call, { newResourceId: () => newId('pol', clock), create, stands });
+      return createIdempotently(admin, call, { newResourceId: () => newId('pol', clock), create, stands });
     },
   });
 

@@ -9,7 +9,7 @@ import type { Context } from '../../kernel/actor.ts';
 import type { CommandResult } from '../../kernel/command.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import type { AdminCall } from '../admin-route.ts';
-import { type Administration, contextOf, execute, shown } from '../command.ts';
+import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
 import { revisionBody, revisionQuery, updateBody } from './policy-fields.ts';
 import { requireActive, requireRule } from './policy-judgement.ts';
 import { policyMarker, policyObject, renderPolicy } from './policy-object.ts';
@@ -30,13 +30,15 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
   ): Promise<Reply> => {
     const { id } = call.found;
     const told = await execute(() => tell(id, contextOf(call)), conflicts);
-    await shown(admin, call, told.head);
+    await waitForProjection(admin, call, told.head);
     return { status: 200, body: renderPolicy({ id, ...told.state }) };
   };
 
   /** The policy as its own stream has it, since a judgement of a draft that is not the latest would be of no use. */
   const latest = async (call: PolicyCall): Promise<Policy> => {
-    const { state } = await execute(() => aggregates.policy.tell(call.found.id, 'look', undefined, contextOf(call)));
+    const { state } = await execute(() =>
+      aggregates.policy.dispatch(call.found.id, 'look', undefined, contextOf(call)),
+    );
     return state.data;
   };
 
@@ -64,7 +66,7 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
         requireActive(models, now.organizationId, draft.projectIds, now.draft.projectIds);
       }
       return change(call, (id, context) =>
-        aggregates.policy.tell(id, 'update', { revision, changes, at: clock.wall() }, context),
+        aggregates.policy.dispatch(id, 'update', { revision, changes, at: clock.wall() }, context),
       );
     },
   });
@@ -87,7 +89,7 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
       }
       const versionId = newId('polv', clock);
       return change(call, (id, context) =>
-        aggregates.policy.tell(id, 'publish', { revision, versionId, at: clock.wall() }, context),
+        aggregates.policy.dispatch(id, 'publish', { revision, versionId, at: clock.wall() }, context),
       );
     },
   });
@@ -105,7 +107,7 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
       change(
         call,
         (id, context) =>
-          aggregates.policy.tell(id, 'pause', { revision: call.body.revision, at: clock.wall() }, context),
+          aggregates.policy.dispatch(id, 'pause', { revision: call.body.revision, at: clock.wall() }, context),
         { draft: 'policy_not_pausable' },
       ),
   });
@@ -123,7 +125,7 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
       change(
         call,
         (id, context) =>
-          aggregates.policy.tell(id, 'resume', { revision: call.body.revision, at: clock.wall() }, context),
+          aggregates.policy.dispatch(id, 'resume', { revision: call.body.revision, at: clock.wall() }, context),
         { draft: 'policy_not_paused', live: 'policy_not_paused' },
       ),
   });
@@ -141,12 +143,14 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
       const { id, data } = call.found;
       const context = contextOf(call);
       const input = { revision: call.query.revision, at: clock.wall() };
-      const told = await execute(() => aggregates.policy.tell(id, 'delete', input, context), {
+      const told = await execute(() => aggregates.policy.dispatch(id, 'delete', input, context), {
         live: 'policy_is_live',
       });
       // So that there is room for another by the time of the answer. Where this fails the reaction does it a moment later.
-      await aggregates.organization.tell(data.organizationId, 'endPolicy', { policyId: id }, context).catch(() => {});
-      await shown(admin, call, told.head);
+      await aggregates.organization
+        .dispatch(data.organizationId, 'endPolicy', { policyId: id }, context)
+        .catch(() => {});
+      await waitForProjection(admin, call, told.head);
       return { status: 200, body: { id, object: 'organization.policy.deleted', deleted: true } };
     },
   });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { directions, modes, type Scope, scopeFits, scopeMisfit, scopes } from '../../domain/policy-terms.ts';
+import { directions, modes, type PolicyScope, scopeFits, scopeMisfit, scopes } from '../../domain/policy-terms.ts';
 import { whole } from '../../http/answer/whole.ts';
 import { text, wholeNumber } from '../../http/request/query.ts';
 import { name, pathId } from '../fields.ts';
@@ -39,7 +39,7 @@ const optional = {
 };
 
 interface Scoped {
-  readonly scope?: Scope | undefined;
+  readonly scope?: PolicyScope | undefined;
   readonly project_ids?: readonly string[] | undefined;
 }
 /** The same for the OpenAPI document; an update that has only one of the two is the policy's to judge. */

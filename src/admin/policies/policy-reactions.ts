@@ -2,7 +2,7 @@ import { admittedPolicies, policyOwners } from '../../../projections/policies.ts
 import { idOf } from '../../../projections/recorded.ts';
 import type { Reactor } from '../../kernel/reactor.ts';
 import type { Administration } from '../command.ts';
-import { abandoned, because, patienceMs } from '../reactions.ts';
+import { abandoned, patienceMs, reactionContext } from '../reactions.ts';
 
 /** Keeps the organization's count of policies in step with the policies' own streams (architecture 4, cross-aggregate rules). */
 export const policyReactions = (admin: Administration): Reactor => ({
@@ -14,13 +14,18 @@ export const policyReactions = (admin: Administration): Reactor => ({
     const policyId = idOf(event);
     const owner = admin.models.get(policyOwners, policyId);
     if (!owner) throw new Error(`a policy that nobody owns was deleted: ${policyId}`);
-    await admin.aggregates.organization.tell(owner.organizationId, 'endPolicy', { policyId }, because(event, policyId));
+    await admin.aggregates.organization.dispatch(
+      owner.organizationId,
+      'endPolicy',
+      { policyId },
+      reactionContext(event, policyId),
+    );
   },
 });
 
 /** Ends the admissions whose policy never came, so that they do not count against the organization's limit for ever. */
 export const endAbandonedPolicies = async (admin: Administration): Promise<void> => {
   for (const { key: policyId, row, context } of abandoned(admin, admittedPolicies, 'pol_')) {
-    await admin.aggregates.organization.tell(row.organizationId, 'endPolicy', { policyId }, context);
+    await admin.aggregates.organization.dispatch(row.organizationId, 'endPolicy', { policyId }, context);
   }
 };

@@ -10,7 +10,7 @@ interface Flag extends Word {
 }
 
 /** What can be typed once the words of a command have been: its commands and its options. */
-export interface Place {
+export interface CompletionPoint {
   /** ` org create`; empty for what comes first. */
   readonly path: string;
   /** Names of commands, or what its first argument can be. */
@@ -22,11 +22,11 @@ const flagsOf = ({ long, short, description, required, optional }: Option): Flag
   [long, short].flatMap((name) => (name ? [{ name, description, takesValue: required || optional }] : []));
 
 /** Every place of a command line, those of the outer commands first. */
-export const placesOf = (command: Command, path = ''): Place[] => {
+export const placesOf = (command: Command, path = ''): CompletionPoint[] => {
   const help = command.createHelp();
   const commands = help.visibleCommands(command);
   const choices = command.registeredArguments[0]?.argChoices ?? [];
-  const here: Place = {
+  const here: CompletionPoint = {
     path,
     words: [
       ...commands.map((inner) => ({ name: inner.name(), description: inner.description() })),

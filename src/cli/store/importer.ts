@@ -30,7 +30,7 @@ export class Importer {
   async write(appends: readonly RawAppend[]): Promise<void> {
     const [first] = appends;
     if (first?.events[0]?.revision === TOMBSTONE) {
-      await this.bury(first.stream);
+      await this.writeTombstone(first.stream);
       return;
     }
     const answers = await Promise.all(appends.map((append) => this.archive.append(append)));
@@ -95,7 +95,7 @@ export class Importer {
     return found;
   }
 
-  private async bury(stream: string): Promise<void> {
+  private async writeTombstone(stream: string): Promise<void> {
     if ((await this.archive.tombstone(stream)) === 'written') this.written++;
     else this.alreadyThere++;
   }

@@ -116,7 +116,7 @@ const writeAll = async ({ terminal, file, revisions, importer, window }: Work): 
   void terminal.interrupted().then(() => {
     interrupted = true;
   });
-  let appends: Growing[] = [];
+  let appends: AppendBatch[] = [];
   let bytes = 0;
   const flush = async () => {
     await importer.write(appends);
@@ -133,7 +133,7 @@ const writeAll = async ({ terminal, file, revisions, importer, window }: Work): 
       const size = event.data.length + event.metadata.length + 2 * event.type.length;
       if (appends.at(-1)?.take(event, size) !== true) {
         if (appends.length >= window || bytes > BYTES_UNDER_WAY) await flush();
-        appends.push(new Growing(event, size));
+        appends.push(new AppendBatch(event, size));
       }
       bytes += size;
       if (isAlone) await flush();
@@ -145,7 +145,7 @@ const writeAll = async ({ terminal, file, revisions, importer, window }: Work): 
 };
 
 /** An append that takes the next event in as long as it is of the same stream and there is room. */
-class Growing implements RawAppend {
+class AppendBatch implements RawAppend {
   readonly stream: string;
   readonly expected: bigint;
   readonly events: RawEvent[];

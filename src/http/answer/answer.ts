@@ -77,7 +77,7 @@ export abstract class Answer<P> extends InFlight<P> {
 
   /** Header lines beside those of the reply: its limits as they stand at the moment at which these are made (decisions F.5). */
   protected ownLines(): string {
-    return this.pass === undefined ? this.originLines : this.pass.lines() + this.originLines;
+    return this.lease === undefined ? this.originLines : this.lease.lines() + this.originLines;
   }
 
   private send(status: number, block: string, data: string | Uint8Array): void {

@@ -2,7 +2,7 @@ import { type Cancellation, Canceller } from '../../cancellation.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import { publish } from '../../telemetry.ts';
 import type { RequestHead } from '../request/head.ts';
-import type { Pass } from '../route.ts';
+import type { RateLimitLease } from '../route.ts';
 import type { Expiring, Traffic } from '../traffic.ts';
 import type { HttpResponse } from '../uws.ts';
 import { lingerMs, maxLingered } from './early-answer.ts';
@@ -19,7 +19,7 @@ export abstract class InFlight<P> implements Expiring {
   gone = false;
   protected readonly traffic: Traffic<P>;
   /** What the request holds of its limits; absent while nobody is identified. */
-  protected pass: Pass<P> | undefined;
+  protected lease: RateLimitLease<P> | undefined;
   protected stage: 'reading' | 'handling' | 'answering' | 'lingering' | 'done' = 'reading';
   /** When the present stage began. */
   protected since = 0;
@@ -54,7 +54,7 @@ export abstract class InFlight<P> implements Expiring {
   protected linger(): void {
     this.stage = 'lingering';
     this.since = this.now();
-    this.pass?.end();
+    this.lease?.end();
     this.release();
   }
 
@@ -162,7 +162,7 @@ export abstract class InFlight<P> implements Expiring {
   protected finish(): void {
     if (this.stage === 'done') return;
     this.stage = 'done';
-    this.pass?.end();
+    this.lease?.end();
     this.head.forget();
     this.release();
     if (this.counted) this.traffic.leave(this);

@@ -77,7 +77,7 @@ export const messagesRoute = (options: MessagesOptions): Route => {
       return isRefusal(task) ? 0 : tokensOf(task);
     },
     handle: (call): Reply | Promise<Reply> => {
-      const task = admit(call, options);
+      const task = reserveTokens(call, options);
       if (isRefusal(task)) return failure(task, 'messages', call.head.requestId);
       const { upstream, request } = task;
       const generation = generationOf(call, task, options.messageId());
@@ -102,7 +102,7 @@ interface Task {
 const tokensOf = ({ request, estimatedTokens }: Task): number => estimatedTokens + request.max_tokens;
 
 /** Resolves the request and reserves its tokens (decisions F.2). */
-const admit = (call: MessagesCall, options: MessagesOptions): Task | Refusal => {
+const reserveTokens = (call: MessagesCall, options: MessagesOptions): Task | Refusal => {
   const task = resolve(call, options);
   return isRefusal(task) ? task : (call.allowance.reserve(tokensOf(task)) ?? task);
 };

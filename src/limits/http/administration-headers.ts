@@ -2,7 +2,7 @@ import type { Millis } from '../../clock.ts';
 import { concurrentRequests, reason, requestsPerMinute } from '../window/reasons.ts';
 import { resolve } from '../window/resolve.ts';
 import { advance } from '../window/window.ts';
-import type { Counted, WindowStore } from '../window/window-store.ts';
+import type { LimitSubject, WindowStore } from '../window/window-store.ts';
 import { limitOf, resetOf, usedOf } from './wait.ts';
 
 const metrics = [
@@ -24,7 +24,7 @@ const metrics = [
  */
 export const administrationLines = (
   store: WindowStore,
-  who: Counted,
+  who: LimitSubject,
   why: number,
   nowMs: Millis,
   wallMs: Millis,

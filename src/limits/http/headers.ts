@@ -1,7 +1,7 @@
 import type { Millis } from '../../clock.ts';
 import { resolve } from '../window/resolve.ts';
 import { advance } from '../window/window.ts';
-import type { Counted, WindowStore } from '../window/window-store.ts';
+import type { LimitSubject, WindowStore } from '../window/window-store.ts';
 import { inDigits, inSeconds } from './digits.ts';
 import { chooseTightest, tightest } from './tightest.ts';
 import { limitOf, resetOf, usedOf } from './wait.ts';
@@ -12,7 +12,7 @@ import { limitOf, resetOf, usedOf } from './wait.ts';
  */
 
 /** Finds the records, moves their windows to `nowMs`, and chooses the tightest. */
-const look = (store: WindowStore, who: Counted, nowMs: Millis, top: number): void => {
+const look = (store: WindowStore, who: LimitSubject, nowMs: Millis, top: number): void => {
   store.setNow(nowMs);
   resolve(store, who);
   advance(store, store.keyAt);
@@ -65,7 +65,7 @@ const tokenLines = (store: WindowStore): string => {
  * Request and token headers of an inference answer, errors and streams included.
  * @param top the outermost scope of which is told: 0 is the key alone
  */
-export const quotaLines = (store: WindowStore, who: Counted, nowMs: Millis, top = store.top): string => {
+export const quotaLines = (store: WindowStore, who: LimitSubject, nowMs: Millis, top = store.top): string => {
   look(store, who, nowMs, top);
   return requestLines(store) + tokenLines(store);
 };
@@ -73,9 +73,9 @@ export const quotaLines = (store: WindowStore, who: Counted, nowMs: Millis, top 
 /** The headers of `GET /v1/credits`: requests of its own limits, tokens of inference. */
 export const creditLines = (
   credits: WindowStore,
-  creditWho: Counted,
+  creditWho: LimitSubject,
   inference: WindowStore,
-  who: Counted,
+  who: LimitSubject,
   nowMs: Millis,
   ownOnly = false,
 ): string => {

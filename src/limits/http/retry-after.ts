@@ -11,7 +11,7 @@ import {
 } from '../window/reasons.ts';
 import { resolve } from '../window/resolve.ts';
 import { advance } from '../window/window.ts';
-import type { Counted, ScopeName, WindowStore } from '../window/window-store.ts';
+import type { LimitSubject, ScopeName, WindowStore } from '../window/window-store.ts';
 import { limitOf, waitFor } from './wait.ts';
 
 /**
@@ -34,14 +34,14 @@ export interface Wait {
  * How long a refused request has to wait, over all limits and not only those that refused: to record the refusal may have
  * filled another window. Call it after the refusal; `why` says which limits refused. It promises nothing on concurrency.
  */
-export const waitAfter = (store: WindowStore, who: Counted, why: number, need: Need, nowMs: Millis): Wait => {
+export const waitAfter = (store: WindowStore, who: LimitSubject, why: number, need: Need, nowMs: Millis): Wait => {
   store.setNow(nowMs);
   resolve(store, who);
   return over(store, why, need, store.top);
 };
 
 /** The same for an inactive key, which its own windows alone refuse (decisions F.3). */
-export const waitOfInactive = (store: WindowStore, who: Counted, why: number, nowMs: Millis): Wait => {
+export const waitOfInactive = (store: WindowStore, who: LimitSubject, why: number, nowMs: Millis): Wait => {
   store.setNow(nowMs);
   resolve(store, who);
   return over(store, why, 0, 0);

@@ -1,8 +1,8 @@
 import type { Millis } from '../../clock.ts';
 import { acquire, acquireOuter } from '../window/acquire.ts';
 import { addDayRequests, addDayTokens, addMinuteTokens } from '../window/amounts.ts';
-import { beginCautiously } from '../window/half.ts';
-import { keyAlone } from '../window/journal.ts';
+import { keyAlone } from '../window/attempt-journal.ts';
+import { startHalfFull } from '../window/half-full.ts';
 import { dayTokensField, kindShift, logField, rpmField, unitsField } from '../window/kinds.ts';
 import {
   dayWord,
@@ -22,7 +22,7 @@ import {
 import { changed, kindOf } from '../window/record.ts';
 import { logAttempt } from '../window/request-log.ts';
 import { resolve } from '../window/resolve.ts';
-import { type Counted, counted, type WindowStore } from '../window/window-store.ts';
+import { type LimitSubject, limitSubject, type WindowStore } from '../window/window-store.ts';
 import { type ChunkFault, ChunkReader } from './snapshot-form.ts';
 
 export interface Restored {
@@ -64,14 +64,14 @@ export const restore = (store: WindowStore, buffers: Iterable<Uint8Array>, wallM
     number++;
   }
   const cautious = chunks === 0 || refused.length > 0;
-  if (cautious) beginCautiously(store, nowMs);
+  if (cautious) startHalfFull(store, nowMs);
   return { records, refused, cautious };
 };
 
 /** Keys by their tags in the run whose chunks are being read. */
 interface Named {
   run: number;
-  readonly keys: Map<number, Counted>;
+  readonly keys: Map<number, LimitSubject>;
 }
 
 /** @returns the records that were read, or what is wrong */
@@ -115,7 +115,7 @@ const slotFor = (store: WindowStore, chunk: ChunkReader, named: Named): number =
   const [id, project, organization] = [chunk.text(), chunk.text(), chunk.text()];
   if (scope > store.top || id === '') return -1;
   if (scope > 0) return acquireOuter(store, scope, id, organization);
-  const who = counted(id, project === '' ? null : project, organization);
+  const who = limitSubject(id, project === '' ? null : project, organization);
   acquire(store, who.owner);
   named.keys.set(tag, who);
   return store.slots.slotOf(who.owner.handle);

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import { beginCautiously } from '../window/half.ts';
+import { startHalfFull } from '../window/half-full.ts';
 import type { WindowStore } from '../window/window-store.ts';
 import { type Restored, restore } from './restore.ts';
 import { markChanged, opening, snapshot } from './snapshot.ts';
@@ -60,7 +60,7 @@ export class SnapshotFiles {
       return { files, restored: restore(store, buffers, clock.wall(), clock.monotonic()) };
     }
     if (fresh) return { files, restored: null };
-    beginCautiously(store, clock.monotonic());
+    startHalfFull(store, clock.monotonic());
     return { files, restored: { records: 0, refused: [], cautious: true } };
   }
 

@@ -12,7 +12,7 @@ export interface WindowLimits {
 }
 
 /** The limits of one tier: those of the key, of the project where the family has one, of the organization. */
-export type Plan = readonly WindowLimits[];
+export type FamilyLimits = readonly WindowLimits[];
 
 /**
  * The largest limits that the layout holds, each with the word that bounds it. The tiers file is checked against them.

@@ -1,4 +1,4 @@
-import { fillToHalf } from './half.ts';
+import { fillToHalf } from './half-full.ts';
 import { dayTokensField, kindShift, planShift, unitsField } from './kinds.ts';
 import {
   dayWord,

@@ -1,4 +1,4 @@
-import { checkLimits, type Plan } from '../tiers/window-limits.ts';
+import { checkLimits, type FamilyLimits } from '../tiers/window-limits.ts';
 import { layoutOf } from './layout.ts';
 
 /** Fields of a kind in `Kinds.words`; a limit of 0 is none. The first four are numbered as the metrics are. */
@@ -20,7 +20,7 @@ export const planShift = 2;
 /** A kind is a u16 of a record. */
 const mostPlans = 0x1_0000 >> planShift;
 
-const same = (a: Plan, b: Plan): boolean => JSON.stringify(a) === JSON.stringify(b);
+const same = (a: FamilyLimits, b: FamilyLimits): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /**
  * The kinds of records: scope and tier together, with limits and layout as numbers that the hot path reads. Plans are
@@ -34,9 +34,9 @@ export class Kinds {
   successor = new Int32Array(0);
   /** Plans in force, by tier. */
   #current: number[] = [];
-  readonly #plans: Plan[] = [];
+  readonly #plans: FamilyLimits[] = [];
 
-  constructor(plans: readonly Plan[]) {
+  constructor(plans: readonly FamilyLimits[]) {
     this.replace(plans);
   }
 
@@ -58,7 +58,7 @@ export class Kinds {
   }
 
   /** Puts other plans into force, as many as before. @throws RangeError where a limit does not fit the layout */
-  replace(plans: readonly Plan[]): void {
+  replace(plans: readonly FamilyLimits[]): void {
     if (this.#current.length > 0 && plans.length !== this.#current.length) {
       throw new RangeError(`There are ${this.#current.length} tiers, not ${plans.length}.`);
     }
@@ -76,7 +76,7 @@ export class Kinds {
     }
   }
 
-  #add(plan: Plan): number {
+  #add(plan: FamilyLimits): number {
     const number = this.#plans.push(plan) - 1;
     const kinds = this.#plans.length << planShift;
     const [words, tpd, successor] = [this.words, this.tpd, this.successor];

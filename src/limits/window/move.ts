@@ -27,7 +27,7 @@ import { advance } from './window.ts';
 import type { WindowStore } from './window-store.ts';
 
 /** A record, by its address and the index of its kind's fields. */
-interface Place {
+interface RecordPlace {
   readonly address: number;
   readonly fields: number;
 }
@@ -58,7 +58,7 @@ export const moveTo = (store: WindowStore, address: number, plan: number): numbe
   return to;
 };
 
-const copyTokens = (i32: Int32Array, words: Int32Array, from: Place, into: Place): void => {
+const copyTokens = (i32: Int32Array, words: Int32Array, from: RecordPlace, into: RecordPlace): void => {
   for (const [field, length] of [
     [minuteTokensField, minuteCells],
     [dayTokensField, dayTokensRingWord + dayCells],
@@ -70,7 +70,13 @@ const copyTokens = (i32: Int32Array, words: Int32Array, from: Place, into: Place
 };
 
 /** A count that does not fit a narrow bucket stops at its largest value, which is no less than the limit. */
-const copyRequests = (i32: Int32Array, u16: Uint16Array, words: Int32Array, from: Place, into: Place): void => {
+const copyRequests = (
+  i32: Int32Array,
+  u16: Uint16Array,
+  words: Int32Array,
+  from: RecordPlace,
+  into: RecordPlace,
+): void => {
   const wasWide = words[from.fields + requestsWideField] === 1;
   const wide = words[into.fields + requestsWideField] === 1;
   const source = wasWide ? i32 : u16;
@@ -88,7 +94,7 @@ const copyRequests = (i32: Int32Array, u16: Uint16Array, words: Int32Array, from
   i32[into.address + requestsWord] = sum;
 };
 
-const copyLog = (u16: Uint16Array, words: Int32Array, from: Place, into: Place): void => {
+const copyLog = (u16: Uint16Array, words: Int32Array, from: RecordPlace, into: RecordPlace): void => {
   const oldCapacity = words[from.fields + rpmField]!;
   const capacity = words[into.fields + rpmField]!;
   const half = (from.address + logWord) << 1;

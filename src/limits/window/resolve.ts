@@ -3,13 +3,13 @@ import { planShift } from './kinds.ts';
 import { organizationWord, parentWord } from './layout.ts';
 import { moveTo } from './move.ts';
 import { kindOf } from './record.ts';
-import type { Counted, WindowStore } from './window-store.ts';
+import type { LimitSubject, WindowStore } from './window-store.ts';
 
 /**
  * Finds the three records of a credential and leaves them in the store's fields; makes or moves them where it must.
  * A tier that has changed reaches a key's record here, when it is next used (limits.md 1.10).
  */
-export const resolve = (store: WindowStore, who: Counted): void => {
+export const resolve = (store: WindowStore, who: LimitSubject): void => {
   if (who.epoch !== store.slots.epoch) renew(store, who);
   store.keyAt = who.keyAt;
   store.projectAt = who.projectAt;
@@ -17,7 +17,7 @@ export const resolve = (store: WindowStore, who: Counted): void => {
 };
 
 /** Looks the addresses up; kept beside the credential, they spare each request four of its thirteen cache misses. */
-const renew = (store: WindowStore, who: Counted): void => {
+const renew = (store: WindowStore, who: LimitSubject): void => {
   const { slots } = store;
   const { owner } = who;
   if (slots.slotOf(owner.handle) < 0) acquire(store, owner);

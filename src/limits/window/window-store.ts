@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import type { Millis } from '../../clock.ts';
-import type { Plan } from '../tiers/window-limits.ts';
+import type { FamilyLimits } from '../tiers/window-limits.ts';
+import { AttemptJournal } from './attempt-journal.ts';
 import { ChangeList } from './change-list.ts';
-import { Journal } from './journal.ts';
 import { Kinds } from './kinds.ts';
 import { secondMs, tenMinutesMs } from './layout.ts';
 import { Slab } from './slab.ts';
@@ -16,7 +16,7 @@ export type ScopeName = 'key' | 'credential' | 'project' | 'organization';
  * Who is counted. Keep one object per credential, beside its principal: it remembers where the records are, and is
  * renewed when they have gone. Only what every request reads lies in it; of a million of them few are in a cache.
  */
-export interface Counted {
+export interface LimitSubject {
   /** Where the three records are, with the limits in force, as long as the epoch of the store's slots is this. */
   epoch: number;
   /** The key's handle in one word, for the journal. */
@@ -38,7 +38,7 @@ export interface Owner {
 }
 
 /** A `Counted` of which nothing is known yet. */
-export const counted = (key: string, project: string | null, organization: string): Counted => ({
+export const limitSubject = (key: string, project: string | null, organization: string): LimitSubject => ({
   epoch: -1,
   tag: 0,
   keyAt: -1,
@@ -69,7 +69,7 @@ export interface WindowStoreOptions {
   readonly owner?: string;
   readonly scopes: readonly ScopeName[];
   /** Limits by tier; a family without tiers has one. */
-  readonly plans: readonly Plan[];
+  readonly plans: readonly FamilyLimits[];
   /** The tier of an organization now: an index into `plans`. Asked when its record is made, never in the hot path. */
   readonly tierOf: (organization: string) => number;
   readonly report?: (trouble: Trouble) => void;
@@ -94,7 +94,7 @@ export class WindowStore {
   readonly slots: Slots;
   readonly tickets = new Tickets();
   readonly changes = new ChangeList();
-  readonly journal = new Journal();
+  readonly journal = new AttemptJournal();
   /** Tells the snapshots of one process from those of another, whose slots are other records. */
   readonly run = randomInt(2 ** 32);
 

@@ -12,7 +12,7 @@ export const joined = (pieces: readonly string[]): string =>
   normal(pieces.length === 1 ? pieces[0]! : pieces.join('\n'));
 
 /** Calls `make` on the first read and keeps what it gave. */
-export const once = <T>(make: () => T): (() => T) => {
+export const normalizedOnce = <T>(make: () => T): (() => T) => {
   let made: { readonly value: T } | undefined;
   return () => {
     made ??= { value: make() };

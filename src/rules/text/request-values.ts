@@ -1,15 +1,15 @@
 import { type MessageRecord, messageType, type RequestValues } from '../language/variables.ts';
 import { type Found, read } from './block-text.ts';
-import { joined, normal, once } from './normal-text.ts';
+import { joined, normal, normalizedOnce } from './normal-text.ts';
 import type { RequestText } from './request-text.ts';
 
 /** The variables under `request` (decisions H); texts are built when a rule first reads them. */
 export const requestValues = (request: RequestText): RequestValues => {
-  const found = once(() => request.messages.map(({ content }) => read(content)));
-  const system = once(() => joined(read(request.system).text));
-  const messages = once(() =>
+  const found = normalizedOnce(() => request.messages.map(({ content }) => read(content)));
+  const system = normalizedOnce(() => joined(read(request.system).text));
+  const messages = normalizedOnce(() =>
     found().map(({ text }, at): MessageRecord => {
-      const whole = once(() => joined(text));
+      const whole = normalizedOnce(() => joined(text));
       return new messageType.Record({
         role: request.messages[at]!.role,
         get text() {
@@ -18,15 +18,17 @@ export const requestValues = (request: RequestText): RequestValues => {
       });
     }),
   );
-  const toolNames = once(() => (request.tools ?? []).map(({ name }) => name));
-  const text = once(() =>
+  const toolNames = normalizedOnce(() => (request.tools ?? []).map(({ name }) => name));
+  const text = normalizedOnce(() =>
     [system(), ...messages().map(({ values }) => values.text)].filter((part) => part !== '').join('\n'),
   );
-  const said = once(() => found().filter(({ said }, at) => said.length > 0 && request.messages[at]!.role === 'user'));
-  const userText = once(() => joined(said().flatMap((message) => message.said)));
+  const said = normalizedOnce(() =>
+    found().filter(({ said }, at) => said.length > 0 && request.messages[at]!.role === 'user'),
+  );
+  const userText = normalizedOnce(() => joined(said().flatMap((message) => message.said)));
   // Unspecified: a last user message that only returns results of tools. The last words of the user are meant.
-  const lastUserText = once(() => joined(said().at(-1)?.said ?? []));
-  const metadata = once(() => stringEntries(request.metadata ?? {}));
+  const lastUserText = normalizedOnce(() => joined(said().at(-1)?.said ?? []));
+  const metadata = normalizedOnce(() => stringEntries(request.metadata ?? {}));
   const holds = (kind: 'images' | 'documents' | 'thinking'): boolean => found().some((message: Found) => message[kind]);
   return {
     endpoint: request.endpoint,

@@ -1,7 +1,7 @@
 import type { Direction } from '../language/variables.ts';
 import type { Verdict } from '../score.ts';
 import type { Trial } from '../trial.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { RuleVariables } from './variables-of.ts';
 
 /** What a worker thread is asked. It compiles the rule itself: patterns and trees cannot be sent. */
 export interface Job {
@@ -9,7 +9,7 @@ export interface Job {
   readonly direction: Direction;
   /** Of what it is to be judged; without it the rule is tried on the samples. */
   readonly subject?: {
-    readonly snapshot: Snapshot;
+    readonly snapshot: RuleVariables;
     /** Milliseconds since 1970. */
     readonly now: number;
   };

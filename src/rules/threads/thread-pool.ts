@@ -5,7 +5,7 @@ import type { RuleView } from '../text/view.ts';
 import type { Trial } from '../trial.ts';
 import type { Job, Result } from './job.ts';
 import { NoThread, RuleThread } from './rule-thread.ts';
-import { snapshotOf } from './snapshot.ts';
+import { snapshotOf } from './variables-of.ts';
 
 /** Evaluations that wait for a thread; each keeps its request in memory. */
 const mostWaiting = 64;

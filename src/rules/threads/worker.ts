@@ -5,7 +5,7 @@ import { trialHere } from '../trial.ts';
 import { verdictHere } from '../verdict.ts';
 import type { Job, Report, Result } from './job.ts';
 import { RuleCache } from './rule-cache.ts';
-import { viewOf } from './snapshot.ts';
+import { viewOf } from './variables-of.ts';
 
 // The thread that started this one watches the deadline and ends it from outside.
 const rules = new RuleCache();

@@ -104,7 +104,7 @@ const changeStatus = command({
       { suspend: 'active', reactivate: 'suspended', close: tenant.status === 'closed' ? 'never' : tenant.status }[
         to
       ] === tenant.status;
-    const telling = world.stage.admin.aggregates.organization.tell(tenant.id, to, undefined, operator);
+    const telling = world.stage.admin.aggregates.organization.dispatch(tenant.id, to, undefined, operator);
     if (!isLegal) {
       await expect(telling).rejects.toBeInstanceOf(IllegalFact);
       return world.happened(tenant, []);
@@ -150,7 +150,7 @@ const bill = command({
     const tenant = tenantOf(world, given);
     const amount = given.amount * dollars;
     const input = { amount, plan, reference };
-    const telling = world.stage.admin.aggregates.organization.tell(
+    const telling = world.stage.admin.aggregates.organization.dispatch(
       tenant.id,
       kind,
       input as typeof input & { plan: 'Free' },

@@ -10,8 +10,8 @@ import { adminKeyReactions, keyReactions, replayReactions } from '../../../src/a
 import { adminPermissions } from '../../../src/domain/permissions.ts';
 import { newId, newToken } from '../../../src/ids.ts';
 import type { Context } from '../../../src/kernel/actor.ts';
-import { journal } from '../../../src/kernel/journal.ts';
 import type { Reactor } from '../../../src/kernel/reactor.ts';
+import { sharedStreamWriter } from '../../../src/kernel/shared-stream-writer.ts';
 import { openEvaluator } from '../../../src/rules/evaluate.ts';
 import { administrationRoutes } from '../../support/all-routes.ts';
 import { wideWindows } from '../../support/test-windows.ts';
@@ -79,7 +79,7 @@ export class World {
       replayReactions(admin),
       policyReactions(admin),
     ];
-    this.#records = new AccessRecords(at.accessLog, journal(at.store), clock);
+    this.#records = new AccessRecords(at.accessLog, sharedStreamWriter(at.store), clock);
     this.tenants = [new Tenant(''), new Tenant('')];
   }
 
@@ -97,10 +97,10 @@ export class World {
       const value = newToken('a');
       const key = { permissions: adminPermissions, expiresAt: null };
       const at = this.now;
-      await aggregates.organization.tell(tenant.id, 'create', { name, at }, operator);
-      await aggregates.organization.tell(tenant.id, 'issueAdminKey', { keyId: id, ...key }, operator);
+      await aggregates.organization.dispatch(tenant.id, 'create', { name, at }, operator);
+      await aggregates.organization.dispatch(tenant.id, 'issueAdminKey', { keyId: id, ...key }, operator);
       const input = { organizationId: tenant.id, name: 'first', ...key, ...credentialOf(secrets, value), at };
-      await aggregates.adminKey.tell(id, 'create', input, operator);
+      await aggregates.adminKey.dispatch(id, 'create', input, operator);
       tenant.name = name;
       tenant.createdAt = at;
       tenant.adminKeys.set(id, { id, value, name: 'first', ...key, createdAt: at, isDeleted: false, usedAt: null });

@@ -2,7 +2,7 @@ import { type Mailbox, serial } from './mailbox.ts';
 import { type Appended, type EventStore, type Expected, type NewEvent, WrongRevision } from './store.ts';
 
 /** Appends to streams that nobody decides on: records of what has happened by itself, in batches. */
-export interface Journal {
+export interface SharedStreamWriter {
   /**
    * Appends behind whatever is there, all events or none. A batch that failed may be sent again as it is, with the same
    * ids: it is written once, whatever became of it the first time.
@@ -24,7 +24,7 @@ const attempts = 8;
 /** Streams whose ends are remembered; one that is forgotten costs one refused append. */
 const most = 10_000;
 
-export const journal = (store: EventStore): Journal => {
+export const sharedStreamWriter = (store: EventStore): SharedStreamWriter => {
   const ends = new Map<string, End>();
 
   const endOf = (stream: string): End => {

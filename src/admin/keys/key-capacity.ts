@@ -18,14 +18,14 @@ export const admitKey = async (
   context: Context,
 ): Promise<void> => {
   const { project } = admin.aggregates;
-  const admit = () =>
-    execute(() => project.tell(projectId, 'issueKey', { keyId }, context), { archived: 'project_archived' });
+  const issueKey = () =>
+    execute(() => project.dispatch(projectId, 'issueKey', { keyId }, context), { archived: 'project_archived' });
   try {
-    await admit();
+    await issueKey();
   } catch (error) {
     if (!isFull(error)) throw error;
     await execute(() => endKeys(admin, projectId, context));
-    await admit();
+    await issueKey();
   }
 };
 
@@ -37,5 +37,5 @@ const endKeys = async (admin: Administration, projectId: string, context: Contex
   };
   // Nobody asked for it but by asking for something else.
   const byTheWay: Context = { ...context, actor: { type: 'system', id: 'reactions' } };
-  await admin.aggregates.project.tell(projectId, 'endKeys', { hasEnded }, byTheWay);
+  await admin.aggregates.project.dispatch(projectId, 'endKeys', { hasEnded }, byTheWay);
 };

@@ -1,5 +1,5 @@
 import type { Millis } from '../clock.ts';
-import { keyAlone } from './window/journal.ts';
+import { keyAlone } from './window/attempt-journal.ts';
 import { concurrentField, kindShift, logField, requestsWideField, rpdField, rpmField } from './window/kinds.ts';
 import {
   dayWord,
@@ -19,7 +19,7 @@ import { resolve } from './window/resolve.ts';
 import type { Refused, Ticket } from './window/ticket.ts';
 import { warm } from './window/warm.ts';
 import { advanceDay } from './window/window.ts';
-import type { Counted, WindowStore } from './window/window-store.ts';
+import type { LimitSubject, WindowStore } from './window/window-store.ts';
 
 /**
  * Records an attempt at all scopes, whatever comes of it, and admits it when the requests per minute, the requests per day
@@ -29,7 +29,7 @@ import type { Counted, WindowStore } from './window/window-store.ts';
  * @param nowMs the monotonic clock
  * @returns the ticket, or the limits that refused (`isRefused`, `whyOf`)
  */
-export const start = (store: WindowStore, who: Counted, nowMs: Millis): Ticket<'admitted'> | Refused => {
+export const start = (store: WindowStore, who: LimitSubject, nowMs: Millis): Ticket<'admitted'> | Refused => {
   const why = countRequest(store, who, nowMs);
   if (why !== 0) return -why as Refused;
   enter(store, store.keyAt);
@@ -42,7 +42,7 @@ export const start = (store: WindowStore, who: Counted, nowMs: Millis): Ticket<'
  * Records an attempt at all scopes and says which limits refuse it; 0 when none does. For families that have no
  * concurrency (the credit balance): nothing needs to be ended.
  */
-export const countRequest = (store: WindowStore, who: Counted, nowMs: Millis): number => {
+export const countRequest = (store: WindowStore, who: LimitSubject, nowMs: Millis): number => {
   store.setNow(nowMs);
   resolve(store, who);
   store.warmed = warm(store);
@@ -58,7 +58,7 @@ export const countRequest = (store: WindowStore, who: Counted, nowMs: Millis): n
  * Records an attempt with an inactive key in the key's own windows alone (decisions F.3): 0 means 401, else 429. Of the
  * limits that refuse, the key's own requests per minute and per day count here.
  */
-export const countInactive = (store: WindowStore, who: Counted, nowMs: Millis): number => {
+export const countInactive = (store: WindowStore, who: LimitSubject, nowMs: Millis): number => {
   store.setNow(nowMs);
   resolve(store, who);
   const why = attempt(store, store.keyAt) & (minuteBit | dayBit);

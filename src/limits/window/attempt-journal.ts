@@ -9,7 +9,7 @@ export const keyAlone = 0x8000_0000 | 0;
  * (`WindowStore.ms`). A snapshot takes them instead of all the records that they have changed: at 50,000 requests/s on
  * 12,000 keys those are 30 MB a second, of which one in a hundred bytes is new.
  */
-export class Journal {
+export class AttemptJournal {
   words = new Int32Array(1024);
   length = 0;
   /** There were more than fit, and only whole records can tell of them. */

@@ -8,7 +8,7 @@ interface Slot<T> {
 }
 
 /** What is in use, and what was lately: bounded in number and in idle time, swept in passing, without a timer. */
-export interface Live<T> {
+export interface IdleCache<T> {
   /** Runs with the value of this key, which is made where there is none and stays at least until the end. */
   use<R>(key: string, work: (value: T) => Promise<R>): Promise<R>;
   readonly size: number;
@@ -16,13 +16,13 @@ export interface Live<T> {
   values(): Iterable<T>;
 }
 
-export const live = <T>(options: {
+export const idleCache = <T>(options: {
   readonly make: () => T;
   readonly clock: Clock;
   readonly idleMs: number;
   /** Bounds what is idle; what is in use is never forgotten. */
   readonly max: number;
-}): Live<T> => {
+}): IdleCache<T> => {
   const { make, clock, idleMs, max } = options;
   /** In the order of their last use, the oldest first. */
   const slots = new Map<string, Slot<T>>();

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { journal } from '../../src/kernel/journal.ts';
+import { sharedStreamWriter } from '../../src/kernel/shared-stream-writer.ts';
 import { type NewEvent, StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
 import { event } from '../support/events.ts';
 import { type Fault, memoryStore } from '../support/memory-store.ts';
@@ -12,7 +12,7 @@ describe('a batch', () => {
   test('goes behind what is there, whoever wrote it', async () => {
     const store = memoryStore();
     store.plant(stream, [event(0), event(1)]);
-    const { append } = journal(store);
+    const { append } = sharedStreamWriter(store);
     expect((await append(stream, batchOf(2, 2))).revision).toBe(3);
     store.plant(stream, [event(4)]);
     expect((await append(stream, batchOf(5, 1))).revision).toBe(5);
@@ -31,7 +31,7 @@ describe('a batch', () => {
           });
         },
       });
-      const { append } = journal(store);
+      const { append } = sharedStreamWriter(store);
       const failed = batchOf(0, 2);
       await expect(append(stream, failed)).rejects.toBeInstanceOf(StoreUnavailable);
       await append(stream, batchOf(2, 1));
@@ -45,9 +45,9 @@ describe('a batch', () => {
   test('gives way to others eight times and no more', async () => {
     let rivals = 8;
     const store = memoryStore({ fault: () => (rivals-- > 0 ? { rival: [event(9)] } : 'none') });
-    await expect(journal(store).append(stream, batchOf(0, 1))).rejects.toBeInstanceOf(WrongRevision);
+    await expect(sharedStreamWriter(store).append(stream, batchOf(0, 1))).rejects.toBeInstanceOf(WrongRevision);
     rivals = 7;
-    await expect(journal(store).append(stream, batchOf(0, 1))).resolves.toMatchObject({ revision: 15 });
+    await expect(sharedStreamWriter(store).append(stream, batchOf(0, 1))).resolves.toMatchObject({ revision: 15 });
   });
 });
 
@@ -67,7 +67,7 @@ test('whatever goes wrong, each batch is there once and whole when its sender ha
             return typeof next === 'object' ? { rival: [event(-1)] } : next;
           },
         });
-        const { append } = journal(store);
+        const { append } = sharedStreamWriter(store);
         const batches = sizes.map((size, i) => batchOf(i * 10, size));
         const send = async (batch: readonly NewEvent[]): Promise<void> => {
           for (;;) {

@@ -28,26 +28,26 @@ export class CorruptStream extends Error {
 }
 
 /** Where an event is: its revision on the stream and its place in the global order. */
-export interface Place {
+export interface EventPlace {
   readonly revision: number;
   readonly position: bigint;
 }
 
 /** What is known of a stream: its events folded, and where the latest of them are. */
-export interface Replay {
+export interface FoldedStream {
   readonly snapshot: Snapshot;
   /** Revision of the last event folded; null while there is none. */
   readonly revision: number | null;
   /** Position of that event. */
   readonly position: bigint | null;
   /** By event id. */
-  readonly places: ReadonlyMap<string, Place>;
+  readonly places: ReadonlyMap<string, EventPlace>;
 }
 
 /** How many events back a repeated command is recognised; an aggregate's stream is rarely longer. */
 const placesKept = 64;
 
-export const blank = (machine: AnyStateMachine): Replay => ({
+export const blank = (machine: AnyStateMachine): FoldedStream => ({
   snapshot: genesis(machine),
   revision: null,
   position: null,
@@ -56,10 +56,10 @@ export const blank = (machine: AnyStateMachine): Replay => ({
 
 /** The replay with events that are now known to follow it; `snapshot` has them applied already. */
 export const advance = (
-  from: Replay,
+  from: FoldedStream,
   snapshot: Snapshot,
-  events: readonly (Place & { readonly id: string })[],
-): Replay => {
+  events: readonly (EventPlace & { readonly id: string })[],
+): FoldedStream => {
   const places = new Map(from.places);
   for (const { id, revision, position } of events) places.set(id, { revision, position });
   for (const oldest of places.keys()) {
@@ -71,7 +71,10 @@ export const advance = (
 };
 
 /** The place of the last of these events if all of them are on the stream, one after another. */
-export const placeOf = (replay: Replay, events: readonly { readonly id: string }[]): Place | undefined => {
+export const placeOfEvents = (
+  replay: FoldedStream,
+  events: readonly { readonly id: string }[],
+): EventPlace | undefined => {
   const first = replay.places.get(events[0]?.id ?? '')?.revision;
   if (first === undefined) return undefined;
   const inPlace = events.every(({ id }, index) => replay.places.get(id)?.revision === first + index);
@@ -102,10 +105,10 @@ export const catchUp = async (
   aggregate: AnyAggregate,
   store: EventStore,
   stream: string,
-  from: Replay,
+  from: FoldedStream,
   whose: Whose,
   budget?: Budget,
-): Promise<Replay> => {
+): Promise<FoldedStream> => {
   const start = from.revision === null ? 0 : from.revision + 1;
   const events: Recorded[] = [];
   const table = tableOf(aggregate);

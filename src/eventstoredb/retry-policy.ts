@@ -17,13 +17,13 @@ export const backoff = (first: Millis, longest: Millis, random: () => number = M
 };
 
 /** Tries until it works, is refused for good, or the time is up. */
-export interface Patience {
+export interface RetryPolicy {
   /** Waits before the next try. @throws the final error, or what `outOfTime` makes of this one */
   failed(error: unknown): Promise<void>;
   progress(): void;
 }
 
-export const patience = (options: {
+export const retryPolicy = (options: {
   readonly clock: Clock;
   /** Since the last progress; or `until`, whatever progress there is. */
   readonly totalMs: Millis;
@@ -35,7 +35,7 @@ export const patience = (options: {
   readonly outOfTime: (error: unknown, afterMs: Millis) => Error;
   /** Waits so long before the next try, or as long as makes sense; by default just that. */
   readonly pause?: (ms: Millis, atMostMs: Millis) => Promise<unknown>;
-}): Patience => {
+}): RetryPolicy => {
   const { clock, totalMs, until, final, outOfTime } = options;
   const pause = backoff(options.firstMs, options.longestMs);
   let since = clock.monotonic();

@@ -8,7 +8,7 @@ import { contextOf } from './command.ts';
 import { boxOf, openSecret, type Seal, type SealedBox, sealSecret } from './sealed-secret.ts';
 
 /** A request for a key, as far as its secret is bound to it. */
-export interface Asking {
+export interface IdempotentRequest {
   readonly head: Head;
   readonly principal: AdminPrincipal;
   readonly idempotencyKey: string;
@@ -20,16 +20,16 @@ export interface Asking {
 const keptSeconds = 86_400;
 
 /** The one stream that a sealed secret is on, alone. */
-export const replayStream = (resourceId: string): string => `replay-${resourceId}`;
+export const sealedSecretStream = (resourceId: string): string => `replay-${resourceId}`;
 
 /**
  * What the caller alone knows goes into the seal. An access token lives for an hour and a replay for a day, so for OAuth
  * callers the client's id stands in, which is no secret (decisions I).
  */
-const callerSecretOf = ({ head, principal }: Asking): string =>
+const callerSecretOf = ({ head, principal }: IdempotentRequest): string =>
   principal.kind === 'oauth_client' ? principal.id : (head.header('authorization')?.replace(/^bearer /i, '') ?? '');
 
-const sealOf = (admin: Administration, asking: Asking, resourceId: string, dayKey: Buffer): Seal => ({
+const sealOf = (admin: Administration, asking: IdempotentRequest, resourceId: string, dayKey: Buffer): Seal => ({
   masterKey: admin.secrets.masterKey,
   dayKey,
   callerSecret: callerSecretOf(asking),
@@ -40,7 +40,11 @@ const sealOf = (admin: Administration, asking: Asking, resourceId: string, dayKe
 });
 
 /** The secret that was kept for this request, or null where it is gone or was another's. */
-export const keptSecret = async (admin: Administration, asking: Asking, resourceId: string): Promise<string | null> => {
+export const keptSecret = async (
+  admin: Administration,
+  asking: IdempotentRequest,
+  resourceId: string,
+): Promise<string | null> => {
   const { budget } = contextOf(asking);
   const box = await read(admin.store, resourceId, budget);
   const dayKey = box && admin.dayKeys.of(box.day);
@@ -53,7 +57,7 @@ export const keptSecret = async (admin: Administration, asking: Asking, resource
  */
 export const keepSecret = async (
   admin: Administration,
-  asking: Asking,
+  asking: IdempotentRequest,
   resourceId: string,
   mint: () => string,
 ): Promise<string | null> => {
@@ -66,7 +70,7 @@ export const keepSecret = async (
   const id = randomUUID();
   const box = sealSecret(sealOf(admin, asking, resourceId, key), day, value);
   const metadata = { at: now, actor, $correlationId: requestId ?? id, $causationId: id, v: 1 };
-  const stream = replayStream(resourceId);
+  const stream = sealedSecretStream(resourceId);
   try {
     await store.limitAge(stream, keptSeconds, { budget });
     await store.append(stream, [{ id, type: 'replay.sealed', data: { ...box }, metadata }], 'no_stream', { budget });
@@ -78,6 +82,6 @@ export const keepSecret = async (
 };
 
 const read = async (store: EventStore, resourceId: string, budget: Budget | undefined): Promise<SealedBox | null> => {
-  for await (const event of store.read(replayStream(resourceId), { limit: 1, budget })) return boxOf(event);
+  for await (const event of store.read(sealedSecretStream(resourceId), { limit: 1, budget })) return boxOf(event);
   return null;
 };

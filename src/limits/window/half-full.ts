@@ -13,7 +13,7 @@ import type { WindowStore } from './window-store.ts';
  * Unspecified: the day windows then. They begin empty: half a day's requests refused on a guess would harm more than it
  * protects, and the minute windows bound what can be lost.
  */
-export const beginCautiously = (store: WindowStore, nowMs: number): void => {
+export const startHalfFull = (store: WindowStore, nowMs: number): void => {
   store.setNow(nowMs);
   store.cautiousSince = store.now;
   for (let slot = 0; slot < store.slots.length; slot++) {

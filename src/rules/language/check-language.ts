@@ -22,7 +22,7 @@ type Scope = readonly string[];
  * take the place of their literals and calls get the names under which they run. The tree is changed, not the text: the
  * engine's serializer drops the parentheses of `a - (b - c)`, breaks emoji and rounds small numbers (seen in 8.0.0).
  */
-export const admit = (text: string, tree: Node, direction: Direction): Admission => {
+export const checkLanguage = (text: string, tree: Node, direction: Direction): Admission => {
   const walk = new Walk(text, direction);
   walk.visit(tree, []);
   return { refused: walk.refused, reads: walk.reads, patterns: walk.patterns.count };

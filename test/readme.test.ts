@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { tiers } from '../src/domain/tiers.ts';
 import { loadModels } from '../src/upstream/models/models.ts';
@@ -14,6 +14,16 @@ test('every file and folder that the README names is there', () => {
   const named = [...text.matchAll(/`((?:src|projections|test|bench)\/[\w./-]*)`/g)].map((m) => m[1] as string);
   expect(named.length).toBeGreaterThan(8);
   expect(named.filter((path) => !existsSync(new URL(`../${path}`, import.meta.url)))).toEqual([]);
+});
+
+test('every file and folder that the map of the source names is there, and no room is left out', () => {
+  const map = readFileSync(new URL('../src/README.md', import.meta.url), 'utf8');
+  const named = [...map.matchAll(/`((?:src|projections|test|bench)\/[\w./-]*)`/g)].map((m) => m[1] as string);
+  expect(named.filter((path) => !existsSync(new URL(`../${path}`, import.meta.url)))).toEqual([]);
+  const rooms = readdirSync(new URL('../src', import.meta.url), { withFileTypes: true }).filter((at) =>
+    at.isDirectory(),
+  );
+  expect(rooms.map(({ name }) => `src/${name}/`).filter((room) => !named.includes(room))).toEqual([]);
 });
 
 test('every npm script that the README names is there', () => {

@@ -39,7 +39,7 @@ export interface Restored {
  * between chunks. The time between snapshot and restart is taken from the wall clock, as none when that has gone back.
  * A bucket comes to lie in the present clock's bucket of its latest moment, so it counts at least as long as it would have.
  *
- * Without a sound snapshot the windows begin cautiously (`beginCautiously`). A deployment that has never run calls
+ * Without a sound snapshot the windows start half full (`startHalfFull`). A deployment that has never run calls
  * neither.
  */
 export const restore = (store: WindowStore, buffers: Iterable<Uint8Array>, wallMs: Millis, nowMs: Millis): Restored => {

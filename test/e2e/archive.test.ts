@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { anyEventLog, type EventLog } from '../../src/app/event-log.ts';
 import { history } from '../../src/audit/history.ts';
@@ -163,7 +164,11 @@ const race = async (
     if (count === head) archived ??= archiveNow();
   };
   const create = async (): Promise<void> => {
-    const { status, body, text } = await askForKey(server, project);
+    // Who is told to come back comes back with the same key, as a client does.
+    const idempotencyKey = randomUUID();
+    let answer = await askForKey(server, project, undefined, idempotencyKey);
+    while (answer.status === 503) answer = await askForKey(server, project, undefined, idempotencyKey);
+    const { status, body, text } = answer;
     if (status === 201) keys.push({ id: String(body.id), value: String(body.value) });
     else if (errorOf(body).code === 'project_archived') refused += 1;
     else throw new Error(`neither made nor refused: ${status} ${text}`);

@@ -27,7 +27,16 @@ describe.runIf(planted > 0)('a planted fault is noticed', () => {
   let copy: string;
   beforeAll(() => {
     copy = mkdtempSync(join(tmpdir(), 'weir-planted-'));
-    for (const name of ['src', 'projections', 'test', 'bench', 'package.json', 'tsconfig.json', '.tsconfig.build.json'])
+    for (const name of [
+      'src',
+      'projections',
+      'test',
+      'bench',
+      'package.json',
+      'tsconfig.json',
+      '.tsconfig.build.json',
+      '.build.mjs',
+    ])
       cpSync(join(root, name), join(copy, name), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   });

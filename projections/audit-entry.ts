@@ -15,7 +15,7 @@ import { projectKeyOwners, projectKeyRows } from './project-keys.ts';
 import { projectOwners } from './projects.ts';
 import { factOf, idOf } from './recorded.ts';
 
-/** What an entry of the audit log can be about (decisions C.1). Names equal the `openai` SDK's where it has one. */
+/** What an entry of the audit log can be about (contract C.1). Names equal the `openai` SDK's where it has one. */
 export const auditTypes = [
   'access.denied',
   'organization.created',
@@ -169,7 +169,7 @@ const ofAdminKey: Describe = (event, rows) => {
       return { ...about, type: 'admin_api_key.created', data: keyFields({ ...fact, expiresAt: fact.expires_at }) };
     case 'admin_key.deleted':
       return { ...about, type: 'admin_api_key.deleted' };
-    // Unspecified: decisions I names one type for the repeated value of a key, of whichever kind; the id tells them apart.
+    // Unspecified: contract I names one type for the repeated value of a key, of whichever kind; the id tells them apart.
     case 'admin_key.value_replayed':
       return { ...about, type: 'api_key.value_replayed' };
   }
@@ -186,7 +186,7 @@ const ofOAuthClient: Describe = (event, rows) => {
   return { type: fact.type, organizationId, resourceId: id };
 };
 
-/** What a policy says but for its rule, of which only a published version's id is told (decisions C.1). */
+/** What a policy says but for its rule, of which only a published version's id is told (contract C.1). */
 const policyFields = (policy: { readonly name: string; readonly description: string } & TermsFields): Fields => {
   const { name, description, direction, mode, scope, project_ids, match_threshold_basis_points } = policy;
   return { name, description, direction, mode, scope, project_ids, match_threshold_basis_points };

@@ -2,7 +2,7 @@ import type { Direction } from '../src/domain/policy-terms.ts';
 import type { Projection } from '../src/kernel/projection.ts';
 import { table } from '../src/kernel/rows.ts';
 
-/** What one policy made of one request or answer; nothing of its content (decisions C.1). */
+/** What one policy made of one request or answer; nothing of its content (contract C.1). */
 export interface PolicyDecisionRow {
   readonly id: string;
   readonly policyId: string;

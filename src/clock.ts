@@ -14,5 +14,5 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
 };
 
-/** Unix seconds, the unit of every timestamp on the wire (decisions A.1). */
+/** Unix seconds, the unit of every timestamp on the wire (contract A.1). */
 export const seconds = (at: Millis): number => Math.floor(at / 1000);

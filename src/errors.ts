@@ -1,5 +1,5 @@
 /**
- * The catalogue of everything that can go wrong for a client (decisions E.2). A code is stable; its status, type and
+ * The catalogue of everything that can go wrong for a client (contract E.2). A code is stable; its status, type and
  * default message come from here. `http/wire.ts` turns a refusal into the envelope of the caller's family.
  */
 
@@ -8,7 +8,7 @@ interface Entry {
   readonly message: string;
   /** The error's type in the ADMIN vocabulary where the status alone does not decide it. */
   readonly kind?: 'provider_error';
-  /** Set where clients are to try again although the status is a 4xx (decisions E.2, retry hint). */
+  /** Set where clients are to try again although the status is a 4xx (contract E.2, retry hint). */
   readonly retry?: true;
 }
 
@@ -98,7 +98,7 @@ export type Code = keyof typeof entries;
 /** Status, default message and retry hint of each code. */
 export const catalogue: Readonly<Record<Code, Entry>> = entries;
 
-/** One entry of the `detail` list of a 422 (decisions E.1, DETAIL rules). */
+/** One entry of the `detail` list of a 422 (contract E.1, DETAIL rules). */
 export interface Detail {
   readonly loc: readonly string[];
   readonly msg: string;
@@ -130,7 +130,7 @@ export interface RefusalOptions {
 
 const none: Readonly<Record<string, string>> = Object.freeze({});
 const noDetails: readonly Detail[] = Object.freeze([]);
-/** Longest message on the wire, in UTF-16 units (decisions A.1). */
+/** Longest message on the wire, in UTF-16 units (contract A.1). */
 const maxMessage = 500;
 
 export const refusal = (code: Code, options: RefusalOptions = {}): Refusal => ({

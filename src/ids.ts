@@ -1,10 +1,10 @@
 import { hash, randomFillSync } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
-/** Prefixes of public ids (decisions A.1). */
+/** Prefixes of public ids (contract A.1). */
 export type IdPrefix = 'org' | 'proj' | 'key' | 'akey' | 'pol' | 'polv' | 'oac' | 'oat' | 'req' | 'msg' | 'audit';
 
-/** `p` project key, `a` Admin key, `t` OAuth access token, `s` OAuth client secret (decisions J). */
+/** `p` project key, `a` Admin key, `t` OAuth access token, `s` OAuth client secret (contract J). */
 export type TokenKind = 'p' | 'a' | 't' | 's';
 
 /** Two configurable letters that start every token. */
@@ -46,7 +46,7 @@ const fiveBits = (value: number, characters: number): string => {
 };
 
 /**
- * `<prefix>_` and 26 lower-case Crockford base32 characters of a UUIDv7 (decisions A.1). Within a process each id is
+ * `<prefix>_` and 26 lower-case Crockford base32 characters of a UUIDv7 (contract A.1). Within a process each id is
  * greater than the one before it.
  */
 export const newId = (prefix: IdPrefix, clock: Clock): string => {
@@ -118,7 +118,7 @@ const crc32 = (text: string, length: number): number => {
   return (c ^ 0xffffffff) >>> 0;
 };
 
-/** A new secret of 256 random bits in its wire form, 53 characters (decisions J). */
+/** A new secret of 256 random bits in its wire form, 53 characters (contract J). */
 export const newToken = (kind: TokenKind): string => {
   let body = '';
   while (body.length < 43) {
@@ -133,7 +133,7 @@ export const newToken = (kind: TokenKind): string => {
 
 const shape = new RegExp(`^${tag}([pats])_[0-9A-Za-z]{49}$`);
 
-/** The kind that a token claims to be, or null where its form or checksum is wrong. Costs no look-up (decisions J). */
+/** The kind that a token claims to be, or null where its form or checksum is wrong. Costs no look-up (contract J). */
 export const tokenKind = (token: string): TokenKind | null => {
   if (token.length !== 53 || !shape.test(token)) return null;
   for (let i = 52, n = crc32(token, 47); i > 46; i--, n = Math.floor(n / 62)) {
@@ -142,7 +142,7 @@ export const tokenKind = (token: string): TokenKind | null => {
   return token[2] as TokenKind;
 };
 
-/** `gwp_aB3...x9Qz`: recognisable, and leaves more than 200 bits unknown (decisions J). */
+/** `gwp_aB3...x9Qz`: recognisable, and leaves more than 200 bits unknown (contract J). */
 export const redact = (token: string): string => `${token.slice(0, 7)}...${token.slice(-4)}`;
 
 /** SHA-256(pepper ‖ token) as 32 latin1 characters: the cheapest form to hash into and to look up by (limits.md 3). */

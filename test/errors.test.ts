@@ -15,7 +15,7 @@ import { bearer, context, wholeGateway } from './support/whole-gateway.ts';
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Every code of the catalogue (decisions E.2), caused by a client over the wire: one that nothing provokes fails. */
+/** Every code of the catalogue (contract E.2), caused by a client over the wire: one that nothing provokes fails. */
 
 interface Refused {
   readonly status: number;
@@ -527,7 +527,7 @@ const provocations: Readonly<Record<Code, Provocation>> = {
   },
 };
 
-/** Codes for which a client is to try again although the status is a 4xx (decisions E.2). */
+/** Codes for which a client is to try again although the status is a 4xx (contract E.2). */
 const tryAgain: ReadonlySet<string> = new Set(['idempotency_in_progress', 'request_timeout']);
 
 const shouldRetry = (code: string, status: number, retryAfter: string | null | undefined): string | null => {

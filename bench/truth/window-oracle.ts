@@ -32,7 +32,7 @@ const at = (ms: number): string => `${(ms / 1000).toFixed(3)} s`;
 
 /**
  * The server has counted an attempt at some moment between its sending and its answer. A claim is violated only where it
- * is for every such moment, so that no delay on the way is taken for a fault. The window is decisions F.1: an attempt at
+ * is for every such moment, so that no delay on the way is taken for a fault. The window is contract F.1: an attempt at
  * e counts at t while t − e < 60 s, refused ones too.
  */
 export const judgeWindow = (attempts: readonly Attempt[], limits: ScopeLimits): readonly TruthRow[] => {
@@ -129,7 +129,7 @@ const turnedAway = (patient: readonly Attempt[]): string[] =>
 const roomAt = (times: readonly number[], limit: number): number =>
   times.length < limit ? -Infinity : times.toSorted((a, b) => b - a)[limit - 1]! + windowMs;
 
-/** Decisions F.6: whole seconds until every scope has room, the refused attempt itself counted. */
+/** contract F.6: whole seconds until every scope has room, the refused attempt itself counted. */
 const wrongAdvice = (
   attempts: readonly Attempt[],
   refused: readonly Attempt[],

@@ -60,7 +60,7 @@ const presented = (head: Head, { client_id: id, client_secret: secret }: ClientF
   return client;
 };
 
-/** The client is not who it says: 401, until too many such requests have come from its address (decisions F.3). */
+/** The client is not who it says: 401, until too many such requests have come from its address (contract F.3). */
 const guess = (failed: FailedAttempts, now: Millis, { ip }: Head) => {
   const seconds = failed.count(ip, now);
   if (seconds === 0) return unknownClient();
@@ -81,12 +81,12 @@ interface ClientLookup {
 export interface Acquaintance {
   /** Failures to authenticate, by address. */
   readonly failed: FailedAttempts;
-  /** Whether what is not found here may be there (decisions N13). */
+  /** Whether what is not found here may be there (contract N13). */
   readonly isBehind: () => boolean;
 }
 
 /**
- * The OAuth client that a request comes from, by HTTP Basic or by fields of the body (decisions A.3).
+ * The OAuth client that a request comes from, by HTTP Basic or by fields of the body (contract A.3).
  * @throws Fault 401 `invalid_client` whatever about the client is not right, 400 where it is said twice, 429 where one
  *   address has tried too often, 503 where the secret is not known here and may be elsewhere
  */

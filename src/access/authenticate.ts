@@ -34,7 +34,7 @@ const usualScheme = 'Bearer ';
 const principalOf = { p: 'project_key', a: 'admin_key', t: 'oauth_client' } as const;
 
 /**
- * `Authorization` alone where it is present; `x-api-key` where the route reads it (decisions A.3, N4). As `Bearer` and the
+ * `Authorization` alone where it is present; `x-api-key` where the route reads it (contract A.3, N4). As `Bearer` and the
  * token, however the scheme was written.
  */
 const presented = (head: Head, apiKeyHeader: boolean | undefined): string | Refusal => {
@@ -48,14 +48,14 @@ const presented = (head: Head, apiKeyHeader: boolean | undefined): string | Refu
   return token === undefined ? malformed : usualScheme + token;
 };
 
-/** How far what the directory knows may be behind what is (decisions N13). */
+/** How far what the directory knows may be behind what is (contract N13). */
 export interface Knowledge {
   readonly isBehind: boolean;
   readonly isTooOld: boolean;
 }
 
 /**
- * Judges API keys and access tokens at the headers of a request (decisions F.2, F.3): form and checksum, then the directory,
+ * Judges API keys and access tokens at the headers of a request (contract F.2, F.3): form and checksum, then the directory,
  * then expiry; then the limits count the attempt, whatever follows; then kind, permission and the organization's state.
  * Never waits and never echoes what was sent. What known credentials do is noted; that a limit refused them the windows
  * themselves tell.
@@ -101,7 +101,7 @@ export const apiKeyGate = (options: {
   };
 
   /**
-   * Who sends what nobody knows is told so sixty times a minute and address (decisions F.3). Who sends nothing is not
+   * Who sends what nobody knows is told so sixty times a minute and address (contract F.3). Who sends nothing is not
    * guessing.
    */
   const rejectUnknownCredential = (head: Head, refused: Refusal): Refusal => {
@@ -122,7 +122,7 @@ export const apiKeyGate = (options: {
   };
 
   /**
-   * A key that does not work any more is counted in its own windows and nobody else's (decisions F.3).
+   * A key that does not work any more is counted in its own windows and nobody else's (contract F.3).
    *
    * Unspecified: keys that have been deleted, and access tokens. A deleted key is as good as unknown. A token has no window
    * of its own but its client's, which a token that has leaked and does not work must not use up; so both count for the
@@ -221,5 +221,5 @@ export const apiKeyGate = (options: {
 };
 
 type Family = 'inference' | 'credits' | 'administration';
-/** Which windows count: the route's own, else those of the credential's kind, also on a route of another (decisions F.2). */
+/** Which windows count: the route's own, else those of the credential's kind, also on a route of another (contract F.2). */
 type LimitFamily = BearerAccess['limits'];

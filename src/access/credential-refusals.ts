@@ -5,13 +5,13 @@ import { tokenKind } from '../ids.ts';
 import type { Inactive } from './directory.ts';
 import type { BearerPrincipal } from './principal.ts';
 
-/** Why a request is refused for its credential: 401 for who it is not, 403 for what it may not (decisions A.3). */
+/** Why a request is refused for its credential: 401 for who it is not, 403 for what it may not (contract A.3). */
 
 const challenge = 'Bearer realm="api"';
 const unproven = { headers: { 'WWW-Authenticate': challenge } };
 /** Of a request without a credential. */
 export const missing = refusal('missing_credentials', unproven);
-/** Of an `Authorization` that is none: empty, or not the scheme, one space and a token (decisions N4). */
+/** Of an `Authorization` that is none: empty, or not the scheme, one space and a token (contract N4). */
 export const malformed = refusal('missing_credentials', {
   ...unproven,
   message: 'There is no API key in what was sent. Send it as "Authorization: Bearer <key>", with one space.',
@@ -79,7 +79,7 @@ export const denial = (head: Head, access: BearerAccess, found: BearerPrincipal)
   }
   if (access.adminKeyOnly && head.header('origin') !== undefined) return browserNotAllowed;
   if (!found.permissions.has(access.permission)) return lacks(access.permission);
-  // A suspended organization may still look, and neither spend nor change (decisions B.1, F.2).
+  // A suspended organization may still look, and neither spend nor change (contract B.1, F.2).
   if (found.organizationStatus === 'suspended' && !access.permission.endsWith(':read')) return organizationSuspended;
   return undefined;
 };

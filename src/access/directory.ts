@@ -7,7 +7,7 @@ import type { ReadModels } from '../kernel/projection.ts';
 import type { Recorded } from '../kernel/store.ts';
 import type { Identity, Principal } from './principal.ts';
 
-/** A credential that is known and does not work; the holder proved the secret, so the reason may be told (decisions A.3). */
+/** A credential that is known and does not work; the holder proved the secret, so the reason may be told (contract A.3). */
 export interface Inactive extends Identity {
   readonly inactive: Extract<
     Code,
@@ -183,7 +183,7 @@ const noFacts: Facts = {
 const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Principal | Inactive => {
   const isToken = row.kind === 'oauth_token';
   const { organizationId } = row;
-  // Who acts by a token is the client: its tokens are many hands of one caller (decisions A.6, I).
+  // Who acts by a token is the client: its tokens are many hands of one caller (contract A.6, I).
   const whose: Whose = {
     kind: isToken ? 'oauth_client' : row.kind,
     id: isToken ? row.ownerId : row.id,

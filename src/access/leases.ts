@@ -118,7 +118,7 @@ export class InferenceLease extends TicketLease {
   }
 }
 
-/** Of `GET /v1/credits`, which has limits of its own; the token headers are those of inference (decisions F.5). */
+/** Of `GET /v1/credits`, which has limits of its own; the token headers are those of inference (contract F.5). */
 export class CreditsLease extends CountedLease {
   private readonly inference: WindowStore;
   private readonly payer: LimitSubject;
@@ -142,7 +142,7 @@ export class CreditsLease extends CountedLease {
 
 /**
  * Of a key that does not work any more: it is counted in its own windows and told of these alone, since those of its project
- * and organization are none of its business any more (decisions F.3, N6).
+ * and organization are none of its business any more (contract F.3, N6).
  */
 export class InactiveLease extends CountedLease {
   private readonly tell: (why: number) => string;

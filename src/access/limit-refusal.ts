@@ -46,7 +46,7 @@ const said = new Map(
   ]),
 );
 
-/** The 429 of a limit: scope, metric, limit and seconds are in the message (decisions F.6). */
+/** The 429 of a limit: scope, metric, limit and seconds are in the message (contract F.6). */
 export const limitRefusal = ({ scope, metric, limit, seconds }: Wait): Refusal => {
   const bySecond = said.get(scope)!.get(metric)!;
   const place = seconds & (remembered - 1);
@@ -57,6 +57,6 @@ export const limitRefusal = ({ scope, metric, limit, seconds }: Wait): Refusal =
   return made;
 };
 
-/** The 429 of an address that sends unknown credentials (decisions F.3). */
+/** The 429 of an address that sends unknown credentials (contract F.3). */
 export const addressRefusal = (seconds: number): Refusal =>
   refused('too many requests with unknown credentials came from this address', seconds);

@@ -96,7 +96,7 @@ export const execute = async <T>(
   }
 };
 
-/** `api_key_revoked` and its like are 401 for a caller's own key and 409 for a command's target (decisions E.2). */
+/** `api_key_revoked` and its like are 401 for a caller's own key and 409 for a command's target (contract E.2). */
 const conflict = (code: Code, cause: unknown): Fault =>
   fault(code, { ...(catalogue[code].status === 401 && { status: 409 }), cause });
 

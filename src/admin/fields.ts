@@ -51,7 +51,7 @@ const permissionList = (catalogue: readonly string[]) =>
 export const projectKeyPermissions = permissionList(projectPermissions);
 export const adminKeyPermissions = permissionList(adminPermissions);
 
-/** Seconds in ten years: the longest relative expiry (decisions A.3). */
+/** Seconds in ten years: the longest relative expiry (contract A.3). */
 const longestExpirySeconds = 315_360_000;
 
 /** Two ways to say when a key expires, of which one may be used. */
@@ -74,7 +74,7 @@ export const oneExpiryError = {
   path: ['expires_in_seconds'],
 };
 
-/** When a key expires, in milliseconds, at the whole second that is shown (decisions N7); null means never. */
+/** When a key expires, in milliseconds, at the whole second that is shown (contract N7); null means never. */
 export const expiresAt = (body: Expiry, now: Millis): Millis | null => {
   if (body.expires_in_seconds !== undefined) return wholeSecond(now) + body.expires_in_seconds * 1000;
   return body.expires_at == null ? null : wholeSecond(Date.parse(body.expires_at));
@@ -84,7 +84,7 @@ const wholeSecond = (at: Millis): Millis => seconds(at) * 1000;
 
 const keyBytes = /^[\x21-\x7e]*$/;
 
-/** 8 to 200 visible ASCII characters (spec, decisions I). */
+/** 8 to 200 visible ASCII characters (spec, contract I). */
 export const idempotencyKey = z
   .string({
     error: (issue) =>

@@ -42,7 +42,7 @@ const created = (body: Made['body'], value: string | undefined, again = false): 
 
 /**
  * Requests of a gateway that are over and may have left a reservation: whoever comes next with the same key need not wait
- * (decisions N14). So many are remembered; of an older one the reservation's age decides.
+ * (contract N14). So many are remembered; of an older one the reservation's age decides.
  */
 const endedAt = new WeakMap<Aggregates, Set<string>>();
 const mostEnded = 10_000;
@@ -62,7 +62,7 @@ const end = (ended: Set<string>, request: string): void => {
 };
 
 /**
- * Makes one resource per Idempotency-Key (decisions I, architecture 7): reserves the key together with the id of the
+ * Makes one resource per Idempotency-Key (contract I, architecture 7): reserves the key together with the id of the
  * resource to be, seals its secret, creates, completes; and repeats the answer, byte for byte, for 24 hours. A request
  * that fails and knows that nothing was committed releases the key; any other failure leaves the reservation, which the
  * next attempt takes up with the same id and secret.

@@ -5,7 +5,7 @@ import type { Reply } from '../http/route.ts';
 import type { ReadModels } from '../kernel/projection.ts';
 import type { Table } from '../kernel/rows.ts';
 
-/** Cursor, page size and order of every administration list (decisions A.2). */
+/** Cursor, page size and order of every administration list (contract A.2). */
 export const pageQuery = { after: queries.after.optional(), limit: queries.limit, order: queries.order() };
 
 export interface PageQuery {

@@ -89,7 +89,7 @@ export const adminKeyReactions = (admin: Administration): Reactor => ({
   },
 });
 
-/** A key that has ended is shown to nobody again: what was sealed for a repeated answer goes with it (decisions I). */
+/** A key that has ended is shown to nobody again: what was sealed for a repeated answer goes with it (contract I). */
 export const replayReactions = (admin: Administration): Reactor => ({
   name: 'sealed-secrets-end-with-their-keys',
   categories: ['projectKey', 'adminKey'],

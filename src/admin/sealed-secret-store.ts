@@ -24,7 +24,7 @@ export const sealedSecretStream = (resourceId: string): string => `replay-${reso
 
 /**
  * What the caller alone knows goes into the seal. An access token lives for an hour and a replay for a day, so for OAuth
- * callers the client's id stands in, which is no secret (decisions I).
+ * callers the client's id stands in, which is no secret (contract I).
  */
 const callerSecretOf = ({ head, principal }: IdempotentRequest): string =>
   principal.kind === 'oauth_client' ? principal.id : (head.header('authorization')?.replace(/^bearer /i, '') ?? '');

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import type { Recorded } from '../kernel/store.ts';
 
 /**
- * The value of a new key, sealed so that it can be repeated to whoever made it (decisions I). The data key comes from the
+ * The value of a new key, sealed so that it can be repeated to whoever made it (contract I). The data key comes from the
  * master key, the day's key, the secret of the calling credential and the Idempotency-Key, so neither a stolen store nor
  * one with the master key opens it, and nobody does once the day's key is destroyed.
  */

@@ -18,7 +18,7 @@ const status = z.literal('ok');
 /** A number of milliseconds before the first look at the log there is none. */
 const whole = (ms: Millis): number | null => (Number.isFinite(ms) ? Math.round(ms) : null);
 
-/** `GET /v1/health` and `GET /v1/ready` (decisions C.3, N13). */
+/** `GET /v1/health` and `GET /v1/ready` (contract C.3, N13). */
 export const healthRoutes = ({ checks, ageMs }: Readiness): Route[] => [
   route({
     ...shared,

@@ -6,11 +6,11 @@ import { apiKeyGate } from '../access/authenticate.ts';
 import { type Directory, directory } from '../access/directory.ts';
 import { AccessRecords } from '../admin/audit/access-records.ts';
 import type { Administration } from '../admin/command.ts';
-import { expireKeys } from '../admin/keys/expiry.ts';
 import { oauthClientReactions } from '../admin/oauth/oauth-reactions.ts';
 import { organizationReactions } from '../admin/organization/organization-reactions.ts';
-import { endAbandonedPolicies, policyReactions } from '../admin/policies/policy-reactions.ts';
-import { adminKeyReactions, endAbandonedAdmissions, keyReactions, replayReactions } from '../admin/reactions.ts';
+import { policyReactions } from '../admin/policies/policy-reactions.ts';
+import { adminKeyReactions, keyReactions, replayReactions } from '../admin/reactions.ts';
+import { sweepEveryMinute } from '../admin/sweep.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { lasts, whose } from '../domain/streams.ts';
@@ -26,7 +26,6 @@ import { sharedStreamWriter } from '../kernel/shared-stream-writer.ts';
 import { type EventStore, StoreDamaged, type StoreState, StoreUnavailable } from '../kernel/store.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { dayKeys } from '../secrets/day-keys.ts';
-import { publish } from '../telemetry.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
 import { loadModels } from '../upstream/models/models.ts';
 import { allAggregates } from './aggregates.ts';
@@ -41,7 +40,6 @@ import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
 
-const sweepEveryMs = 60_000;
 /** Whatever is stuck, the process is at its end within ten seconds: of its failure, or of the last answer in flight. */
 const closeMs = 6_000;
 const failedDrainMs = 2_000;
@@ -172,7 +170,7 @@ const start = async (parts: {
     ],
   });
   open.later('the reactions', reactors.close);
-  open.later('the sweep', sweep(admin));
+  open.later('the sweep', sweepEveryMinute(admin));
 
   const connected = connectModels(declared, { clock });
   open.later('the models', connected.close);
@@ -261,29 +259,4 @@ const whyStill = (stopped: Error | undefined): string | undefined => {
   return stopped instanceof StoreDamaged
     ? 'they stand still at an event that is damaged'
     : 'they stand still at an event that they cannot apply';
-};
-
-/** What nobody asks for and only time brings about, once a minute and one after another. */
-const sweep = (admin: Administration): (() => Promise<void>) => {
-  const tasks = {
-    'day-keys': async () => admin.dayKeys.destroyOld(clock.wall()),
-    admissions: () => endAbandonedAdmissions(admin),
-    'policy-admissions': () => endAbandonedPolicies(admin),
-    expiry: () => expireKeys(admin),
-  };
-  const run = async (): Promise<void> => {
-    for (const [stream, task] of Object.entries(tasks)) {
-      await task().catch((error: unknown) => publish('reaction.failed', { reactor: 'sweeper', stream, error }));
-    }
-  };
-  let running: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    running ??= run().finally(() => {
-      running = undefined;
-    });
-  }, sweepEveryMs);
-  return async () => {
-    clearInterval(timer);
-    await running;
-  };
 };

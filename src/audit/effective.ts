@@ -21,7 +21,7 @@ interface Belonging {
 const own = 'its own state';
 
 /**
- * The least of what its own state, its project, its organization and the time let it do (decisions B.1 to B.4).
+ * The least of what its own state, its project, its organization and the time let it do (contract B.1 to B.4).
  * @param at the moment, in milliseconds, of which `found` is the state
  */
 export const effectiveAt = async (store: EventStore, found: StateAt, at: number): Promise<Effective> => {

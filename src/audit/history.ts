@@ -12,7 +12,7 @@ import type { EventStore, Recorded } from '../kernel/store.ts';
 // biome-ignore lint/suspicious/noExplicitAny: replaying needs no more of an aggregate than its chart, whatever its facts.
 type AnyAggregate = Aggregate<any, any, any>;
 
-/** Which kind of aggregate an id belongs to, by its prefix (decisions A.1). */
+/** Which kind of aggregate an id belongs to, by its prefix (contract A.1). */
 const kinds: Readonly<Record<string, AnyAggregate>> = {
   org: organization,
   proj: project,

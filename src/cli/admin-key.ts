@@ -5,7 +5,7 @@ import { findOrganization, makeAdminKey } from './org.ts';
 import { confirm, show } from './output.ts';
 import { printable, type Terminal } from './terminal.ts';
 
-/** `weir admin-key bootstrap`: a way back in for who has lost every Admin key (decisions C.3, break-glass). */
+/** `weir admin-key bootstrap`: a way back in for who has lost every Admin key (contract C.3, break-glass). */
 export const adminKeyCommand = (terminal: Terminal): Command => {
   const adminKey = new Command('admin-key').description('Make an Admin key without having one');
   withExamples(adminKey, '\nExample:\n  weir admin-key bootstrap org_01jd… --name "after the move"');

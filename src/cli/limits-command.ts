@@ -28,7 +28,7 @@ Examples:
   weir limits key_01jd…
   ADMIN_API_KEY=gwa_… weir limits key_01jd… --url https://gateway.example --project proj_01jd…`;
 
-/** `weir limits`: why a key was refused, window by window (decisions F). */
+/** `weir limits`: why a key was refused, window by window (contract F). */
 export const limitsCommand = (terminal: Terminal): Command =>
   new Command('limits')
     .description('Show what every rate limit of a project key says now, and which refused last')

@@ -60,7 +60,7 @@ Examples:
   weir org close org_01jd… --yes       for good: its keys never work again
   weir org seed --projects 10 --keys 1000 --out keys.ndjson    an organization to test a load with`;
 
-/** `weir org`: the life of organizations, which no HTTP route can touch (decisions B.1). */
+/** `weir org`: the life of organizations, which no HTTP route can touch (contract B.1). */
 export const orgCommand = (terminal: Terminal): Command => {
   const org = new Command('org').description('Create, list, show, suspend, reactivate and close organizations');
   withExamples(org, examples);

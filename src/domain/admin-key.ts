@@ -2,7 +2,7 @@ import { assign, setup } from 'xstate';
 import { fault } from '../errors.ts';
 import type { Aggregate } from '../kernel/aggregate.ts';
 
-/** An organization's Admin API key (decisions B.4). The secret is never here; its peppered digest is. */
+/** An organization's Admin API key (contract B.4). The secret is never here; its peppered digest is. */
 export interface AdminKey {
   readonly organizationId: string;
   readonly name: string;
@@ -28,7 +28,7 @@ export type AdminKeyFact =
       readonly redacted_value: string;
     }
   | { readonly type: 'admin_key.deleted' }
-  /** The full key was shown once more to the credential that made it (decisions I). */
+  /** The full key was shown once more to the credential that made it (contract I). */
   | { readonly type: 'admin_key.value_replayed' };
 
 const blank: AdminKey = {

@@ -2,7 +2,7 @@ import { fault } from '../errors.ts';
 import { PersistentMap } from '../kernel/persistent-map.ts';
 import { type Tier, type TierTable, tierOfPlan, tierOfSpend } from './tiers.ts';
 
-/** The ledger of an organization (decisions B.1, A.6). Money is in whole micro-dollars; it lives on the organization's stream. */
+/** The ledger of an organization (contract B.1, A.6). Money is in whole micro-dollars; it lives on the organization's stream. */
 export interface Ledger {
   /** Payments, subscription fees among them, less refunds: what the spend tier follows. */
   readonly lifetimePaid: number;
@@ -82,7 +82,7 @@ export const post = (ledger: Ledger, fact: BillingFact): Ledger => {
 
 /**
  * An entry, and the change of tier that comes with it in the same append. The same entry again changes nothing; another one
- * under its reference is refused (decisions B.1).
+ * under its reference is refused (contract B.1).
  */
 const enter = (ledger: Ledger, fact: EntryFact, tiers: TierTable | undefined): BillingFact[] => {
   const before = ledger.references.get(fact.reference);
@@ -124,7 +124,7 @@ export const billing = {
     enter(ledger, { type: 'billing.credited', kind: 'grant', amount: amountOf(amount, 1), reference }, tiers),
   refund: (ledger: Ledger, { amount, reference, tiers }: Entry): BillingFact[] =>
     enter(ledger, { type: 'billing.refunded', amount: amountOf(amount, 1), reference }, tiers),
-  /** A fee counts to what was paid and adds no credit; there may be none (decisions B.1, N10). */
+  /** A fee counts to what was paid and adds no credit; there may be none (contract B.1, N10). */
   setSubscription: (ledger: Ledger, input: Entry & { readonly plan: BillingPlan }): BillingFact[] => {
     const { plan, reference, tiers } = input;
     const amount = amountOf(input.amount, 0);

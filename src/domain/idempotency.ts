@@ -8,7 +8,7 @@ export interface KeptAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** One Idempotency-Key in its scope (decisions I, architecture 7). The stream's name is an HMAC of that scope. */
+/** One Idempotency-Key in its scope (contract I, architecture 7). The stream's name is an HMAC of that scope. */
 export interface Idempotency {
   readonly fingerprint: string | null;
   readonly resourceId: string;
@@ -32,7 +32,7 @@ export type IdempotencyFact =
 
 /** How long a result stands for its key, in milliseconds (spec: 24 hours). */
 const keptMs = 24 * 3600 * 1000;
-/** A reservation older than this was left by a crash: no command takes so long (decisions N14). */
+/** A reservation older than this was left by a crash: no command takes so long (contract N14). */
 const abandonedMs = 6_000;
 
 const blank: Idempotency = {

@@ -1,7 +1,7 @@
 import { assign, setup } from 'xstate';
 import type { Aggregate } from '../kernel/aggregate.ts';
 
-/** A machine that may ask for access tokens by OAuth 2.0 client credentials (decisions A.3, C.3). Of its secret only the digest is here. */
+/** A machine that may ask for access tokens by OAuth 2.0 client credentials (contract A.3, C.3). Of its secret only the digest is here. */
 export interface OAuthClient {
   readonly organizationId: string;
   readonly name: string;

@@ -2,7 +2,7 @@ import { assign, setup } from 'xstate';
 import type { Aggregate } from '../kernel/aggregate.ts';
 
 /**
- * An access token of an OAuth client (decisions A.3). Its stream goes away two hours after the token was issued
+ * An access token of an OAuth client (contract A.3). Its stream goes away two hours after the token was issued
  * (architecture 4), so nothing may be decided on it once the token is over.
  */
 export interface OAuthToken {
@@ -26,7 +26,7 @@ export type OAuthTokenFact =
     }
   | { readonly type: 'oauth_token.revoked' };
 
-/** Seconds that a token works (decisions A.3). */
+/** Seconds that a token works (contract A.3). */
 export const tokenSeconds = 3600;
 /** Seconds that the events of a token are kept. */
 export const tokenStreamSeconds = 7200;

@@ -10,7 +10,7 @@ interface AdmittedAdminKey {
 }
 
 /**
- * An organization: its life, what it has paid, and who may hold its Admin keys (decisions B.1, B.4; architecture 4,
+ * An organization: its life, what it has paid, and who may hold its Admin keys (contract B.1, B.4; architecture 4,
  * cross-aggregate rules). Money is in whole micro-dollars.
  */
 export interface Organization extends Ledger {
@@ -42,10 +42,10 @@ export type OrganizationFact =
   | { readonly type: 'organization.oauth_client_issued'; readonly client_id: string }
   | { readonly type: 'organization.oauth_client_ended'; readonly client_id: string };
 
-/** Policies that an organization may have (decisions B.5, 409 `policy_limit_reached`). */
+/** Policies that an organization may have (contract B.5, 409 `policy_limit_reached`). */
 export const maxPolicies = 100;
 
-/** Admin keys that an organization may have, expired ones among them (decisions N8, 409 `admin_key_limit_reached`). */
+/** Admin keys that an organization may have, expired ones among them (contract N8, 409 `admin_key_limit_reached`). */
 export const maxAdminKeys = 1000;
 
 const blank: Organization = {

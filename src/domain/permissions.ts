@@ -1,4 +1,4 @@
-/** The catalogue of permissions (decisions D); what is stored and returned keeps this order. */
+/** The catalogue of permissions (contract D); what is stored and returned keeps this order. */
 
 export const projectPermissions = ['inference:create', 'models:read', 'credits:read'] as const;
 
@@ -16,7 +16,7 @@ export const adminPermissions = [
   'audit_logs:read',
 ] as const;
 
-/** Those that an access token may be good for: no route takes one for policies (decisions A.3). */
+/** Those that an access token may be good for: no route takes one for policies (contract A.3). */
 export const tokenPermissions = adminPermissions.filter(
   (permission): permission is Exclude<AdminPermission, `policies:${string}`> => !permission.startsWith('policies:'),
 );

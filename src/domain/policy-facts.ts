@@ -8,7 +8,7 @@ export interface PolicyVersion extends Terms {
   readonly publishedAt: number;
 }
 
-/** An organization's policy (decisions B.5). Times in milliseconds. */
+/** An organization's policy (contract B.5). Times in milliseconds. */
 export interface Policy {
   readonly organizationId: string;
   readonly name: string;

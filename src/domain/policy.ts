@@ -14,7 +14,7 @@ import {
 } from './policy-terms.ts';
 
 /**
- * `monitoring` and `enforcing` are one state here, `live`: no row of decisions B.5 tells them apart, and which of the two
+ * `monitoring` and `enforcing` are one state here, `live`: no row of contract B.5 tells them apart, and which of the two
  * the wire shows follows from the current version's mode (`policyState`). A fact then leads to the same state whatever it
  * holds, as the kernel's charts want it, and the facts keep the names that the audit log has for them.
  */
@@ -56,7 +56,7 @@ const machine = setup({
 
 export type PolicyState = 'draft' | 'paused' | Mode;
 
-/** The state that callers see (decisions B.5). */
+/** The state that callers see (contract B.5). */
 export const policyState = ({ status, data }: State<Policy>): PolicyState =>
   status === 'live' && data.current ? data.current.mode : status === 'paused' ? 'paused' : 'draft';
 

@@ -2,7 +2,7 @@ import { assign, setup } from 'xstate';
 import { fault } from '../errors.ts';
 import type { Aggregate } from '../kernel/aggregate.ts';
 
-/** A project API key (decisions B.3). The secret is never here; its peppered digest is. */
+/** A project API key (contract B.3). The secret is never here; its peppered digest is. */
 export interface ProjectKey {
   readonly organizationId: string;
   readonly projectId: string;
@@ -41,7 +41,7 @@ export type ProjectKeyFact =
   | { readonly type: 'project_key.reactivated' }
   | { readonly type: 'project_key.revoked'; readonly reason: 'requested' | 'project_archived' }
   | { readonly type: 'project_key.expired' }
-  /** The full key was shown once more to the credential that made it (decisions I). */
+  /** The full key was shown once more to the credential that made it (contract I). */
   | { readonly type: 'project_key.value_replayed' };
 
 const blank: ProjectKey = {
@@ -185,7 +185,7 @@ const decide = {
     if (hasExpired(data, input.at)) throw fault('api_key_expired', { status: 409 });
     return data.suspended || data.ended !== null ? [{ type: 'project_key.reactivated' }] : [];
   },
-  /** Revoking what is revoked changes nothing and is no error (decisions B.3). */
+  /** Revoking what is revoked changes nothing and is no error (contract B.3). */
   revoke: (data: ProjectKey, input: { reason: 'requested' | 'project_archived' }): ProjectKeyFact[] =>
     data.ended === 'revoked' ? [] : [{ type: 'project_key.revoked', reason: input.reason }],
   showAgain: (): ProjectKeyFact[] => [{ type: 'project_key.value_replayed' }],

@@ -3,7 +3,7 @@ import { fault } from '../errors.ts';
 import type { Aggregate } from '../kernel/aggregate.ts';
 import { PersistentSet } from '../kernel/persistent-map.ts';
 
-/** A project: its life, and which keys it has admitted (decisions B.2; architecture 4, cross-aggregate rules). */
+/** A project: its life, and which keys it has admitted (contract B.2; architecture 4, cross-aggregate rules). */
 export interface Project {
   readonly organizationId: string;
   readonly name: string;
@@ -25,7 +25,7 @@ export type ProjectFact =
   | { readonly type: 'project.key_issued'; readonly key_id: string }
   | { readonly type: 'project.key_ended'; readonly key_id: string };
 
-/** Live keys that a project may have (decisions C.1, 409 `api_key_limit_reached`). */
+/** Live keys that a project may have (contract C.1, 409 `api_key_limit_reached`). */
 export const maxLiveKeys = 1000;
 
 const blank: Project = {
@@ -81,7 +81,7 @@ const decide = {
     data.organizationId === input.organizationId ? [] : decide.create(data, input),
   rename: (data: Project, input: { name: string }): ProjectFact[] =>
     data.name === input.name && data.archivedAt === null ? [] : [{ type: 'project.updated', name: input.name }],
-  /** Archiving what is archived changes nothing and is no error (decisions B.2). */
+  /** Archiving what is archived changes nothing and is no error (contract B.2). */
   archive: (data: Project, input: { at: number }): ProjectFact[] =>
     data.archivedAt === null ? [{ type: 'project.archived', archived_at: input.at }] : [],
   /** Admits a key; only then is its own stream created. */

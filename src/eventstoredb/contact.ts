@@ -7,7 +7,7 @@ import { CredentialsRefused, finalError, saysWhy } from './errors.ts';
 const remindMs = 60_000;
 
 /**
- * Whether the store takes commands, as the probe has found it: a leader that a quorum backs (decisions N13). That something
+ * Whether the store takes commands, as the probe has found it: a leader that a quorum backs (contract N13). That something
  * else of it answers is no sign of that.
  */
 export interface Contact {

@@ -7,7 +7,7 @@ import type { Client, Owner } from './owner.ts';
 import type { ReadSource } from './reads.ts';
 import { interruptible } from './retry-policy.ts';
 
-/** The leader's answer may take so long (decisions N13). */
+/** The leader's answer may take so long (contract N13). */
 const patienceMs: Millis = 1_000;
 /** A client that has just been sent to the leader asks again at once; leaders that send it on and on are none. */
 const mostMoves = 3;

@@ -42,7 +42,7 @@ const headersOf = (target: Endpoint, head: RequestHead): Refused | undefined => 
 };
 
 /**
- * The part of the check order that follows the credential and its limits and needs no body (decisions B): path ids, query
+ * The part of the check order that follows the credential and its limits and needs no body (contract B): path ids, query
  * and headers 400/422, find 404.
  * @throws whatever the route's `find` throws, which is a `Fault` when the resource is not there
  */
@@ -64,7 +64,7 @@ export const checkRequest = <P>(
 
 const isAt = (path: string, place: string): boolean => path === place || path.startsWith(`${place}/`);
 
-/** SDKs differ in whether their base URL has the /v1 (decisions F1, F2), so it is what is wrong most often. */
+/** SDKs differ in whether their base URL has the /v1, so it is what is wrong most often. */
 const misplaced = (path: string): string | undefined => {
   if (isAt(path, '/v1/v1')) return 'No such route: /v1 is in the path twice. Leave it out of the base URL.';
   if (isAt(path, '/v1') || isAt(path, '/.well-known')) return undefined;

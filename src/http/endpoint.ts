@@ -7,7 +7,7 @@ import { Refused, refused } from './request/refused.ts';
 import { type Family, isInference, type Method, type Route } from './route.ts';
 import { invalid, type Part } from './validation/validate.ts';
 
-/** Bytes of a body where the route says nothing else (decisions A.3). */
+/** Bytes of a body where the route says nothing else (contract A.3). */
 const defaultBodyLimit = 64 * 1024;
 
 /** A schema made ready: the value, or why not. */
@@ -27,7 +27,7 @@ export interface Endpoint {
   readonly takesForm: boolean;
   /**
    * Whether pages of allowed origins may read its answers: not where an Admin key alone will do, nor where OAuth clients
-   * show their secret (decisions A.3).
+   * show their secret (contract A.3).
    */
   readonly crossOrigin: boolean;
 }
@@ -51,7 +51,7 @@ const checker = (schema: z.ZodType, family: Family, part: Part, wrap?: string): 
 };
 
 /**
- * What an administration route takes of a query, and nothing else: a filter that is not obeyed would lie (decisions N5).
+ * What an administration route takes of a query, and nothing else: a filter that is not obeyed would lie (contract N5).
  * SDKs of models send more than anybody reads.
  */
 const queryOf = ({ access, query, path }: Route): z.ZodType | undefined => {
@@ -125,7 +125,7 @@ export const judgeBodyHeaders = (
   return undefined;
 };
 
-/** The body as its schema sees it, or 400 / 422. A route without a body accepts nothing or `{}` (decisions A.3). */
+/** The body as its schema sees it, or 400 / 422. A route without a body accepts nothing or `{}` (contract A.3). */
 export const readBody = (target: Endpoint, bytes: Buffer): unknown | Refused => {
   if (target.method === 'GET') return undefined;
   if (!target.body && bytes.length === 0) return undefined;

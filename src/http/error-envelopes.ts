@@ -10,7 +10,7 @@ export interface Failure {
 
 type Vocabulary = (status: number, refused: Refusal) => string;
 
-/** ADMIN types that the code decides and not its status alone (decisions E.1). Keys are codes, also of later stages. */
+/** ADMIN types that the code decides and not its status alone (contract E.1). Keys are codes, also of later stages. */
 const adminByCode: Readonly<Record<string, string>> = {
   content_refused: 'moderation_error',
   policy_violation: 'policy_error',
@@ -60,7 +60,7 @@ const chatByStatus: Readonly<Record<number, string>> = {
 const chatType: Vocabulary = (status) =>
   chatByStatus[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error');
 
-/** Codes that always say when to come back (decisions E.2); a refusal's own header wins. */
+/** Codes that always say when to come back (contract E.2); a refusal's own header wins. */
 const comeBackSoon: ReadonlySet<Code> = new Set<Code>([
   'idempotency_in_progress',
   'server_busy',
@@ -70,10 +70,10 @@ const comeBackSoon: ReadonlySet<Code> = new Set<Code>([
   'credit_balance_unavailable',
 ]);
 
-/** Longest wait that the SDKs are left to sit out by themselves (decisions F5, F6). */
+/** Longest wait that the SDKs are left to sit out by themselves. */
 const longestOwnWaitSeconds = 60;
 
-/** The status of a code as the callers of a family get it: CHAT and OAUTH have no 422, and 529 is for messages (decisions E.1). */
+/** The status of a code as the callers of a family get it: CHAT and OAUTH have no 422, and 529 is for messages (contract E.1). */
 export const statusOf = (code: Code, family: Family, status: number = catalogue[code].status): number => {
   if ((family === 'chat' || family === 'oauth') && status === 422) return 400;
   if (family === 'messages' && code === 'provider_overloaded') return 529;
@@ -191,7 +191,7 @@ export interface FailureText {
 
 /**
  * Turns a refusal into the status, headers and body that callers of a family read: ADMIN, MSG, MSG-429, CHAT, OAUTH
- * and DETAIL of decisions E.1, the retry hints of E.2.
+ * and DETAIL of contract E.1, the retry hints of E.2.
  */
 export const failureText = (refused: Refusal, family: Family, requestId: string): FailureText => {
   const status = statusOf(refused.code, family, refused.status);
@@ -207,7 +207,7 @@ export const failure = (refused: Refusal, family: Family, requestId: string): Fa
 const isUnder = (path: string, prefix: string): boolean =>
   path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === '/');
 
-/** The family of a path that no route has (decisions E.1). */
+/** The family of a path that no route has (contract E.1). */
 export const familyOf = (path: string): Family => {
   if (isUnder(path, '/v1/messages')) return 'messages';
   if (isUnder(path, '/v1/chat') || isUnder(path, '/v1/responses')) return 'chat';

@@ -15,7 +15,7 @@ import type { HttpResponse } from './uws.ts';
 
 /**
  * Bytes of a refused body that are read so that the client gets to see the answer: thrown away, or, where a limit has
- * refused, read for the tokens that the request would need (decisions F.2).
+ * refused, read for the tokens that the request would need (contract F.2).
  */
 const maxDropped = 1024 * 1024;
 /** Slowest upload, in bytes per millisecond, after the first `bodyTimeoutMs`. */

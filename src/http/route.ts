@@ -9,7 +9,7 @@ import type { Code, Refusal } from '../errors.ts';
 /** Where there is a GET there is a HEAD as well. OPTIONS is the server's own, on every path (cors.ts). */
 export type Method = 'GET' | 'POST' | 'DELETE' | 'OPTIONS';
 
-/** Whose error envelope the callers of a route read (decisions E.1). */
+/** Whose error envelope the callers of a route read (contract E.1). */
 export type Family = 'admin' | 'models' | 'messages' | 'chat' | 'oauth';
 
 /** Whether the routes of a family answer the SDKs of models; the others administer, and their answers can hold secrets. */
@@ -23,9 +23,9 @@ export type Access =
   | {
       readonly credential: 'admin' | 'project';
       readonly permission: string;
-      /** Whether `x-api-key` is read where there is no `Authorization` (decisions A.3). */
+      /** Whether `x-api-key` is read where there is no `Authorization` (contract A.3). */
       readonly apiKeyHeader?: boolean;
-      /** Whether an Admin key alone will do: no access token, and no request with an `Origin`, which only browsers send (spec, decisions A.3). */
+      /** Whether an Admin key alone will do: no access token, and no request with an `Origin`, which only browsers send (spec, contract A.3). */
       readonly adminKeyOnly?: boolean;
       /** Limits of the route's own; by default those of the credential's kind: inference or administration. */
       readonly limits?: 'credits';
@@ -87,13 +87,13 @@ export interface Gate<P> {
     aim: { readonly method: string; readonly path: string },
   ): RateLimitLease<P> | Refusal;
   /**
-   * Counts a request that no route takes, for whoever sends it (decisions N6).
+   * Counts a request that no route takes, for whoever sends it (contract N6).
    * @param access of the routes that its path has for other methods
    * @returns the 429 of an address that guesses; undefined where nobody is identified
    */
   meet(head: Head, access: Access | undefined): RateLimitLease<P> | Refusal | undefined;
   /**
-   * Judges once more whoever sent a body, now that it is complete, where the pass has become `dated` (decisions N12). It
+   * Judges once more whoever sent a body, now that it is complete, where the pass has become `dated` (contract N12). It
    * is still the same attempt: nothing is counted again.
    * @returns who it is now, or why it may not do this any more
    */
@@ -156,7 +156,7 @@ export interface RouteDefinition<P, Params, Query, Body, Found> {
   readonly bodyForm?: 'json' | 'urlencoded';
   /** Bytes; one more is 413. Default 64 KiB. */
   readonly bodyLimit?: number;
-  /** Tokens that a request needs: asked of one that a limit has refused, for its Retry-After (decisions F.2). */
+  /** Tokens that a request needs: asked of one that a limit has refused, for its Retry-After (contract F.2). */
   readonly tokens?: (call: { readonly head: Head; readonly principal: P; readonly body: Body }) => number;
   /** The resource that the path names, or a `Fault` (404). Runs after the path and query are valid and before the body is. */
   readonly find?: (call: { readonly principal: P; readonly params: Params }) => Found;

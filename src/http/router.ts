@@ -31,7 +31,7 @@ interface Node<R> {
   place?: RouteNode<R>;
 }
 
-/** Longest path parameter, in code points (decisions A.3). */
+/** Longest path parameter, in code points (contract A.3). */
 const maxParameter = 200;
 const noRaw: readonly string[] = Object.freeze([]);
 const parameter = /^\{([A-Za-z_]+)(\*?)\}$/;
@@ -157,7 +157,7 @@ const isDotted = (segment: string): boolean => segment === '.' || segment === '.
 /**
  * Decodes the parameters of a match strictly, once.
  * @returns a refusal: 400 invalid_request for unsound percent-encoding, a hidden slash or a dot segment; 422
- *   validation_failed for a length outside 1..200 (reliability.md 4.5, decisions A.3)
+ *   validation_failed for a length outside 1..200 (reliability.md 4.5, contract A.3)
  */
 export const readParameters = (match: Match<unknown>): Readonly<Record<string, string>> | Refused => {
   const values: Record<string, string> = Object.create(null);

@@ -7,7 +7,7 @@ import type { Gate } from './route.ts';
 export interface Timeouts {
   /** Until the last byte of a body; a body that arrives at 64 KiB/s or more earns the time it takes. */
   readonly bodyTimeoutMs: number;
-  /** Until a handler has an answer. Beyond the longest upstream call of decisions E.2 (600 s). */
+  /** Until a handler has an answer. Beyond the longest upstream call of contract E.2 (600 s). */
   readonly handlerTimeoutMs: number;
   /** Without any progress of a reader that has fallen behind. */
   readonly readerTimeoutMs: number;

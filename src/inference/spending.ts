@@ -2,7 +2,7 @@ import type { Allowance } from '../http/route.ts';
 import { estimateTokensOf } from '../upstream/estimate.ts';
 import type { Chunk, Delta, Usage } from '../upstream/port.ts';
 
-/** Tokens of an answer: input, cached input and output (decisions A.6). Input that nobody reports is what was estimated. */
+/** Tokens of an answer: input, cached input and output (contract A.6). Input that nobody reports is what was estimated. */
 export const tokensTaken = (usage: Usage, estimatedInput: number): number => {
   const input = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
   return (input || estimatedInput) + usage.output_tokens;
@@ -11,7 +11,7 @@ export const tokensTaken = (usage: Usage, estimatedInput: number): number => {
 /**
  * Keeps the tokens of a streamed answer up to date while it is produced, so that one that is cut off is charged with what
  * was there: the reported or estimated input, and of the output what has been sent, estimated until the upstream tells
- * (decisions F.4).
+ * (contract F.4).
  */
 export class Spending {
   readonly #allowance: Allowance;

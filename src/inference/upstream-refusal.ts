@@ -1,11 +1,11 @@
 import { type Refusal, refusal } from '../errors.ts';
 import { UpstreamError } from '../upstream/port.ts';
 
-/** Unspecified: the pause after an overload for which the provider names none; decisions E.2 wants 1 to 30 seconds. */
+/** Unspecified: the pause after an overload for which the provider names none; contract E.2 wants 1 to 30 seconds. */
 const overloadSeconds = 5;
 
 /**
- * How a failure of an upstream is told to the caller (decisions E.2); null for anything but an UpstreamError, which is a
+ * How a failure of an upstream is told to the caller (contract E.2); null for anything but an UpstreamError, which is a
  * fault of ours.
  */
 export const upstreamRefusal = (error: unknown): Refusal | null => {

@@ -2,7 +2,7 @@ import type { Clock, Millis } from '../clock.ts';
 import type { ReadModels } from './projection.ts';
 import { type EventStore, lookEveryMs, type Sight } from './store.ts';
 
-/** How far what this process knows may be behind what is (decisions N13). */
+/** How far what this process knows may be behind what is (contract N13). */
 export interface Freshness {
   /** It knows everything that had happened so many milliseconds ago; it grows from look to look. */
   readonly ageMs: Millis;

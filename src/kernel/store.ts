@@ -2,7 +2,7 @@ import type { Millis } from '../clock.ts';
 import type { Budget } from './budget.ts';
 
 /**
- * The port to the event store. Two things stand behind it: EventStoreDB or KurrentDB through `eventstoredb.ts`, and an
+ * The port to the event store. Two things stand behind it: EventStoreDB or KurrentDB through `src/eventstoredb/`, and an
  * in-memory store in the tests. Positions and revisions are the store's own.
  */
 
@@ -20,7 +20,7 @@ export interface Metadata {
   readonly v: number;
 }
 
-/** Who acted: an API key, an OAuth client, the operator at the machine, or Weir itself (decisions C.1, audit entry). */
+/** Who acted: an API key, an OAuth client, the operator at the machine, or Weir itself (contract C.1, audit entry). */
 export interface Actor {
   readonly type: 'api_key' | 'oauth_client' | 'operator' | 'system';
   readonly id: string;
@@ -61,7 +61,7 @@ export type StoreState =
   /** It has never answered. */
   | { readonly is: 'unknown'; readonly why: string };
 
-/** The end of the log is looked at so often (decisions N13). */
+/** The end of the log is looked at so often (contract N13). */
 export const lookEveryMs: Millis = 500;
 
 /** What one look at the log told: whoever has seen everything up to `end` knows what there was at `askedAt`. */

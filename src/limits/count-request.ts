@@ -23,7 +23,7 @@ import type { LimitSubject, WindowStore } from './window/window-store.ts';
 
 /**
  * Records an attempt at all scopes, whatever comes of it, and admits it when the requests per minute, the requests per day
- * and the requests in flight of all scopes allow it (decisions F.2, steps 2 and 3). An admitted one is in flight until its
+ * and the requests in flight of all scopes allow it (contract F.2, steps 2 and 3). An admitted one is in flight until its
  * ticket ends; a refused one never is.
  *
  * @param nowMs the monotonic clock
@@ -55,7 +55,7 @@ export const countRequest = (store: WindowStore, who: LimitSubject, nowMs: Milli
 };
 
 /**
- * Records an attempt with an inactive key in the key's own windows alone (decisions F.3): 0 means 401, else 429. Of the
+ * Records an attempt with an inactive key in the key's own windows alone (contract F.3): 0 means 401, else 429. Of the
  * limits that refuse, the key's own requests per minute and per day count here.
  */
 export const countInactive = (store: WindowStore, who: LimitSubject, nowMs: Millis): number => {

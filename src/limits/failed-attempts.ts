@@ -4,7 +4,7 @@ import { newestWord, spanHalf } from './window/layout.ts';
 import { expireLog, logAttempt, oldestLeavesIn } from './window/request-log.ts';
 
 export interface FailedAttemptsOptions {
-  /** Failures a minute and address that are answered with 401; decisions F.3. */
+  /** Failures a minute and address that are answered with 401; contract F.3. */
   readonly perMinute?: number;
   /** Addresses that are told apart at once. 65,536 take 9 MiB of records and some 9 MiB of names. */
   readonly addresses?: number;
@@ -17,7 +17,7 @@ const hourMs = 3_600_000;
 const lookedAt = 8;
 
 /**
- * Failed authentication by client address, in an exact trailing minute and bounded memory (decisions F.3, reliability.md
+ * Failed authentication by client address, in an exact trailing minute and bounded memory (contract F.3, reliability.md
  * K7). Only unknown credentials are counted and refused here; valid ones behind the same address never come by.
  *
  * Unspecified: more addresses than there is room for, all with a failure in the last minute. Those that find no room share

@@ -22,10 +22,10 @@ import type { WindowStore } from './window/window-store.ts';
 /**
  * Reserves tokens for an admitted request in the tokens per minute of all scopes and the tokens per day of the
  * organization: in all of them or in none. At each scope min(`tokens`, limit) is reserved, so that the largest request fits
- * an idle window (decisions F.4). They are booked at `nowMs`, the moment at which the windows were judged: booked at the
+ * an idle window (contract F.4). They are booked at `nowMs`, the moment at which the windows were judged: booked at the
  * start of the request they would lie in a part of the window that this judgement has not seen.
  *
- * A refusal ends the ticket: its concurrency is free at once (decisions F.2). Nothing is reserved for 0 tokens, and nothing
+ * A refusal ends the ticket: its concurrency is free at once (contract F.2). Nothing is reserved for 0 tokens, and nothing
  * refuses them.
  */
 export const reserve = (

@@ -15,7 +15,7 @@ import type { WindowStore } from './window/window-store.ts';
 
 /**
  * Ends a request: its slots are free, and its reservation becomes what it really took, input plus output, in the bucket in
- * which it was reserved (decisions F.4). Lower gives room back at once; higher is seen by later requests. A bucket that has
+ * which it was reserved (contract F.4). Lower gives room back at once; higher is seen by later requests. A bucket that has
  * left its window stays as it was. A second end of the same ticket changes nothing and is reported.
  *
  * @param actualTokens what is no number leaves the reservation; what is negative counts as 0
@@ -43,7 +43,7 @@ export const charge = (store: WindowStore, ticket: Ticket<'reserved'>, actualTok
 
 /**
  * Ends a request that took no tokens: refused after its start, or stopped before the upstream was called (402 undoes its
- * reservation, decisions F.2), or one that never reserves any.
+ * reservation, contract F.2), or one that never reserves any.
  */
 export const release = (store: WindowStore, ticket: Ticket): void => {
   if (!locate(store, ticket)) {
@@ -54,7 +54,7 @@ export const release = (store: WindowStore, ticket: Ticket): void => {
   endTicket(store, ticket);
 };
 
-/** Adds to a reservation that an answer without a maximum outgrows; nothing refuses it (decisions F.4). */
+/** Adds to a reservation that an answer without a maximum outgrows; nothing refuses it (contract F.4). */
 export const grow = (store: WindowStore, ticket: Ticket<'reserved'>, tokens: number): void => {
   if (!locate(store, ticket)) {
     reportTwice(store, ticket);

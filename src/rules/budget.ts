@@ -7,7 +7,7 @@ import { sizeIn } from './text/view-sizes.ts';
 /** Where an evaluation may run: `loop` at once, `worker` in a thread, or not at all. */
 export type EvaluationPlace = 'loop' | 'worker' | 'too much work' | 'too much text';
 
-/** Decides before anything is evaluated (decisions H, run-time budget). */
+/** Decides before anything is evaluated (contract H, run-time budget). */
 export const placeFor = (rule: CompiledRule, view: RuleView): EvaluationPlace => {
   const sizeOf = (name: string): number => sizeIn(view, name);
   if (evaluated(rule.cost.work, sizeOf) > maxWork) return 'too much work';

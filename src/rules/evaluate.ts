@@ -11,7 +11,7 @@ export interface Evaluator {
   /**
    * Evaluates a rule on the view of a request or answer. A plain verdict in the usual case; a promise, which never
    * rejects, when the work could hold up the loop and goes to a worker thread. Never throws: what goes wrong, a budget
-   * exceeded among it, is the verdict `error` (decisions H, run-time budget).
+   * exceeded among it, is the verdict `error` (contract H, run-time budget).
    */
   evaluate(rule: CompiledRule, view: RuleView, at: { readonly now: number }): Verdict | Promise<Verdict>;
   /**

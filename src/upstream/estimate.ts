@@ -1,9 +1,9 @@
 import { ExactNumber } from '../exact-number.ts';
 import type { GenerateRequest, InputBlock } from './port.ts';
 
-/** Tokens that one message costs beyond its text (decisions F.4). */
+/** Tokens that one message costs beyond its text (contract F.4). */
 const perMessage = 8;
-/** Tokens of one image, whatever its size (decisions F.4). */
+/** Tokens of one image, whatever its size (contract F.4). */
 const perImage = 1600;
 const bytesPerToken = 3;
 /** Unspecified: F.4 is silent on PDFs. A page is about as dear as an image and takes some 64 KiB of base64. */
@@ -12,12 +12,12 @@ const base64PerPage = 65_536;
 /** What an estimate reads; a body of `count_tokens`, which has no `max_tokens`, will do. */
 export type Estimable = Pick<GenerateRequest, 'messages' | 'system' | 'tools' | 'output_config'>;
 
-/** The tokens of so many bytes of text, estimated (decisions F.4). */
+/** The tokens of so many bytes of text, estimated (contract F.4). */
 export const estimateTokensOf = (bytes: number): number => Math.ceil(bytes / bytesPerToken);
 
 /**
  * The input tokens of a request, estimated: ⌈UTF-8 bytes of all text / 3⌉ + 8 per message + 1600 per image
- * (decisions F.4). Text is what a model reads: texts, tool calls and results, tool declarations, an output schema.
+ * (contract F.4). Text is what a model reads: texts, tool calls and results, tool declarations, an output schema.
  */
 export const estimateInputTokens = (request: Estimable): number => {
   const sum = { bytes: 0, flat: request.messages.length * perMessage };

@@ -1,7 +1,7 @@
 import type { Cancellation } from '../cancellation.ts';
 
 /**
- * Hosted models behind one interface. The vocabulary is that of the messages API (decisions G.1–G.5), whatever the
+ * Hosted models behind one interface. The vocabulary is that of the messages API (contract G.1–G.5), whatever the
  * upstream speaks. A request that reaches an upstream has been validated.
  */
 
@@ -80,7 +80,7 @@ export interface GenerateRequest {
   readonly metadata?: { readonly user_id?: string | undefined } | undefined;
 }
 
-/** Tokens; 0 where the upstream does not say (decisions G.3). `input_tokens` excludes cached ones. */
+/** Tokens; 0 where the upstream does not say (contract G.3). `input_tokens` excludes cached ones. */
 export interface Usage {
   readonly input_tokens: number;
   readonly output_tokens: number;
@@ -135,7 +135,7 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-/** How an upstream failed, in the codes of the catalogue (decisions E.2). */
+/** How an upstream failed, in the codes of the catalogue (contract E.2). */
 export type UpstreamCode =
   | 'provider_error'
   | 'provider_overloaded'

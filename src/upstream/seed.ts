@@ -80,7 +80,7 @@ export const seededRandom = (state: number): Random => {
 export const integerBetween = (random: Random, least: number, most: number): number =>
   least + Math.floor(random() * (most - least + 1));
 
-/** Crockford's base32 in lower case, the alphabet of ids (decisions A.1). */
+/** Crockford's base32 in lower case, the alphabet of ids (contract A.1). */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** `length` characters of the id alphabet that depend on the whole seed and on `salt`. */

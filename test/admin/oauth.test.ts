@@ -281,7 +281,7 @@ describe('an access token', () => {
     // The right digits under the wrong name.
     expect(await use(mine.oauthClient.secret)).toBe('401 invalid_api_key');
     let refused = 0;
-    // From as many addresses as it takes: one may send sixty a minute (decisions F.3).
+    // From as many addresses as it takes: one may send sixty a minute (contract F.3).
     for (let i = 0; i < 10_000; i++) {
       const verdict = at.gate.judge(
         {

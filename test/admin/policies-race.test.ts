@@ -9,7 +9,7 @@ import { memoryStore } from '../support/memory-store.ts';
 
 /**
  * Two gateways over one store are told things about one policy at once. Whoever is first, the revision grows by one for
- * each change that was accepted, and everybody else is told so (decisions B.5).
+ * each change that was accepted, and everybody else is told so (contract B.5).
  */
 
 const context = (): Context => ({ actor: { type: 'system', id: 'test' }, commandId: randomUUID() });

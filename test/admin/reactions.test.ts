@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { projectKeyRows } from '../../projections/project-keys.ts';
-import { endAbandonedAdmissions, keyReactions } from '../../src/admin/reactions.ts';
+import { keyReactions } from '../../src/admin/reactions.ts';
+import { sweep } from '../../src/admin/sweep.ts';
 import type { Context } from '../../src/kernel/actor.ts';
 import { startReactors } from '../../src/kernel/reactor.ts';
 import { stage } from './stage.ts';
@@ -120,10 +121,10 @@ describe('an admission whose key never came', () => {
     const { position } = await make('key_made');
     await at.admin.models.reached(position as bigint, 2000);
     at.clock.at += 599_999;
-    await endAbandonedAdmissions(at.admin);
+    await sweep(at.admin);
     expect(await live()).toEqual(['key_gone', 'key_made']);
     at.clock.at += 1;
-    await endAbandonedAdmissions(at.admin);
+    await sweep(at.admin);
     expect(await live()).toEqual(['key_made']);
   });
 });

@@ -75,7 +75,7 @@ export const freshKey = (): string => {
 let addresses = 0;
 /**
  * A header that makes a request come from an address of its own, since the test servers trust their peer as a proxy: for
- * tests that send more unknown credentials than one address may (decisions F.3).
+ * tests that send more unknown credentials than one address may (contract F.3).
  */
 export const fromElsewhere = (): Readonly<Record<string, string>> => {
   addresses += 1;

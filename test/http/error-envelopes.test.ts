@@ -7,7 +7,7 @@ const families: readonly Family[] = ['admin', 'models', 'messages', 'chat'];
 const codes = Object.keys(catalogue) as Code[];
 const id = 'req_0';
 
-/** Decisions E.1, by status: the types in the ADMIN, MSG and CHAT vocabularies. */
+/** contract E.1, by status: the types in the ADMIN, MSG and CHAT vocabularies. */
 const vocabulary: Readonly<Record<number, readonly [string, string, string]>> = {
   400: ['validation_error', 'invalid_request_error', 'invalid_request_error'],
   401: ['auth_error', 'authentication_error', 'authentication_error'],

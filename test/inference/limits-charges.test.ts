@@ -181,7 +181,7 @@ test('a tier that has changed holds from the next request on, for every key', as
   expect(quota(await models(mine)).slice(0, 2)).toEqual(['60', '0']);
   service.state.tier = 1;
   tierChanged(service.windows, 'org_1', service.clock.monotonic());
-  // What is known of the last minute is the newest 60 (decisions F.1).
+  // What is known of the last minute is the newest 60 (contract F.1).
   const raised = await models(mine);
   expect([raised.status, ...quota(raised).slice(0, 2)]).toEqual([200, '120', '59']);
   // Of the organization's 240, all that has been tried: 61, 1 and 1.

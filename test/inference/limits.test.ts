@@ -87,7 +87,7 @@ describe.each(([0, 1] as const).flatMap((tier) => scopes.map((scope) => [tier, s
         },
         request_id: refused.headers.get('request-id'),
       });
-      // The buckets are of a second and count until they are surely over (decisions F.1): 61 s for what fell at its beginning.
+      // The buckets are of a second and count until they are surely over (contract F.1): 61 s for what fell at its beginning.
       expect([refused.headers.get('retry-after'), refused.headers.get('x-should-retry')]).toEqual(['61', 'false']);
       expect(quota(refused, 'tokens')).toEqual([String(limits.tpm), String(left), '61s']);
       expect((await write(last, left - inputTokens)).status).toBe(200);

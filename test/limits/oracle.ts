@@ -1,7 +1,7 @@
 import type { FamilyLimits, WindowLimits } from '../../src/limits/tiers/window-limits.ts';
 
 /**
- * What decisions.md F says, over plain lists and nothing else: every attempt and every reservation is kept and counted
+ * What contract F says, over plain lists and nothing else: every attempt and every reservation is kept and counted
  * again for every question. Slow, obvious, and written without a look at the store.
  */
 
@@ -73,7 +73,7 @@ export class Oracle {
       found = { scope, attempts: [], day: [], entries: [], inFlight: 0, limits };
       this.#instances.set(name, found);
     }
-    // Known are the newest attempts, as many as the old limit (decisions F.1).
+    // Known are the newest attempts, as many as the old limit (contract F.1).
     if (found.limits !== limits) {
       found.attempts = found.attempts.slice(-found.limits.rpm);
       found.limits = limits;

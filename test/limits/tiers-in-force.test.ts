@@ -55,7 +55,7 @@ describe('the tiers in force', () => {
     putRpm(10);
     await expect.poll(() => heard).toEqual([{ table: withRpm(10) }]);
     expect(following.table).toEqual(withRpm(10));
-    // The two newest of the old limit are known (decisions F.1).
+    // The two newest of the old limit are known (contract F.1).
     expect(admitted(20)).toBe(8);
     for (const [bad, fault] of [
       ['{', /not valid JSON/],

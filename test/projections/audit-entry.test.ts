@@ -4,7 +4,7 @@ import { compile } from '../../src/kernel/chart.ts';
 import type { Recorded } from '../../src/kernel/store.ts';
 import { aggregates } from '../support/all-aggregates.ts';
 
-/** Under which name each fact is shown (decisions C.1), or that it is not: it belongs to another fact, or to nobody's history. */
+/** Under which name each fact is shown (contract C.1), or that it is not: it belongs to another fact, or to nobody's history. */
 const shownAs: Readonly<Record<string, AuditType | null>> = {
   'organization.created': 'organization.created',
   'organization.suspended': 'organization.suspended',

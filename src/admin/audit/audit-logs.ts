@@ -87,7 +87,7 @@ const render = (models: ReadModels, organizationId: string, row: AuditRow): obje
   };
 };
 
-/** `GET /v1/organization/audit_logs` (decisions C.1). */
+/** `GET /v1/organization/audit_logs` (contract C.1). */
 export const auditLogRoutes = ({ models }: Administration): Route[] => [
   adminRoute('audit_logs:read', {
     method: 'GET',

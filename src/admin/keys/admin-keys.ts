@@ -70,7 +70,7 @@ type CreateCall = AdminCall<unknown, unknown, z.infer<typeof createBody>, undefi
 export const adminKeyRoutes = (admin: Administration): Route[] => {
   const { aggregates, clock, models, secrets } = admin;
 
-  /** The new key's permissions: by default the caller's own, never more (decisions D). */
+  /** The new key's permissions: by default the caller's own, never more (contract D). */
   const grantedBy = ({ principal, body, head }: CreateCall): string[] => {
     const wanted = body.permissions ?? [...principal.permissions];
     const excess = wanted.findIndex((permission) => !principal.permissions.has(permission));

@@ -22,7 +22,7 @@ import {
 import { type FoundKey, oneProjectKey } from './one-project-key.ts';
 import { keyMarker, keyObject, render } from './project-key-object.ts';
 
-/** What the key's and its project's state make of a command that cannot be carried out (decisions B.2, B.3). */
+/** What the key's and its project's state make of a command that cannot be carried out (contract B.2, B.3). */
 const conflicts = { revoked: 'api_key_revoked', expired: 'api_key_expired' } as const;
 
 const updateBody = z

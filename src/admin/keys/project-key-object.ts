@@ -27,7 +27,7 @@ export const keyMarker = z.object({
 });
 export const createdKeyObject = keyObject.extend({ value: z.string() });
 
-/** The status that callers see: what the key's own stream says, its project and the clock (decisions B.2, B.3). */
+/** The status that callers see: what the key's own stream says, its project and the clock (contract B.2, B.3). */
 export const statusOf = (row: ProjectKeyRow, project: ProjectRow, now: Millis): string => {
   if (row.status === 'revoked' || project.status === 'archived') return 'revoked';
   const { expiresAt } = row.data;

@@ -4,7 +4,7 @@ import type { Millis } from '../../clock.ts';
 const pruneThreshold = 10_000;
 
 /**
- * Attempts of each caller in the trailing window, refused ones included (decisions F.1): as many times are kept as may be
+ * Attempts of each caller in the trailing window, refused ones included (contract F.1): as many times are kept as may be
  * had, so the memory is bounded by the callers there are.
  */
 export class AttemptWindow {

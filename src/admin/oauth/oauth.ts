@@ -10,9 +10,9 @@ import { digest, digestText, newId, newToken, tokenKind } from '../../ids.ts';
 import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
 import { AttemptWindow } from './attempt-window.ts';
 
-/** Tokens that a client may ask for in a minute (decisions C.3). */
+/** Tokens that a client may ask for in a minute (contract C.3). */
 const tokensPerMinute = 20;
-/** Bytes (decisions A.3). */
+/** Bytes (contract A.3). */
 const bodyLimit = 8 * 1024;
 
 const shared = { tag: 'OAuth', family: 'oauth' } as const;
@@ -46,7 +46,7 @@ const granted = ({ permissions }: ClientPrincipal, scope: string | undefined): s
   return inCatalogueOrder(tokenPermissions, wanted);
 };
 
-/** `POST /v1/oauth/token`: an access token for a client's own secret (RFC 6749, 4.4; decisions A.3, C.3). */
+/** `POST /v1/oauth/token`: an access token for a client's own secret (RFC 6749, 4.4; contract A.3, C.3). */
 const tokenRoute = (admin: Administration, clients: Acquaintance): Route => {
   const { aggregates, clock, secrets, store } = admin;
   const attempts = new AttemptWindow(tokensPerMinute, 60_000);

@@ -16,7 +16,7 @@ type Ending = (event: Recorded, organizationId: string) => Promise<void>;
 const pageSize = 50;
 
 /**
- * Ends what a closed organization had: its projects are archived, its Admin keys deleted (decisions B.1). None of its
+ * Ends what a closed organization had: its projects are archived, its Admin keys deleted (contract B.1). None of its
  * credentials has worked since the closing itself; this makes each stream say so.
  */
 export const organizationReactions = (admin: Administration): Reactor => {

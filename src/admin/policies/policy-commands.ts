@@ -18,7 +18,7 @@ import { onPolicy, policyRoute } from './policy-route.ts';
 type PolicyCall = AdminCall<unknown, unknown, unknown, PolicyRow>;
 type Tell = (id: string, context: Context) => Promise<CommandResult<Policy, PolicyFact>>;
 
-/** What can be told to one policy: update, publish, pause, resume, delete (decisions B.5). */
+/** What can be told to one policy: update, publish, pause, resume, delete (contract B.5). */
 export const policyCommands = (admin: Administration, evaluator: Evaluator): Route[] => {
   const { aggregates, clock, models } = admin;
 

@@ -4,7 +4,7 @@ import { whole } from '../../http/answer/whole.ts';
 import { text, wholeNumber } from '../../http/request/query.ts';
 import { name, pathId } from '../fields.ts';
 
-/** What callers send about policies (decisions A.1, C.1). */
+/** What callers send about policies (contract A.1, C.1). */
 
 const mostRevision = 2_147_483_647;
 const revision = whole().min(1).max(mostRevision);

@@ -10,7 +10,7 @@ import { listOf, page, pageQuery } from '../page.ts';
 import { renderVersion, versionObject } from './policy-object.ts';
 import { onPolicy, policyRoute } from './policy-route.ts';
 
-/** How long decisions can be seen, in milliseconds (decisions C.1: 30 days). */
+/** How long decisions can be seen, in milliseconds (contract C.1: 30 days). */
 const keptMs = 30 * 24 * 3600 * 1000;
 
 const verdict = z.enum(['monitored', 'blocked', 'error']);

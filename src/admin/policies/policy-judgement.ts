@@ -28,7 +28,7 @@ export const requireRule = async (evaluator: Evaluator, rule: string, direction:
 };
 
 /**
- * Every project that is named and was not before is an active one of the organization (decisions B.5).
+ * Every project that is named and was not before is an active one of the organization (contract B.5).
  * @throws Fault 404 `project_not_found`, 409 `project_archived`
  */
 export const requireActive = (

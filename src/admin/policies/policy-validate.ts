@@ -14,7 +14,7 @@ const validation = z.object({
   result: z.object({ score_basis_points: z.int().nullable(), error: z.string().nullable() }).optional(),
 });
 
-/** Tries a rule out; nothing is kept (decisions C.1). */
+/** Tries a rule out; nothing is kept (contract C.1). */
 export const validateRoute = (evaluator: Evaluator): Route =>
   policyRoute('policies:read', {
     method: 'POST',

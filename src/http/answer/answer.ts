@@ -75,7 +75,7 @@ export abstract class Answer<P> extends InFlight<P> {
     this.send(status, block, body);
   }
 
-  /** Header lines beside those of the reply: its limits as they stand at the moment at which these are made (decisions F.5). */
+  /** Header lines beside those of the reply: its limits as they stand at the moment at which these are made (contract F.5). */
   protected ownLines(): string {
     return this.lease === undefined ? this.originLines : this.lease.lines() + this.originLines;
   }

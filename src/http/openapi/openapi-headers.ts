@@ -18,7 +18,7 @@ const inference = [
   ...quotaHeaders('project-tokens', 'tokens of the project, where that is the window closest to its limit'),
 ];
 
-/** Of the administration (spec, status 429; decisions F.5). */
+/** Of the administration (spec, status 429; contract F.5). */
 const administration: [string, Json][] = [
   ['X-RateLimit-Limit', { description: 'The limit that is closest to being reached.', schema: whole }],
   ['X-RateLimit-Remaining', { description: 'What is left of it.', schema: whole }],

@@ -33,7 +33,7 @@ export class Components {
           moved[key] = move(inner);
         }
       }
-      // Answers gain members over time (decisions A.6), so what zod says of its own output is not said to clients.
+      // Answers gain members over time (contract A.6), so what zod says of its own output is not said to clients.
       if (io === 'output' && moved.additionalProperties === false) delete moved.additionalProperties;
       // A number or truth value of the query is digits or a word on the wire; the pattern is of those.
       if (moved.type === 'integer' || moved.type === 'boolean') delete moved.pattern;
@@ -57,7 +57,7 @@ export class Components {
 }
 
 /**
- * A value that is percent-encoded on its way: its text, or each text of a list, has no NUL (decisions A.2). A pattern or
+ * A value that is percent-encoded on its way: its text, or each text of a list, has no NUL (contract A.2). A pattern or
  * an enumeration of its own says as much already.
  */
 export const percentEncoded = (schema: Json): Json => {
@@ -115,7 +115,7 @@ const detail = {
   items: object({ loc: { type: 'array', items: text }, msg: text, type: text, input: {}, ctx: { type: 'object' } }),
 };
 
-/** The envelopes of decisions E.1. */
+/** The envelopes of contract E.1. */
 export const errorSchemas: Json = {
   AdminError: object({ error: errorDetail }),
   ModelsValidationError: object({ detail, error: errorDetail }),

@@ -62,7 +62,7 @@ const errorSchemaOf = (family: Family, status: number): string => {
   return status === 422 ? 'MessagesValidationError' : 'MessagesError';
 };
 
-/** Where access tokens are to be had (decisions C.3). */
+/** Where access tokens are to be had (contract C.3). */
 const tokenPath = '/v1/oauth/token';
 
 const errorResponses = (target: Route): Record<string, Json> => {
@@ -179,7 +179,7 @@ const ofBrowsers =
   'Every path answers OPTIONS with its methods. Web pages read answers (CORS) where the operator allows their origin, except ' +
   'those of policies, which refuse every request with an Origin, and those of OAuth tokens.';
 
-/** The OpenAPI 3.1 description of the routes (decisions A.6). */
+/** The OpenAPI 3.1 description of the routes (contract A.6). */
 export const openapi = (routes: readonly Route[]): Json => {
   const components = new Components();
   const paths: Record<string, Record<string, Json>> = {};
@@ -222,7 +222,7 @@ const isCurrent = (ifNoneMatch: string | undefined, tag: string): boolean =>
     ?.split(',')
     .some((candidate) => candidate.trim() === '*' || candidate.trim().replace(/^W\//, '') === tag) ?? false;
 
-/** `GET /v1/openapi.json`: the description of the given routes and of itself, made once (decisions C.3). */
+/** `GET /v1/openapi.json`: the description of the given routes and of itself, made once (contract C.3). */
 export const openapiRoute = (routes: readonly Route[]): Route => {
   const own: Route = route({
     method: 'GET',

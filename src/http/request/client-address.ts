@@ -12,7 +12,7 @@ const entriesOf = (text: string): string[] =>
 /**
  * Whom a request comes from. Without trusted proxies that is the socket's peer. With them, and with a peer that is one, it
  * is the last address of `X-Forwarded-For` that is not a trusted proxy: what stands further left the client may have made
- * up. A list that cannot be read ends at the nearest address that can (decisions F.3).
+ * up. A list that cannot be read ends at the nearest address that can (contract F.3).
  *
  * @param trusted addresses and networks (`10.0.0.0/8`), separated by commas, as the configuration has checked them; empty
  *   trusts nobody

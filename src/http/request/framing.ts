@@ -71,7 +71,7 @@ const guard = (name: string): number => {
   }
 };
 
-/** Of `x-api-key` and `authorization`: where they hold no credential that is a 401, and the gate's to say (decisions N4). */
+/** Of `x-api-key` and `authorization`: where they hold no credential that is a 401, and the gate's to say (contract N4). */
 const credentials = 1 | 4;
 
 /**

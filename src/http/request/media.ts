@@ -5,7 +5,7 @@ const charset = /^\s*charset\s*=/i;
 const isUtf8Alone = (parameters: readonly string[]): boolean =>
   parameters.every((parameter) => !charset.test(parameter) || utf8.test(parameter));
 
-/** `application/json` or `application/…+json` (decisions A.3). */
+/** `application/json` or `application/…+json` (contract A.3). */
 export const isJsonMedia = (contentType: string | undefined): boolean => {
   if (contentType === 'application/json') return true;
   if (contentType === undefined) return false;

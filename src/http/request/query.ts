@@ -40,7 +40,7 @@ const assign = (store: Store, name: string, value: string): void => {
 const malformed = (message: string): Refused => refused('invalid_request', { message });
 
 /**
- * Reads a query string strictly (decisions A.2): `a=1&a=2`, `a[]=1` and `a[gte]=1`, percent-encoding decoded once,
+ * Reads a query string strictly (contract A.2): `a=1&a=2`, `a[]=1` and `a[gte]=1`, percent-encoding decoded once,
  * `+` as a space. What the names mean, and which are ignored, is the route's schema's business.
  * @returns 400 invalid_request for unsound percent-encoding or more than 100 parameters
  */
@@ -65,7 +65,7 @@ export const parsePairs = (text: string, part: 'query' | 'body'): RawQuery | Ref
 
 const flagWords: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false };
 
-/** `true`, `false`, `1` or `0` in any case (decisions A.2). */
+/** `true`, `false`, `1` or `0` in any case (contract A.2). */
 export const flag = (byDefault: boolean) =>
   z
     .string()

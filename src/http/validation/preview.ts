@@ -1,6 +1,6 @@
 import { ExactNumber } from '../../exact-number.ts';
 
-/** UTF-16 units of an offending value that are sent back (decisions E.1). */
+/** UTF-16 units of an offending value that are sent back (contract E.1). */
 const maxInput = 256;
 
 /** Enough of the JSON text of a value: it stops where it is long enough, so a hostile value of 32 MiB costs nothing. */

@@ -10,10 +10,10 @@ export type Part = 'body' | 'query' | 'header' | 'path';
 
 const noParameter = 'There is no such parameter.';
 
-/** Entries of a `detail` list (decisions E.1). */
+/** Entries of a `detail` list (contract E.1). */
 const maxDetails = 20;
 
-/** `permissions.0`, `query.limit`, `header.Idempotency-Key`, `project_id` for a path id (decisions A.1). */
+/** `permissions.0`, `query.limit`, `header.Idempotency-Key`, `project_id` for a path id (contract A.1). */
 const paramOf = (part: Part, path: readonly PropertyKey[]): string | null => {
   const dotted = path.map(String).join('.');
   if (part === 'query' || part === 'header') return dotted === '' ? part : `${part}.${dotted}`;
@@ -35,7 +35,7 @@ const detail = (part: Part, input: unknown, violation: Violation): Detail => ({
 
 /**
  * Turns what a schema found into a refusal: the first violation in the order of the document, and up to 20 as `details`
- * where the family sends them (decisions E.1).
+ * where the family sends them (contract E.1).
  */
 export const invalid = (family: Family, part: Part, input: unknown, error: z.core.$ZodError): Refusal => {
   const rankOf = ranking(input);

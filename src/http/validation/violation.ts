@@ -3,7 +3,7 @@ import { valueAt } from './document.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** One broken rule in the validator vocabulary of decisions E.1. */
+/** One broken rule in the validator vocabulary of contract E.1. */
 export interface Violation {
   readonly path: readonly PropertyKey[];
   readonly type: string;

@@ -4,7 +4,7 @@ import { documentSource, imageSource } from './media-source.ts';
 import { taggedUnion, textOr } from './tagged-union.ts';
 
 /**
- * The content blocks of a request by the role that may send them (decisions G.2). Blocks are loose: fields that mean
+ * The content blocks of a request by the role that may send them (contract G.2). Blocks are loose: fields that mean
  * nothing here (`cache_control`, `citations` …) are neither checked nor lost.
  */
 
@@ -36,7 +36,7 @@ const redactedThinking = z.looseObject({ type: z.literal('redacted_thinking'), d
 const content = <const T extends readonly z.ZodObject[]>(...options: T) =>
   textOr(z.string().min(1), list(blocks(options)).min(1));
 
-/** One item of `messages` (decisions A.5). */
+/** One item of `messages` (contract A.5). */
 export const message = taggedUnion('role', null, [
   z.object({ role: z.literal('user'), content: content(textBlock, image, document, toolResult) }),
   z.object({ role: z.literal('assistant'), content: content(textBlock, toolUse, thinking, redactedThinking) }),

@@ -7,7 +7,7 @@ type Path = (string | number)[];
 
 /**
  * What no single message can be wrong about: there is a user message, and every tool_use of an assistant turn is
- * answered by exactly one tool_result in the next user turn (decisions G.1, G.2). A turn is a run of messages of one
+ * answered by exactly one tool_result in the next user turn (contract G.1, G.2). A turn is a run of messages of one
  * role; paths name the messages as they were sent. One pass.
  *
  * Unspecified: a `system` message within or between turns. It ends none, or a note of the operator would break a loop
@@ -52,11 +52,11 @@ export const checkConversation = (messages: readonly MessageInput[], context: z.
 /** For the OpenAPI document: one message at least is of the user. */
 export const someUser = { contains: { properties: { role: { const: 'user' } }, required: ['role'] } };
 
-/** Whether the answer is to go on from a last assistant message (decisions G.1). */
+/** Whether the answer is to go on from a last assistant message (contract G.1). */
 export const isPrefilled = (messages: readonly { readonly role: string }[]): boolean =>
   messages.at(-1)?.role === 'assistant';
 
-/** The messages with neighbours of one role made one (decisions G.1). Without any, the array itself. */
+/** The messages with neighbours of one role made one (contract G.1). Without any, the array itself. */
 export const mergeTurns = (messages: readonly MessageInput[]): readonly Message[] => {
   if (!messages.some(({ role }, index) => index > 0 && role === messages[index - 1]!.role)) return messages;
   const merged: Message[] = [];

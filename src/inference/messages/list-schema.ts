@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** As many as an answer shows (decisions E.1, DETAIL rules). */
+/** As many as an answer shows (contract E.1, DETAIL rules). */
 export const maxIssues = 20;
 
 const List = z.core.$constructor<z.ZodArray>('List', (inst, def) => {

@@ -5,7 +5,7 @@ import { bodyRefusal } from '../body-refusal.ts';
 
 export interface MediaRules {
   readonly modalities: Model['input_modalities'];
-  /** Whether images by URL are passed on (decisions G.2). */
+  /** Whether images by URL are passed on (contract G.2). */
   readonly remoteImages: boolean;
 }
 
@@ -13,7 +13,7 @@ type Path = readonly (string | number)[];
 
 /**
  * Whether the model takes the images and documents of a request; the first that it does not take decides. Documents
- * need the modality `file` (decisions G.2).
+ * need the modality `file` (contract G.2).
  */
 export const mediaRefusal = (messages: readonly Message[], rules: MediaRules): Refusal | null => {
   for (const [index, { content }] of messages.entries()) {

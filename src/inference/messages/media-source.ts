@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { list } from './list-schema.ts';
 import { taggedUnion, textOr } from './tagged-union.ts';
 
-/** Decoded bytes of one image (decisions G.2). */
+/** Decoded bytes of one image (contract G.2). */
 const maxImageBytes = 5 * 1024 * 1024;
 const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 
@@ -24,14 +24,14 @@ const mediaType = (types: readonly string[]) =>
     .refine((type) => types.includes(type), { ...invalidMedia, error: `Must be ${types.join(' or ')}.` })
     .meta({ enum: [...types] });
 
-/** `https` alone, without credentials. Whether it is fetched at all is the operator's choice (decisions G.2). */
+/** `https` alone, without credentials. Whether it is fetched at all is the operator's choice (contract G.2). */
 const isHttpsUrl = (text: string): boolean => {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
   return url.protocol === 'https:' && url.username === '' && url.password === '';
 };
 
-/** Where an image comes from (decisions G.2). Whether its bytes are an image is the upstream's to say. */
+/** Where an image comes from (contract G.2). Whether its bytes are an image is the upstream's to say. */
 export const imageSource = taggedUnion('type', 'unsupported_content_block', [
   z.looseObject({
     type: z.literal('base64'),
@@ -53,7 +53,7 @@ export const imageSource = taggedUnion('type', 'unsupported_content_block', [
 ]);
 
 /**
- * Where a document comes from (decisions G.2). `parts` are the blocks that a `content` source may hold.
+ * Where a document comes from (contract G.2). `parts` are the blocks that a `content` source may hold.
  * Unspecified: PDFs by URL. G.2 does not list them, so they are refused as file sources are.
  */
 export const documentSource = <T extends z.ZodType>(parts: T) =>

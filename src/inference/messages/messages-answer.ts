@@ -6,7 +6,7 @@ export interface Envelope {
   readonly id: string;
   /** As the caller wrote it. */
   readonly model: string;
-  /** Whether the request carries `anthropic-version`: then the fields that SDK types require are added (decisions G.4). */
+  /** Whether the request carries `anthropic-version`: then the fields that SDK types require are added (contract G.4). */
   readonly versioned: boolean;
   readonly inferenceGeo: string | null;
   /** Whether the request had `context_management`. */
@@ -19,7 +19,7 @@ export interface AnswerSoFar extends Omit<Answer, 'stop_reason'> {
 }
 
 /**
- * The message object (spec, messages response; decisions G.3, G.4). Nothing that an upstream adds gets through. Written out,
+ * The message object (spec, messages response; contract G.3, G.4). Nothing that an upstream adds gets through. Written out,
  * since a spread gives each object a hidden class of its own.
  */
 export const messageResource = (envelope: Envelope, answer: AnswerSoFar): object => {
@@ -83,6 +83,6 @@ const versionedUsage = (usage: Usage, inferenceGeo: string | null) => ({
   speed: null,
 });
 
-/** No edit that is accepted changes anything (spec), so none is ever reported (decisions G.4). */
+/** No edit that is accepted changes anything (spec), so none is ever reported (contract G.4). */
 export const managedContext = ({ versioned, contextManaged }: Envelope): object =>
   versioned && contextManaged ? { context_management: { applied_edits: [] } } : {};

@@ -3,17 +3,17 @@ import { failure } from '../../http/error-envelopes.ts';
 import type { Chunk, Delta } from '../../upstream/port.ts';
 import { blockResource, type Envelope, managedContext, messageResource, tokens } from './messages-answer.ts';
 
-/** One server-sent event, whose name is the `type` of its data (decisions G.5). */
+/** One server-sent event, whose name is the `type` of its data (contract G.5). */
 const event = (data: { readonly type: string }): string => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 
 export const pingEvent = event({ type: 'ping' });
 
-/** An error after the first byte: the body of the MSG envelope as an event (decisions G.5). */
+/** An error after the first byte: the body of the MSG envelope as an event (contract G.5). */
 export const errorEvent = (refused: Refusal, requestId: string): string =>
   `event: error\ndata: ${JSON.stringify(failure(refused, 'messages', requestId).body)}\n\n`;
 
 /**
- * Writes the chunks of one answer as server-sent events (decisions G.4, G.5).
+ * Writes the chunks of one answer as server-sent events (contract G.4, G.5).
  * `estimatedTokens` stands in for the input of an upstream that reports 0 at the start.
  */
 export const messageEvents = (envelope: Envelope, estimatedTokens: number): ((chunk: Chunk) => string) => {

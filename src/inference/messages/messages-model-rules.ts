@@ -12,7 +12,7 @@ export interface ModelRules {
   readonly remoteImages: boolean;
 }
 
-/** Why a valid body does not fit the model that it names, as the first rule that it breaks (decisions A.4, A.5, G.1, G.2). */
+/** Why a valid body does not fit the model that it names, as the first rule that it breaks (contract A.4, A.5, G.1, G.2). */
 export const modelRefusal = (body: MessagesBody, { model, remoteImages }: ModelRules): Refusal | null =>
   outputRefusal(body, model) ??
   samplingRefusal(body, model.sampling_limits) ??
@@ -57,9 +57,9 @@ const thinkingRefusal = ({ thinking, max_tokens }: MessagesBody, model: Model): 
 };
 
 /**
- * Whether the input fits into the model's context by the estimate of decisions F.4.
+ * Whether the input fits into the model's context by the estimate of contract F.4.
  * Unspecified: whether `max_tokens` counts too. It does not: an answer that meets the end of the context stops with
- * `max_tokens` (decisions G.3), which an upfront refusal would make impossible.
+ * `max_tokens` (contract G.3), which an upfront refusal would make impossible.
  */
 export const contextRefusal = (estimatedTokens: number, { context_length: most }: Model): Refusal | null => {
   if (estimatedTokens <= most) return null;

@@ -13,7 +13,7 @@ import { firstChunk, streamMessage } from './messages-stream.ts';
 /** What is left of a request that has passed every check and been given to its upstream: not the request itself, which may be large. */
 export interface Generation {
   readonly envelope: Envelope;
-  /** Of the input, by decisions F.4. */
+  /** Of the input, by contract F.4. */
   readonly estimatedTokens: number;
   /** Its tokens are reserved. */
   readonly allowance: Allowance;
@@ -36,7 +36,7 @@ const streamHeaders = {
 /** For nobody: the client has left, which is not a failure. */
 const abandoned: Reply = { status: 499, body: '{}' };
 
-/** The answer in one piece (decisions G.3). */
+/** The answer in one piece (contract G.3). */
 export const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promise<Reply> => {
   const { envelope, estimatedTokens, allowance } = generation;
   try {
@@ -49,7 +49,7 @@ export const wholeReply = async (asked: Promise<Answer>, generation: Generation)
   }
 };
 
-/** The answer as server-sent events; what fails before the first of them is an ordinary error (decisions G.5). */
+/** The answer as server-sent events; what fails before the first of them is an ordinary error (contract G.5). */
 export const streamedReply = async (
   asked: AsyncIterable<Chunk>,
   generation: Generation,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The spec's message response, for the OpenAPI document. With `anthropic-version` there are more fields (decisions G.4). */
+/** The spec's message response, for the OpenAPI document. With `anthropic-version` there are more fields (contract G.4). */
 export const messageResponse = z.object({
   id: z.string().regex(/^msg_/),
   type: z.literal('message'),

@@ -10,12 +10,12 @@ import { checkToolChoice, toolChoiceSchema, toolChoiceTogether, toolsSchema } fr
 
 /** Spec, messages request. */
 const maxTokens = 999_990;
-/** Bytes of a JSON schema for the output (decisions G.1). */
+/** Bytes of a JSON schema for the output (contract G.1). */
 const maxSchemaBytes = 64 * 1024;
 
 const code = (code: Code) => ({ params: { code } });
 
-/** A parameter that changes the meaning of a request and is not offered (decisions G.2). */
+/** A parameter that changes the meaning of a request and is not offered (contract G.2). */
 const refused = z
   .unknown()
   .refine((value) => value == null, { ...code('unsupported_parameter'), error: 'This parameter is not supported.' })
@@ -34,7 +34,7 @@ const outputConfig = z.object({
   effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
 });
 
-/** The one edit that changes nothing (spec; decisions A.5). */
+/** The one edit that changes nothing (spec; contract A.5). */
 const contextManagement = z.object({
   edits: list(
     taggedUnion('type', null, [
@@ -52,7 +52,7 @@ const contextManagement = z.object({
   ).nullish(),
 });
 
-/** Unspecified: entries other than `user_id`. No policy reads them yet, so they are dropped (decisions A.5). */
+/** Unspecified: entries other than `user_id`. No policy reads them yet, so they are dropped (contract A.5). */
 const metadata = z.object({ user_id: z.string().max(256).nullish() });
 
 const body = z.object({
@@ -86,7 +86,7 @@ const body = z.object({
 
 type Body = z.output<typeof body>;
 
-/** What depends on two fields at once (decisions A.5, G.1). */
+/** What depends on two fields at once (contract A.5, G.1). */
 const checkFieldsTogether = (request: Body, context: z.RefinementCtx): void => {
   checkToolChoice(request, context);
   const { thinking, max_tokens, messages, output_config } = request;
@@ -104,7 +104,7 @@ const checkFieldsTogether = (request: Body, context: z.RefinementCtx): void => {
   context.addIssue({ code: 'custom', path, message, input: 'assistant' });
 };
 
-/** The body of `POST /v1/messages`: the spec's fields, decisions A.5, G.1 and G.2. Other fields are ignored. */
+/** The body of `POST /v1/messages`: the spec's fields, contract A.5, G.1 and G.2. Other fields are ignored. */
 export const messagesBody = body.superRefine(checkFieldsTogether).meta(toolChoiceTogether);
 
 export type MessagesBody = Body;

@@ -23,11 +23,11 @@ export interface MessageStream {
   readonly after: After;
 }
 
-/** Decisions G.5. */
+/** contract G.5. */
 const pingEveryMs: Millis = 15_000;
 
 /**
- * The first chunk of an answer. An upstream that fails before it has not cost the caller the status (decisions G.5).
+ * The first chunk of an answer. An upstream that fails before it has not cost the caller the status (contract G.5).
  *
  * @throws UpstreamError
  */

@@ -21,7 +21,7 @@ export interface MessagesOptions {
   readonly clock: Clock;
   /** A new `msg_…` id. */
   readonly messageId: () => string;
-  /** Whether images by URL are passed on to upstreams; by default they are refused (decisions G.2). */
+  /** Whether images by URL are passed on to upstreams; by default they are refused (contract G.2). */
   readonly remoteImages?: boolean;
   /** The values of `inference_geo` that are served. Unspecified: without a list, the default, any is taken for a hint. */
   readonly regions?: ReadonlySet<string>;
@@ -31,12 +31,12 @@ export interface MessagesOptions {
 
 type MessagesCall = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, MessagesBody, undefined>;
 
-/** Bytes (decisions A.3). */
+/** Bytes (contract A.3). */
 const bodyLimit = 32 * 1024 * 1024;
 /** Unspecified: when to ask again for a model that the operator has declared not ready. */
 const notReadySeconds = 30;
 
-/** `POST /v1/messages` (spec; decisions A.5, G.1–G.5): the answer of a model, whole or as server-sent events. */
+/** `POST /v1/messages` (spec; contract A.5, G.1–G.5): the answer of a model, whole or as server-sent events. */
 export const messagesRoute = (options: MessagesOptions): Route => {
   const { clock, after = realAfter } = options;
   return route<ProjectPrincipal, Record<string, never>, Record<string, never>, MessagesBody>({
@@ -82,7 +82,7 @@ export const messagesRoute = (options: MessagesOptions): Route => {
       const { upstream, request } = task;
       const generation = generationOf(call, task, options.messageId());
       const { signal, requestId, allowance, estimatedTokens } = generation;
-      // Once the upstream has been asked, the input is spent, whatever comes of it (decisions F.4).
+      // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
       allowance.spent = estimatedTokens;
       return call.body.stream === true
         ? streamedReply(upstream.stream(request, { signal, requestId }), generation, { clock, after })
@@ -98,10 +98,10 @@ interface Task {
   readonly estimatedTokens: number;
 }
 
-/** What is reserved for it: its input, estimated, and the longest answer that it allows (decisions F.4). */
+/** What is reserved for it: its input, estimated, and the longest answer that it allows (contract F.4). */
 const tokensOf = ({ request, estimatedTokens }: Task): number => estimatedTokens + request.max_tokens;
 
-/** Resolves the request and reserves its tokens (decisions F.2). */
+/** Resolves the request and reserves its tokens (contract F.2). */
 const reserveTokens = (call: MessagesCall, options: MessagesOptions): Task | Refusal => {
   const task = resolve(call, options);
   return isRefusal(task) ? task : (call.allowance.reserve(tokensOf(task)) ?? task);
@@ -124,14 +124,14 @@ const generationOf = (call: MessagesCall, { estimatedTokens }: Task, id: string)
   };
 };
 
-/** Resolves the model, then the policies, then judges the body by the model (decisions F.2). */
+/** Resolves the model, then the policies, then judges the body by the model (contract F.2). */
 const resolve = ({ body, principal }: Pick<MessagesCall, 'body' | 'principal'>, options: MessagesOptions) => {
   const hosted = options.models.get(body.model);
   if (hosted === undefined) return refusal('model_not_found', { param: 'model' });
   const { model, upstream } = hosted;
   if (!model.is_ready) return refusal('model_not_ready', { headers: { 'Retry-After': `${notReadySeconds}` } });
   if (isLocked(model, principal.tier)) return refusal('model_locked', { param: 'model' });
-  // There are no policies yet, so every name is one that the organization does not have (decisions B.6).
+  // There are no policies yet, so every name is one that the organization does not have (contract B.6).
   if (body.policy_ids?.length) return refusal('policy_not_found', { param: 'policy_ids' });
   const refused =
     regionRefusal(body, options) ?? modelRefusal(body, { model, remoteImages: options.remoteImages ?? false });

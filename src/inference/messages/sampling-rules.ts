@@ -5,7 +5,7 @@ import type { MessagesBody } from './messages-schema.ts';
 
 const numeric = ['temperature', 'top_p', 'top_k', 'max_tokens'] as const;
 
-/** The model's own bounds, where they are narrower than the service's (decisions A.4, G.1). */
+/** The model's own bounds, where they are narrower than the service's (contract A.4, G.1). */
 export const samplingRefusal = (body: MessagesBody, limits: Model['sampling_limits']): Refusal | null => {
   for (const name of numeric) {
     const value = body[name];

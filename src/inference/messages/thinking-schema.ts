@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { whole } from '../../http/answer/whole.ts';
 import type { Thinking } from '../../upstream/port.ts';
 
-/** `thinking` of a request (spec; decisions A.5). `budget_tokens` alone means `enabled`, which needs it. */
+/** `thinking` of a request (spec; contract A.5). `budget_tokens` alone means `enabled`, which needs it. */
 export const thinkingSchema = z
   .object({
     type: z.enum(['enabled', 'disabled', 'adaptive', 'between_tools']).nullish(),
@@ -21,7 +21,7 @@ export type ThinkingInput = z.output<typeof thinkingSchema> | null | undefined;
 export const thinkingType = (thinking: ThinkingInput): Thinking['type'] =>
   thinking == null ? 'disabled' : (thinking.type ?? 'enabled');
 
-/** The tokens that a request allows for thinking, raised to the least that the model takes (decisions A.5). */
+/** The tokens that a request allows for thinking, raised to the least that the model takes (contract A.5). */
 export const thinkingBudget = (
   thinking: ThinkingInput,
   model: { readonly min_thinking_tokens: number },

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { list } from './list-schema.ts';
 import { taggedUnion } from './tagged-union.ts';
 
-/** Decisions G.1. */
+/** contract G.1. */
 const maxTools = 128;
 
-/** A tool that the caller runs (decisions G.1); its `type` may be left out. Any other type is one that a server runs. */
+/** A tool that the caller runs (contract G.1); its `type` may be left out. Any other type is one that a server runs. */
 const customTool = z.looseObject({
   type: z.literal('custom').nullish(),
   name: z.string().regex(/^[A-Za-z0-9_-]{1,128}$/),
@@ -33,7 +33,7 @@ export const toolsSchema = list(taggedUnion('type', 'unsupported_tool', [customT
     }
   });
 
-/** Which tool the model is to use (decisions A.5). Without a `type`, a `name` means `tool` and nothing means `auto`. */
+/** Which tool the model is to use (contract A.5). Without a `type`, a `name` means `tool` and nothing means `auto`. */
 export const toolChoiceSchema = z
   .object({
     type: z.enum(['auto', 'any', 'tool', 'none']).nullish(),
@@ -63,7 +63,7 @@ export const toolChoiceTogether = {
   },
 };
 
-/** `tool` needs a declared name, and any choice but `none` needs tools (decisions G.1). */
+/** `tool` needs a declared name, and any choice but `none` needs tools (contract G.1). */
 export const checkToolChoice = (body: Choosing, context: z.RefinementCtx): void => {
   const { tool_choice: choice, tools } = body;
   if (choice == null) return;

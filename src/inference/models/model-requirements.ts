@@ -1,6 +1,6 @@
 import type { Model } from '../../upstream/models/models.ts';
 
-/** What a model asks of an organization (decisions A.4). */
+/** What a model asks of an organization (contract A.4). */
 type Check = Model['access']['required_checks'][number];
 
 /**
@@ -13,7 +13,7 @@ export const missingRequirements = (model: Model, tier: number): readonly Check[
 
 /**
  * Whether calling the model is 403 `model_locked`: a tier is missing. One who lacks only `credits` is told so by the
- * credit hold, with 402 (decisions A.4).
+ * credit hold, with 402 (contract A.4).
  */
 export const isLocked = (model: Model, tier: number): boolean =>
   model.access.required_checks.some((check) => check !== 'credits' && tier < tierOf(check));

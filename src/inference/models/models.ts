@@ -7,7 +7,7 @@ import { describeModel, modelResource } from './model-resource.ts';
 export interface ModelsOptions {
   /** In the order of the answer. They do not change while the process runs. */
   readonly models: Iterable<Model>;
-  /** The operator's name, on every model (decisions A.4). */
+  /** The operator's name, on every model (contract A.4). */
   readonly ownedBy: string;
 }
 
@@ -15,7 +15,7 @@ export interface ModelsOptions {
 const tiers = [0, 1, 2, 3, 4, 5] as const;
 
 /**
- * `GET /v1/models` (spec; decisions A.4).
+ * `GET /v1/models` (spec; contract A.4).
  *
  * An answer depends on the organization's tier and on whether `anthropic-version` was sent, on nothing else. The twelve
  * answers are made once, as bytes: this route measures what the gateway itself costs.

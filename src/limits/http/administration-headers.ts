@@ -11,7 +11,7 @@ const metrics = [
 ] as const;
 
 /**
- * The headers of an administration answer as lines that begin with CR LF (decisions F.5): of its four limits the one with
+ * The headers of an administration answer as lines that begin with CR LF (contract F.5): of its four limits the one with
  * the smallest part left, and on a 429 of those that refused the one that lasts longest. `X-RateLimit-Reset` is the Unix
  * second, rounded up, at which more remains; for requests in flight, which nobody can foretell, one second on. A 429 has
  * `Retry-After` besides.

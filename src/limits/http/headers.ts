@@ -7,7 +7,7 @@ import { chooseTightest, tightest } from './tightest.ts';
 import { limitOf, resetOf, usedOf } from './wait.ts';
 
 /**
- * The quota headers of an answer (decisions F.5), as lines that begin with CR LF and have none at their end, ready to be
+ * The quota headers of an answer (contract F.5), as lines that begin with CR LF and have none at their end, ready to be
  * joined to others: numbers, and names of this file. All of them describe the state at `nowMs`.
  */
 

@@ -16,11 +16,11 @@ import { limitOf, waitFor } from './wait.ts';
 
 /**
  * The tokens that a request needs: a number; or `'unknown'` where its body was too large to read. Then the minute windows
- * are taken as needed whole and the day window as sufficient while it has anything left (decisions F.2).
+ * are taken as needed whole and the day window as sufficient while it has anything left (contract F.2).
  */
 export type Need = number | 'unknown';
 
-/** What a refused client is told (decisions F.6). */
+/** What a refused client is told (contract F.6). */
 export interface Wait {
   /** Whole seconds, at least 1: after these the same request passes every limit on requests and tokens of all scopes. */
   readonly seconds: number;
@@ -40,7 +40,7 @@ export const waitAfter = (store: WindowStore, who: LimitSubject, why: number, ne
   return over(store, why, need, store.top);
 };
 
-/** The same for an inactive key, which its own windows alone refuse (decisions F.3). */
+/** The same for an inactive key, which its own windows alone refuse (contract F.3). */
 export const waitOfInactive = (store: WindowStore, who: LimitSubject, why: number, nowMs: Millis): Wait => {
   store.setNow(nowMs);
   resolve(store, who);

@@ -8,7 +8,7 @@ export const tightest = { requestsAt: -1, requestsMetric: 0, tokensAt: -1, token
 
 /**
  * Chooses of the resolved and advanced records the window on requests and the one on tokens with the smallest part left:
- * key before project before organization and minute before day where parts are equal (decisions F.5). One pass that reads
+ * key before project before organization and minute before day where parts are equal (contract F.5). One pass that reads
  * each record once takes 60 ns; a call for each of the ten windows took 300.
  *
  * @param top the outermost scope that is looked at

@@ -76,7 +76,7 @@ export class ChunkWriter {
     this.#buffer[at] = value;
   }
 
-  /** @throws RangeError above 255 bytes, which no id has (decisions A.1) */
+  /** @throws RangeError above 255 bytes, which no id has (contract A.1) */
   text(value: string): void {
     const length = Buffer.byteLength(value);
     if (length > 255) throw new RangeError('An id is longer than 255 bytes.');

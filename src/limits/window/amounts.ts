@@ -89,7 +89,7 @@ export const addDayTokens = (store: WindowStore, address: number, tenMinutes: nu
   f64[(address + ring) >> 1] = sum + holds - held;
 };
 
-/** Adds requests to a ten minutes of the day; for restoring, as the hot path has its own (`admit.ts`). */
+/** Adds requests to a ten minutes of the day; for restoring, as the hot path has its own (`count-request.ts`). */
 export const addDayRequests = (store: WindowStore, address: number, tenMinutes: number, by: number): void => {
   const i32 = store.slab.i32;
   const u16 = store.slab.u16;

@@ -35,7 +35,7 @@ interface RecordPlace {
 /**
  * Gives a record the limits of a plan and returns its address then. Its windows and requests in flight stay; of the
  * log the newest entries stay, as many as the new limit, and more are never needed (limits.md 1.10). When a limit rises,
- * attempts beyond the old one are not known any more and do not count (decisions F.1).
+ * attempts beyond the old one are not known any more and do not count (contract F.1).
  */
 export const moveTo = (store: WindowStore, address: number, plan: number): number => {
   const oldKind = kindOf(store, address);

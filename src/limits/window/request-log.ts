@@ -3,7 +3,7 @@ import { logWord, minuteMs, newestWord, spanHalf } from './layout.ts';
 /**
  * The exact log of the attempts of the last minute: the gap of each to the one before it, in u16 milliseconds, in a ring
  * of as many entries as the limit. Refused attempts count too, so "as many attempts in the window as the limit" is the
- * same as "the limit-th newest is younger than a minute", and older ones need not be known (decisions F.1). An attempt at
+ * same as "the limit-th newest is younger than a minute", and older ones need not be known (contract F.1). An attempt at
  * e counts at t while t - e < 60,000. `ms` is the time modulo 2^32; `log` the ring's first u16.
  */
 

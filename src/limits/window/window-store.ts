@@ -37,7 +37,7 @@ export interface Owner {
   handle: number;
 }
 
-/** A `Counted` of which nothing is known yet. */
+/** A `LimitSubject` of which nothing is known yet. */
 export const limitSubject = (key: string, project: string | null, organization: string): LimitSubject => ({
   epoch: -1,
   tag: 0,

@@ -1,6 +1,6 @@
-/** Every bound on a rule and on one evaluation of it (decisions H), in one place so that tests and code read the same. */
+/** Every bound on a rule and on one evaluation of it (contract H), in one place so that tests and code read the same. */
 
-/** Characters are Unicode code points here, as in every other length that clients see (decisions A.1). */
+/** Characters are Unicode code points here, as in every other length that clients see (contract A.1). */
 export const maxRuleChars = 4096;
 export const maxNodes = 500;
 /** Nesting of the source: parentheses, arguments, list items and each link of an `a.b[c].d()` chain count one. */

@@ -1,6 +1,6 @@
 import { dateGetters } from './zoned-getters.ts';
 
-/** The words of the rule language (decisions H): what is not here is refused, whatever the engine knows. */
+/** The words of the rule language (contract H): what is not here is refused, whatever the engine knows. */
 
 export const operators: ReadonlySet<string> = new Set([
   ...['&&', '||', '!_', '==', '!=', '<', '<=', '>', '>=', '+', '-', '-_', '*', '/', '%', 'in', '?:'],

@@ -3,7 +3,7 @@ import { type Found, read } from './block-text.ts';
 import { joined, normal, normalizedOnce } from './normal-text.ts';
 import type { RequestText } from './request-text.ts';
 
-/** The variables under `request` (decisions H); texts are built when a rule first reads them. */
+/** The variables under `request` (contract H); texts are built when a rule first reads them. */
 export const requestValues = (request: RequestText): RequestValues => {
   const found = normalizedOnce(() => request.messages.map(({ content }) => read(content)));
   const system = normalizedOnce(() => joined(read(request.system).text));

@@ -4,7 +4,7 @@ import { read } from './block-text.ts';
 import { joined, normal, normalizedOnce } from './normal-text.ts';
 import type { ResponseText } from './request-text.ts';
 
-/** The variables under `response` (decisions H). Text and arguments of calls are apart; thinking is in neither. */
+/** The variables under `response` (contract H). Text and arguments of calls are apart; thinking is in neither. */
 export const responseValues = (response: ResponseText): ResponseValues => {
   const text = normalizedOnce(() => joined(read(response.content.filter(({ type }) => type === 'text')).text));
   const calls = normalizedOnce(() =>

@@ -30,7 +30,7 @@ export const stringOf = (value: unknown, what: string): string => {
 };
 
 /**
- * A content block; null for a type that this gateway's answers do not have (decisions G.3), such as the tools that the
+ * A content block; null for a type that this gateway's answers do not have (contract G.3), such as the tools that the
  * upstream runs itself. A field that may be missing at the start of a streamed block counts as empty.
  *
  * @throws UpstreamError for a known type with wrong fields
@@ -103,7 +103,7 @@ export interface Stop {
   readonly stop_sequence: string | null;
 }
 
-/** The four stop reasons; every other counts as an end of turn, a full context as `max_tokens` (decisions G.3). */
+/** The four stop reasons; every other counts as an end of turn, a full context as `max_tokens` (contract G.3). */
 export const readStop = (reason: unknown, sequence: unknown): Stop => {
   switch (reason) {
     case 'max_tokens':

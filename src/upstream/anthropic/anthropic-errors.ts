@@ -111,7 +111,7 @@ const placeOf = (message: string): string | null =>
     message,
   )?.[1] ?? null;
 
-/** Whole seconds, 1 to 30 (decisions E.2), of a Retry-After header in either of its forms. */
+/** Whole seconds, 1 to 30 (contract E.2), of a Retry-After header in either of its forms. */
 export const retryAfterSeconds = (header: string | string[] | undefined, wall: Millis): number | undefined => {
   if (typeof header !== 'string') return undefined;
   const text = header.trim();

@@ -23,7 +23,7 @@ interface OpenBlock {
   json: boolean;
 }
 
-/** Turns the events of a streamed message into chunks, and holds the upstream to the grammar of decisions G.5. */
+/** Turns the events of a streamed message into chunks, and holds the upstream to the grammar of contract G.5. */
 export class EventReader {
   readonly #mostTokens: number;
   readonly #apiKey: Secret;

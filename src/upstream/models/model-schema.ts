@@ -30,7 +30,7 @@ const id = z
     'not a model id: 1 to 200 of A-Z a-z 0-9 . _ : @ + / -, a letter or digit first',
   );
 const label = z.string().min(1).max(200);
-/** A plain decimal of US dollars (decisions A.4). */
+/** A plain decimal of US dollars (contract A.4). */
 const price = z
   .string()
   .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{1,12})?$/, 'not a plain decimal of at most 12 decimals, such as "0.000003"')
@@ -54,7 +54,7 @@ const simulated = z.strictObject({
   tokens_per_delta: z.int().min(1).max(1_000).default(1),
 });
 
-/** An HTTP endpoint that speaks the messages API. Timeouts as decisions E.2, `provider_timeout`. */
+/** An HTTP endpoint that speaks the messages API. Timeouts as contract E.2, `provider_timeout`. */
 const anthropic = z.strictObject({
   kind: z.literal('anthropic'),
   model: label.optional(),
@@ -100,9 +100,9 @@ export const modelSchema = z.strictObject({
   context_length: z.int().min(1).max(100_000_000),
   max_output_length: z.int().min(1).max(100_000_000),
   sampling_limits: samplingLimitsSchema.default({}),
-  /** Whether a final assistant message is continued (decisions G.1). */
+  /** Whether a final assistant message is continued (contract G.1). */
   prefill: z.boolean().default(true),
-  /** A smaller `thinking.budget_tokens` is raised to it (decisions A.5). */
+  /** A smaller `thinking.budget_tokens` is raised to it (contract A.5). */
   min_thinking_tokens: z.int().min(1).max(999_990).default(1024),
   upstream: z.discriminatedUnion('kind', [simulated, anthropic]),
 });

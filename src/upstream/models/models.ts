@@ -20,7 +20,7 @@ export interface Model
   readonly display_name: string;
   readonly root: string;
   readonly sampling_limits: SamplingLimits;
-  /** Decisions A.4. */
+  /** contract A.4. */
   readonly sampling_limits_revision: string;
 }
 

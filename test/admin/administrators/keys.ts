@@ -181,7 +181,7 @@ const showLimits = command({
   },
 });
 
-/** What a change of a key meets (decisions B.2, B.3). */
+/** What a change of a key meets (contract B.2, B.3). */
 const guard = (world: World, project: Project | undefined, key: Key | undefined): string | null => {
   if (!project || !key) return null;
   if (project.archivedAt !== null) return '409 project_archived';

@@ -107,7 +107,7 @@ export interface Creation {
   readonly made: (body: Json) => { readonly stands: () => boolean; readonly type: string };
 }
 
-/** A creation with or without an Idempotency-Key (decisions I). */
+/** A creation with or without an Idempotency-Key (contract I). */
 export const create = (world: World, chosen: Who, request: Request, creation: Creation): Promise<void> =>
   createAs(world, tenantOf(world, chosen), callerOf(world, chosen), request, creation);
 
@@ -185,7 +185,7 @@ interface Listing {
   readonly refusal: string | null;
 }
 
-/** A page of a list, from any cursor, against the model's list (decisions A.2). */
+/** A page of a list, from any cursor, against the model's list (contract A.2). */
 export const list = async (world: World, chosen: Who, request: Request, listing: Listing): Promise<void> => {
   const { limit, order, after } = listing.paging;
   const cursor = after && idOf(after, listing.all, listing.foreign);

@@ -33,7 +33,7 @@ interface Flaws {
   readonly workers?: number;
 }
 
-/** The limiter of decisions F.1, or one with a planted bug. */
+/** The limiter of contract F.1, or one with a planted bug. */
 const limiter = (flaws: Flaws = {}): Limiter => {
   const { window = windowMs, countsRefused = true, isFixed = false, extra = 0, advice = 0, workers = 1 } = flaws;
   const logs = Array.from({ length: workers }, () => new Map<string, number[]>());

@@ -26,7 +26,7 @@ export const harmsNothing =
     const plan: Plan = { count: kind.counts.short, seed, store };
     const figures = await tortured(kind, plan);
     if (figures.skipped !== undefined) skip(figures.skipped);
-    expect(figures.faults, `again: ${repetition(kind, plan, figures)}`).toEqual([]);
+    expect(figures.faults, `${figures.faults.join('; ')}; again: ${repetition(kind, plan, figures)}`).toEqual([]);
     expect(figures).toMatchObject({ lost: 0, doubled: 0, gaps: 0, cycles: kind.counts.short });
   };
 

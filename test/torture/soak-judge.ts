@@ -65,8 +65,10 @@ export const judgeLists = (
 /** The end of a log in which there may be more than what this run will write. */
 export const endOf = async (client: EventStoreDBClient): Promise<Position | 'start'> => {
   const last = client.readAll({ fromPosition: 'end', direction: 'backwards', maxCount: 1 });
-  for await (const { event } of last) if (event?.position) return event.position;
-  return 'start';
+  let end: Position | 'start' = 'start';
+  // To its own end: a stream of the client that is left early waits for ever.
+  for await (const { event } of last) if (event?.position) end = event.position;
+  return end;
 };
 
 /**

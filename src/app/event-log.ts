@@ -24,7 +24,7 @@ export const storeDir = (config: Config): string => join(config.DATA_DIR, 'event
 
 /** The events for a server: the cluster that EVENTSTORE_URL names, or an embedded store of its own. */
 export const ownEventLog = async (config: Config): Promise<EventLog> => {
-  if (config.EVENTSTORE_URL !== undefined) return cluster(config.EVENTSTORE_URL);
+  if (config.EVENTSTORE_URL !== undefined) return elsewhere({ url: config.EVENTSTORE_URL });
   const dir = storeDir(config);
   return ofServer(dir, await startEmbedded({ dir }));
 };
@@ -51,12 +51,10 @@ export const mayHaveEvents = (config: Config): boolean =>
 
 /** The events for a command: those of the running server, or of the stopped one's files. */
 export const anyEventLog = async (config: Config): Promise<EventLog> => {
-  if (config.EVENTSTORE_URL !== undefined) return cluster(config.EVENTSTORE_URL);
+  if (config.EVENTSTORE_URL !== undefined) return elsewhere({ url: config.EVENTSTORE_URL });
   const dir = storeDir(config);
   const found = await runningOrOwn(dir);
-  if (typeof found !== 'string') return ofServer(dir, found);
-  const store = connect({ endpoint: found });
-  return { store, failed: never, hasNoRoom: false, close: () => store.close() };
+  return typeof found === 'string' ? elsewhere({ endpoint: found }) : ofServer(dir, found);
 };
 
 /** Longest wait for a server that has taken its store to say where it listens, and the time between two looks. */
@@ -96,8 +94,9 @@ export const existingEventLog = async (config: Config): Promise<EventLog> => {
   }
 };
 
-const cluster = (url: string): EventLog => {
-  const store = connect({ url });
+/** A store that another process serves. */
+const elsewhere = (target: Target): EventLog => {
+  const store = connect(target);
   return { store, failed: never, hasNoRoom: false, close: () => store.close() };
 };
 

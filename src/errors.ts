@@ -17,6 +17,10 @@ const entries = {
   request_too_complex: { status: 400, message: 'The request body has too many values or levels.' },
   invalid_cursor: { status: 400, message: 'The cursor is not the id of an object in this list.' },
   invalid_request: { status: 400, message: 'The request is malformed.' },
+  thread_unsupported_request: {
+    status: 400,
+    message: 'Threads are not kept here. Send the whole conversation in "messages".',
+  },
   unsupported_grant_type: { status: 400, message: 'The grant type must be client_credentials.' },
   invalid_scope: { status: 400, message: 'The scope is not one that the client may have.' },
   invalid_client: { status: 401, message: 'The client is not known, or its secret is not right.' },

@@ -12,7 +12,17 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/embedded': ['lmdb', 'tsx'],
   'src/domain': ['src/kernel', 'src/errors', 'xstate', 'zod'],
   projections: ['src/domain', 'src/kernel', 'src/errors', 'src/ids'],
-  'src/upstream': ['src/cancellation', 'src/clock', 'src/exact-number', 'src/secrets', 'undici', 'zod', 'canonicalize'],
+  'src/json': [],
+  'src/upstream': [
+    'src/json',
+    'src/cancellation',
+    'src/clock',
+    'src/exact-number',
+    'src/secrets',
+    'undici',
+    'zod',
+    'canonicalize',
+  ],
   'src/http': [
     'src/cancellation',
     'src/errors',
@@ -27,6 +37,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/access': ['src/http', 'src/limits', 'projections', 'src/kernel', 'src/errors', 'src/clock', 'src/ids'],
   'src/inference': [
     'src/access',
+    'src/json',
     'src/http',
     'src/upstream',
     'src/errors',

@@ -168,6 +168,7 @@ const elsewhere = async (options: Parameters<typeof at.listen>[0], use: (other: 
 };
 
 const provocations: Readonly<Record<Code, Provocation>> = {
+  thread_unsupported_request: { ask: () => inference({ thread: { id: 'thread_1' } }), status: 400, param: 'thread' },
   invalid_json: { ask: () => ask('POST', `${base}/projects`, { headers: own(), raw: '{"name":' }), status: 400 },
   request_too_complex: {
     ask: () => ask('POST', `${base}/projects`, { headers: own(), raw: `{"name":${'['.repeat(64)}${']'.repeat(64)}}` }),

@@ -14,6 +14,7 @@ import { openapiRoute } from '../http/openapi/openapi.ts';
 import type { Route } from '../http/route.ts';
 import { newId } from '../ids.ts';
 import { creditsRoute } from '../inference/credits.ts';
+import { countTokensRoute } from '../inference/messages/count-tokens.ts';
 import { messagesRoute } from '../inference/messages/messages.ts';
 import { modelsRoutes } from '../inference/models/models.ts';
 import type { TiersInForce } from '../limits/tiers/tiers-in-force.ts';
@@ -40,6 +41,7 @@ export const allRoutes = (dependencies: {
   const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, isBehind, publicUrl } = dependencies;
   const routes = [
     messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
+    countTokensRoute(models),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
     creditsRoute({
       ageMs: readiness.ageMs,

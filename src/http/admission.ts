@@ -1,8 +1,8 @@
 import type { Refusal } from '../errors.ts';
 import type { Endpoint } from './endpoint.ts';
+import { Refused, refused } from './refused.ts';
 import type { RequestHead } from './request/head.ts';
 import { parseQuery } from './request/query.ts';
-import { Refused, refused } from './request/refused.ts';
 import { type Match, readParameters } from './router.ts';
 
 /** What the headers of a request have earned it: everything of a call but its body. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Code, Refusal } from '../errors.ts';
+import { Refused, refused } from './refused.ts';
 import { parseForm } from './request/form.ts';
 import { parseJson } from './request/json.ts';
 import { formMedia, isFormMedia, isJsonMedia } from './request/media.ts';
-import { Refused, refused } from './request/refused.ts';
 import { type Family, isInference, type Method, type Route } from './route.ts';
 import { invalid, type Part } from './validation/validate.ts';
 
@@ -22,7 +22,7 @@ export interface Endpoint {
   readonly params: Check | undefined;
   readonly query: Check | undefined;
   readonly headers: readonly { readonly name: string; readonly check: Check }[];
-  readonly body: Check | undefined;
+  readonly body: ((bytes: Buffer, principal: unknown) => unknown | Refused) | undefined;
   readonly bodyLimit: number;
   readonly takesForm: boolean;
   /**
@@ -32,7 +32,8 @@ export interface Endpoint {
   readonly crossOrigin: boolean;
 }
 
-const checker = (schema: z.ZodType, family: Family, part: Part, wrap?: string): Check => {
+/** Makes a schema ready to judge a part of requests. */
+export const checker = (schema: z.ZodType, family: Family, part: Part, wrap?: string): Check => {
   // zod generates a fast path for what it can and keeps its interpreter for the rest.
   const compiled = z.compile(schema);
   return (value) => {
@@ -61,6 +62,16 @@ const queryOf = ({ access, query, path }: Route): z.ZodType | undefined => {
   return query.strict();
 };
 
+const bodyOf = ({ body, bodyForm, family }: Route): Endpoint['body'] => {
+  if (body === undefined || 'read' in body) return body?.read;
+  const check = checker(body, family, 'body');
+  const parse = bodyForm === 'urlencoded' ? parseForm : parseJson;
+  return (bytes) => {
+    const value = parse(bytes);
+    return value instanceof Refused ? value : check(value);
+  };
+};
+
 export const endpoint = (route: Route): Endpoint => {
   const { access, family } = route;
   const schemaOf = (schema: z.ZodType | undefined, part: Part) => schema && checker(schema, family, part);
@@ -75,7 +86,7 @@ export const endpoint = (route: Route): Endpoint => {
       name: name.toLowerCase(),
       check: checker(schema, family, 'header', name),
     })),
-    body: schemaOf(route.body, 'body'),
+    body: bodyOf(route),
     bodyLimit: route.bodyLimit ?? defaultBodyLimit,
     takesForm: route.bodyForm === 'urlencoded',
     crossOrigin: access.credential !== 'client' && !('permission' in access && access.adminKeyOnly),
@@ -126,12 +137,12 @@ export const judgeBodyHeaders = (
 };
 
 /** The body as its schema sees it, or 400 / 422. A route without a body accepts nothing or `{}` (contract A.3). */
-export const readBody = (target: Endpoint, bytes: Buffer): unknown | Refused => {
+export const readBody = (target: Endpoint, bytes: Buffer, principal: unknown): unknown | Refused => {
   if (target.method === 'GET') return undefined;
-  if (!target.body && bytes.length === 0) return undefined;
-  const value = target.takesForm ? parseForm(bytes) : parseJson(bytes);
+  if (target.body) return target.body(bytes, principal);
+  if (bytes.length === 0) return undefined;
+  const value = parseJson(bytes);
   if (value instanceof Refused) return value;
-  if (target.body) return target.body(value);
   const surplus = Object.keys(value)[0];
   if (surplus === undefined || target.family !== 'admin') return undefined;
   return refused('unknown_field', { param: surplus, message: `${surplus}: There is no such field.` });

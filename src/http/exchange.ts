@@ -3,10 +3,10 @@ import { Admission, checkRequest, unrouted } from './admission.ts';
 import { StreamedAnswer } from './answer/streamed-answer.ts';
 import { type Endpoint, judgeBodyHeaders, readBody, refusedBody } from './endpoint.ts';
 import { familyOf } from './error-envelopes.ts';
+import { Refused } from './refused.ts';
 import { Body } from './request/body.ts';
 import { type Framing, frame, unframed } from './request/framing.ts';
 import type { RequestHead } from './request/head.ts';
-import { Refused } from './request/refused.ts';
 import type { Need, RateLimitLease, Reply } from './route.ts';
 import type { Match } from './router.ts';
 import { ServedCall } from './served-call.ts';
@@ -201,7 +201,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
   private needOf(pass: RateLimitLease<P>, target: Endpoint, bytes: Buffer): Need {
     const { head } = this;
     if (judgeBodyHeaders(target, (name) => head.header(name), this.framing)) return 0;
-    const body = readBody(target, bytes);
+    const body = readBody(target, bytes, pass.principal);
     return body instanceof Refused ? 0 : target.route.tokens!({ head, principal: pass.principal, body });
   }
 
@@ -229,7 +229,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     }
     let body: unknown;
     if (this.framing.framed || target.body) {
-      body = readBody(target, bytes);
+      body = readBody(target, bytes, admission.principal);
       this.body = undefined;
       if (body instanceof Refused) {
         this.refuse(body.refusal);

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Cancellation } from '../cancellation.ts';
 import type { Code, Refusal } from '../errors.ts';
+import type { Refused } from './refused.ts';
 
 /**
  * A route is data: the router, the validation, the permission check and the OpenAPI document read the same object.
@@ -136,6 +137,14 @@ export type Reply =
   /** The status goes out with the first byte that `stream` writes, or when it returns. A throw cuts the connection. */
   | { readonly status: number; readonly headers?: Headers; readonly stream: (sink: Sink) => Promise<void> };
 
+/** Reads the bytes of a body that no single schema judges. */
+export interface BodyReader<P, Body> {
+  /** What the OpenAPI document says of it. */
+  readonly schema: z.ZodType;
+  /** The bytes are lent until the handler returns. */
+  readonly read: (bytes: Buffer, principal: P) => Body | Refused;
+}
+
 export interface RouteDefinition<P, Params, Query, Body, Found> {
   readonly method: Method;
   /** `{name}` stands for one segment. */
@@ -151,7 +160,7 @@ export interface RouteDefinition<P, Params, Query, Body, Found> {
   /** Request headers with rules of their own, by their documented names. */
   readonly headers?: Readonly<Record<string, z.ZodType<string | undefined>>>;
   /** Absent: the route takes no body, and `{}` or nothing is accepted. */
-  readonly body?: z.ZodType<Body>;
+  readonly body?: z.ZodType<Body> | BodyReader<P, Body>;
   /** How the body is written; default JSON. The fields of a form are strings, those without a value are as if not there. */
   readonly bodyForm?: 'json' | 'urlencoded';
   /** Bytes; one more is 413. Default 64 KiB. */

@@ -1,5 +1,5 @@
+import { type Refused, refused } from './refused.ts';
 import { codePoints, decodePercent } from './request/percent.ts';
-import { type Refused, refused } from './request/refused.ts';
 import type { Method } from './route.ts';
 
 /** What the router needs to know of a route. */

@@ -10,8 +10,10 @@ const overloadSeconds = 5;
  */
 export const upstreamRefusal = (error: unknown): Refusal | null => {
   if (!(error instanceof UpstreamError)) return null;
-  const { code, message, retryAfterSeconds } = error;
-  if (code === 'context_length_exceeded') return refusal(code, { message, param: 'messages' });
+  const { code, message, retryAfterSeconds, status } = error;
+  // An upstream says 400 where a gateway that has counted itself says 422.
+  if (code === 'context_length_exceeded')
+    return refusal(code, { message, param: 'messages', ...(status === 400 && { status }) });
   const pause = retryAfterSeconds ?? (code === 'provider_overloaded' ? overloadSeconds : undefined);
   if (pause === undefined) return refusal(code, { message });
   return refusal(code, { message, headers: { 'Retry-After': String(Math.min(30, Math.max(1, Math.ceil(pause)))) } });

@@ -24,7 +24,8 @@ export const estimateInputTokens = (request: Estimable): number => {
   if (request.system !== undefined) addContent(sum, request.system);
   for (const message of request.messages) addContent(sum, message.content);
   for (const tool of request.tools ?? []) {
-    sum.bytes += tool.name.length + textBytes(tool.description) + jsonBytes(tool.input_schema);
+    // Tools that a server runs have neither.
+    sum.bytes += textBytes(tool.name) + textBytes(tool.description) + jsonBytes(tool.input_schema ?? {});
   }
   const schema = request.output_config?.format?.schema;
   if (schema !== undefined) sum.bytes += jsonBytes(schema);
@@ -38,7 +39,9 @@ interface Sum {
 
 const addContent = (sum: Sum, content: unknown): void => {
   if (typeof content === 'string') sum.bytes += Buffer.byteLength(content);
-  else if (Array.isArray(content)) for (const block of content) addBlock(sum, block as InputBlock);
+  else if (Array.isArray(content)) {
+    for (const block of content) if (typeof block === 'object' && block !== null) addBlock(sum, block as InputBlock);
+  }
 };
 
 const addBlock = (sum: Sum, block: InputBlock): void => {
@@ -68,7 +71,7 @@ const addBlock = (sum: Sum, block: InputBlock): void => {
 
 const addDocument = (sum: Sum, block: InputBlock): void => {
   sum.bytes += textBytes(block.title) + textBytes(block.context);
-  const source = (block.source ?? {}) as Readonly<Record<string, unknown>>;
+  const source = Object(block.source) as Readonly<Record<string, unknown>>;
   if (source.type === 'content') addContent(sum, source.content);
   else if (source.type === 'text') sum.bytes += textBytes(source.data);
   else {

@@ -80,6 +80,12 @@ export interface GenerateRequest {
   readonly metadata?: { readonly user_id?: string | undefined } | undefined;
 }
 
+/** What `count_tokens` counts (contract G.1). */
+export type CountRequest = Omit<
+  GenerateRequest,
+  'max_tokens' | 'temperature' | 'top_p' | 'top_k' | 'stop_sequences' | 'metadata'
+>;
+
 /** Tokens; 0 where the upstream does not say (contract G.3). `input_tokens` excludes cached ones. */
 export interface Usage {
   readonly input_tokens: number;
@@ -87,6 +93,13 @@ export interface Usage {
   readonly cache_creation_input_tokens: number;
   readonly cache_read_input_tokens: number;
 }
+
+export const noUsage: Usage = Object.freeze({
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+});
 
 export type StopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use';
 
@@ -125,12 +138,60 @@ export interface GenerateOptions {
   readonly requestId: string;
 }
 
+/** A request of the client's own bytes, for an upstream that speaks the client's API (contract N1). */
+export interface PassedRequest {
+  /** With the upstream's own name of the model. */
+  readonly body: Buffer;
+  /** What the answer is to have for its own id and model. */
+  readonly id: string;
+  readonly model: string;
+  /** Of the client's headers those that the API defines, by their lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface PassedAnswer {
+  /** JSON. */
+  readonly body: Buffer;
+  readonly usage: Usage;
+}
+
+/** Whole events of a streamed answer, as the upstream wrote them. */
+export interface PassedEvents {
+  /** The event that begins the message; in the first piece only. */
+  readonly start: string | null;
+  readonly events: Buffer;
+  /** As far as the upstream has told. */
+  readonly usage: Usage;
+  /** Bytes of text, thinking and tool input so far. */
+  readonly outputBytes: number;
+  /** Whether this is the end of the message, and `usage` final. */
+  readonly ended: boolean;
+}
+
+/** The upstream's own API, for those who speak it. */
+export interface Passing {
+  /** @throws UpstreamError */
+  answer(request: PassedRequest, options: GenerateOptions): Promise<PassedAnswer>;
+  /** The first piece comes with the first event beyond the beginning of the message. Rejects with an UpstreamError. */
+  stream(request: PassedRequest, options: GenerateOptions): AsyncIterable<PassedEvents>;
+  /**
+   * The input tokens of a request as the upstream counts them.
+   * @returns null where it does not count
+   * @throws UpstreamError
+   */
+  countTokens(request: PassedRequest, options: GenerateOptions): Promise<number | null>;
+}
+
 /** Neither keeps the request: what of it is still needed after the call is held once, in the form in which it is sent. */
 export interface Upstream {
   /** @throws UpstreamError */
   answer(request: GenerateRequest, options: GenerateOptions): Promise<Answer>;
   /** Rejects with an UpstreamError on the first step or in the middle; `end` is yielded exactly once, last. */
   stream(request: GenerateRequest, options: GenerateOptions): AsyncIterable<Chunk>;
+  /** As `Passing.countTokens`; absent where the upstream cannot count. */
+  countTokens?(request: CountRequest, options: GenerateOptions): Promise<number | null>;
+  /** Absent where the upstream speaks no API of ours. */
+  readonly passing?: Passing;
   /** Ends idle connections; in-flight ones finish. */
   close(): Promise<void>;
 }
@@ -142,21 +203,25 @@ export type UpstreamCode =
   | 'provider_timeout'
   | 'context_length_exceeded'
   | 'content_refused'
-  | 'invalid_request';
+  | 'invalid_request'
+  | 'request_too_large';
 
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly code: UpstreamCode;
   /** When the upstream asked for a pause, in seconds, 1 to 30. */
   readonly retryAfterSeconds: number | undefined;
-  /** `message` may be shown to the client: it never holds a credential, an address or a prompt. */
+  /** With which the upstream answered, if it did. */
+  readonly status: number | undefined;
+  /** `message` may be shown to the client: it never holds a credential or an address. */
   constructor(
     code: UpstreamCode,
     message: string,
-    options: { retryAfterSeconds?: number | undefined; cause?: unknown } = {},
+    options: { retryAfterSeconds?: number | undefined; status?: number | undefined; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.status = options.status;
   }
 }

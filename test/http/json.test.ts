@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import { Refused } from '../../src/http/refused.ts';
 import { parseJson } from '../../src/http/request/json.ts';
 import { maxValues } from '../../src/http/request/json-scan.ts';
-import { Refused } from '../../src/http/request/refused.ts';
 import { accepted, invalidUtf8, rejected } from './json-cases.ts';
 
 // A loaded machine is slow, not wrong.

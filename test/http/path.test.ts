@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Refused } from '../../src/http/refused.ts';
 import { codePoints, decodePercent } from '../../src/http/request/percent.ts';
-import { Refused } from '../../src/http/request/refused.ts';
 import { readParameters, router } from '../../src/http/router.ts';
 import { request, send } from './raw-client.ts';
 import { credential, type Service, startService } from './service.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { Refused } from '../../src/http/refused.ts';
 import { after, flag, limit, many, order, parseQuery } from '../../src/http/request/query.ts';
-import { Refused } from '../../src/http/request/refused.ts';
 
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

@@ -1,6 +1,8 @@
 import type { ProjectPrincipal } from '../../src/access/principal.ts';
+import { jsonText } from '../../src/exact-number.ts';
 import { failure } from '../../src/http/error-envelopes.ts';
 import { openapi } from '../../src/http/openapi/openapi.ts';
+import { Refused } from '../../src/http/refused.ts';
 import type { Allowance, Call, Reply, Route, Sink } from '../../src/http/route.ts';
 import { invalid } from '../../src/http/validation/validate.ts';
 import { type Document, describedBy } from '../support/described.ts';
@@ -46,18 +48,23 @@ const expectDescribed = (route: Route, { status, headers, body, stream }: Answer
   if (status !== 499) known({ method: route.method, path: route.path, status, media, body: stream ? undefined : body });
 };
 
+const readOf = (route: Route, body: unknown, caller: ProjectPrincipal): unknown | Refused => {
+  if (route.body === undefined) return undefined;
+  if ('read' in route.body) return route.body.read(Buffer.from(jsonText(body)), caller);
+  const parsed = route.body.safeParse(body);
+  return parsed.success ? parsed.data : new Refused(invalid(route.family, 'body', body, parsed.error));
+};
+
 /** Does what the server does between the last byte of a body and the handler, and hands the reply back. */
 export const send = async (route: Route, body: unknown, options: CallOptions = {}): Promise<Answered> => {
   const requestId = 'req_1';
-  const parsed = route.body?.safeParse(body);
+  const read = readOf(route, body, principal(options.tier));
   const seen = (reply: Reply): Answered => {
     const answer = answered(reply);
     expectDescribed(route, answer);
     return answer;
   };
-  if (parsed?.success === false) {
-    return seen(failure(invalid(route.family, 'body', body, parsed.error), route.family, requestId));
-  }
+  if (read instanceof Refused) return seen(failure(read.refusal, route.family, requestId));
   const call: Call<ProjectPrincipal, object, object, unknown, undefined> = {
     head: {
       requestId,
@@ -69,7 +76,7 @@ export const send = async (route: Route, body: unknown, options: CallOptions = {
     principal: principal(options.tier),
     params: {},
     query: {},
-    body: parsed?.data,
+    body: read,
     found: undefined,
     allowance: options.allowance ?? allowance(),
     signal: options.signal ?? new AbortController().signal,

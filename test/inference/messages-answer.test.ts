@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { messagesRoute } from '../../src/inference/messages/messages.ts';
-import { messageResponse } from '../../src/inference/messages/messages-response-schema.ts';
+import { strictResponse } from '../../src/inference/messages/messages-response-schema.ts';
 import { type Answer, UpstreamError } from '../../src/upstream/port.ts';
 import { assistant, body, text, tool, user } from './body.ts';
 import { type CallOptions, send } from './call.ts';
@@ -49,11 +49,11 @@ describe('the answer', () => {
         cache_read_input_tokens: 3,
       },
     });
-    expect(messageResponse.strict().parse(message)).toEqual(message);
+    expect(strictResponse.strict().parse(message)).toEqual(message);
   });
 
   test('has what SDK types require with anthropic-version', async () => {
-    const { body: message } = await ask(everything, { inference_geo: 'eu', context_management: {} }, versioned);
+    const { body: message } = await ask(everything, { context_management: {} }, versioned);
     expect(message).toStrictEqual({
       id: 'msg_1',
       type: 'message',
@@ -62,7 +62,7 @@ describe('the answer', () => {
       content: [
         { type: 'thinking', thinking: 'Hm.', signature: 'sig' },
         { type: 'redacted_thinking', data: 'xyz' },
-        { type: 'text', text: 'Hello.', citations: null },
+        { type: 'text', text: 'Hello.' },
         { type: 'tool_use', id: 'toolu_1', name: 'weather', input: { city: 'Bern' }, caller: { type: 'direct' } },
       ],
       stop_reason: 'tool_use',
@@ -73,7 +73,7 @@ describe('the answer', () => {
         cache_creation_input_tokens: 2,
         cache_read_input_tokens: 3,
         cache_creation: null,
-        inference_geo: 'eu',
+        inference_geo: null,
         output_tokens_details: null,
         server_tool_use: null,
         service_tier: 'standard',
@@ -117,7 +117,7 @@ describe('the request to the upstream', () => {
       output_config: {},
       stream: null,
     };
-    expect(await asked({ ...nothing, zzz: 1 })).toEqual({
+    expect(await asked({ ...nothing, zzz: null })).toEqual({
       model: 'up-m',
       max_tokens: 100,
       messages: [{ role: 'user', content: 'Hello' }],

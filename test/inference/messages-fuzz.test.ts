@@ -20,12 +20,12 @@ const models = hosted(
   model({ id: 'small', context_length: 50, max_output_length: 50, prefill: false }),
 );
 const route = messagesRoute({ models, clock: manualClock(), messageId: () => 'msg_1' });
-const compiled = { ...route, body: z.compile(messagesBody) };
+const compiled = z.compile(messagesBody);
 
 /** Every answer is 200 or a documented error, and the compiled schema gives the same one. */
 const check = async (value: unknown): Promise<number> => {
   const seen = await send(route, value);
-  expect(await send(compiled, value)).toEqual(seen);
+  expect(compiled.safeParse(value)).toEqual(messagesBody.safeParse(value));
   if (seen.status === 200) return 200;
   const { code, message } = seen.body.error;
   const { status } = catalogue[code as Code];

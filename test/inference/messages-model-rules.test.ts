@@ -7,19 +7,12 @@ import { hosted, model } from './hosted.ts';
 import { manualClock } from './manual-clock.ts';
 import { ScriptedUpstream } from './scripted-upstream.ts';
 
-const judge = async (
-  of: Model,
-  fields: object,
-  options: CallOptions & { remoteImages?: boolean; regions?: ReadonlySet<string> } = {},
-) => {
-  const { remoteImages = false, regions } = options;
+const judge = async (of: Model, fields: object, options: CallOptions = {}) => {
   const upstream = new ScriptedUpstream();
   const route = messagesRoute({
     models: hosted(upstream, of),
     clock: manualClock(),
     messageId: () => 'msg_1',
-    remoteImages,
-    ...(regions && { regions }),
   });
   const { status, headers, body: answer } = await send(route, body({ model: of.id, ...fields }), options);
   expect(upstream.requests).toHaveLength(status === 200 ? 1 : 0);
@@ -106,7 +99,8 @@ describe('features', () => {
     [{ tools: [] }, 'ok'],
     [{ output_config: { format } }, '422 unsupported_parameter output_config.format'],
     [{ output_config: { effort: 'low' } }, 'ok'],
-    [{ thinking: { type: 'adaptive' } }, 'ok'],
+    [{ thinking: { type: 'adaptive' } }, '422 unsupported_parameter thinking'],
+    [{ thinking: { type: 'disabled' } }, 'ok'],
   ])('%j → %s', async (fields, expected) => {
     expect(await judge(plain, fields)).toBe(expected);
     expect(await judge(model(), fields)).toBe('ok');
@@ -153,10 +147,6 @@ describe('media', () => {
   ])('a model that takes %j', async (input_modalities, fields, expected) => {
     expect(await judge(model({ input_modalities }), fields)).toBe(expected);
   });
-
-  test('images by URL, where the operator allows them', async () => {
-    expect(await judge(model(), said(remote), { remoteImages: true })).toBe('ok');
-  });
 });
 
 describe('context', () => {
@@ -177,15 +167,5 @@ describe('context', () => {
       },
     ];
     expect(await judge(small, { messages })).toBe(expected);
-  });
-});
-
-describe('region', () => {
-  const regions = new Set(['eu']);
-  test('any will do without a list; with one, those on it', async () => {
-    expect(await judge(model(), { inference_geo: 'us' })).toBe('ok');
-    expect(await judge(model(), { inference_geo: 'eu' }, { regions })).toBe('ok');
-    expect(await judge(model(), { inference_geo: 'us' }, { regions })).toBe('422 validation_failed inference_geo');
-    expect(await judge(model(), { inference_geo: null }, { regions })).toBe('ok');
   });
 });

@@ -115,19 +115,19 @@ describe('the events', () => {
   });
 
   test('have what SDK types require with anthropic-version', async () => {
-    const events = await streamed(everything, { context_management: {}, inference_geo: 'eu' }, versioned);
+    const events = await streamed(everything, { context_management: {} }, versioned);
     const of = (name: string) => events.filter(({ event }) => event === name).map(({ data }) => data);
     expect(of('message_start')[0].message).toMatchObject({
       container: null,
       stop_details: null,
       diagnostics: null,
       context_management: { applied_edits: [] },
-      usage: { output_tokens: 0, inference_geo: 'eu', service_tier: 'standard', speed: null, cache_creation: null },
+      usage: { output_tokens: 0, inference_geo: null, service_tier: 'standard', speed: null, cache_creation: null },
     });
     expect(of('content_block_start').map(({ content_block }) => content_block)).toStrictEqual([
       { type: 'thinking', thinking: '', signature: '' },
       { type: 'redacted_thinking', data: 'xyz' },
-      { type: 'text', text: '', citations: null },
+      { type: 'text', text: '' },
       { type: 'tool_use', id: 'toolu_1', name: 'weather', input: {}, caller: { type: 'direct' } },
     ]);
     expect(of('message_delta')).toStrictEqual([

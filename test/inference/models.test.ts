@@ -90,5 +90,11 @@ test('is answered from twelve ready answers, synchronously', () => {
 test('the route is what the decisions say', () => {
   expect(modelsRoutes({ models: [], ownedBy: 'weir' })).toMatchObject([
     { method: 'GET', path: '/v1/models', family: 'models', access: { permission: 'models:read', apiKeyHeader: true } },
+    {
+      method: 'GET',
+      path: '/v1/models/{model*}',
+      family: 'models',
+      access: { permission: 'models:read', apiKeyHeader: true },
+    },
   ]);
 });

@@ -36,7 +36,7 @@ beforeAll(async () => {
   const sizes = { context_length: 200_000, max_output_length: 64_000 };
   const remote = { kind: 'anthropic', base_url, api_key_env: 'KEY', private_network: true };
   const declared = [
-    { id: 'remote', ...sizes, upstream: remote },
+    { id: 'remote', ...sizes, passthrough: false, upstream: remote },
     { id: 'simulated', ...sizes, upstream: { kind: 'simulated' } },
   ];
   const models = loadModels(JSON.stringify({ models: declared }), { KEY: 'sk-canary-9f1d' });

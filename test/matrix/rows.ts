@@ -39,7 +39,9 @@ export const noCursor = 'poldec_none';
 /** By operation. */
 export const rows: Readonly<Record<string, Row>> = {
   createMessage: { body: message, status: 200 },
+  countMessageTokens: { body: message, status: 200 },
   listModels: { status: 200 },
+  retrieveModel: { ids: async () => ({ model: 'weir-sim-1' }), status: 200 },
   retrieveCredits: { status: 200 },
   retrieveOrganization: { status: 200 },
   listProjects: { status: 200, cursor: ({ projectId }) => projectId },

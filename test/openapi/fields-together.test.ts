@@ -45,7 +45,7 @@ const askAll = async (documented: string, path: string, key: string, bodies: rea
 
 describe('of an inference request', () => {
   const path = '/v1/messages';
-  const plain = { model: 'weir-sim-1', max_tokens: 50_000, messages: [{ role: 'user', content: 'Hello' }] };
+  const plain = { model: 'weir-sim-thinking-1', max_tokens: 50_000, messages: [{ role: 'user', content: 'Hello' }] };
   const ask = (bodies: readonly object[]) =>
     askAll(
       path,

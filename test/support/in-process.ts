@@ -5,8 +5,8 @@ import { Admission, checkRequest, unrouted } from '../../src/http/admission.ts';
 import { endpoint, judgeBodyHeaders, readBody } from '../../src/http/endpoint.ts';
 import { failure, familyOf } from '../../src/http/error-envelopes.ts';
 import { openapi } from '../../src/http/openapi/openapi.ts';
+import { Refused } from '../../src/http/refused.ts';
 import type { RequestHead } from '../../src/http/request/head.ts';
-import { Refused } from '../../src/http/request/refused.ts';
 import {
   type Family,
   type Gate,
@@ -90,7 +90,7 @@ export const inProcess = (routes: readonly Route[], gate: Gate<BearerPrincipal>)
       const framing = { length: bytes.length, chunked: false };
       const refusedBody = judgeBodyHeaders(target, head.header, framing);
       if (refusedBody && (target.body || bytes.length > 0)) return refusedBody;
-      const read = readBody(target, bytes);
+      const read = readBody(target, bytes, principal);
       if (read instanceof Refused) return read.refusal;
       return target.route.handle({
         head,

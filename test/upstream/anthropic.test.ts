@@ -254,7 +254,7 @@ describe('stream', () => {
     ['api_error', 'provider_error'],
     ['authentication_error', 'provider_error'],
     ['invalid_request_error', 'invalid_request'],
-    ['request_too_large', 'context_length_exceeded'],
+    ['request_too_large', 'request_too_large'],
     ['something_new', 'provider_error'],
   ])('an error event of type %s is %s', async (type, code) => {
     const failing = (before: readonly string[]) => [
@@ -320,7 +320,8 @@ describe('error responses', () => {
     [404, 'not_found_error', 'model: remote', 'provider_error'],
     [408, 'timeout', '', 'provider_timeout'],
     [409, 'conflict', '', 'provider_error'],
-    [413, 'request_too_large', '', 'context_length_exceeded'],
+    [413, 'request_too_large', 'at most 32 MB', 'request_too_large'],
+    [400, invalid, 'Your credit balance is too low to access the API.', 'provider_error'],
     [429, 'rate_limit_error', '', 'provider_overloaded'],
     [500, 'api_error', '', 'provider_error'],
     [502, '', '', 'provider_error'],
@@ -341,21 +342,21 @@ describe('error responses', () => {
     for (const failing of [upstream.answer(request(), options()), assemble(upstream.stream(request(), options()))]) {
       const error = await failing.catch((caught: unknown) => caught);
       expect(error).toEqual(refused(code));
-      expect((error as Error).message).not.toContain(message === '' ? apiKey : message);
+      const isForClient = code !== 'provider_error' && [400, 413, 422].includes(status);
+      if (isForClient) expect((error as Error).message).toBe(message);
+      else expect((error as Error).message).not.toContain(message === '' ? apiKey : message);
       expect(String((error as Error).cause)).not.toContain(apiKey);
     }
     expect(requests).toBe(2);
   });
 
-  test('the place of a fault in the request is told, its words are not', async () => {
+  test('what the upstream says of a request is told without the key and the host', async () => {
     const { upstream } = await start(
       serve((_, response) =>
-        json(response, { error: { type: invalid, message: 'messages.1.content.0.text: "my secret" is bad' } }, 400),
+        json(response, { error: { type: invalid, message: `no ${apiKey} at http://127.0.0.1:1/v1` } }, 400),
       ),
     );
-    await expect(upstream.answer(request(), options())).rejects.toThrow(
-      /^The model provider refused the request as invalid, at messages\.1\.content\.0\.text\.$/,
-    );
+    await expect(upstream.answer(request(), options())).rejects.toThrow(/^no \[key\] at http:\/\/\[host\]:1\/v1$/);
   });
 
   test.each([

@@ -50,6 +50,7 @@ describe('loadModels', () => {
         sampling_limits_revision: '',
         prefill: true,
         min_thinking_tokens: 1024,
+        passthrough: true,
       },
       upstreamModel: 'm',
       upstream: {

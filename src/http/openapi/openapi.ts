@@ -151,7 +151,8 @@ const contentOf = ({ bodyForm }: Route, schema: Json): Json =>
 const operationOf = (target: Route, components: Components): Json => {
   const { access, body } = target;
   const parameters = parametersOf(target, components);
-  const bodySchema = body && components.embed(body, 'input', `${target.operation}_body`);
+  const schema = body && 'read' in body ? body.schema : body;
+  const bodySchema = schema && components.embed(schema, 'input', `${target.operation}_body`);
   return {
     operationId: target.operation,
     summary: target.summary,

@@ -1,5 +1,5 @@
+import { Refused } from '../refused.ts';
 import { parsePairs } from './query.ts';
-import { Refused } from './refused.ts';
 
 /**
  * Reads a body of `application/x-www-form-urlencoded`. A field without a value is as if it were not there (RFC 6749, 3.2);

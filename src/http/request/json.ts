@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { parseExactly } from '../../exact-number.ts';
+import { type Refused, refused } from '../refused.ts';
 import { scanJson } from './json-scan.ts';
-import { type Refused, refused } from './refused.ts';
 
 const invalid = (message: string): Refused => refused('invalid_json', { message });
 

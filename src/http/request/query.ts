@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { type Refused, refused } from '../refused.ts';
 import { codePoints, decodePercent } from './percent.ts';
-import { type Refused, refused } from './refused.ts';
 
 type Leaf = string | string[];
 /** Values as sent: a repeated or `[]` name is an array, `name[part]` a map of parts. Null prototype throughout. */

@@ -14,7 +14,24 @@ const image = z.looseObject({ type: z.literal('image'), source: imageSource });
 const blocks = <const T extends readonly z.ZodObject[]>(options: T) =>
   taggedUnion('type', 'unsupported_content_block', options);
 
-const document = z.looseObject({ type: z.literal('document'), source: documentSource(blocks([textBlock, image])) });
+/** Citations of an answer are not among what a strict model gives, so they are not promised (contract N2). */
+const citations = z
+  .looseObject({
+    enabled: z
+      .boolean()
+      .refine((enabled) => !enabled, {
+        params: { code: 'unsupported_parameter' },
+        error: 'Citations are not supported by this model.',
+      })
+      .meta({ enum: [false] })
+      .nullish(),
+  })
+  .nullish();
+const document = z.looseObject({
+  type: z.literal('document'),
+  source: documentSource(blocks([textBlock, image])),
+  citations,
+});
 
 const toolResult = z.looseObject({
   type: z.literal('tool_result'),

@@ -46,6 +46,15 @@ export class EventOutput {
     if (this.#flush === null && !this.#full) this.#flush = setImmediate(this.flush);
   }
 
+  /** Writes events now, after what has been added. */
+  send(events: Uint8Array): void {
+    this.flush();
+    const { sink, clock } = this.#options;
+    if (events.length === 0 || sink.gone) return;
+    this.#wroteAt = clock.monotonic();
+    this.#full = !sink.write(events);
+  }
+
   /** Writes what has been added, now. */
   readonly flush = (): void => {
     if (this.#flush !== null) clearImmediate(this.#flush);

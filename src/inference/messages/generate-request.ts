@@ -1,25 +1,30 @@
 import type { ConnectedModel } from '../../upstream/connect.ts';
-import type { GenerateRequest, Thinking, Tool, ToolChoice } from '../../upstream/port.ts';
+import type { CountRequest, GenerateRequest, Thinking, Tool, ToolChoice } from '../../upstream/port.ts';
 import { mergeTurns } from './conversation.ts';
-import type { MessagesBody } from './messages-schema.ts';
+import type { MessagesBody, MessagesCount } from './messages-schema.ts';
 import { type ThinkingInput, thinkingBudget, thinkingType } from './thinking-schema.ts';
 import { type ToolChoiceInput, type ToolsInput, toolChoiceType } from './tools-schema.ts';
 
 /** What the upstream is asked for: a valid body with its defaults filled in, null made absent and turns merged. */
 export const generateRequest = (body: MessagesBody, hosted: ConnectedModel): GenerateRequest => ({
-  model: hosted.upstreamModel,
+  ...countRequest(body, hosted),
   max_tokens: body.max_tokens,
-  messages: mergeTurns(body.messages),
-  system: body.system ?? undefined,
   temperature: body.temperature ?? undefined,
   top_p: body.top_p ?? undefined,
   top_k: body.top_k ?? undefined,
   stop_sequences: body.stop_sequences ?? undefined,
+  metadata: body.metadata?.user_id == null ? undefined : { user_id: body.metadata.user_id },
+});
+
+/** The part of it whose tokens are counted. */
+export const countRequest = (body: MessagesCount, hosted: ConnectedModel): CountRequest => ({
+  model: hosted.upstreamModel,
+  messages: mergeTurns(body.messages),
+  system: body.system ?? undefined,
   tools: declaredTools(body.tools),
   tool_choice: toolChoice(body.tool_choice),
   thinking: thinking(body.thinking, hosted),
   output_config: outputConfig(body.output_config),
-  metadata: body.metadata?.user_id == null ? undefined : { user_id: body.metadata.user_id },
 });
 
 const declaredTools = (tools: ToolsInput | null | undefined): readonly Tool[] | undefined =>

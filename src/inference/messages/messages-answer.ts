@@ -8,7 +8,6 @@ export interface Envelope {
   readonly model: string;
   /** Whether the request carries `anthropic-version`: then the fields that SDK types require are added (contract G.4). */
   readonly versioned: boolean;
-  readonly inferenceGeo: string | null;
   /** Whether the request had `context_management`. */
   readonly contextManaged: boolean;
 }
@@ -39,7 +38,7 @@ export const messageResource = (envelope: Envelope, answer: AnswerSoFar): object
     content,
     stop_reason,
     stop_sequence,
-    usage: versionedUsage(answer.usage, envelope.inferenceGeo),
+    usage: versionedUsage(answer.usage),
     container: null,
     stop_details: null,
     diagnostics: null,
@@ -50,7 +49,7 @@ export const messageResource = (envelope: Envelope, answer: AnswerSoFar): object
 export const blockResource = (block: AnswerBlock, versioned: boolean): object => {
   switch (block.type) {
     case 'text':
-      return versioned ? { type: 'text', text: block.text, citations: null } : { type: 'text', text: block.text };
+      return { type: 'text', text: block.text };
     case 'tool_use': {
       const { id, name, input } = block;
       return { type: 'tool_use', id, name, input, ...(versioned && { caller: { type: 'direct' } }) };
@@ -70,13 +69,13 @@ export const tokens = (usage: Usage): Usage => ({
   cache_read_input_tokens: usage.cache_read_input_tokens,
 });
 
-const versionedUsage = (usage: Usage, inferenceGeo: string | null) => ({
+const versionedUsage = (usage: Usage) => ({
   input_tokens: usage.input_tokens,
   output_tokens: usage.output_tokens,
   cache_creation_input_tokens: usage.cache_creation_input_tokens,
   cache_read_input_tokens: usage.cache_read_input_tokens,
   cache_creation: null,
-  inference_geo: inferenceGeo,
+  inference_geo: null,
   output_tokens_details: null,
   server_tool_use: null,
   service_tier: 'standard',

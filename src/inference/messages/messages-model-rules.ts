@@ -3,54 +3,48 @@ import type { Model } from '../../upstream/models/models.ts';
 import { bodyRefusal } from '../body-refusal.ts';
 import { isPrefilled } from './conversation.ts';
 import { mediaRefusal } from './media-rules.ts';
-import type { MessagesBody } from './messages-schema.ts';
+import type { MessagesCount } from './messages-schema.ts';
 import { samplingRefusal } from './sampling-rules.ts';
-import { thinkingBudget } from './thinking-schema.ts';
-
-export interface ModelRules {
-  readonly model: Model;
-  readonly remoteImages: boolean;
-}
+import { thinkingBudget, thinkingType } from './thinking-schema.ts';
 
 /** Why a valid body does not fit the model that it names, as the first rule that it breaks (contract A.4, A.5, G.1, G.2). */
-export const modelRefusal = (body: MessagesBody, { model, remoteImages }: ModelRules): Refusal | null =>
+export const modelRefusal = (body: MessagesCount, model: Model): Refusal | null =>
   outputRefusal(body, model) ??
   samplingRefusal(body, model.sampling_limits) ??
   featureRefusal(body, model) ??
   prefillRefusal(body, model) ??
   thinkingRefusal(body, model) ??
-  mediaRefusal(body.messages, { modalities: model.input_modalities, remoteImages });
+  mediaRefusal(body.messages, model.input_modalities);
 
-const outputRefusal = ({ max_tokens: input }: MessagesBody, { max_output_length: most }: Model): Refusal | null => {
-  if (input <= most) return null;
+const outputRefusal = ({ max_tokens: input }: MessagesCount, { max_output_length: most }: Model): Refusal | null => {
+  if (input == null || input <= most) return null;
   const message = `Must be at most ${most} for this model.`;
   return bodyRefusal({ path: ['max_tokens'], message, input, type: 'less_than_equal', ctx: { le: most } });
 };
 
-/**
- * Unspecified: what a model without a feature does with it. Tools and an output schema are promises that it cannot keep,
- * so they are refused; thinking is a permission, which a model need not use.
- */
-const featureRefusal = (body: MessagesBody, { supported_features: features }: Model): Refusal | null => {
+/** A promise that the model cannot keep is refused by its name (contract N2). */
+const featureRefusal = (body: MessagesCount, { supported_features: features }: Model): Refusal | null => {
   const refuse = (path: readonly string[], what: string) =>
     bodyRefusal({ code: 'unsupported_parameter', path, message: `The model does not support ${what}.`, input: null });
   if (body.tools != null && body.tools.length > 0 && !features.includes('tools')) return refuse(['tools'], 'tools');
   if (body.output_config?.format != null && !features.includes('structured_outputs')) {
     return refuse(['output_config', 'format'], 'structured outputs');
   }
+  if (thinkingType(body.thinking) !== 'disabled' && !features.includes('reasoning'))
+    return refuse(['thinking'], 'thinking');
   return null;
 };
 
-const prefillRefusal = ({ messages }: MessagesBody, model: Model): Refusal | null => {
+const prefillRefusal = ({ messages }: MessagesCount, model: Model): Refusal | null => {
   if (model.prefill || !isPrefilled(messages)) return null;
   const path = ['messages', messages.length - 1, 'role'];
   const message = 'The last message must not be of the assistant: the model does not continue one.';
   return bodyRefusal({ path, message, input: 'assistant' });
 };
 
-const thinkingRefusal = ({ thinking, max_tokens }: MessagesBody, model: Model): Refusal | null => {
+const thinkingRefusal = ({ thinking, max_tokens }: MessagesCount, model: Model): Refusal | null => {
   const budget = thinkingBudget(thinking, model);
-  if (budget === undefined || budget < max_tokens) return null;
+  if (budget === undefined || max_tokens == null || budget < max_tokens) return null;
   const path = ['thinking', 'budget_tokens'];
   const message = `The model thinks with at least ${budget} tokens, and max_tokens must be greater.`;
   return bodyRefusal({ path, message, input: thinking?.budget_tokens ?? null });

@@ -9,6 +9,7 @@ import type { After } from './event-output.ts';
 import { type Envelope, messageResource } from './messages-answer.ts';
 import { messageEvents } from './messages-events.ts';
 import { firstChunk, streamMessage } from './messages-stream.ts';
+import { inTime } from './slow-start.ts';
 
 /** What is left of a request that has passed every check and been given to its upstream: not the request itself, which may be large. */
 export interface Generation {
@@ -27,7 +28,7 @@ export interface Timing {
   readonly after: After;
 }
 
-const streamHeaders = {
+export const streamHeaders = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-cache',
   'X-Accel-Buffering': 'no',
@@ -58,7 +59,7 @@ export const streamedReply = async (
   const { envelope, estimatedTokens, allowance, requestId, signal } = generation;
   try {
     const chunks = asked[Symbol.asyncIterator]();
-    const first = await firstChunk(chunks);
+    const first = await inTime(firstChunk(chunks), timing.after);
     const toEvents = messageEvents(envelope, estimatedTokens);
     const spending = new Spending(allowance, estimatedTokens);
     return {
@@ -72,7 +73,7 @@ export const streamedReply = async (
 };
 
 /** @throws what is not an UpstreamError: a fault of ours */
-const failedReply = (error: unknown, { signal, requestId }: Generation): Reply => {
+export const failedReply = (error: unknown, { signal, requestId }: Generation): Reply => {
   if (signal.aborted) return abandoned;
   const refused = upstreamRefusal(error);
   if (refused === null) throw error;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-/** The spec's message response, for the OpenAPI document. With `anthropic-version` there are more fields (contract G.4). */
-export const messageResponse = z.object({
+/** The spec's message response. With `anthropic-version` there are more fields (contract G.4). */
+export const strictResponse = z.object({
   id: z.string().regex(/^msg_/),
   type: z.literal('message'),
   role: z.literal('assistant'),
@@ -28,3 +28,15 @@ export const messageResponse = z.object({
     cache_read_input_tokens: z.int(),
   }),
 });
+
+/** An upstream's own answer (contract N1). */
+const passedResponse = z.looseObject({
+  id: z.string().regex(/^msg_/),
+  type: z.literal('message'),
+  model: z.string(),
+  content: z.array(z.looseObject({ type: z.string() })).optional(),
+  stop_reason: z.string().nullish(),
+});
+
+/** For the OpenAPI document: which of the two depends on the model. */
+export const messageResponse = z.union([strictResponse, passedResponse]);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Code } from '../../errors.ts';
+import { type Code, catalogue } from '../../errors.ts';
 import { whole } from '../../http/answer/whole.ts';
 import { message, textBlock } from './content-blocks.ts';
 import { checkConversation, isPrefilled, someUser } from './conversation.ts';
@@ -9,7 +9,9 @@ import { thinkingSchema, thinkingType } from './thinking-schema.ts';
 import { checkToolChoice, toolChoiceSchema, toolChoiceTogether, toolsSchema } from './tools-schema.ts';
 
 /** Spec, messages request. */
-const maxTokens = 999_990;
+export const maxTokens = 999_990;
+/** Policies that a request may name (contract B.6). */
+export const maxPolicies = 20;
 /** Bytes of a JSON schema for the output (contract G.1). */
 const maxSchemaBytes = 64 * 1024;
 
@@ -52,10 +54,23 @@ const contextManagement = z.object({
   ).nullish(),
 });
 
-/** Unspecified: entries other than `user_id`. No policy reads them yet, so they are dropped (contract A.5). */
+/** Unspecified: entries other than `user_id`, which are for policies alone (contract A.5). */
 const metadata = z.object({ user_id: z.string().max(256).nullish() });
 
-const body = z.object({
+/** A stored conversation; the SDK's tool runner sends the whole of it where it is told so (contract N2). */
+const thread = z
+  .unknown()
+  .refine((value) => value == null, {
+    ...code('thread_unsupported_request'),
+    error: catalogue.thread_unsupported_request.message,
+  })
+  .optional()
+  .meta({ description: 'Not supported: 400 unless it is absent or null.', examples: [null] });
+
+/** A hint that changes nothing of an answer. */
+const hint = z.looseObject({}).nullish();
+
+const fields = {
   model: z.string().min(1),
   max_tokens: whole().min(1).max(maxTokens),
   messages: list(message).min(1).max(100_000).superRefine(checkConversation).meta(someUser),
@@ -71,9 +86,12 @@ const body = z.object({
   output_config: outputConfig.nullish(),
   context_management: contextManagement.nullish(),
   metadata: metadata.nullish(),
-  policy_ids: list(z.string().min(1).max(200)).max(20).nullish(),
+  policy_ids: list(z.string().min(1).max(200)).max(maxPolicies).nullish(),
   service_tier: z.enum(['auto', 'standard_only']).nullish(),
-  inference_geo: z.string().min(1).max(120).nullish(),
+  inference_geo: refused,
+  cache_control: hint,
+  diagnostics: hint,
+  thread,
   speed: z
     .enum(['standard', 'fast'])
     .refine((speed) => speed !== 'fast', { ...code('unsupported_parameter'), error: 'Only "standard" is supported.' })
@@ -82,17 +100,22 @@ const body = z.object({
   container: refused,
   mcp_servers: refused,
   fallbacks: refused,
-});
+};
+
+/** What is not named could change the meaning of the request, so it is refused and not dropped (contract N2). */
+const body = z.object(fields).catchall(refused);
+const countBody = z.object({ ...fields, max_tokens: fields.max_tokens.nullish() }).catchall(refused);
 
 type Body = z.output<typeof body>;
+type CountBody = z.output<typeof countBody>;
 
 /** What depends on two fields at once (contract A.5, G.1). */
-const checkFieldsTogether = (request: Body, context: z.RefinementCtx): void => {
+const checkFieldsTogether = (request: CountBody, context: z.RefinementCtx): void => {
   checkToolChoice(request, context);
   const { thinking, max_tokens, messages, output_config } = request;
   const type = thinkingType(thinking);
   const budget = thinking?.budget_tokens;
-  if (type === 'enabled' && budget != null && budget >= max_tokens) {
+  if (type === 'enabled' && budget != null && max_tokens != null && budget >= max_tokens) {
     const path = ['thinking', 'budget_tokens'];
     context.addIssue({ code: 'custom', path, message: 'Must be less than max_tokens.', input: budget });
   }
@@ -104,7 +127,10 @@ const checkFieldsTogether = (request: Body, context: z.RefinementCtx): void => {
   context.addIssue({ code: 'custom', path, message, input: 'assistant' });
 };
 
-/** The body of `POST /v1/messages`: the spec's fields, contract A.5, G.1 and G.2. Other fields are ignored. */
+/** The body of `POST /v1/messages` for a strict model: the spec's fields, contract A.5, G.1 and G.2. */
 export const messagesBody = body.superRefine(checkFieldsTogether).meta(toolChoiceTogether);
+/** The same of `POST /v1/messages/count_tokens`, which needs no `max_tokens`. */
+export const messagesCount = countBody.superRefine(checkFieldsTogether).meta(toolChoiceTogether);
 
 export type MessagesBody = Body;
+export type MessagesCount = CountBody;

@@ -3,16 +3,17 @@ import type { Clock, Millis } from '../../clock.ts';
 import { refusal } from '../../errors.ts';
 import type { Sink } from '../../http/route.ts';
 import { publish } from '../../telemetry.ts';
-import { type Chunk, UpstreamError } from '../../upstream/port.ts';
+import { type Chunk, noUsage, UpstreamError } from '../../upstream/port.ts';
 import type { Spending } from '../spending.ts';
 import { upstreamRefusal } from '../upstream-refusal.ts';
 import { type After, EventOutput } from './event-output.ts';
 import { errorEvent, pingEvent } from './messages-events.ts';
+import type { First } from './slow-start.ts';
 
 export interface MessageStream {
   readonly requestId: string;
-  /** Taken before the status was committed; the rest is in `chunks`. */
-  readonly first: Chunk;
+  /** Taken before the status was committed, unless it takes too long; the rest is in `chunks`. */
+  readonly first: First<Chunk>;
   readonly chunks: AsyncIterator<Chunk>;
   readonly toEvents: (chunk: Chunk) => string;
   /** Is shown every chunk. */
@@ -24,7 +25,7 @@ export interface MessageStream {
 }
 
 /** contract G.5. */
-const pingEveryMs: Millis = 15_000;
+export const pingEveryMs: Millis = 15_000;
 
 /**
  * The first chunk of an answer. An upstream that fails before it has not cost the caller the status (contract G.5).
@@ -46,9 +47,7 @@ export const streamMessage = async (sink: Sink, stream: MessageStream): Promise<
   const { chunks, toEvents, spending, clock, after, signal } = stream;
   const output = new EventOutput({ sink, clock, after, ping: pingEvent, keepAliveMs: pingEveryMs });
   try {
-    spending.add(stream.first);
-    output.add(toEvents(stream.first));
-    output.flush();
+    await begin(stream, output);
     let isBegun = false;
     for (;;) {
       await output.room();
@@ -71,7 +70,15 @@ export const streamMessage = async (sink: Sink, stream: MessageStream): Promise<
   }
 };
 
-const failureEvent = (error: unknown, requestId: string): string => {
+/** A message whose upstream is slow begins without it, and so without the input that it would report (contract N3). */
+const begin = async ({ first, spending, toEvents }: MessageStream, output: EventOutput): Promise<void> => {
+  const known: Chunk = 'come' in first ? first.come : { type: 'start', usage: noUsage };
+  output.add(toEvents(known));
+  output.flush();
+  spending.add('come' in first ? known : await first.coming);
+};
+
+export const failureEvent = (error: unknown, requestId: string): string => {
   const refused = upstreamRefusal(error);
   if (refused === null) publish('request.failed', { requestId, error });
   return errorEvent(refused ?? refusal('internal_error'), requestId);

@@ -6,14 +6,16 @@ import { type Call, type Reply, type Route, route } from '../../http/route.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { estimateInputTokens } from '../../upstream/estimate.ts';
 import type { GenerateRequest, Upstream } from '../../upstream/port.ts';
-import { bodyRefusal } from '../body-refusal.ts';
-import { isLocked } from '../models/model-requirements.ts';
+import { callableModel } from '../models/callable-model.ts';
 import { type After, realAfter } from './event-output.ts';
 import { generateRequest } from './generate-request.ts';
 import { contextRefusal, modelRefusal } from './messages-model-rules.ts';
 import { type Generation, streamedReply, wholeReply } from './messages-reply.ts';
 import { messageResponse } from './messages-response-schema.ts';
 import { type MessagesBody, messagesBody } from './messages-schema.ts';
+import { passedHeaders, passedStream, passedWhole } from './passed-reply.ts';
+import { type PassingBody, passingBody } from './passing-schema.ts';
+import { messagesReader, type PassedBody, type ReadBody } from './read-messages.ts';
 
 export interface MessagesOptions {
   /** By the id that callers send. */
@@ -21,25 +23,20 @@ export interface MessagesOptions {
   readonly clock: Clock;
   /** A new `msg_…` id. */
   readonly messageId: () => string;
-  /** Whether images by URL are passed on to upstreams; by default they are refused (contract G.2). */
-  readonly remoteImages?: boolean;
-  /** The values of `inference_geo` that are served. Unspecified: without a list, the default, any is taken for a hint. */
-  readonly regions?: ReadonlySet<string>;
   /** For tests; real timers by default. */
   readonly after?: After;
 }
 
-type MessagesCall = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, MessagesBody, undefined>;
+type MessagesInput = ReadBody<MessagesBody, PassingBody>;
+type MessagesCall = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, MessagesInput, undefined>;
 
 /** Bytes (contract A.3). */
-const bodyLimit = 32 * 1024 * 1024;
-/** Unspecified: when to ask again for a model that the operator has declared not ready. */
-const notReadySeconds = 30;
+export const bodyLimit = 32 * 1024 * 1024;
 
-/** `POST /v1/messages` (spec; contract A.5, G.1–G.5): the answer of a model, whole or as server-sent events. */
+/** `POST /v1/messages` (spec; contract A.5, G.1–G.5, N1): the answer of a model, whole or as server-sent events. */
 export const messagesRoute = (options: MessagesOptions): Route => {
-  const { clock, after = realAfter } = options;
-  return route<ProjectPrincipal, Record<string, never>, Record<string, never>, MessagesBody>({
+  const { models, clock, messageId, after = realAfter } = options;
+  return route<ProjectPrincipal, Record<string, never>, Record<string, never>, MessagesInput>({
     method: 'POST',
     path: '/v1/messages',
     operation: 'createMessage',
@@ -47,7 +44,7 @@ export const messagesRoute = (options: MessagesOptions): Route => {
     tag: 'Inference',
     family: 'messages',
     access: { credential: 'project', permission: 'inference:create', apiKeyHeader: true },
-    body: messagesBody,
+    body: { schema: messagesBody, read: messagesReader(models, { strict: messagesBody, passing: passingBody }) },
     bodyLimit,
     replies: {
       200: {
@@ -58,6 +55,7 @@ export const messagesRoute = (options: MessagesOptions): Route => {
     },
     errors: [
       'organization_suspended',
+      'thread_unsupported_request',
       'model_locked',
       'content_refused',
       'model_not_found',
@@ -73,77 +71,110 @@ export const messagesRoute = (options: MessagesOptions): Route => {
       'provider_timeout',
     ],
     tokens: (call) => {
-      const task = resolve(call, options);
+      const task = resolve(call, models);
       return isRefusal(task) ? 0 : tokensOf(task);
     },
     handle: (call): Reply | Promise<Reply> => {
-      const task = reserveTokens(call, options);
+      const task = reserveTokens(call, models);
       if (isRefusal(task)) return failure(task, 'messages', call.head.requestId);
-      const { upstream, request } = task;
-      const generation = generationOf(call, task, options.messageId());
-      const { signal, requestId, allowance, estimatedTokens } = generation;
+      const generation = generationOf(call, task, messageId());
       // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
-      allowance.spent = estimatedTokens;
-      return call.body.stream === true
-        ? streamedReply(upstream.stream(request, { signal, requestId }), generation, { clock, after })
-        : wholeReply(upstream.answer(request, { signal, requestId }), generation);
+      generation.allowance.spent = generation.estimatedTokens;
+      return task.passed === null
+        ? strictReply(task, generation, { clock, after })
+        : passedReply(call, task.passed, generation, { clock, after });
     },
   });
 };
 
 /** A valid request and who answers it. */
-interface Task {
+type Task = StrictTask | PassedTask;
+interface StrictTask {
+  readonly passed: null;
   readonly upstream: Upstream;
   readonly request: GenerateRequest;
+  readonly body: MessagesBody;
   readonly estimatedTokens: number;
+  readonly maxTokens: number;
+}
+interface PassedTask {
+  readonly passed: PassedBody<PassingBody>;
+  readonly estimatedTokens: number;
+  readonly maxTokens: number;
 }
 
 /** What is reserved for it: its input, estimated, and the longest answer that it allows (contract F.4). */
-const tokensOf = ({ request, estimatedTokens }: Task): number => estimatedTokens + request.max_tokens;
+const tokensOf = ({ estimatedTokens, maxTokens }: Task): number => estimatedTokens + maxTokens;
 
 /** Resolves the request and reserves its tokens (contract F.2). */
-const reserveTokens = (call: MessagesCall, options: MessagesOptions): Task | Refusal => {
-  const task = resolve(call, options);
+const reserveTokens = (call: MessagesCall, models: MessagesOptions['models']): Task | Refusal => {
+  const task = resolve(call, models);
   return isRefusal(task) ? task : (call.allowance.reserve(tokensOf(task)) ?? task);
+};
+
+/** Resolves the model, then the policies, then judges the body by the model (contract F.2). */
+const resolve = (
+  { body, principal }: Pick<MessagesCall, 'body' | 'principal'>,
+  models: MessagesOptions['models'],
+): Task | Refusal => {
+  const { strict, passed } = body;
+  const { model: name, policy_ids: policies } = strict ?? passed.fields;
+  const hosted = callableModel(models, name, principal);
+  if (isRefusal(hosted)) return hosted;
+  // There are no policies yet, so every name is one that the organization does not have (contract B.6).
+  if (policies?.length) return refusal('policy_not_found', { param: 'policy_ids' });
+  if (passed !== null) return { passed, estimatedTokens: passed.estimatedTokens, maxTokens: passed.fields.max_tokens };
+  const { model, upstream } = hosted;
+  const refused = modelRefusal(strict, model);
+  if (refused !== null) return refused;
+  const request = generateRequest(strict, hosted);
+  const estimatedTokens = estimateInputTokens(request);
+  const task: StrictTask = {
+    passed: null,
+    upstream,
+    request,
+    body: strict,
+    estimatedTokens,
+    maxTokens: strict.max_tokens,
+  };
+  return contextRefusal(estimatedTokens, model) ?? task;
 };
 
 const generationOf = (call: MessagesCall, { estimatedTokens }: Task, id: string): Generation => {
   const { allowance, body, head, signal } = call;
+  const { model, context_management: managed } = body.strict ?? body.passed.fields;
   return {
     estimatedTokens,
     allowance,
     envelope: {
       id,
-      model: body.model,
+      model,
       versioned: head.header('anthropic-version') !== undefined,
-      inferenceGeo: body.inference_geo ?? null,
-      contextManaged: body.context_management != null,
+      contextManaged: managed != null,
     },
     requestId: head.requestId,
     signal,
   };
 };
 
-/** Resolves the model, then the policies, then judges the body by the model (contract F.2). */
-const resolve = ({ body, principal }: Pick<MessagesCall, 'body' | 'principal'>, options: MessagesOptions) => {
-  const hosted = options.models.get(body.model);
-  if (hosted === undefined) return refusal('model_not_found', { param: 'model' });
-  const { model, upstream } = hosted;
-  if (!model.is_ready) return refusal('model_not_ready', { headers: { 'Retry-After': `${notReadySeconds}` } });
-  if (isLocked(model, principal.tier)) return refusal('model_locked', { param: 'model' });
-  // There are no policies yet, so every name is one that the organization does not have (contract B.6).
-  if (body.policy_ids?.length) return refusal('policy_not_found', { param: 'policy_ids' });
-  const refused =
-    regionRefusal(body, options) ?? modelRefusal(body, { model, remoteImages: options.remoteImages ?? false });
-  if (refused !== null) return refused;
-  const request = generateRequest(body, hosted);
-  const estimatedTokens = estimateInputTokens(request);
-  const task: Task = { upstream, request, estimatedTokens };
-  return contextRefusal(estimatedTokens, model) ?? task;
+type Timing = { readonly clock: Clock; readonly after: After };
+
+const strictReply = ({ upstream, request, body }: StrictTask, generation: Generation, timing: Timing) => {
+  const { signal, requestId } = generation;
+  return body.stream === true
+    ? streamedReply(upstream.stream(request, { signal, requestId }), generation, timing)
+    : wholeReply(upstream.answer(request, { signal, requestId }), generation);
 };
 
-const regionRefusal = ({ inference_geo: region }: MessagesBody, { regions }: MessagesOptions): Refusal | null => {
-  if (region == null || regions === undefined || regions.has(region)) return null;
-  const message = `Must be ${[...regions].join(' or ')}.`;
-  return bodyRefusal({ path: ['inference_geo'], message, input: region, type: 'literal_error' });
+const passedReply = (
+  { head }: MessagesCall,
+  { passing, fields, bytes }: PassedBody<PassingBody>,
+  generation: Generation,
+  timing: Timing,
+) => {
+  const { signal, requestId, envelope } = generation;
+  const request = { body: bytes(), id: envelope.id, model: envelope.model, headers: passedHeaders(head) };
+  return fields.stream === true
+    ? passedStream(passing.stream(request, { signal, requestId }), generation, timing)
+    : passedWhole(passing.answer(request, { signal, requestId }), generation);
 };

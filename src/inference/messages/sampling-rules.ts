@@ -1,12 +1,12 @@
 import type { Refusal } from '../../errors.ts';
 import type { Model } from '../../upstream/models/models.ts';
 import { bodyRefusal } from '../body-refusal.ts';
-import type { MessagesBody } from './messages-schema.ts';
+import type { MessagesCount } from './messages-schema.ts';
 
 const numeric = ['temperature', 'top_p', 'top_k', 'max_tokens'] as const;
 
 /** The model's own bounds, where they are narrower than the service's (contract A.4, G.1). */
-export const samplingRefusal = (body: MessagesBody, limits: Model['sampling_limits']): Refusal | null => {
+export const samplingRefusal = (body: MessagesCount, limits: Model['sampling_limits']): Refusal | null => {
   for (const name of numeric) {
     const value = body[name];
     const { min = -Infinity, max = Infinity } = limits[name] ?? {};

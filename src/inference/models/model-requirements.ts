@@ -1,3 +1,4 @@
+import type { ProjectPrincipal } from '../../access/principal.ts';
 import type { Model } from '../../upstream/models/models.ts';
 
 /** What a model asks of an organization (contract A.4). */
@@ -19,3 +20,9 @@ export const isLocked = (model: Model, tier: number): boolean =>
   model.access.required_checks.some((check) => check !== 'credits' && tier < tierOf(check));
 
 const tierOf = (check: Exclude<Check, 'credits'>): number => Number(check.slice('tier:'.length));
+
+/** Whether the model exists for the caller: one that is dedicated to an organization exists for no other (contract N1). */
+export const isServedTo = (
+  { dedicated_to: owner }: Pick<Model, 'dedicated_to'>,
+  { organizationId }: Pick<ProjectPrincipal, 'organizationId'>,
+): boolean => owner === undefined || owner === organizationId;

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import type { ProjectPrincipal } from '../../access/principal.ts';
-import { type Reply, type Route, route } from '../../http/route.ts';
+import { refusal } from '../../errors.ts';
+import { failure } from '../../http/error-envelopes.ts';
+import { type Head, type Reply, type Route, route } from '../../http/route.ts';
 import type { Model } from '../../upstream/models/models.ts';
+import { isServedTo } from './model-requirements.ts';
 import { describeModel, modelResource } from './model-resource.ts';
 
 export interface ModelsOptions {
@@ -14,21 +17,29 @@ export interface ModelsOptions {
 /** Tiers 0 (Free) to 5. */
 const tiers = [0, 1, 2, 3, 4, 5] as const;
 
+/** Whether the caller's types are those of the Anthropic SDKs. */
+const isVersioned = (head: Head): boolean => head.header('anthropic-version') !== undefined;
+
 /**
- * `GET /v1/models` (spec; contract A.4).
+ * `GET /v1/models` and `GET /v1/models/{id}` (spec; contract A.4).
  *
- * An answer depends on the organization's tier and on whether `anthropic-version` was sent, on nothing else. The twelve
- * answers are made once, as bytes: this route measures what the gateway itself costs.
+ * An answer depends on the organization's tier, on the models that are dedicated to it and on whether `anthropic-version` was
+ * sent, on nothing else. The lists are made once, as bytes: this route measures what the gateway itself costs.
  */
 export const modelsRoutes = ({ models, ownedBy }: ModelsOptions): readonly Route[] => {
   const all = [...models];
-  const replies = (versioned: boolean): readonly Reply[] =>
+  const repliesTo = (served: readonly Model[], versioned: boolean): readonly Reply[] =>
     tiers.map((tier) => {
-      const data = all.map((model) => describeModel(model, ownedBy, { tier, versioned }));
+      const data = served.map((model) => describeModel(model, ownedBy, { tier, versioned }));
       return Object.freeze({ status: 200, body: Buffer.from(JSON.stringify({ object: 'list', data })) });
     });
-  const plain = replies(false);
-  const versioned = replies(true);
+  const listsFor = (organizationId: string) => {
+    const served = all.filter((model) => isServedTo(model, { organizationId }));
+    return { plain: repliesTo(served, false), versioned: repliesTo(served, true) };
+  };
+  const shared = listsFor('');
+  const owners = new Set(all.map(({ dedicated_to: owner }) => owner).filter((owner) => owner !== undefined));
+  const dedicated = new Map([...owners].map((owner) => [owner, listsFor(owner)]));
 
   return [
     route<ProjectPrincipal>({
@@ -46,8 +57,33 @@ export const modelsRoutes = ({ models, ownedBy }: ModelsOptions): readonly Route
         },
       },
       handle: ({ head, principal }) => {
-        const answers = head.header('anthropic-version') === undefined ? plain : versioned;
-        return answers[principal.tier]!;
+        const lists = (dedicated.size === 0 ? undefined : dedicated.get(principal.organizationId)) ?? shared;
+        return (isVersioned(head) ? lists.versioned : lists.plain)[principal.tier]!;
+      },
+    }),
+    route<ProjectPrincipal, { model: string }>({
+      method: 'GET',
+      path: '/v1/models/{model*}',
+      operation: 'retrieveModel',
+      summary: 'Read one model',
+      tag: 'Inference',
+      family: 'models',
+      access: { credential: 'project', permission: 'models:read', apiKeyHeader: true },
+      params: z.object({ model: z.string() }),
+      replies: { 200: { description: 'The model', schema: modelResource } },
+      errors: ['model_not_found'],
+      handle: ({ head, params, principal }) => {
+        const versioned = isVersioned(head);
+        const model = all.find(({ id }) => id === params.model);
+        if (model === undefined || !isServedTo(model, principal)) {
+          // Its errors have the form of the family that asks (contract A.4).
+          return failure(
+            refusal('model_not_found', { param: 'model' }),
+            versioned ? 'messages' : 'models',
+            head.requestId,
+          );
+        }
+        return { status: 200, body: describeModel(model, ownedBy, { tier: principal.tier, versioned }) };
       },
     }),
   ];

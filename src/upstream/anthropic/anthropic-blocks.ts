@@ -1,4 +1,4 @@
-import type { AnswerBlock, StopReason, Usage } from '../port.ts';
+import { type AnswerBlock, noUsage, type StopReason, type Usage } from '../port.ts';
 import { maxDepth } from '../transport/limits.ts';
 import { malformed } from './anthropic-errors.ts';
 
@@ -90,13 +90,6 @@ export const readUsage = (value: unknown, most: number, known: Usage = noUsage):
     cache_read_input_tokens: tokens(usage.cache_read_input_tokens, known.cache_read_input_tokens),
   };
 };
-
-export const noUsage: Usage = Object.freeze({
-  input_tokens: 0,
-  output_tokens: 0,
-  cache_creation_input_tokens: 0,
-  cache_read_input_tokens: 0,
-});
 
 export interface Stop {
   readonly stop_reason: StopReason;

@@ -1,11 +1,10 @@
 import type { Millis } from '../../clock.ts';
-import type { Secret } from '../../secrets/secret.ts';
 import { type UpstreamCode, UpstreamError } from '../port.ts';
 import { SseError } from '../transport/sse.ts';
 
 /**
- * What a client may read. An upstream's own words stay in the cause, which is for the operator: they can hold a piece
- * of the prompt, an account or an address.
+ * What a client reads where the upstream's own words are not for it: they stay in the cause, for the operator, since they
+ * can hold an account or an address.
  */
 const messages: Readonly<Record<UpstreamCode, string>> = {
   provider_error: 'The model provider failed.',
@@ -14,6 +13,7 @@ const messages: Readonly<Record<UpstreamCode, string>> = {
   context_length_exceeded: 'The request does not fit into the context of the model.',
   content_refused: 'The model provider refused this content.',
   invalid_request: 'The model provider refused the request as invalid.',
+  request_too_large: 'The model provider refused the request as too large.',
 };
 
 /** Longest piece of an upstream's message that is kept for the operator. */
@@ -49,24 +49,28 @@ export const errorOf = (value: unknown): ErrorBody => {
 const fieldOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 
-/** A response with another status than 200. The key is kept out of the cause, should the upstream repeat it. */
-export const statusError = (
-  status: number,
-  body: ErrorBody,
-  apiKey: Secret,
-  retryAfterSeconds?: number,
-): UpstreamError => {
-  const detail = `${body.type}: ${apiKey.hideIn(body.message).slice(0, maxDetail)}`;
+/** The text without what is the operator's: the key and the upstream's address. */
+export type Hide = (text: string) => string;
+
+/** Longest message of an upstream that a client is shown. */
+const maxShown = 400;
+
+/** A response with another status than 200. */
+export const statusError = (status: number, body: ErrorBody, hide: Hide, retryAfterSeconds?: number): UpstreamError => {
+  const told = hide(body.message);
+  const cause = new Error(`the upstream answered ${status}, ${body.type}: ${told.slice(0, maxDetail)}`);
   const code = codeOfStatus(status, body);
-  const cause = new Error(`the upstream answered ${status}, ${detail}`);
-  const place = code === 'invalid_request' ? placeOf(body.message) : null;
-  if (place === null) return upstreamError(code, cause, retryAfterSeconds);
-  return new UpstreamError(code, `The model provider refused the request as invalid, at ${place}.`, { cause });
+  const message = isForClient(code, status) && told !== '' ? told.slice(0, maxShown) : messages[code];
+  return new UpstreamError(code, message, { cause, retryAfterSeconds, status });
 };
+
+/** Whether what the upstream says helps whoever wrote the request, and is about nothing else. */
+const isForClient = (code: UpstreamCode, status: number): boolean =>
+  code !== 'provider_error' && (status === 400 || status === 413 || status === 422);
 
 const codeOfStatus = (status: number, body: ErrorBody): UpstreamCode => {
   if (status === 429 || status === 529) return 'provider_overloaded';
-  if (status === 413) return 'context_length_exceeded';
+  if (status === 413) return 'request_too_large';
   if (status === 408 || status === 504) return 'provider_timeout';
   if (status === 400 || status === 422) return codeOfRefusal(body.message);
   if (status === 403 && isContentRefusal(body.message)) return 'content_refused';
@@ -74,6 +78,8 @@ const codeOfStatus = (status: number, body: ErrorBody): UpstreamCode => {
 };
 
 const codeOfRefusal = (message: string): UpstreamCode => {
+  // The operator's account, not the request.
+  if (/credit balance|billing|spend(?:ing)? limit/i.test(message)) return 'provider_error';
   if (isContentRefusal(message)) return 'content_refused';
   return /prompt is too long|context (?:window|length|limit)|maximum context|too many (?:input |prompt )?tokens/i.test(
     message,
@@ -88,8 +94,8 @@ const isContentRefusal = (message: string): boolean =>
   );
 
 /** An `error` event in the middle of a stream. */
-export const eventError = (body: ErrorBody, apiKey: Secret): UpstreamError => {
-  const cause = new Error(`the upstream sent ${body.type}: ${apiKey.hideIn(body.message).slice(0, maxDetail)}`);
+export const eventError = (body: ErrorBody, hide: Hide): UpstreamError => {
+  const cause = new Error(`the upstream sent ${body.type}: ${hide(body.message).slice(0, maxDetail)}`);
   switch (body.type) {
     case 'overloaded_error':
     case 'rate_limit_error':
@@ -97,19 +103,13 @@ export const eventError = (body: ErrorBody, apiKey: Secret): UpstreamError => {
     case 'timeout_error':
       return upstreamError('provider_timeout', cause);
     case 'request_too_large':
-      return upstreamError('context_length_exceeded', cause);
+      return upstreamError('request_too_large', cause);
     case 'invalid_request_error':
       return upstreamError(codeOfRefusal(body.message), cause);
     default:
       return upstreamError('provider_error', cause);
   }
 };
-
-/** `messages.3.content.0.type` at the beginning of a message: names of the API only, no value of the client's. */
-const placeOf = (message: string): string | null =>
-  /^((?:messages|system|tools|tool_choice|thinking|output_config|stop_sequences|max_tokens)(?:\.(?:\d{1,6}|[a-z_]{1,24})){0,6}): /.exec(
-    message,
-  )?.[1] ?? null;
 
 /** Whole seconds, 1 to 30 (contract E.2), of a Retry-After header in either of its forms. */
 export const retryAfterSeconds = (header: string | string[] | undefined, wall: Millis): number | undefined => {

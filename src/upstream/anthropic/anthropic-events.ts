@@ -1,18 +1,16 @@
 import { jsonText, parseExactly } from '../../exact-number.ts';
-import type { Secret } from '../../secrets/secret.ts';
-import type { AnswerBlock, Chunk, Delta, Usage } from '../port.ts';
+import { type AnswerBlock, type Chunk, type Delta, noUsage, type Usage } from '../port.ts';
 import {
   type Fields,
   fieldsOf,
   isToolUse,
-  noUsage,
   parsedJson,
   readBlock,
   readStop,
   readUsage,
   stringOf,
 } from './anthropic-blocks.ts';
-import { errorOf, eventError, malformed, upstreamError } from './anthropic-errors.ts';
+import { errorOf, eventError, type Hide, malformed, upstreamError } from './anthropic-errors.ts';
 
 interface OpenBlock {
   /** The index at the upstream, which counts the blocks that are skipped here. */
@@ -26,7 +24,7 @@ interface OpenBlock {
 /** Turns the events of a streamed message into chunks, and holds the upstream to the grammar of contract G.5. */
 export class EventReader {
   readonly #mostTokens: number;
-  readonly #apiKey: Secret;
+  readonly #hide: Hide;
   #started = false;
   #open: OpenBlock | null = null;
   #blocks = 0;
@@ -36,9 +34,9 @@ export class EventReader {
   /** Whether the last event of the message has been read. */
   ended = false;
 
-  constructor(mostTokens: number, apiKey: Secret) {
+  constructor(mostTokens: number, hide: Hide) {
     this.#mostTokens = mostTokens;
-    this.#apiKey = apiKey;
+    this.#hide = hide;
   }
 
   /**
@@ -63,7 +61,7 @@ export class EventReader {
       case 'message_stop':
         return this.#end();
       case 'error':
-        throw eventError(errorOf(event), this.#apiKey);
+        throw eventError(errorOf(event), this.#hide);
       default:
         return [];
     }

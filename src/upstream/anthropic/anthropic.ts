@@ -5,11 +5,13 @@ import type { DeclaredAnthropic } from '../models/model-schema.ts';
 import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream } from '../port.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import { maxAnswerBytes, maxEventBytes, maxStreamBytes } from '../transport/limits.ts';
+import { readWhole } from '../transport/read-whole.ts';
 import { SseParser } from '../transport/sse.ts';
 import { malformed, transportError } from './anthropic-errors.ts';
 import { EventReader } from './anthropic-events.ts';
 import { readMessage } from './anthropic-message.ts';
 import { Endpoint, type EndpointDependencies } from './endpoint.ts';
+import { passingMessages } from './passing.ts';
 
 export interface AnthropicDependencies extends EndpointDependencies {
   /** Of the model, in tokens: no count that the upstream reports is believed beyond it. */
@@ -26,6 +28,8 @@ export const anthropicUpstream = (
   return {
     answer: (request, options) => answer(endpoint, contextLength, bodyOf(request, false), options),
     stream: (request, options) => chunks(endpoint, contextLength, bodyOf(request, true), options),
+    countTokens: (request, options) => endpoint.countTokens(Buffer.from(jsonText(request)), {}, options),
+    passing: passingMessages(endpoint),
     close: () => endpoint.close(),
   };
 };
@@ -39,7 +43,7 @@ const answer = async (
   body: Buffer,
   options: GenerateOptions,
 ): Promise<Answer> => {
-  const exchange = await endpoint.post(body, 'application/json', maxAnswerBytes, options);
+  const exchange = await endpoint.post({ body }, 'application/json', maxAnswerBytes, options);
   try {
     return await readAnswer(exchange, contextLength);
   } catch (error) {
@@ -50,9 +54,7 @@ const answer = async (
 };
 
 const readAnswer = async (exchange: Exchange, contextLength: number): Promise<Answer> => {
-  const pieces: Buffer[] = [];
-  for (let piece = await exchange.read(); piece !== null; piece = await exchange.read()) pieces.push(piece);
-  const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+  const bytes = await readWhole(exchange);
   if (!isUtf8(bytes)) throw malformed('the answer is not UTF-8');
   return readMessage(bytes.toString('utf8'), contextLength);
 };
@@ -63,9 +65,9 @@ async function* chunks(
   body: Buffer,
   options: GenerateOptions,
 ): AsyncGenerator<Chunk, void, undefined> {
-  const exchange = await endpoint.post(body, 'text/event-stream', maxStreamBytes, options);
+  const exchange = await endpoint.post({ body }, 'text/event-stream', maxStreamBytes, options);
   const parser = new SseParser(maxEventBytes);
-  const reader = new EventReader(contextLength, endpoint.apiKey);
+  const reader = new EventReader(contextLength, endpoint.hide);
   // The start waits for what follows it: an upstream that says 200 and then fails at once gets an honest status.
   let start: Chunk | null = null;
   try {

@@ -3,15 +3,18 @@ import type { Clock } from '../../clock.ts';
 import type { Secret } from '../../secrets/secret.ts';
 import { isPrivateAddress } from '../models/base-url.ts';
 import type { DeclaredAnthropic } from '../models/model-schema.ts';
-import type { GenerateOptions } from '../port.ts';
+import { type GenerateOptions, UpstreamError } from '../port.ts';
 import type { Random } from '../seed.ts';
 import { sleep as realSleep, type Sleep } from '../sleep.ts';
 import { Exchange } from '../transport/exchange.ts';
 import { guardedLookup, type Resolve } from '../transport/guarded-lookup.ts';
 import { type Deadlines, maxErrorBytes, maxErrorMs } from '../transport/limits.ts';
+import { readWhole } from '../transport/read-whole.ts';
 import { RetryBudget } from '../transport/retry-budget.ts';
+import { fieldsOf, parsedJson } from './anthropic-blocks.ts';
 import {
   errorBodyOf,
+  type Hide,
   isConnectionFailure,
   malformed,
   retryAfterSeconds,
@@ -32,11 +35,24 @@ const keepAliveMs = 30_000;
 /** A retry comes after 10 to 110 ms. */
 const [leastPauseMs, pauseSpreadMs] = [10, 100];
 
+export interface Outgoing {
+  /** Below `/v1/messages`; by default that itself. */
+  readonly path?: '/count_tokens';
+  /** Of the API, by their lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body: Buffer;
+}
+
+/** Largest answer of `count_tokens`. */
+const maxCountBytes = 64 * 1024;
+
 /** The `/v1/messages` of one base URL. */
 export class Endpoint {
   readonly #pool: Pool;
   readonly #path: string;
-  readonly apiKey: Secret;
+  readonly #apiKey: Secret;
+  readonly #host: string;
   readonly #deadlines: Deadlines;
   readonly #clock: Clock;
   readonly #sleep: Sleep;
@@ -58,7 +74,8 @@ export class Endpoint {
       bodyTimeout: 0,
     });
     this.#path = `${url.pathname.replace(/\/$/, '')}/v1/messages`;
-    this.apiKey = declared.apiKey;
+    this.#apiKey = declared.apiKey;
+    this.#host = url.hostname;
     this.#deadlines = {
       firstByteMs: declared.first_byte_timeout_ms,
       idleMs: declared.idle_timeout_ms,
@@ -69,12 +86,14 @@ export class Endpoint {
     this.#random = random;
   }
 
+  readonly hide: Hide = (text) => this.#apiKey.hideIn(text).replaceAll(this.#host, '[host]');
+
   /**
    * Posts the body and resolves to a response with status 200 of the media type asked for, its body unread.
    *
    * @throws the signal's reason or an UpstreamError
    */
-  async post(body: Buffer, accept: string, maxBytes: number, options: GenerateOptions): Promise<Exchange> {
+  async post(request: Outgoing, accept: string, maxBytes: number, options: GenerateOptions): Promise<Exchange> {
     const { signal } = options;
     signal.throwIfAborted();
     const began = this.#clock.monotonic();
@@ -83,7 +102,7 @@ export class Endpoint {
       const left = this.#deadlines.totalMs - (this.#clock.monotonic() - began);
       const exchange = new Exchange(signal, { ...this.#deadlines, totalMs: Math.max(1, left) }, maxBytes);
       try {
-        this.#pool.dispatch(this.#request(body, accept, options.requestId), exchange);
+        this.#pool.dispatch(this.#request(request, accept, options.requestId), exchange);
         await exchange.head();
         await this.#accept(exchange, accept);
         return exchange;
@@ -98,18 +117,46 @@ export class Endpoint {
     }
   }
 
+  /**
+   * Asks the upstream to count the input tokens of a request.
+   * @returns null where it has no such route, or answers something else
+   * @throws the signal's reason or an UpstreamError
+   */
+  async countTokens(
+    body: Buffer,
+    headers: Readonly<Record<string, string>>,
+    options: GenerateOptions,
+  ): Promise<number | null> {
+    let exchange: Exchange;
+    try {
+      exchange = await this.post({ path: '/count_tokens', headers, body }, 'application/json', maxCountBytes, options);
+    } catch (error) {
+      if (error instanceof UpstreamError && error.status === 404) return null;
+      throw error;
+    }
+    try {
+      const count = fieldsOf(parsedJson((await readWhole(exchange)).toString('utf8'), 'the count'), 'the count');
+      return Number.isSafeInteger(count.input_tokens) ? (count.input_tokens as number) : null;
+    } catch (error) {
+      throw options.signal.aborted ? options.signal.reason : transportError(error);
+    } finally {
+      exchange.close();
+    }
+  }
+
   /** Ends idle connections; resolves when those in use have ended too. */
   close(): Promise<void> {
     return this.#pool.close();
   }
 
-  #request(body: Buffer, accept: string, requestId: string): Dispatcher.DispatchOptions {
+  #request({ path, headers, body }: Outgoing, accept: string, requestId: string): Dispatcher.DispatchOptions {
     return {
       method: 'POST',
-      path: this.#path,
+      path: path === undefined ? this.#path : this.#path + path,
       headers: {
-        'x-api-key': this.apiKey.reveal(),
         'anthropic-version': '2023-06-01',
+        ...headers,
+        'x-api-key': this.#apiKey.reveal(),
         'content-type': 'application/json',
         accept,
         'accept-encoding': 'identity',
@@ -126,7 +173,7 @@ export class Endpoint {
       const wait = [429, 503, 529].includes(status)
         ? retryAfterSeconds(headers['retry-after'], this.#clock.wall())
         : undefined;
-      throw statusError(status, errorBodyOf(text), this.apiKey, wait);
+      throw statusError(status, errorBodyOf(text), this.hide, wait);
     }
     const encoding = headers['content-encoding'];
     if (encoding !== undefined && encoding !== 'identity') throw malformed('the response is encoded, unasked');

@@ -104,6 +104,13 @@ export const modelSchema = z.strictObject({
   prefill: z.boolean().default(true),
   /** A smaller `thinking.budget_tokens` is raised to it (contract A.5). */
   min_thinking_tokens: z.int().min(1).max(999_990).default(1024),
+  /** Whether requests in the upstream's own API pass as they are (contract N1); a simulated model never passes. */
+  passthrough: z.boolean().default(true),
+  /** The only organization that may use the model: it may name state that the upstream keeps (contract N1). */
+  dedicated_to: z
+    .string()
+    .regex(/^org_[0-9A-Za-z]{1,64}$/, 'not the id of an organization')
+    .optional(),
   upstream: z.discriminatedUnion('kind', [simulated, anthropic]),
 });
 

@@ -1,4 +1,4 @@
-import { type Code, type Refusal, type RefusalOptions, refusal } from '../../errors.ts';
+import { type Code, type Refusal, type RefusalOptions, refusal } from '../errors.ts';
 
 /**
  * A refusal where the alternative is something the client wrote. A query `?code=&details=` or a body with these keys

@@ -1,0 +1,68 @@
+import type { Clock } from '../../clock.ts';
+import type { Sink } from '../../http/route.ts';
+import { estimateTokensOf } from '../../upstream/estimate.ts';
+import { noUsage, type PassedEvents, UpstreamError } from '../../upstream/port.ts';
+import { tokensTaken } from '../spending.ts';
+import { type After, EventOutput } from './event-output.ts';
+import { messageEvents, pingEvent } from './messages-events.ts';
+import type { Generation } from './messages-reply.ts';
+import { failureEvent, pingEveryMs } from './messages-stream.ts';
+import type { First } from './slow-start.ts';
+
+export interface PassedStream {
+  readonly first: First<PassedEvents>;
+  readonly pieces: AsyncIterator<PassedEvents>;
+  readonly generation: Generation;
+  readonly clock: Clock;
+  readonly after: After;
+}
+
+/** @throws UpstreamError */
+export const firstPassed = async (pieces: AsyncIterator<PassedEvents>): Promise<PassedEvents> => {
+  const step = await pieces.next();
+  if (step.done !== true) return step.value;
+  throw new UpstreamError('provider_error', 'The provider sent no answer.');
+};
+
+/**
+ * Sends an upstream's events as they come, and asks for more when the client has room. A failure in the middle is told as
+ * an `error` event, after which nothing follows; a client that leaves ends it silently.
+ */
+export const streamPassed = async (sink: Sink, { first, pieces, generation, clock, after }: PassedStream) => {
+  const { envelope, estimatedTokens, requestId, signal } = generation;
+  const output = new EventOutput({ sink, clock, after, ping: pingEvent, keepAliveMs: pingEveryMs });
+  try {
+    let piece: PassedEvents;
+    if ('come' in first) {
+      piece = first.come;
+      output.add(piece.start ?? '');
+    } else {
+      // The message begins without the upstream, which comes too late to begin it.
+      output.add(messageEvents(envelope, estimatedTokens)({ type: 'start', usage: noUsage }));
+      output.flush();
+      piece = await first.coming;
+    }
+    for (;;) {
+      spend(piece, generation);
+      output.send(piece.events);
+      if (piece.ended) return;
+      await output.room();
+      if (sink.gone) return;
+      const step = await pieces.next();
+      if (step.done === true) throw new UpstreamError('provider_error', 'The provider ended its answer too early.');
+      piece = step.value;
+    }
+  } catch (error) {
+    if (!sink.gone && !signal.aborted) output.add(failureEvent(error, requestId));
+  } finally {
+    pieces.return?.().catch(() => undefined);
+    await output.end();
+  }
+};
+
+/** One that is cut off is charged with what was there, and of the output with what was sent, estimated (contract F.4). */
+const spend = ({ usage, outputBytes, ended }: PassedEvents, { allowance, estimatedTokens }: Generation): void => {
+  allowance.spent = ended
+    ? tokensTaken(usage, estimatedTokens)
+    : tokensTaken({ ...usage, output_tokens: estimateTokensOf(outputBytes) }, estimatedTokens);
+};

@@ -1,0 +1,82 @@
+import type { z } from 'zod';
+import type { ProjectPrincipal } from '../../access/principal.ts';
+import { checker } from '../../http/endpoint.ts';
+import { Refused } from '../../http/refused.ts';
+import { parseJson } from '../../http/request/json.ts';
+import { type Edit, edited, outerMembers, withoutMember } from '../../json/outer-members.ts';
+import type { ConnectedModel } from '../../upstream/connect.ts';
+import { type Estimable, estimateInputTokens } from '../../upstream/estimate.ts';
+import type { Passing } from '../../upstream/port.ts';
+import { isServedTo } from '../models/model-requirements.ts';
+import type { PassingCount } from './passing-schema.ts';
+import { stateRefusal } from './state-references.ts';
+
+/** A body that goes to its upstream as it is. */
+export interface PassedBody<Fields> {
+  readonly hosted: ConnectedModel;
+  readonly passing: Passing;
+  /** What the specification names of it. */
+  readonly fields: Fields;
+  /** Of the input (contract F.4). */
+  readonly estimatedTokens: number;
+  /** As it goes out: with the upstream's name of the model, and without what Weir alone understands. */
+  readonly bytes: () => Buffer;
+}
+
+/** What a body has been read as: for a model that passes it on, or for all others. */
+export type ReadBody<Strict, Fields> =
+  | { readonly strict: Strict; readonly passed: null }
+  | { readonly strict: null; readonly passed: PassedBody<Fields> };
+
+/** The schemas of one route: for strict models, and for those that pass the body on. */
+interface Schemas<Strict, Fields extends PassingCount> {
+  readonly strict: z.ZodType<Strict>;
+  readonly passing: z.ZodType<Fields>;
+}
+
+/**
+ * Reads bodies of the messages API: which rules hold depends on the model that they name (contract N1). A model that the
+ * caller does not have is judged by the rules of strict ones, so that nothing tells it from one that does not exist.
+ */
+export const messagesReader = <Strict, Fields extends PassingCount>(
+  models: ReadonlyMap<string, ConnectedModel>,
+  schemas: Schemas<Strict, Fields>,
+) => {
+  const strictly = checker(schemas.strict, 'messages', 'body');
+  const loosely = checker(schemas.passing, 'messages', 'body');
+  return (bytes: Buffer, principal: ProjectPrincipal): ReadBody<Strict, Fields> | Refused => {
+    const value = parseJson(bytes);
+    if (value instanceof Refused) return value;
+    const hosted = typeof value.model === 'string' ? models.get(value.model) : undefined;
+    const passing = hosted && isServedTo(hosted.model, principal) ? passingOf(hosted) : undefined;
+    if (hosted === undefined || passing === undefined) {
+      const strict = strictly(value);
+      return strict instanceof Refused ? strict : { strict: strict as Strict, passed: null };
+    }
+    const checked = loosely(value);
+    if (checked instanceof Refused) return checked;
+    const fields = checked as Fields;
+    const refusal = hosted.model.dedicated_to === undefined ? stateRefusal(fields) : null;
+    if (refusal !== null) return new Refused(refusal);
+    const estimatedTokens = estimateInputTokens(fields as unknown as Estimable);
+    return {
+      strict: null,
+      passed: { hosted, passing, fields, estimatedTokens, bytes: () => outgoing(bytes, hosted.upstreamModel) },
+    };
+  };
+};
+
+const passingOf = ({ model, upstream }: ConnectedModel): Passing | undefined =>
+  model.passthrough ? upstream.passing : undefined;
+
+const outgoing = (bytes: Buffer, model: string): Buffer => {
+  const members = outerMembers(bytes);
+  const name = members.get('model')!;
+  const edits: Edit[] = [{ start: name.valueStart, end: name.end, text: JSON.stringify(model) }];
+  const policies = members.get('policy_ids');
+  if (policies !== undefined) edits.push(withoutMember(bytes, policies));
+  return edited(
+    bytes,
+    edits.sort((one, other) => one.start - other.start),
+  );
+};

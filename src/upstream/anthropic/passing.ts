@@ -1,0 +1,88 @@
+import { isUtf8 } from 'node:buffer';
+import { type Edit, edited, outerMembers } from '../../json/outer-members.ts';
+import type { GenerateOptions, PassedAnswer, PassedEvents, PassedRequest, Passing } from '../port.ts';
+import { EventFrames } from '../transport/event-frames.ts';
+import { maxAnswerBytes, maxEventBytes, maxStreamBytes } from '../transport/limits.ts';
+import { readWhole } from '../transport/read-whole.ts';
+import { fieldsOf, parsedJson, readUsage } from './anthropic-blocks.ts';
+import { malformed, transportError } from './anthropic-errors.ts';
+import type { Endpoint } from './endpoint.ts';
+import { mostPassedTokens, PassedEventReader } from './passed-events.ts';
+
+/** The messages API of an endpoint for clients that speak it: bytes pass, and only usage is read (contract N1). */
+export const passingMessages = (endpoint: Endpoint): Passing => ({
+  answer: (request, options) => answer(endpoint, request, options),
+  stream: (request, options) => events(endpoint, request, options),
+  countTokens: ({ body, headers }, options) => endpoint.countTokens(body, headers, options),
+});
+
+const answer = async (endpoint: Endpoint, request: PassedRequest, options: GenerateOptions): Promise<PassedAnswer> => {
+  const { body, headers } = request;
+  const exchange = await endpoint.post({ body, headers }, 'application/json', maxAnswerBytes, options);
+  try {
+    return passedAnswer(await readWhole(exchange), request);
+  } catch (error) {
+    throw options.signal.aborted ? options.signal.reason : transportError(error);
+  } finally {
+    exchange.close();
+  }
+};
+
+const passedAnswer = (bytes: Buffer, { id, model }: PassedRequest): PassedAnswer => {
+  if (!isUtf8(bytes)) throw malformed('the answer is not UTF-8');
+  const message = fieldsOf(parsedJson(bytes.toString('utf8'), 'the answer'), 'the answer');
+  if (message.type !== 'message') throw malformed('the answer is not a message');
+  const members = outerMembers(bytes);
+  const edits: Edit[] = [];
+  for (const [name, value] of Object.entries({ id, model })) {
+    const member = members.get(name);
+    if (member === undefined) throw malformed(`the answer has no ${name}`);
+    edits.push({ start: member.valueStart, end: member.end, text: JSON.stringify(value) });
+  }
+  edits.sort((one, other) => one.start - other.start);
+  return { body: edited(bytes, edits), usage: readUsage(message.usage, mostPassedTokens) };
+};
+
+async function* events(
+  endpoint: Endpoint,
+  request: PassedRequest,
+  options: GenerateOptions,
+): AsyncGenerator<PassedEvents, void, undefined> {
+  const { body, headers, id, model } = request;
+  const exchange = await endpoint.post({ body, headers }, 'text/event-stream', maxStreamBytes, options);
+  const frames = new EventFrames(maxEventBytes);
+  const reader = new PassedEventReader(id, model, endpoint.hide);
+  try {
+    while (!reader.ended) {
+      const piece = await exchange.read();
+      if (piece === null) throw malformed('the stream ends before the message does');
+      const passed = readAll(reader, frames.push(piece));
+      if (reader.ended) exchange.drain();
+      if (passed.pieces.length > 0) yield eventsOf(reader, passed.pieces);
+      if (passed.failure !== null) throw passed.failure;
+    }
+  } catch (error) {
+    throw options.signal.aborted ? options.signal.reason : transportError(error);
+  } finally {
+    exchange.close();
+  }
+}
+
+const eventsOf = (reader: PassedEventReader, pieces: readonly Buffer[]): PassedEvents => ({
+  start: reader.takeStart(),
+  events: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces),
+  usage: reader.usage,
+  outputBytes: reader.outputBytes,
+  ended: reader.ended,
+});
+
+/** What of the events passes, and the failure that ends them. */
+const readAll = (reader: PassedEventReader, all: readonly Buffer[]): { pieces: Buffer[]; failure: unknown } => {
+  const pieces: Buffer[] = [];
+  try {
+    for (const frame of all) if (reader.read(frame)) pieces.push(frame);
+    return { pieces, failure: null };
+  } catch (failure) {
+    return { pieces, failure };
+  }
+};

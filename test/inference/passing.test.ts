@@ -1,0 +1,335 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { HttpServer } from '../../src/http/server.ts';
+import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
+import { loadModels } from '../../src/upstream/models/models.ts';
+import { bearer, wholeGateway } from '../support/whole-gateway.ts';
+
+/** Models whose upstream speaks the client's API, from a client over the gateway to the upstream and back (contract N1). */
+
+// Room for a machine that is busy with other things.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const apiKey = 'sk-canary-77ab';
+let at: Awaited<ReturnType<typeof wholeGateway>>;
+let server: HttpServer;
+let mine: Awaited<ReturnType<typeof at.make.tenant>>;
+let other: typeof mine;
+/** What the upstream was sent last. */
+let received: { url: string; headers: IncomingHttpHeaders; text: string } | null;
+let respond: (response: ServerResponse) => void;
+
+const upstream = createServer(async (incoming, response) => {
+  const pieces: Buffer[] = [];
+  for await (const piece of incoming) pieces.push(piece as Buffer);
+  received = { url: incoming.url!, headers: incoming.headers, text: Buffer.concat(pieces).toString() };
+  respond(response);
+});
+
+const says =
+  (text: string, type = 'application/json', status = 200) =>
+  (response: ServerResponse): void => {
+    response.writeHead(status, { 'content-type': type }).end(text);
+  };
+
+const answerText = (id: string, model: string, content = '[]') =>
+  `{"id":"${id}", "type":"message","role":"assistant","content":${content},"model" : "${model}","stop_reason":"pause_turn",` +
+  `"stop_sequence":null,"usage":{"input_tokens":21,"output_tokens":10,"server_tool_use":{"web_search_requests":1}}}`;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+  const base_url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+  const remote = { kind: 'anthropic', base_url, api_key_env: 'KEY', private_network: true, model: 'theirs' };
+  const models = new Map<string, ConnectedModel>();
+  at = await wholeGateway({ models });
+  mine = await at.make.tenant();
+  other = await at.make.tenant();
+  const entry = { context_length: 200_000, max_output_length: 64_000, upstream: remote };
+  const declared = [
+    { id: 'passing', ...entry },
+    { id: 'dedicated', ...entry, dedicated_to: mine.organizationId },
+  ];
+  const connected = connect(loadModels(JSON.stringify({ models: declared }), { KEY: apiKey }), { clock: systemClock });
+  for (const [id, model] of connected) models.set(id, model);
+  server = await at.listen();
+});
+afterAll(async () => {
+  await server.drain(0);
+  await at.close();
+  upstream.closeAllConnections();
+  await new Promise((resolve) => upstream.close(resolve));
+});
+beforeEach(() => {
+  received = null;
+  respond = says(answerText('msg_theirs', 'theirs'));
+});
+
+interface Sent {
+  readonly path?: string;
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+const post = async (body: string | object, { path = '/v1/messages', key, headers }: Sent = {}) => {
+  const response = await fetch(`http://127.0.0.1:${server.port}${path}`, {
+    method: 'POST',
+    headers: { ...bearer(key ?? mine.projectKey.value), 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text };
+};
+const say = (fields: object = {}, model = 'passing') => ({
+  model,
+  max_tokens: 100,
+  messages: [{ role: 'user', content: 'Hello' }],
+  ...fields,
+});
+
+const numbers = fc.constantFrom(
+  '9007199254740993',
+  '1.0',
+  '-0',
+  '1e-400',
+  '1E+2',
+  '0.10',
+  '123456789012345678901234567890',
+);
+const strings = fc.string({ unit: 'grapheme' }).map((text) => JSON.stringify(text));
+/** Text of any JSON value, with blanks and escapes as nobody writes them. */
+const values = fc.letrec<{ value: string }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    numbers,
+    strings,
+    fc.constantFrom('null', 'true', '"\\u0041\\/"', '""', '{}', '[ ]'),
+    fc.array(tie('value')).map((items) => `[${items.join(' ,')}]`),
+    fc.uniqueArray(fc.tuple(strings, tie('value')), { selector: ([name]) => name }).map((members) => {
+      const fields = members.map(([name, value]) => `${name}\t: ${value}`);
+      return `{${fields.join(',\n')}}`;
+    }),
+  ),
+})).value;
+
+describe('the request', () => {
+  test('arrives byte for byte, but for the model and what Weir alone understands', async () => {
+    await fc.assert(
+      fc.asyncProperty(values, values, fc.constantFrom(0, 1, 2), fc.boolean(), async (one, two, place, isNamed) => {
+        const members = [
+          `"zzz":${one}`,
+          `"messages" :[{"role":"user","content":[{"type":"unheard_of","of":${two}}],"more": ${one}}]`,
+          '"max_tokens":10.0',
+          `"tools":[{"type":"web_search_20250305","name":"web_search","x":${two}}]`,
+        ];
+        const body = (model: string, policies: readonly string[]) => {
+          const all = [...members];
+          all.splice(place * 2, 0, ` "model" : ${JSON.stringify(model)}`);
+          all.splice(place, 0, ...policies);
+          return `{${all.join(' ,')} }`;
+        };
+        const { status, text } = await post(body('passing', isNamed ? ['"policy_ids": []'] : []));
+        expect(status, text).toBe(200);
+        const sent = received!.text;
+        if (isNamed) {
+          expect(sent).not.toContain('policy_ids');
+          expect(sent.replaceAll(/\s/g, '')).toBe(body('theirs', []).replaceAll(/\s/g, ''));
+        } else expect(sent).toBe(body('theirs', []));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('has the headers of the API, and the key of the gateway alone', async () => {
+    const headers = {
+      'anthropic-beta': 'a-2025,b',
+      'anthropic-version': '2024-01-01',
+      cookie: 'c=1',
+      'x-api-key': 'mine',
+    };
+    await post(say(), { headers });
+    expect(received!.headers).toMatchObject({
+      'anthropic-beta': 'a-2025,b',
+      'anthropic-version': '2024-01-01',
+      'x-api-key': apiKey,
+    });
+    expect(received!.headers).not.toHaveProperty('cookie');
+    expect(received!.headers).not.toHaveProperty('authorization');
+    await post(say());
+    expect(received!.headers).toMatchObject({ 'anthropic-version': '2023-06-01' });
+    expect(received!.headers).not.toHaveProperty('anthropic-beta');
+  });
+
+  test.each<[string, object]>([
+    ['more tools than 128', { tools: Array.from({ length: 200 }, (_, at) => ({ name: `t${at}`, input_schema: {} })) }],
+    ['tools that a server runs', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+    ['unknown blocks', { messages: [{ role: 'user', content: [{ type: 'search_result', source: 'x' }] }] }],
+    ['other edits of the context', { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } }],
+    ['a temperature beyond what any model takes', { temperature: 7 }],
+    ['a longer answer than the model gives', { max_tokens: 999_990 }],
+    ['servers of tools', { mcp_servers: [{ type: 'url', url: 'https://a.example', name: 'a' }] }],
+    ['a place', { inference_geo: 'eu', service_tier: 'anything', speed: 'fast' }],
+    [
+      'a name that looks like state in the caller’s own data',
+      {
+        messages: [
+          { role: 'user', content: 'x' },
+          { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'n', input: { file_id: 'file_1' } }] },
+        ],
+      },
+    ],
+    ['null for what would be state', { container: null, thread: null }],
+  ])('may have %s: the upstream is the judge', async (_, fields) => {
+    const { status, text } = await post(say(fields));
+    expect(status, text).toBe(200);
+    expect(JSON.parse(received!.text)).toEqual({ ...say(fields), model: 'theirs' });
+  });
+
+  test.each<[string, object, string]>([
+    ['max_tokens', { max_tokens: 0 }, 'validation_failed max_tokens'],
+    ['max_tokens', { max_tokens: 999_991 }, 'validation_failed max_tokens'],
+    ['messages', { messages: [] }, 'validation_failed messages'],
+    ['messages', { messages: [{ role: 'user', content: 7 }] }, 'validation_failed messages.0.content'],
+    ['stream', { stream: 'yes' }, 'validation_failed stream'],
+    ['stop_sequences', { stop_sequences: [1] }, 'validation_failed stop_sequences.0'],
+    ['tools', { tools: ['x'] }, 'validation_failed tools.0'],
+    ['tool_choice', { tool_choice: { name: 1 } }, 'validation_failed tool_choice.name'],
+    ['thinking', { thinking: { budget_tokens: 1_000_000 } }, 'validation_failed thinking.budget_tokens'],
+    [
+      'output_config',
+      { output_config: { format: { type: 'json_schema', schema: 1 } } },
+      'validation_failed output_config.format.schema',
+    ],
+    ['policy_ids', { policy_ids: ['pol_none'] }, 'policy_not_found policy_ids'],
+  ])('is held to what the specification says of %s', async (_, fields, expected) => {
+    const { text } = await post(say(fields));
+    const { error } = JSON.parse(text);
+    expect(`${error.code} ${error.param}`).toBe(expected);
+    expect(received).toBeNull();
+  });
+});
+
+const image = { type: 'image', source: { type: 'file', file_id: 'file_1' } };
+const states: readonly (readonly [string, object, string])[] = [
+  ['a container', { container: 'container_1' }, '422 unsupported_parameter container'],
+  ['a thread', { thread: { id: 'thread_1' } }, '400 thread_unsupported_request thread'],
+  [
+    'a file',
+    { messages: [{ role: 'user', content: [image] }] },
+    '422 unsupported_parameter messages.0.content.0.source.file_id',
+  ],
+  [
+    'a file in the result of a tool',
+    { messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: [image] }] }] },
+    '422 unsupported_parameter messages.0.content.0.content.0.source.file_id',
+  ],
+  [
+    'a file in a block that nobody knows',
+    { messages: [{ role: 'user', content: [{ type: 'container_upload', file_id: 'file_1' }] }] },
+    '422 unsupported_parameter messages.0.content.0.file_id',
+  ],
+  ['a file in the system prompt', { system: [image] }, '422 unsupported_parameter system.0.source.file_id'],
+];
+
+describe('state that the upstream keeps for its account', () => {
+  test.each(states)('%s is refused by its name', async (_, fields, expected) => {
+    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
+      const { status, text } = await post(say(fields), { path });
+      const { error } = JSON.parse(text);
+      expect(`${status} ${error.code} ${error.param}`).toBe(expected);
+      expect(error.details.error_code).toBe(error.code);
+      expect(received).toBeNull();
+    }
+  });
+
+  test.each(states)('%s passes to a model that is the organization’s own', async (_, fields) => {
+    expect((await post(say(fields, 'dedicated'))).status).toBe(200);
+    expect(JSON.parse(received!.text)).toEqual({ ...say(fields), model: 'theirs' });
+  });
+
+  test('nobody else has that model', async () => {
+    const none = await post(say({}, 'none'), { key: other.projectKey.value });
+    const theirs = await post(say({}, 'dedicated'), { key: other.projectKey.value });
+    expect([theirs.status, JSON.parse(theirs.text).error]).toEqual([404, JSON.parse(none.text).error]);
+    // What only a passing model takes is refused as by a model that does not exist.
+    const odd = (model: string) => post(say({ zzz: 1 }, model), { key: other.projectKey.value });
+    expect(JSON.parse((await odd('dedicated')).text).error).toEqual(JSON.parse((await odd('none')).text).error);
+    const read = await fetch(`http://127.0.0.1:${server.port}/v1/models/dedicated`, {
+      headers: bearer(other.projectKey.value),
+    });
+    expect(read.status).toBe(404);
+  });
+});
+
+describe('the answer', () => {
+  test('comes back byte for byte, but for its id and model', async () => {
+    await fc.assert(
+      fc.asyncProperty(values, async (value) => {
+        const content = `[{"type":"unheard_of","citations":null,"of":${value}}]`;
+        respond = says(answerText('msg_theirs', 'theirs', content));
+        const { status, text } = await post(say(), { headers: { 'anthropic-version': '2023-06-01' } });
+        expect(status, text).toBe(200);
+        const { id } = JSON.parse(text);
+        expect(id).toMatch(/^msg_/);
+        expect(text).toBe(answerText(id, 'passing', content));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test.each([
+    ['no JSON', 'nonsense'],
+    ['no message', '{"type":"other","id":"x","model":"y"}'],
+    ['no id', '{"type":"message","model":"y"}'],
+    ['no object', '[]'],
+  ])('that is %s is a failure of the provider', async (_, text) => {
+    respond = says(text);
+    const answer = await post(say());
+    expect([answer.status, JSON.parse(answer.text).error.code]).toEqual([502, 'provider_error']);
+  });
+
+  test('an error of the upstream is told in its own words, where it is about the request', async () => {
+    const error = { type: 'invalid_request_error', message: 'tools.0.type: no such tool at 127.0.0.1' };
+    respond = says(JSON.stringify({ type: 'error', error }), 'application/json', 400);
+    const answer = await post(say());
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.text).error).toMatchObject({
+      type: 'invalid_request_error',
+      message: 'tools.0.type: no such tool at [host]',
+    });
+    respond = says(
+      JSON.stringify({ type: 'error', error: { type: 'request_too_large', message: 'At most 32 MB.' } }),
+      'application/json',
+      413,
+    );
+    const large = await post(say());
+    expect([large.status, JSON.parse(large.text).error.message]).toEqual([413, 'At most 32 MB.']);
+  });
+});
+
+describe('count_tokens', () => {
+  const path = '/v1/messages/count_tokens';
+  const { max_tokens, ...counted } = say();
+
+  test('is the upstream’s own', async () => {
+    respond = says('{"input_tokens":4711}');
+    expect((await post(counted, { path, headers: { 'anthropic-beta': 'x' } })).text).toBe('{"input_tokens":4711}');
+    expect(received).toMatchObject({ url: '/v1/messages/count_tokens', headers: { 'anthropic-beta': 'x' } });
+    expect(JSON.parse(received!.text)).toEqual({ ...counted, model: 'theirs' });
+  });
+
+  test.each([
+    ['it has none', says('{}', 'application/json', 404)],
+    ['it says something else', says('{"input_tokens":"many"}')],
+  ])('is estimated where %s', async (_, how) => {
+    respond = how;
+    // ⌈5 / 3⌉ + 8 for one message
+    expect((await post(counted, { path })).text).toBe('{"input_tokens":10}');
+  });
+
+  test('fails as the upstream fails', async () => {
+    respond = says('{}', 'application/json', 529);
+    expect((await post(counted, { path })).status).toBe(529);
+  });
+});

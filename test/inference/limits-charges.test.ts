@@ -155,7 +155,8 @@ describe('clients that leave', () => {
       await Promise.all([...kinds, ...kinds].map(abort));
     }
     const { inference, administration } = service.windows;
-    await expect.poll(() => inference.tickets.open + administration.tickets.open).toBe(0);
+    // A loaded machine is slow, not wrong.
+    await expect.poll(() => inference.tickets.open + administration.tickets.open, { timeout: 30_000 }).toBe(0);
     expect(service.server.inFlight).toBe(0);
     expect(inFlight()).toEqual([0, 0, 0]);
     expect(service.upstream.held).toBe(0);

@@ -63,7 +63,7 @@ export const allRoutes = (dependencies: {
       isBehind,
     ),
     ...oauthRoutes(admin, { publicUrl, failed: windows.failed, isBehind }),
-    ...healthRoutes(readiness),
+    ...healthRoutes(readiness, () => models.values()),
   ];
   return [...routes, openapiRoute(routes)];
 };

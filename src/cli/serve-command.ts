@@ -66,6 +66,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'projection.rebuilt',
   'limits.trouble',
   'tiers.refused',
+  'upstream.opened',
 ]);
 
 /** What an operator should look into, although the gateway goes on. */

@@ -39,6 +39,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (signal.aborted) this.#abort();
   }
 
+  /** Whether a connection has taken the request. */
+  get sent(): boolean {
+    return this.#controller !== null;
+  }
+
   /** Resolves when `status` and `headers` are there. Rejects like `read`. */
   async head(): Promise<void> {
     while (this.status === 0) await this.#change();
@@ -130,7 +135,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #abort = (): void => this.#fail(this.#signal.reason, true);
 
   readonly #late = (): void => {
-    this.#fail(new UpstreamError('provider_timeout', 'The model provider did not answer in time.'), true);
+    const late = 'The model provider did not answer in time.';
+    this.#fail(new UpstreamError('provider_timeout', late, { begun: this.sent }), true);
   };
 
   /** A reader who is behind is not the upstream's fault; the total time goes on. */

@@ -12,7 +12,7 @@ import { projects } from './projects.ts';
 
 /** Every read model that Weir runs. */
 export const projections: readonly Projection[] = [
-  auditLog, // first: see there
+  auditLog,
   organizations,
   projects,
   projectKeys,

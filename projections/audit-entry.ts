@@ -1,18 +1,13 @@
+import { createHash } from 'node:crypto';
 import type { AccessDenied } from '../src/domain/access-facts.ts';
 import type { AdminKeyFact } from '../src/domain/admin-key.ts';
 import type { OAuthClientFact } from '../src/domain/oauth-client.ts';
 import type { OrganizationFact } from '../src/domain/organization.ts';
 import type { PolicyFact } from '../src/domain/policy-facts.ts';
-import { fieldsOf, type TermsFields } from '../src/domain/policy-terms.ts';
+import type { TermsFields } from '../src/domain/policy-terms.ts';
 import type { ProjectFact } from '../src/domain/project.ts';
 import type { ProjectKeyFact } from '../src/domain/project-key.ts';
-import type { Rows } from '../src/kernel/projection.ts';
 import type { Recorded } from '../src/kernel/store.ts';
-import { adminKeyOwners } from './admin-keys.ts';
-import { oauthClientRows } from './oauth-clients.ts';
-import { policyKeyOf, policyOwners, policyRows } from './policies.ts';
-import { projectKeyOwners, projectKeyRows } from './project-keys.ts';
-import { projectOwners } from './projects.ts';
 import { factOf, idOf } from './recorded.ts';
 
 /** What an entry of the audit log can be about (contract C.1). Names equal the `openai` SDK's where it has one. */
@@ -64,8 +59,28 @@ export interface Entry {
   readonly changesRequested?: Fields | undefined;
 }
 
-/** Null for an event that is the machinery of another: an admission, a reservation. */
-type Describe = (event: Recorded, rows: Pick<Rows, 'get'>) => Entry | null;
+/** What is remembered of a resource, so that a later event can be said to belong somewhere and to have changed something. */
+export interface Subject {
+  readonly organizationId: string;
+  /** Of a project key. */
+  readonly projectId?: string;
+  /** As they were shown last. */
+  readonly fields?: Fields;
+  /** Of a policy's rule. */
+  readonly ruleDigest?: string;
+}
+
+export interface Described {
+  /** Null for an event that is the machinery of another: an admission, a reservation. */
+  readonly entry: Entry | null;
+  /** What is to be remembered of the resource from now on, where that has changed. */
+  readonly subject?: Subject;
+}
+
+type Describe = (event: Recorded, known: Subject | undefined) => Described;
+
+/** Where an event belongs whose resource never came: to nobody. */
+const nobodys: Subject = { organizationId: '' };
 
 const secondsOrNull = (at: number | null): number | null => (at === null ? null : Math.floor(at / 1000));
 /** Micro-dollars as dollars. */
@@ -77,7 +92,9 @@ const changed = (before: Fields | undefined, now: Fields): Fields =>
     Object.entries(now).filter(([name, value]) => JSON.stringify(before?.[name]) !== JSON.stringify(value)),
   );
 
-const ofOrganization: Describe = (event) => {
+const ofOrganization: Describe = (event) => ({ entry: organizationEntry(event) });
+
+const organizationEntry = (event: Recorded): Entry | null => {
   const fact = factOf<OrganizationFact>(event);
   const id = idOf(event);
   const about = { organizationId: id, resourceId: id };
@@ -105,22 +122,21 @@ const ofOrganization: Describe = (event) => {
   }
 };
 
-const ofProject: Describe = (event, rows) => {
+const ofProject: Describe = (event, known = nobodys) => {
   const fact = factOf<ProjectFact>(event);
   const id = idOf(event);
-  const organizationId =
-    fact.type === 'project.created' ? fact.organization_id : (rows.get(projectOwners, id)?.organizationId ?? '');
-  const about = { organizationId, projectId: id, resourceId: id };
+  const subject = fact.type === 'project.created' ? { organizationId: fact.organization_id } : known;
+  const about = { organizationId: subject.organizationId, projectId: id, resourceId: id };
   switch (fact.type) {
     // The SDK calls a project's name its title; both are there.
     case 'project.created':
-      return { ...about, type: fact.type, data: { name: fact.name, title: fact.name } };
+      return { subject, entry: { ...about, type: fact.type, data: { name: fact.name, title: fact.name } } };
     case 'project.updated':
-      return { ...about, type: fact.type, changesRequested: { name: fact.name, title: fact.name } };
+      return { entry: { ...about, type: fact.type, changesRequested: { name: fact.name, title: fact.name } } };
     case 'project.archived':
-      return { ...about, type: fact.type };
+      return { entry: { ...about, type: fact.type } };
     default:
-      return null;
+      return { entry: null };
   }
 };
 
@@ -130,60 +146,65 @@ const keyFields = (key: {
   readonly expiresAt: number | null;
 }): Fields => ({ name: key.name, scopes: key.permissions, expires_at: secondsOrNull(key.expiresAt) });
 
-const ofProjectKey: Describe = (event, rows) => {
+const ofProjectKey: Describe = (event, known = nobodys) => {
   const fact = factOf<ProjectKeyFact>(event);
-  const id = idOf(event);
-  const isNew = fact.type === 'project_key.created';
-  const projectId = isNew ? fact.project_id : (rows.get(projectKeyOwners, id)?.projectId ?? '');
-  const organizationId = isNew ? fact.organization_id : (rows.get(projectOwners, projectId)?.organizationId ?? '');
-  const about = { organizationId, projectId, resourceId: id };
+  const resourceId = idOf(event);
+  const about = { organizationId: known.organizationId, projectId: known.projectId ?? '', resourceId };
   switch (fact.type) {
-    case 'project_key.created':
-      return { ...about, type: 'api_key.created', data: keyFields({ ...fact, expiresAt: fact.expires_at }) };
+    case 'project_key.created': {
+      const { organization_id: organizationId, project_id: projectId } = fact;
+      const fields = keyFields({ ...fact, expiresAt: fact.expires_at });
+      const entry = { organizationId, projectId, resourceId, type: 'api_key.created', data: fields } as const;
+      return { entry, subject: { organizationId, projectId, fields } };
+    }
     case 'project_key.updated': {
-      const before = rows.get(projectKeyRows, `${projectId}:${id}`);
-      const now = keyFields({ ...fact, expiresAt: fact.expires_at });
-      return { ...about, type: 'api_key.updated', changesRequested: changed(before && keyFields(before.data), now) };
+      const fields = keyFields({ ...fact, expiresAt: fact.expires_at });
+      const entry = { ...about, type: 'api_key.updated', changesRequested: changed(known.fields, fields) } as const;
+      return { entry, subject: { ...known, fields } };
     }
     case 'project_key.revoked':
-      return { ...about, type: 'api_key.deleted', data: { reason: fact.reason } };
+      return { entry: { ...about, type: 'api_key.deleted', data: { reason: fact.reason } } };
     case 'project_key.suspended':
-      return { ...about, type: 'api_key.suspended' };
+      return { entry: { ...about, type: 'api_key.suspended' } };
     case 'project_key.reactivated':
-      return { ...about, type: 'api_key.reactivated' };
+      return { entry: { ...about, type: 'api_key.reactivated' } };
     case 'project_key.expired':
-      return { ...about, type: 'api_key.expired' };
+      return { entry: { ...about, type: 'api_key.expired' } };
     case 'project_key.value_replayed':
-      return { ...about, type: 'api_key.value_replayed' };
+      return { entry: { ...about, type: 'api_key.value_replayed' } };
   }
 };
 
-const ofAdminKey: Describe = (event, rows) => {
+const ofAdminKey: Describe = (event, known = nobodys) => {
   const fact = factOf<AdminKeyFact>(event);
-  const id = idOf(event);
-  const organizationId =
-    fact.type === 'admin_key.created' ? fact.organization_id : (rows.get(adminKeyOwners, id)?.organizationId ?? '');
-  const about = { organizationId, resourceId: id };
+  const resourceId = idOf(event);
+  const about = { organizationId: known.organizationId, resourceId };
   switch (fact.type) {
-    case 'admin_key.created':
-      return { ...about, type: 'admin_api_key.created', data: keyFields({ ...fact, expiresAt: fact.expires_at }) };
+    case 'admin_key.created': {
+      const { organization_id: organizationId } = fact;
+      const data = keyFields({ ...fact, expiresAt: fact.expires_at });
+      return {
+        entry: { organizationId, resourceId, type: 'admin_api_key.created', data },
+        subject: { organizationId },
+      };
+    }
     case 'admin_key.deleted':
-      return { ...about, type: 'admin_api_key.deleted' };
+      return { entry: { ...about, type: 'admin_api_key.deleted' } };
     // Unspecified: contract I names one type for the repeated value of a key, of whichever kind; the id tells them apart.
     case 'admin_key.value_replayed':
-      return { ...about, type: 'api_key.value_replayed' };
+      return { entry: { ...about, type: 'api_key.value_replayed' } };
   }
 };
 
-const ofOAuthClient: Describe = (event, rows) => {
+const ofOAuthClient: Describe = (event, known = nobodys) => {
   const fact = factOf<OAuthClientFact>(event);
-  const id = idOf(event);
+  const resourceId = idOf(event);
   if (fact.type === 'oauth_client.created') {
     const { name, permissions, organization_id: organizationId } = fact;
-    return { type: fact.type, organizationId, resourceId: id, data: { name, scopes: permissions } };
+    const entry = { type: fact.type, organizationId, resourceId, data: { name, scopes: permissions } };
+    return { entry, subject: { organizationId } };
   }
-  const organizationId = rows.get(oauthClientRows, id)?.data.organizationId ?? '';
-  return { type: fact.type, organizationId, resourceId: id };
+  return { entry: { type: fact.type, organizationId: known.organizationId, resourceId } };
 };
 
 /** What a policy says but for its rule, of which only a published version's id is told (contract C.1). */
@@ -192,34 +213,38 @@ const policyFields = (policy: { readonly name: string; readonly description: str
   return { name, description, direction, mode, scope, project_ids, match_threshold_basis_points };
 };
 
-const ofPolicy: Describe = (event, rows) => {
+const digestOf = (rule: string): string => createHash('sha256').update(rule).digest('base64url');
+
+const ofPolicy: Describe = (event, known = nobodys) => {
   const fact = factOf<PolicyFact>(event);
-  const id = idOf(event);
-  const organizationId =
-    fact.type === 'policy.created' ? fact.organization_id : (rows.get(policyOwners, id)?.organizationId ?? '');
-  const about = { type: fact.type, organizationId, resourceId: id };
+  const about = { organizationId: known.organizationId, resourceId: idOf(event) };
   switch (fact.type) {
-    case 'policy.created':
-      return { ...about, data: policyFields(fact) };
+    case 'policy.created': {
+      const { organization_id: organizationId } = fact;
+      const fields = policyFields(fact);
+      const entry = { ...about, organizationId, type: fact.type, data: fields };
+      return { entry, subject: { organizationId, fields, ruleDigest: digestOf(fact.rule) } };
+    }
     case 'policy.updated': {
-      const before = rows.get(policyRows, policyKeyOf(organizationId, id))?.data;
-      const fields = before && policyFields({ ...before, ...fieldsOf(before.draft) });
-      const rule = before?.draft.rule === fact.rule ? {} : { rule_changed: true };
-      return { ...about, changesRequested: { ...changed(fields, policyFields(fact)), ...rule } };
+      const fields = policyFields(fact);
+      const ruleDigest = digestOf(fact.rule);
+      const rule = ruleDigest === known.ruleDigest ? {} : { rule_changed: true };
+      const entry = { ...about, type: fact.type, changesRequested: { ...changed(known.fields, fields), ...rule } };
+      return { entry, subject: { ...known, fields, ruleDigest } };
     }
     case 'policy.published': {
       const { version, version_id, mode } = fact;
-      return { ...about, data: { version, version_id, mode } };
+      return { entry: { ...about, type: fact.type, data: { version, version_id, mode } } };
     }
     default:
-      return about;
+      return { entry: { ...about, type: fact.type } };
   }
 };
 
 const ofDenial: Describe = (event) => {
   const { credential_id: resourceId, project_id: projectId, ...denied } = factOf<AccessDenied>(event);
   const stream = idOf(event);
-  return {
+  const entry = {
     type: 'access.denied',
     // The day follows the organization in the stream's name.
     organizationId: stream.slice(0, stream.lastIndexOf('_')),
@@ -233,7 +258,8 @@ const ofDenial: Describe = (event) => {
       first_at: secondsOrNull(denied.first_at),
       last_at: secondsOrNull(denied.last_at),
     },
-  };
+  } as const;
+  return { entry };
 };
 
 /** By the category of the streams that are shown. */

@@ -2,7 +2,8 @@ import { sequencedId, sequenceOf } from '../src/ids.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
 import { type RowReader, table } from '../src/kernel/rows.ts';
 import type { Actor } from '../src/kernel/store.ts';
-import { type AuditType, describe, type Entry } from './audit-entry.ts';
+import { type AuditType, describe, type Entry, type Subject } from './audit-entry.ts';
+import { idOf } from './recorded.ts';
 import { addTo, emptyDigest, type ValueDigest } from './value-digest.ts';
 
 /** One entry of an organization's audit log. */
@@ -38,6 +39,9 @@ export const auditBlocks = table<AuditBlock>('audit-log-blocks');
 /** Key: organization. How many entries there are, and the highest time that any id has, which never goes back. */
 export const auditEnds = table<{ readonly count: number; readonly time: number }>('audit-log-ends');
 
+/** Key: the id of a resource. */
+const auditSubjects = table<Subject>('audit-log-subjects');
+
 /** Twelve digits outlast a thousand entries a second for thirty years. */
 export const auditKeyOf = (organizationId: string, number: number): string =>
   `${organizationId}:${String(number).padStart(12, '0')}`;
@@ -52,17 +56,21 @@ export const auditNumberOf = (models: RowReader, organizationId: string, id: str
 const saltOf = (eventId: string): number => Number.parseInt(eventId.slice(-7), 16) || 0;
 
 /**
- * What happened to an organization and all that it has, kept for as long as the events are. It has to see each event before
- * the other projections do: what an update changed is told by the rows as they were.
+ * What happened to an organization and all that it has, kept for as long as the events are. What an update changed is
+ * told by what the log itself remembers of the resource: rows of others may be further on, or not as far.
  */
 export const auditLog: Projection = {
   name: 'audit-log',
-  version: 2,
+  version: 3,
   categories: Object.keys(describe),
-  tables: [auditRows, auditBlocks, auditEnds],
+  tables: [auditRows, auditBlocks, auditEnds, auditSubjects],
   apply(event, rows) {
-    const entry = describe[event.stream.slice(0, event.stream.indexOf('-'))]?.(event, rows);
-    if (!entry) return;
+    const id = idOf(event);
+    const describes = describe[event.stream.slice(0, event.stream.indexOf('-'))];
+    const described = describes?.(event, rows.get(auditSubjects, id));
+    if (described?.subject) rows.put(auditSubjects, id, described.subject);
+    if (!described?.entry) return;
+    const { entry } = described;
     const { type, organizationId, projectId = null, resourceId, data, changesRequested } = entry;
     const { at, actor, ip = null, request_id: requestId = null } = event.metadata;
     const { count, time } = rows.get(auditEnds, organizationId) ?? { count: 0, time: 0 };

@@ -20,7 +20,6 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'src/exact-number',
     'src/secrets',
     'src/telemetry',
-    'undici',
     'zod',
     'canonicalize',
   ],

@@ -1,10 +1,12 @@
 import type { Clock, Millis } from '../clock.ts';
-import { fault } from '../errors.ts';
+import { Fault, fault } from '../errors.ts';
 import type { Head } from '../http/route.ts';
 import { digest, tokenKind } from '../ids.ts';
 import type { FailedAttempts } from '../limits/failed-attempts.ts';
 import type { AccessLog } from './access-log.ts';
+import { behind, tooOld } from './credential-refusals.ts';
 import type { Directory } from './directory.ts';
+import type { Knowledge } from './knowledge.ts';
 import type { ClientPrincipal } from './principal.ts';
 
 /** What of a form can prove a client. */
@@ -81,18 +83,18 @@ interface ClientLookup {
 export interface Acquaintance {
   /** Failures to authenticate, by address. */
   readonly failed: FailedAttempts;
-  /** Whether what is not found here may be there (contract N13). */
-  readonly isBehind: () => boolean;
+  readonly knowledge: Knowledge;
 }
 
 /**
  * The OAuth client that a request comes from, by HTTP Basic or by fields of the body (contract A.3).
  * @throws Fault 401 `invalid_client` whatever about the client is not right, 400 where it is said twice, 429 where one
- *   address has tried too often, 503 where the secret is not known here and may be elsewhere
+ *   address has tried too often, 503 where the secret is not known here and may be elsewhere, and where what is known is
+ *   too old (contract N13)
  */
 export const authenticateClient = (
   { accessLog, clock, directory, secrets }: ClientLookup,
-  { failed, isBehind }: Acquaintance,
+  { failed, knowledge }: Acquaintance,
   head: Head,
   fields: ClientFields,
 ): ClientPrincipal => {
@@ -102,13 +104,15 @@ export const authenticateClient = (
   let isKnown = false;
   for (const pepper of secrets.peppers) {
     const found = directory.find(digest(pepper, secret));
-    if (found !== null) isKnown = true;
-    if (found?.id !== id) continue;
+    if (found === null) continue;
+    if (knowledge.isTooOld) throw new Fault(tooOld);
+    isKnown = true;
+    if (found.id !== id) continue;
     if (found.inactive !== undefined)
       accessLog.refused(found, { method: 'POST', path: head.path }, 'invalid_client', head);
     else if (found.kind === 'client_secret') return found;
   }
   // As a token that may be known elsewhere: nobody's fault, so it does not count either.
-  if (!isKnown && isBehind()) throw fault('dependency_unavailable', { headers: { 'Retry-After': '1' } });
+  if (!isKnown && knowledge.isBehind) throw new Fault(behind);
   throw guess(failed, now, head);
 };

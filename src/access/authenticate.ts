@@ -21,6 +21,7 @@ import {
   whyInactive,
 } from './credential-refusals.ts';
 import type { Directory, Inactive } from './directory.ts';
+import type { Knowledge } from './knowledge.ts';
 import { KnownToken, KnownTokens } from './known-tokens.ts';
 import { AdministrationLease, type CountedLease, CreditsLease, InactiveLease, InferenceLease } from './leases.ts';
 import { addressRefusal } from './limit-refusal.ts';
@@ -47,12 +48,6 @@ const presented = (head: Head, apiKeyHeader: boolean | undefined): string | Refu
   const token = bearer.exec(authorization)?.[1];
   return token === undefined ? malformed : usualScheme + token;
 };
-
-/** How far what the directory knows may be behind what is (contract N13). */
-export interface Knowledge {
-  readonly isBehind: boolean;
-  readonly isTooOld: boolean;
-}
 
 /**
  * Judges API keys and access tokens at the headers of a request (contract F.2, F.3): form and checksum, then the directory,
@@ -109,11 +104,14 @@ export const apiKeyGate = (options: {
     return seconds === 0 ? refused : addressRefusal(seconds);
   };
 
-  /** Who sends what cannot be a token is not guessing either. A token that may be known elsewhere is nobody's fault. */
+  /** Whether a token that is not known here may be known elsewhere, which is nobody's fault. */
+  const mayBeKnown = (token: string): boolean => knowledge.isBehind && tokenKind(token) !== null;
+
+  /** Who sends what cannot be a token is not guessing either. */
   const unidentified = (head: Head, text: string): Refusal => {
     if (text.includes(' ', usualScheme.length)) return malformed;
     const token = text.slice(usualScheme.length);
-    return knowledge.isBehind && tokenKind(token) !== null ? behind : rejectUnknownCredential(head, unknown(token));
+    return mayBeKnown(token) ? behind : rejectUnknownCredential(head, unknown(token));
   };
 
   const subjectOf = (known: KnownToken, family: Family, { id, projectId, organizationId }: Identity): LimitSubject => {
@@ -166,6 +164,9 @@ export const apiKeyGate = (options: {
   };
 
   return {
+    get isTooOld() {
+      return knowledge.isTooOld;
+    },
     judge(head: Head, access: Access, aim: Aim) {
       if (!('permission' in access)) throw new Error('a route that takes no key and no token has no gate');
       const text = presented(head, access.apiKeyHeader);
@@ -210,7 +211,11 @@ export const apiKeyGate = (options: {
       const text = presented(head, access.apiKeyHeader);
       if (typeof text !== 'string') return text;
       const found = identify(text)?.found;
-      if (found === undefined) return unknown(text.slice(usualScheme.length));
+      if (found === undefined) {
+        const token = text.slice(usualScheme.length);
+        return mayBeKnown(token) ? behind : unknown(token);
+      }
+      if (knowledge.isTooOld) return tooOld;
       const reason = whyInactive(found, clock);
       const refused = reason === undefined ? denial(head, access, found as BearerPrincipal) : refusals[reason];
       if (refused === undefined) return { principal: found as BearerPrincipal };

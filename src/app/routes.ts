@@ -1,4 +1,5 @@
 import { organizationRows } from '../../projections/organizations.ts';
+import type { Knowledge } from '../access/knowledge.ts';
 import { auditLogRoutes } from '../admin/audit/audit-logs.ts';
 import type { Administration } from '../admin/command.ts';
 import { adminKeyRoutes } from '../admin/keys/admin-keys.ts';
@@ -33,12 +34,11 @@ export const allRoutes = (dependencies: {
   readonly windows: Windows;
   readonly tiers: TiersInForce;
   readonly readiness: Readiness;
-  /** Whether what is not found here may be there. */
-  readonly isBehind: () => boolean;
+  readonly knowledge: Knowledge;
   /** What clients reach the server by. */
   readonly publicUrl: () => string;
 }): Route[] => {
-  const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, isBehind, publicUrl } = dependencies;
+  const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, knowledge, publicUrl } = dependencies;
   const routes = [
     messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
     countTokensRoute(models),
@@ -60,9 +60,9 @@ export const allRoutes = (dependencies: {
         ...policyRoutes(admin, evaluator),
         ...auditLogRoutes(admin),
       ],
-      isBehind,
+      () => knowledge.isBehind,
     ),
-    ...oauthRoutes(admin, { publicUrl, failed: windows.failed, isBehind }),
+    ...oauthRoutes(admin, { publicUrl, failed: windows.failed, knowledge }),
     ...healthRoutes(readiness, () => models.values()),
   ];
   return [...routes, openapiRoute(routes)];

@@ -185,7 +185,7 @@ const start = async (parts: {
     evaluator,
     windows: limits.windows,
     tiers: limits.tiers,
-    isBehind: () => fresh.isBehind,
+    knowledge: fresh,
     readiness: {
       ageMs: () => fresh.ageMs,
       checks: {

@@ -32,7 +32,7 @@ const aggregates = [
   [idempotency, '[0-9a-f]{64}'],
 ] as const;
 
-/** Every stream that Weir writes (architecture 4). */
+/** Every stream that Weir writes. */
 const grammars: ReadonlyMap<string, Grammar> = new Map([
   ...aggregates.map(([{ category, machine }, id]) => [category, grammar(id, machine.events)] as const),
   ['replay', grammar(`(key|akey|oac)_${publicId}`, ['replay.sealed'])],

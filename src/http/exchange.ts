@@ -218,7 +218,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     }
     let admission = verdict;
     // Between the headers and the last byte lies as long as the client likes; without a body there is no such time.
-    if (this.framing.framed && pass?.dated) {
+    if (this.framing.framed && pass && (pass.dated || this.traffic.gate.isTooOld)) {
       const now = this.traffic.gate.judgeAgain(this.head, target.route.access, target.route);
       if (isRefusal(now)) {
         this.release();

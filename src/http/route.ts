@@ -81,6 +81,8 @@ export interface RateLimitLease<P> extends Allowance {
 
 /** Judges credentials at the headers, for a route by its method and documented path. Never waits. */
 export interface Gate<P> {
+  /** What it knows is too old to judge by: whoever sends a body is judged again once it is complete (contract N12). */
+  readonly isTooOld: boolean;
   /** @returns a refusal where nobody is identified who has a right to be told of limits */
   judge(
     head: Head,
@@ -94,7 +96,8 @@ export interface Gate<P> {
    */
   meet(head: Head, access: Access | undefined): RateLimitLease<P> | Refusal | undefined;
   /**
-   * Judges once more whoever sent a body, now that it is complete, where the pass has become `dated` (contract N12). It
+   * Judges once more whoever sent a body, now that it is complete, where the pass has become `dated` or the gate's knowledge too
+   * old (contract N12). It
    * is still the same attempt: nothing is counted again.
    * @returns who it is now, or why it may not do this any more
    */

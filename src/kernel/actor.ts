@@ -26,7 +26,7 @@ export interface Context {
   readonly budget?: Budget | undefined;
 }
 
-export type CommandInput<C, K extends keyof C> = C[K] extends (data: never, input: infer I) => unknown ? I : never;
+export type CommandInput<C, K extends keyof C> = C[K] extends (state: never, input: infer I) => unknown ? I : never;
 
 /** The live aggregates of one kind: one mailbox each. */
 export interface Actors<D extends object, F extends Fact, C extends Decisions<D, F>> {

@@ -57,7 +57,7 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
   };
 
   const propose = (from: FoldedStream) => {
-    const facts = aggregate.decide[command.name]!(stateOf<D>(from.snapshot).data, command.input);
+    const facts = aggregate.decide[command.name]!(stateOf<D>(from.snapshot), command.input);
     const events = facts.map(({ type, ...data }, index): NewEvent => {
       return { id: eventId(commandId, index, stream, type, data), type, data, metadata };
     });

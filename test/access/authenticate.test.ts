@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { AccessLog } from '../../src/access/access-log.ts';
-import { apiKeyGate, type Knowledge } from '../../src/access/authenticate.ts';
+import { apiKeyGate } from '../../src/access/authenticate.ts';
 import type { Directory, Inactive } from '../../src/access/directory.ts';
+import type { Knowledge } from '../../src/access/knowledge.ts';
 import type { AdminPrincipal, ClientPrincipal, Principal, ProjectPrincipal } from '../../src/access/principal.ts';
 import { isRefusal, type Refusal } from '../../src/errors.ts';
 import type { Access, Head } from '../../src/http/route.ts';
@@ -393,4 +394,22 @@ describe('what a known credential does is noted', () => {
     expect(uses()).toEqual({});
     expect(refusals()).toEqual([]);
   });
+});
+
+describe('a token that was known at the headers and is not when the body is complete', () => {
+  const again = (knowledge: Knowledge): string => {
+    const found = project();
+    const late = gateOf(windows, knowledge);
+    const sent = head(bearer(give('p', found)));
+    const pass = late.judge(sent, messages, aim);
+    expect(isRefusal(pass)).toBe(false);
+    found.stale = true;
+    known.clear();
+    const verdict = late.judgeAgain(sent, messages, aim);
+    return isRefusal(verdict) ? `${verdict.status} ${verdict.code}` : verdict.principal.id;
+  };
+  test('is refused for good, while this gateway has heard everything', () =>
+    expect(again(upToDate)).toBe('401 invalid_api_key'));
+  test('may be good while it is behind', () =>
+    expect(again({ isBehind: true, isTooOld: false })).toBe('503 dependency_unavailable'));
 });

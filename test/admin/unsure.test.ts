@@ -1,15 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { HttpServer } from '../../src/http/server.ts';
 import { newToken } from '../../src/ids.ts';
+import { eventually } from '../http/raw-client.ts';
+import { holdRequest } from '../support/held-request.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 
 const knowledge = { isBehind: false, isTooOld: false };
 let at: Awaited<ReturnType<typeof wholeGateway>>;
 let mine: Awaited<ReturnType<typeof at.make.tenant>>;
+let server: HttpServer;
 beforeAll(async () => {
   at = await wholeGateway({ knowledge });
   mine = await at.make.tenant();
+  server = await at.listen();
 });
-afterAll(() => at.close());
+afterEach(() => void Object.assign(knowledge, { isBehind: false, isTooOld: false }));
+afterAll(async () => {
+  await server.drain(0);
+  await at.close();
+});
 
 const nowhere = '01jd7m3q8v5x2k9t4w6y0z1abc';
 const said = async (method: string, path: string, value = mine.adminKey.value): Promise<string> => {
@@ -46,17 +55,18 @@ describe.each(['p', 'a', 't'] as const)('a token of kind %s that is not known he
   });
 });
 
+const asToken = async (id: string, secret: string, path = '/v1/oauth/token'): Promise<string> => {
+  const { status, body, headers } = await at.call('POST', path, {
+    headers: {
+      authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: 'grant_type=client_credentials&token=x',
+  });
+  return `${status} ${body.error ?? ''} ${headers['retry-after'] ?? ''}`.trim();
+};
+
 describe('an OAuth client whose secret is not known here', () => {
-  const asToken = async (id: string, secret: string, path = '/v1/oauth/token'): Promise<string> => {
-    const { status, body, headers } = await at.call('POST', path, {
-      headers: {
-        authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
-        'content-type': 'application/x-www-form-urlencoded',
-      },
-      body: 'grant_type=client_credentials&token=x',
-    });
-    return `${status} ${body.error ?? ''} ${headers['retry-after'] ?? ''}`.trim();
-  };
   test('is refused for good, while this gateway has heard everything', async () => {
     knowledge.isBehind = false;
     expect(await asToken(`oac_${nowhere}`, newToken('s'))).toBe('401 invalid_client');
@@ -81,11 +91,38 @@ describe('an OAuth client whose secret is not known here', () => {
 });
 
 test('what is known goes on while it is behind, and not beyond the age that the operator allows', async () => {
+  const { id, secret } = mine.oauthClient;
   knowledge.isBehind = true;
   expect(await said('GET', '/v1/models', mine.projectKey.value)).toBe('200');
   expect(await said('GET', '/v1/organization/projects')).toBe('200');
+  expect(await asToken(id, secret)).toBe('200');
+  expect(await asToken(id, secret, '/v1/oauth/revoke')).toBe('200');
   knowledge.isTooOld = true;
   expect(await said('GET', '/v1/models', mine.projectKey.value)).toBe('503 credentials_stale 1');
   expect(await said('GET', '/v1/organization/projects')).toBe('503 credentials_stale 1');
+  expect(await asToken(id, secret)).toBe('503 temporarily_unavailable 1');
+  expect(await asToken(id, secret, '/v1/oauth/revoke')).toBe('503 temporarily_unavailable 1');
+});
+
+test('what became too old while a body arrived is not relied on when it is complete', async () => {
+  const sent = {
+    method: 'POST',
+    path: '/v1/organization/projects',
+    headers: bearer(mine.adminKey.value),
+    body: '{"name":"late"}',
+  };
+  const late = async (change: () => void): Promise<string> => {
+    const held = holdRequest(server.port, sent);
+    await eventually(() => server.inFlight).toBe(1);
+    change();
+    const { status, code, headers } = await held.finish();
+    return `${status} ${code ?? ''} ${headers['retry-after'] ?? ''}`.trim();
+  };
+  const before = at.store.log.length;
+  expect(await late(() => Object.assign(knowledge, { isBehind: true, isTooOld: true }))).toBe(
+    '503 credentials_stale 1',
+  );
+  expect(at.store.log.length).toBe(before);
   knowledge.isTooOld = false;
+  expect(await late(() => Object.assign(knowledge, { isBehind: true }))).toBe('201');
 });

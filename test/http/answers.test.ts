@@ -145,7 +145,7 @@ describe('a failure', () => {
     const fail = () => {
       throw new Error('gate');
     };
-    const broken = await startService({ gate: { judge: fail, meet: fail, judgeAgain: fail } });
+    const broken = await startService({ gate: { isTooOld: false, judge: fail, meet: fail, judgeAgain: fail } });
     expect((await send(broken.port, request('GET /v1/models'), { answers: 1 })).statuses).toEqual([500]);
     await broken.stop();
     let calls = 0;

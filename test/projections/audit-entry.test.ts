@@ -59,9 +59,16 @@ group('the facts of every aggregate', () => {
     expect(Object.keys(shownAs).sort()).toEqual(every.map(({ type }) => type).sort());
   });
   test.each(every)('$type', ({ type, category }) => {
-    const data = { permissions: [], expires_at: null, project_ids: [], organization_id: 'org_1', project_id: 'proj_1' };
+    const data = {
+      rule: '',
+      permissions: [],
+      expires_at: null,
+      project_ids: [],
+      organization_id: 'org_1',
+      project_id: 'proj_1',
+    };
     const event = { stream: `${category}-thing_1`, type, data } as unknown as Recorded;
-    const entry = describe[category]?.(event, { get: () => undefined }) ?? null;
+    const entry = describe[category]?.(event, undefined).entry ?? null;
     expect(entry?.type ?? null).toBe(shownAs[type]);
     if (entry) expect(entry.resourceId).toBe('thing_1');
   });

@@ -6,6 +6,7 @@ import type { Evaluator } from '../../src/rules/evaluate.ts';
 import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
 import { fixedClock } from './fixed-clock.ts';
+import { upToDate } from './up-to-date.ts';
 
 /** Every route over an administration, for tests that call nothing but its own. */
 export const administrationRoutes = (
@@ -22,7 +23,7 @@ export const administrationRoutes = (
     evaluator,
     windows,
     tiers: { table: tiers },
-    isBehind: () => false,
+    knowledge: upToDate,
     readiness: { checks: {}, ageMs: () => 0 },
     publicUrl: () => 'http://127.0.0.1:8080',
   });

@@ -20,6 +20,7 @@ const pass = <P extends object>(principal: P): RateLimitLease<P> => ({
 
 /** A gate that judges and limits nobody. */
 export const unlimitedGate = <P extends object>(judge: (head: Head, access: Access) => P | Refusal): Gate<P> => ({
+  isTooOld: false,
   judge(head, access) {
     const verdict = judge(head, access);
     return isRefusal(verdict) ? verdict : pass(verdict);

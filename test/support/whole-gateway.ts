@@ -1,4 +1,5 @@
-import { apiKeyGate, type Knowledge } from '../../src/access/authenticate.ts';
+import { apiKeyGate } from '../../src/access/authenticate.ts';
+import type { Knowledge } from '../../src/access/knowledge.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import { credentialOf } from '../../src/admin/credential.ts';
 import type { Checks } from '../../src/app/health.ts';
@@ -49,7 +50,7 @@ export const wholeGateway = async ({
     evaluator,
     windows,
     tiers: { table: tiers },
-    isBehind: () => knowledge.isBehind,
+    knowledge,
     readiness: { checks, ageMs: balanceAgeMs },
     publicUrl: () => 'https://weir.example',
   });

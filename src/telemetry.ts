@@ -27,6 +27,8 @@ export interface Signals {
   'store.awaited': { readonly reason: string };
   /** At the start: a setting of the connection string has no effect. */
   'store.option_ignored': { readonly option: string; readonly reason: string };
+  /** At the start: another process has the embedded store, which may be closing it. It is waited for. */
+  'store.in_use': { readonly dir: string; readonly holder: string };
   /** Commands are not taken any more; said again while that lasts; and over. */
   'store.lost': { readonly reason: string };
   'store.away': { readonly reason: string; readonly forMs: number };

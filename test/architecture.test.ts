@@ -19,7 +19,6 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'src/clock',
     'src/exact-number',
     'src/secrets',
-    'undici',
     'zod',
     'canonicalize',
   ],

@@ -1,4 +1,5 @@
 import type { Millis } from '../../clock.ts';
+import type { HttpFault } from '../http1/fault.ts';
 import { type UpstreamCode, UpstreamError } from '../port.ts';
 import { SseError } from '../transport/sse.ts';
 
@@ -112,8 +113,8 @@ export const eventError = (body: ErrorBody, hide: Hide): UpstreamError => {
 };
 
 /** Whole seconds, 1 to 30 (contract E.2), of a Retry-After header in either of its forms. */
-export const retryAfterSeconds = (header: string | string[] | undefined, wall: Millis): number | undefined => {
-  if (typeof header !== 'string') return undefined;
+export const retryAfterSeconds = (header: string | undefined, wall: Millis): number | undefined => {
+  if (header === undefined) return undefined;
   const text = header.trim();
   // Date.parse alone would take "-3" for a year.
   const until = /^[A-Z][a-z]{2}, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN;
@@ -126,20 +127,15 @@ const codeOf = (error: unknown): unknown =>
 
 const connectionCodes = new Set<unknown>([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT'],
-  ...['UND_ERR_SOCKET', 'UND_ERR_CONNECT_TIMEOUT'],
+  ...(['closed', 'connect_timeout'] satisfies HttpFault['code'][]),
 ]);
 
 /** Whether no connection came about or it broke: worth one more try while nothing has been received. */
 export const isConnectionFailure = (error: unknown): boolean => connectionCodes.has(codeOf(error));
 
-const timeoutCodes = new Set<unknown>([
-  'ETIMEDOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-]);
+const timeoutCodes = new Set<unknown>(['ETIMEDOUT', 'connect_timeout' satisfies HttpFault['code']]);
 
-/** Any failure on the way as an UpstreamError; undici's and the socket's become causes. */
+/** Any failure on the way as an UpstreamError; that of the connection becomes its cause. */
 export const transportError = (error: unknown): UpstreamError => {
   if (error instanceof UpstreamError) return error;
   if (error instanceof SseError) return malformed(error.message);

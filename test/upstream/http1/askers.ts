@@ -107,7 +107,7 @@ const lookup: LookupFunction = (_, __, callback) => callback(null, [{ address: '
 export const poolTo = (port: number, over: Partial<Origin> & { readonly connections?: number } = {}): Pool => {
   const { connections = 10, ...origin } = over;
   const pool = new Pool(
-    { host: 'models.example', port, trust: null, lookup, connectMs: 10_000, keepMs: 10_000, ...origin },
+    { host: 'models.example', port, trust: null, lookup, connectMs: 60_000, keepMs: 60_000, ...origin },
     connections,
     new Sweep(systemClock),
   );

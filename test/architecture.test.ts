@@ -19,6 +19,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'src/clock',
     'src/exact-number',
     'src/secrets',
+    'src/telemetry',
     'zod',
     'canonicalize',
   ],

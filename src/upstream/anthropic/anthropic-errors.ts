@@ -20,8 +20,8 @@ const messages: Readonly<Record<UpstreamCode, string>> = {
 /** Longest piece of an upstream's message that is kept for the operator. */
 const maxDetail = 500;
 
-export const upstreamError = (code: UpstreamCode, cause?: unknown, retryAfterSeconds?: number): UpstreamError =>
-  new UpstreamError(code, messages[code], { cause, retryAfterSeconds });
+export const upstreamError = (code: UpstreamCode, cause?: unknown, begun = true): UpstreamError =>
+  new UpstreamError(code, messages[code], { cause, begun });
 
 /** An answer that breaks the protocol: `provider_error`, with what was wrong as its cause. */
 export const malformed = (what: string): UpstreamError => upstreamError('provider_error', new Error(what));
@@ -62,7 +62,7 @@ export const statusError = (status: number, body: ErrorBody, hide: Hide, retryAf
   const cause = new Error(`the upstream answered ${status}, ${body.type}: ${told.slice(0, maxDetail)}`);
   const code = codeOfStatus(status, body);
   const message = isForClient(code, status) && told !== '' ? told.slice(0, maxShown) : messages[code];
-  return new UpstreamError(code, message, { cause, retryAfterSeconds, status });
+  return new UpstreamError(code, message, { cause, retryAfterSeconds, status, begun: false });
 };
 
 /** Whether what the upstream says helps whoever wrote the request, and is about nothing else. */
@@ -100,7 +100,7 @@ export const eventError = (body: ErrorBody, hide: Hide): UpstreamError => {
   switch (body.type) {
     case 'overloaded_error':
     case 'rate_limit_error':
-      return upstreamError('provider_overloaded', cause);
+      return upstreamError('provider_overloaded', cause, false);
     case 'timeout_error':
       return upstreamError('provider_timeout', cause);
     case 'request_too_large':
@@ -135,9 +135,12 @@ export const isConnectionFailure = (error: unknown): boolean => connectionCodes.
 
 const timeoutCodes = new Set<unknown>(['ETIMEDOUT', 'connect_timeout' satisfies HttpFault['code']]);
 
-/** Any failure on the way as an UpstreamError; that of the connection becomes its cause. */
-export const transportError = (error: unknown): UpstreamError => {
+/**
+ * Any failure on the way as an UpstreamError; that of the connection becomes its cause.
+ * @param begun whether the upstream may have worked for the answer
+ */
+export const transportError = (error: unknown, begun = true): UpstreamError => {
   if (error instanceof UpstreamError) return error;
   if (error instanceof SseError) return malformed(error.message);
-  return upstreamError(timeoutCodes.has(codeOf(error)) ? 'provider_timeout' : 'provider_error', error);
+  return upstreamError(timeoutCodes.has(codeOf(error)) ? 'provider_timeout' : 'provider_error', error, begun);
 };

@@ -30,6 +30,8 @@ export interface EndpointDependencies {
   readonly clock: Clock;
   readonly sleep?: Sleep | undefined;
   readonly random?: Random | undefined;
+  /** Whether a lost connection is tried once more; false where another upstream is asked then. */
+  readonly repeats?: boolean | undefined;
   /** Name resolution, `dns.lookup` by default. */
   readonly resolve?: Resolve | undefined;
 }
@@ -63,11 +65,11 @@ export class Endpoint {
   readonly #clock: Clock;
   readonly #sleep: Sleep;
   readonly #random: Random;
-  readonly #retries = new RetryBudget();
+  readonly #retries: RetryBudget | null;
 
   constructor(declared: DeclaredAnthropic & { readonly apiKey: Secret }, dependencies: EndpointDependencies) {
     const url = new URL(declared.base_url);
-    const { clock, sleep = realSleep, random = Math.random, resolve } = dependencies;
+    const { clock, sleep = realSleep, random = Math.random, repeats = true, resolve } = dependencies;
     const isTls = url.protocol === 'https:';
     this.#pool = new Pool(
       {
@@ -93,6 +95,7 @@ export class Endpoint {
     this.#clock = clock;
     this.#sleep = sleep;
     this.#random = random;
+    this.#retries = repeats ? new RetryBudget() : null;
   }
 
   readonly hide: Hide = (text) => this.#apiKey.hideIn(text).replaceAll(this.#hostname, '[host]');
@@ -106,7 +109,7 @@ export class Endpoint {
     const { signal } = options;
     signal.throwIfAborted();
     const began = this.#clock.monotonic();
-    this.#retries.earn();
+    this.#retries?.earn();
     const sent = this.#request(request, accept, options.requestId);
     for (let attempt = 1; ; attempt += 1) {
       const left = this.#deadlines.totalMs - (this.#clock.monotonic() - began);
@@ -119,8 +122,9 @@ export class Endpoint {
         exchange.close();
         signal.throwIfAborted();
         // After the first byte never: the upstream has begun to work and to charge.
-        const again = attempt === 1 && !exchange.answered && isConnectionFailure(error) && this.#retries.take();
-        if (!again) throw transportError(error);
+        const isLost = !exchange.answered && isConnectionFailure(error);
+        const again = attempt === 1 && isLost && this.#retries?.take();
+        if (!again) throw transportError(error, exchange.sent && !isLost);
       }
       await this.#sleep(leastPauseMs + pauseSpreadMs * this.#random(), signal);
     }

@@ -76,6 +76,11 @@ export class Connection implements Due {
     if (this.#open) this.#write();
   }
 
+  /** Whether it is open, or was: what has been asked on it has gone out. */
+  get open(): boolean {
+    return this.#open;
+  }
+
   get paused(): boolean {
     return this.#paused;
   }

@@ -8,11 +8,15 @@ import type { Due } from '../http1/sweep.ts';
 import { UpstreamError } from '../port.ts';
 import { type Deadlines, maxDrainBytes, maxDrainMs, maxQueuedBytes } from './limits.ts';
 
+const late = 'The model provider did not answer in time.';
+
 /** One request and its response, read piece by piece at the reader's pace. */
 export class Exchange implements Asker, Due {
   dueAt: Millis;
   /** Once it has failed: whether anything at all had come from the upstream. */
   answered = false;
+  /** Once it has failed: whether the request had gone out. */
+  sent = false;
   readonly #pool: Pool;
   readonly #signal: Cancellation;
   readonly #deadlines: Deadlines;
@@ -122,7 +126,7 @@ export class Exchange implements Asker, Due {
   due(now: Millis): void {
     // A reader who is behind is not the upstream's fault; the total time goes on.
     if (this.#connection?.paused === true && now < this.#totalAt) this.#refresh();
-    else this.#fail(new UpstreamError('provider_timeout', 'The model provider did not answer in time.'));
+    else this.#fail(new UpstreamError('provider_timeout', late, { begun: this.#connection?.open === true }));
   }
 
   readonly #abort = (): void => this.#fail(this.#signal.reason);
@@ -144,6 +148,7 @@ export class Exchange implements Asker, Due {
   #settle(over: { readonly error: unknown } | 'ended'): void {
     if (this.#over !== null) return;
     this.#over = over;
+    this.sent = this.#connection?.open === true;
     // It may be another's from now on.
     this.#connection = null;
     this.#pool.sweep.forget(this);

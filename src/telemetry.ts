@@ -60,6 +60,9 @@ export interface Signals {
   'first_run.unfinished': { readonly by: string; readonly advice: string };
   /** Fingerprints of the secrets were written into a log that is older than they: from now on others are refused. */
   'secrets.accepted': { readonly pepper: string; readonly masterKey: string };
+  /** One of several upstreams of a model fails: it gets no requests but a probe now and then, until one is answered. */
+  'upstream.opened': { readonly model: string; readonly upstream: string };
+  'upstream.closed': { readonly model: string; readonly upstream: string };
   'server.draining': { readonly inFlight: number };
 }
 

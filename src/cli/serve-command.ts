@@ -67,6 +67,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'projection.rebuilt',
   'limits.trouble',
   'tiers.refused',
+  'upstream.opened',
 ]);
 
 /** What an operator should look into, although the gateway goes on. */

@@ -18,7 +18,7 @@ import { diagnosis } from './diagnosis.ts';
 import { finalError } from './errors.ts';
 import { recorded } from './events.ts';
 import { guardClient } from './guard.ts';
-import { type Client, type Owner, ownerOf } from './owner.ts';
+import { Abandoned, type Client, type Owner, ownerOf } from './owner.ts';
 import { isGivenUp, probe } from './probe.ts';
 import { type ReadSource, resumingRead } from './reads.ts';
 import { backoff } from './retry-policy.ts';
@@ -257,7 +257,7 @@ export const storeOver = (
         confirmed: state.answered,
         translate: (error: unknown) => finalError(error, { tries: 1, wasAnswered: true }) ?? error,
         lost(error: unknown) {
-          state.stumbled(error);
+          if (!(error instanceof Abandoned)) state.stumbled(error);
           probing?.hurry();
         },
         pause: backoff(first, longest),

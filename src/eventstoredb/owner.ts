@@ -8,11 +8,17 @@ export type Client = Pick<
   'appendToStream' | 'readStream' | 'readAll' | 'subscribeToAll' | 'setStreamMetadata' | 'deleteStream' | 'dispose'
 >;
 
+/**
+ * Weir itself has left the connection that something was open on. Its outcome is unknown, and that says nothing of the
+ * store.
+ */
+export class Abandoned extends Error {}
+
 /** The one owner of the client: nobody else holds one for longer than a call. */
 export interface Owner {
   readonly client: Client;
   /**
-   * The outcome of one call, `late()` where it takes longer than `ms`, or an error where the client is replaced first. In
+   * The outcome of one call, `late()` where it takes longer than `ms`, or `Abandoned` where the client is replaced first. In
    * the last two cases the outcome is unknown.
    */
   attempt<T>(call: (client: Client) => Promise<T>, ms: Millis, late: () => Error): Promise<T>;
@@ -84,7 +90,7 @@ export const ownerOf = (make: () => Client, clock: Clock): Owner => {
       client = make();
       madeAt = clock.monotonic();
       // The pending appends of a thread lie in one place: those of the old client are given up before it is disposed of.
-      loseAll(new Error(why));
+      loseAll(new Abandoned(why));
       const disposed = dispose(old)
         .then(() => hangUp(old))
         .finally(() => disposing.delete(disposed));

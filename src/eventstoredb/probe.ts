@@ -3,7 +3,7 @@ import type { Clock, Millis } from '../clock.ts';
 import { lookEveryMs, type Sight } from '../kernel/store.ts';
 import type { Contact } from './contact.ts';
 import { saysWhy } from './errors.ts';
-import type { Client, Owner } from './owner.ts';
+import { Abandoned, type Client, type Owner } from './owner.ts';
 import type { ReadSource } from './reads.ts';
 import { interruptible } from './retry-policy.ts';
 
@@ -70,7 +70,9 @@ export const probe = (options: {
         return;
       } catch (error) {
         if (closed) return;
-        if (!isNotLeader(error) || moves === mostMoves) return missed(error);
+        // The client of this look was replaced meanwhile: the next one is asked.
+        if (error instanceof Abandoned) continue;
+        if (!isNotLeader(error) || moves >= mostMoves) return missed(error);
         // By this error the client has gone over to the leader that it names; it does so in the next turns of the loop.
         hasMoved = true;
         await new Promise((resolve) => setImmediate(resolve));

@@ -7,6 +7,7 @@ import {
   type Subscription,
 } from '../kernel/store.ts';
 import { CredentialsRefused } from './errors.ts';
+import { Abandoned } from './owner.ts';
 import { type backoff, interruptible } from './retry-policy.ts';
 
 /** What is used of the client's subscription: a readable stream in object mode. */
@@ -204,7 +205,7 @@ export const resumingSubscription = (feed: Feed, options: SubscribeOptions): Res
       if (current?.loss) retry.hurry();
       else if (!closed && !watchdog && newest > (current?.last ?? 0n)) watch(current?.last);
     },
-    reopen: (why) => current?.lose(new StoreUnavailable(why)),
+    reopen: (why) => current?.lose(new Abandoned(why)),
     async close() {
       closed = true;
       clearTimeout(watchdog);

@@ -109,6 +109,9 @@ const findingsOf = ({ label, checks = {}, interactions = {} }: Recorder): Findin
 const beyondSchemas = [
   // Which objects a list has.
   'invalid_cursor',
+  // Which model is asked for: one that passes takes a thread, to its upstream.
+  'thread_unsupported_request',
+  'Threads are not kept here. Send the whole conversation in "messages".',
   // What time it is.
   'expires_at_not_future',
   // A language of its own.

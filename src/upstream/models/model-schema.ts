@@ -72,6 +72,19 @@ const anthropic = z.strictObject({
   total_timeout_ms: z.int().min(1).max(3_600_000).default(600_000),
 });
 
+/** How one of several upstreams takes part (contract N17). */
+const part = {
+  /** For the operator, in the log and in `GET /v1/ready`; by default its place in the list, from 0. */
+  name: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9._-]{0,63}$/, 'not a name: 1 to 64 of A-Z a-z 0-9 . _ -, a letter first')
+    .optional(),
+  /** Its share of the requests, beside the others of its priority. */
+  weight: z.int().min(1).max(1000).default(1),
+  /** The lowest comes first. */
+  priority: z.int().min(0).max(1000).default(0),
+};
+
 export const modelSchema = z.strictObject({
   id,
   name: label.optional(),
@@ -111,7 +124,13 @@ export const modelSchema = z.strictObject({
     .string()
     .regex(/^org_[0-9A-Za-z]{1,64}$/, 'not the id of an organization')
     .optional(),
-  upstream: z.discriminatedUnion('kind', [simulated, anthropic]),
+  upstream: z.discriminatedUnion('kind', [simulated, anthropic]).optional(),
+  /** Instead of `upstream`. */
+  upstreams: z
+    .array(z.discriminatedUnion('kind', [simulated.extend(part), anthropic.extend(part)]))
+    .min(1)
+    .max(16)
+    .optional(),
 });
 
 export const modelsFileSchema = z.strictObject({ models: z.array(modelSchema).min(1).max(10_000) });

@@ -63,7 +63,7 @@ export const allRoutes = (dependencies: {
       () => knowledge.isBehind,
     ),
     ...oauthRoutes(admin, { publicUrl, failed: windows.failed, knowledge }),
-    ...healthRoutes(readiness),
+    ...healthRoutes(readiness, () => models.values()),
   ];
   return [...routes, openapiRoute(routes)];
 };

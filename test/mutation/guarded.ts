@@ -7,20 +7,16 @@ interface Guard {
 export const guarded = {
   limits: {
     modules: [
-      'src/limits/window/acquire.ts',
       'src/limits/count-request.ts',
-      'src/limits/window/amounts.ts',
-      'src/limits/window/buckets.ts',
-      'src/limits/window/move.ts',
-      'src/limits/window/request-log.ts',
+      'src/limits/record/ring.ts',
+      'src/limits/record/record.ts',
+      'src/limits/window/records.ts',
+      'src/limits/record/request-log.ts',
       'src/limits/reserve.ts',
-      'src/limits/window/resolve.ts',
       'src/limits/http/retry-after.ts',
       'src/limits/settle.ts',
       'src/limits/sweep.ts',
       'src/limits/http/tightest.ts',
-      'src/limits/http/wait.ts',
-      'src/limits/window/window.ts',
     ],
     // What finds most comes first: the tests of a change end with the first that fails.
     tests: [
@@ -33,6 +29,33 @@ export const guarded = {
       'test/limits/upkeep.test.ts',
       'test/limits/bounds.test.ts',
       'test/limits/snapshot.test.ts',
+    ],
+  },
+  law: {
+    modules: [
+      'src/domain/admin-key.ts',
+      'src/domain/billing.ts',
+      'src/domain/oauth-client.ts',
+      'src/domain/oauth-token.ts',
+      'src/domain/organization.ts',
+      'src/domain/policy-facts.ts',
+      'src/domain/policy-terms.ts',
+      'src/domain/policy.ts',
+      'src/domain/project-key.ts',
+      'src/domain/project.ts',
+      'src/kernel/aggregate.ts',
+      'src/kernel/chart.ts',
+    ],
+    tests: [
+      'test/domain/project-key.test.ts',
+      'test/domain/project.test.ts',
+      'test/domain/organization.test.ts',
+      'test/domain/billing.test.ts',
+      'test/domain/policy.test.ts',
+      'test/domain/admin-key.test.ts',
+      'test/domain/oauth.test.ts',
+      'test/kernel/aggregate.test.ts',
+      'test/kernel/chart.test.ts',
     ],
   },
   idempotency: {

@@ -174,14 +174,14 @@ const wordings: Wordings = {
   oauthToken: null,
 };
 
-const told = new Map(
+const worded = new Map(
   Object.entries(wordings).flatMap(([category, wording]): [string, Wording<never>][] =>
     wording ? [[category, wording]] : [],
   ),
 );
 
 /** Categories of the streams of which the audit log tells. */
-export const auditedCategories: readonly string[] = [...told.keys()];
+export const auditedCategories: readonly string[] = [...worded.keys()];
 
 /** Where an event belongs whose resource never came: to nobody. */
 const nobodys: Subject = { organizationId: '' };
@@ -199,7 +199,7 @@ export interface Described {
  * @param known what is remembered of the resource
  */
 export const describe = (category: string, id: string, fact: Fact, known: Subject = nobodys): Described => {
-  const { words, place } = told.get(category) as Wording<Fact>;
+  const { words, place } = worded.get(category) as Wording<Fact>;
   const word = words[fact.type] ?? null;
   if (word === null) return { entry: null };
   const { subject, ...rest } = typeof word === 'string' ? { type: word, subject: undefined } : word(fact, known);

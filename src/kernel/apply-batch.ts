@@ -1,0 +1,45 @@
+import type { Projection, Rows } from './projection.ts';
+import type { RowReader, Table } from './rows.ts';
+import type { Recorded } from './store.ts';
+
+type TableChanges = ReadonlyMap<string, object | null>;
+
+export interface Applied {
+  /** By the name of the table. Nothing is written yet. */
+  readonly changes: ReadonlyMap<string, TableChanges>;
+  /** The event that could not be applied. The changes are those of the events before it. */
+  readonly failure?: { readonly event: Recorded; readonly error: Error };
+}
+
+const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'));
+
+/** What a batch changes in the rows of one projection, up to the first event that it cannot apply. */
+export const applyBatch = (projection: Projection, batch: readonly Recorded[], stored: RowReader): Applied => {
+  const changes = new Map<string, Map<string, object | null>>();
+  const own = new Set(projection.tables.map(({ name }) => name));
+  /** Rows of others may be further on, or not as far: nothing can be said by them that will be said again. */
+  const changesOf = ({ name }: Table<unknown>): Map<string, object | null> => {
+    if (!own.has(name)) throw new Error(`${projection.name} does not declare the table ${name}`);
+    const known = changes.get(name) ?? new Map<string, object | null>();
+    changes.set(name, known);
+    return known;
+  };
+  const rows: Rows = {
+    get<Row>(from: Table<Row>, key: string): Row | undefined {
+      const row = changesOf(from).get(key);
+      return row === undefined ? stored.get(from, key) : row === null ? undefined : (row as Row);
+    },
+    put: (into, key, row) => void changesOf(into).set(key, row),
+    remove: (from, key) => void changesOf(from).set(key, null),
+  };
+  for (const [index, event] of batch.entries()) {
+    if (!projection.categories.includes(categoryOf(event.stream))) continue;
+    try {
+      projection.apply(event, rows);
+    } catch (error) {
+      // It may have changed something before it threw: what came before it is applied anew, without it.
+      return { ...applyBatch(projection, batch.slice(0, index), stored), failure: { event, error: error as Error } };
+    }
+  }
+  return { changes };
+};

@@ -23,6 +23,7 @@ import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { type Reactors, startReactors } from '../kernel/reactor.ts';
 import { sharedStreamWriter } from '../kernel/shared-stream-writer.ts';
+import { shareSubscription } from '../kernel/shared-subscription.ts';
 import { type EventStore, type StoreState, StoreUnavailable } from '../kernel/store.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { dayKeys } from '../secrets/day-keys.ts';
@@ -103,11 +104,13 @@ const start = async (parts: {
   const store = withRoomFor(() => models, log.store);
   const logId = await logIdOf(store, clock);
   const ours = oursOf(whose);
+  const shared = shareSubscription(store);
+  const followed = { readAll: store.readAll, subscribe: shared.subscribe };
   let limits: OpenLimits | undefined;
   const known: Directory = directory(() => models as ReadModels);
   models = await openReadModels({
     dir: readModelsDir(config),
-    store,
+    store: followed,
     logId,
     projections,
     ours,
@@ -129,11 +132,12 @@ const start = async (parts: {
     clock,
     reliedOn: credentialTables,
     mostMs: config.MAX_STALENESS && config.MAX_STALENESS * 1000,
-    shortened() {
+    async shortened() {
       const reason = 'the log ends before what was read from it: an older one is in its place';
       for (const kind of Object.values(aggregates)) kind.forget();
+      await shared.leave();
       // Why it fails is told by the read models themselves.
-      return rebuild(reason).then(
+      await rebuild(reason).then(
         () => reactors?.beginAgain(reason),
         () => {},
       );
@@ -158,7 +162,7 @@ const start = async (parts: {
   const begun = await firstRun(admin, config.DATA_DIR, by);
   reactors = await startReactors({
     dir: join(config.DATA_DIR, 'reactors'),
-    store,
+    store: followed,
     logId,
     ours,
     lasts,

@@ -1,6 +1,23 @@
-import type { Projection, Rows } from './projection.ts';
 import type { RowReader, Table } from './rows.ts';
 import type { Recorded } from './store.ts';
+
+/** What a projection reads and writes: rows of its own tables. Reads see what the batch at hand has written. */
+export interface Rows {
+  get<Row>(from: Table<Row>, key: string): Row | undefined;
+  put<Row extends object>(into: Table<Row>, key: string, row: Row): void;
+  remove<Row>(from: Table<Row>, key: string): void;
+}
+
+export interface Projection {
+  readonly name: string;
+  /** Raised with every change of what the rows look like; those of this projection are then built anew. */
+  readonly version: number;
+  /** Categories of the streams it reads. */
+  readonly categories: readonly string[];
+  /** Nobody else writes or, while the log is followed, reads these. */
+  readonly tables: readonly Table<object>[];
+  apply(event: Recorded, rows: Rows): void;
+}
 
 type TableChanges = ReadonlyMap<string, object | null>;
 

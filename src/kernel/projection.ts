@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { publish } from '../telemetry.ts';
-import { applyBatch } from './apply-batch.ts';
+import { applyBatch, type Projection } from './apply-batch.ts';
 import { allLast, checkpointAfter, fitness, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
 import { readPage } from './log-page.ts';
 import type { Ours } from './ownership.ts';
@@ -9,23 +9,7 @@ import { openRows, type RowReader, type RowStore, type Table } from './rows.ts';
 import { type Standstill, toldStandstill } from './standstill.ts';
 import { type EventStore, type Recorded, StoreDamaged, type Subscription } from './store.ts';
 
-/** What a projection reads and writes: rows of its own tables. Reads see what the batch at hand has written. */
-export interface Rows {
-  get<Row>(from: Table<Row>, key: string): Row | undefined;
-  put<Row extends object>(into: Table<Row>, key: string, row: Row): void;
-  remove<Row>(from: Table<Row>, key: string): void;
-}
-
-export interface Projection {
-  readonly name: string;
-  /** Raised with every change of what the rows look like; those of this projection are then built anew. */
-  readonly version: number;
-  /** Categories of the streams it reads. */
-  readonly categories: readonly string[];
-  /** Nobody else writes or, while the log is followed, reads these. */
-  readonly tables: readonly Table<object>[];
-  apply(event: Recorded, rows: Rows): void;
-}
+export type { Projection, Rows } from './apply-batch.ts';
 
 export interface ReadModels extends RowReader {
   /** Of all projections. */
@@ -209,7 +193,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   const follow = (): Promise<Subscription> =>
     new Promise((resolve, reject) => {
       const opened = store.subscribe({
-        after: leastOf(going()),
+        after: leastOf(going().length > 0 ? going() : followers),
         deliver,
         caughtUp: () => resolve(opened),
         failed(error) {

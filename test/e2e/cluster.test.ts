@@ -252,7 +252,7 @@ describe('a gateway on a cluster', () => {
     const facts = await collect(other.read(stream));
     await other.append(stream, [{ ...facts[0]!, id: event(0).id }], facts.length - 1);
     const named =
-      /^503 Not available: read models \(projects stands still at revision \d+ of project-proj_\w+: project is active and does not admit project\.created\)/;
+      /^503 Not available: read models \(projects stands still at revision \d+ of project-proj_\w+: proj_\w+ is active and does not admit project\.created\)/;
     const standsStill = async () => {
       await lifted((said) => named.test(said));
       expect(await infer(server, server.first.project_api_key)).toBe(200);

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { CorruptStream } from '../../src/kernel/fold.ts';
 import { type Reactor, startReactors } from '../../src/kernel/reactor.ts';
 import { type EventStore, type Recorded, StoreDamaged } from '../../src/kernel/store.ts';
+import { onSignal } from '../../src/telemetry.ts';
 import { event } from '../support/events.ts';
 import { memoryStore } from '../support/memory-store.ts';
 
@@ -238,6 +239,92 @@ describe('a reactor', () => {
       await at.until(4);
       expect(at.handled).toEqual([1, 1, 2]);
       expect(running.stopped).toEqual([]);
+    });
+  });
+
+  describe('among others', () => {
+    /** Runs until it is closed; what it saw is kept. */
+    const run = async (store: EventStore, dir: string, reactors: readonly Reactor[]) => {
+      const running = await startReactors({ ours: (batch) => batch, dir, store, logId: 'log-1', reactors, retryMs: 1 });
+      cleanUps.push(() => running.close().catch(() => {}));
+      return running;
+    };
+    const named = (name: string, more: Partial<Reactor> = {}) => {
+      const counted = counting();
+      return { ...counted, reactor: { ...counted.reactor, name, ...more } };
+    };
+
+    test('of another version begins again alone', async () => {
+      const store = memoryStore();
+      const dir = freshDir();
+      await append(store, [1, 2]);
+      const first = [named('a'), named('b')];
+      const running = await run(
+        store,
+        dir,
+        first.map(({ reactor }) => reactor),
+      );
+      for (const { until } of first) await until(2);
+      await running.close();
+      await append(store, [3], 1);
+      const second = [named('a', { version: 2 }), named('b')];
+      await run(
+        store,
+        dir,
+        second.map(({ reactor }) => reactor),
+      );
+      await second[0]?.until(3);
+      await second[1]?.until(1);
+      expect(second.map(({ seen }) => seen)).toEqual([[1, 2, 3], [3]]);
+    });
+
+    test('that is new begins where it says', async () => {
+      const store = memoryStore();
+      const dir = freshDir();
+      await append(store, [1, 2]);
+      const old = named('old');
+      const running = await run(store, dir, [old.reactor]);
+      await old.until(2);
+      await running.close();
+      const [start, end] = [named('start'), named('end', { begins: 'at the end' })];
+      await run(store, dir, [start.reactor, end.reactor]);
+      await append(store, [3], 1);
+      await start.until(3);
+      await end.until(1);
+      expect([start.seen, end.seen]).toEqual([[1, 2, 3], [3]]);
+    });
+
+    test('that began at the end goes on from there after a restart, however soon that came', async () => {
+      const store = memoryStore();
+      const dir = freshDir();
+      await append(store, [1]);
+      const first = named('end', { begins: 'at the end' });
+      const running = await run(store, dir, [first.reactor]);
+      await append(store, [2], 0);
+      await running.close();
+      await append(store, [3], 1);
+      const second = named('end', { begins: 'at the end' });
+      await run(store, dir, [second.reactor]);
+      await vi.waitFor(() => expect([...first.seen, ...second.seen]).toEqual([2, 3]));
+    });
+
+    test('is named while its reaction fails again and again, in two lines of the log, until it succeeds', async () => {
+      const store = memoryStore();
+      const told: string[] = [];
+      cleanUps.push(onSignal((name) => void told.push(name)) as () => void);
+      let isHealed = false;
+      const failing = named('failing', {
+        async react() {
+          if (!isHealed) throw new TypeError('not today');
+        },
+      });
+      await append(store, [1, 2]);
+      const running = await run(store, freshDir(), [failing.reactor]);
+      await vi.waitFor(() => expect(running.stopped).toHaveLength(1));
+      expect(running.stopped).toMatchObject([{ follower: 'failing', at: { stream: 'counter-a', revision: 0 } }]);
+      isHealed = true;
+      await vi.waitFor(() => expect(running.stopped).toEqual([]));
+      expect(told).toEqual(['reaction.failed', 'follower.stopped', 'follower.resumed']);
     });
   });
 

@@ -29,7 +29,7 @@ const chart = compile(adminKey);
 
 export const adminKeys: Projection = {
   name: 'admin-keys',
-  version: 3,
+  version: 4,
   categories: ['adminKey', 'organization'],
   tables: [adminKeyRows, liveAdminKeyRows, adminKeyOwners, admittedAdminKeys],
   apply(event, rows) {

@@ -1,9 +1,10 @@
+import type { AuditType, Entry, Subject } from '../src/audit/entry.ts';
+import { auditedCategories, describe } from '../src/audit/wording.ts';
 import { sequencedId, sequenceOf } from '../src/ids.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
 import { type RowReader, table } from '../src/kernel/rows.ts';
 import type { Actor } from '../src/kernel/store.ts';
-import { type AuditType, describe, type Entry, type Subject } from './audit-entry.ts';
-import { idOf } from './recorded.ts';
+import { factOf, idOf } from './recorded.ts';
 import { addTo, emptyDigest, type ValueDigest } from './value-digest.ts';
 
 /** One entry of an organization's audit log. */
@@ -62,15 +63,14 @@ const saltOf = (eventId: string): number => Number.parseInt(eventId.slice(-7), 1
 export const auditLog: Projection = {
   name: 'audit-log',
   version: 3,
-  categories: Object.keys(describe),
+  categories: auditedCategories,
   tables: [auditRows, auditBlocks, auditEnds, auditSubjects],
   apply(event, rows) {
     const id = idOf(event);
-    const describes = describe[event.stream.slice(0, event.stream.indexOf('-'))];
-    const described = describes?.(event, rows.get(auditSubjects, id));
-    if (described?.subject) rows.put(auditSubjects, id, described.subject);
-    if (!described?.entry) return;
-    const { entry } = described;
+    const category = event.stream.slice(0, event.stream.indexOf('-'));
+    const { entry, subject } = describe(category, id, factOf(event), rows.get(auditSubjects, id));
+    if (subject) rows.put(auditSubjects, id, subject);
+    if (!entry) return;
     const { type, organizationId, projectId = null, resourceId, data, changesRequested } = entry;
     const { at, actor, ip = null, request_id: requestId = null } = event.metadata;
     const { count, time } = rows.get(auditEnds, organizationId) ?? { count: 0, time: 0 };

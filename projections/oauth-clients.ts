@@ -16,7 +16,7 @@ const chart = compile(oauthClient);
 
 export const oauthClients: Projection = {
   name: 'oauth-clients',
-  version: 1,
+  version: 2,
   categories: ['oauthClient'],
   tables: [oauthClientRows],
   apply(event, rows) {

@@ -29,7 +29,7 @@ const chart = compile(policy);
 
 export const policies: Projection = {
   name: 'policies',
-  version: 1,
+  version: 2,
   categories: ['policy', 'organization'],
   tables: [policyRows, livePolicyRows, policyOwners, policyVersionRows, admittedPolicies],
   apply(event, rows) {

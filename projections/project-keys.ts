@@ -1,5 +1,5 @@
 import type { ProjectFact } from '../src/domain/project.ts';
-import { type ProjectKey, type ProjectKeyFact, projectKey } from '../src/domain/project-key.ts';
+import { isOpen, type ProjectKey, type ProjectKeyFact, projectKey } from '../src/domain/project-key.ts';
 import type { State } from '../src/kernel/aggregate.ts';
 import { compile } from '../src/kernel/chart.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
@@ -28,7 +28,7 @@ const chart = compile(projectKey);
 
 export const projectKeys: Projection = {
   name: 'project-keys',
-  version: 2,
+  version: 3,
   categories: ['projectKey', 'project'],
   tables: [projectKeyRows, projectKeyOwners, admittedKeys, expiringKeys],
   apply(event, rows) {
@@ -50,7 +50,7 @@ export const projectKeys: Projection = {
 };
 
 /** When a key will expire by itself; null where it never does, or has ended. */
-const expiryOf = ({ data }: State<ProjectKey>): number | null => (data.ended === null ? data.expiresAt : null);
+const expiryOf = (state: State<ProjectKey>): number | null => (isOpen(state) ? state.data.expiresAt : null);
 
 const keepExpiry = (rows: Rows, keyId: string, before: number | null, now: number | null): void => {
   if (before === now) return;

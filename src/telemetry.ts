@@ -37,6 +37,8 @@ export interface Signals {
   'store.awaited': { readonly reason: string };
   /** At the start: a setting of the connection string has no effect. */
   'store.option_ignored': { readonly option: string; readonly reason: string };
+  /** At the start: another process has the embedded store, which may be closing it. It is waited for. */
+  'store.in_use': { readonly dir: string; readonly holder: string };
   /** Commands are not taken any more; said again while that lasts; and over. */
   'store.lost': { readonly reason: string };
   'store.away': { readonly reason: string; readonly forMs: number };
@@ -68,6 +70,9 @@ export interface Signals {
   'first_run.unfinished': { readonly by: string; readonly advice: string };
   /** Fingerprints of the secrets were written into a log that is older than they: from now on others are refused. */
   'secrets.accepted': { readonly pepper: string; readonly masterKey: string };
+  /** One of several upstreams of a model fails: it gets no requests but a probe now and then, until one is answered. */
+  'upstream.opened': { readonly model: string; readonly upstream: string };
+  'upstream.closed': { readonly model: string; readonly upstream: string };
   'server.draining': { readonly inFlight: number };
 }
 

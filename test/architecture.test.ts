@@ -10,8 +10,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/kernel': ['src/clock', 'src/telemetry', 'xstate', 'msgpackr', 'lmdb', 'canonicalize'],
   'src/eventstoredb': ['src/kernel', 'src/clock', 'src/telemetry', '@eventstore/db-client'],
   'src/embedded': ['lmdb', 'tsx'],
-  'src/domain': ['src/kernel', 'src/errors', 'xstate', 'zod'],
-  projections: ['src/domain', 'src/kernel', 'src/errors', 'src/ids'],
+  'src/domain': ['src/kernel', 'src/errors', 'zod'],
+  projections: ['src/audit', 'src/domain', 'src/kernel', 'src/errors', 'src/ids'],
   'src/json': [],
   'src/upstream': [
     'src/json',
@@ -19,7 +19,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'src/clock',
     'src/exact-number',
     'src/secrets',
-    'undici',
+    'src/telemetry',
     'zod',
     'canonicalize',
   ],
@@ -49,6 +49,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/admin': [
     'src/access',
+    'src/audit',
     'src/http',
     'src/domain',
     'src/kernel',

@@ -32,15 +32,22 @@ test('every npm script that the README names is there', () => {
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });
 
-test('the models file that the README shows is one', () => {
-  const [shown] = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map((m) => m[1] as string);
-  expect(loadModels(shown as string, { ANTHROPIC_API_KEY: 'x' }).map(({ model }) => model.id)).toEqual([
-    'claude',
-    'simulated',
+const [oneUpstream, several, tiersRow] = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map((m) => m[1] as string);
+
+test('the models files that the README shows are some', () => {
+  const env = { ANTHROPIC_API_KEY: 'x', EAST_KEY: 'x', WEST_KEY: 'x', SPARE_KEY: 'x' };
+  const shown = [oneUpstream, several].map((file) =>
+    loadModels(file as string, env).map(({ model, upstreams }) => [model.id, upstreams.length]),
+  );
+  expect(shown).toEqual([
+    [
+      ['claude', 1],
+      ['simulated', 1],
+    ],
+    [['claude', 3]],
   ]);
 });
 
 test('the row of a tiers file that the README shows is one of the built-in table', () => {
-  const [, shown] = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map((m) => m[1] as string);
-  expect(tiers).toContainEqual(JSON.parse(shown as string));
+  expect(tiers).toContainEqual(JSON.parse(tiersRow as string));
 });

@@ -1,14 +1,7 @@
 import type { Directory } from '../access/directory.ts';
 import type { AdminPrincipal, ClientPrincipal, Identity } from '../access/principal.ts';
 import type { Clock } from '../clock.ts';
-import type { adminKey } from '../domain/admin-key.ts';
-import type { idempotency } from '../domain/idempotency.ts';
-import type { oauthClient } from '../domain/oauth-client.ts';
-import type { oauthToken } from '../domain/oauth-token.ts';
-import type { organization } from '../domain/organization.ts';
-import type { policy } from '../domain/policy.ts';
-import type { project } from '../domain/project.ts';
-import type { projectKey } from '../domain/project-key.ts';
+import type { aggregates, Category } from '../domain/aggregates.ts';
 import { type Code, catalogue, type Fault, fault } from '../errors.ts';
 import type { Head, Route } from '../http/route.ts';
 import type { Actors, Context } from '../kernel/actor.ts';
@@ -27,16 +20,7 @@ type ActorsOf<A> =
     : never;
 
 /** The live aggregates, by kind. */
-export interface Aggregates {
-  readonly organization: ActorsOf<typeof organization>;
-  readonly project: ActorsOf<typeof project>;
-  readonly projectKey: ActorsOf<typeof projectKey>;
-  readonly adminKey: ActorsOf<typeof adminKey>;
-  readonly policy: ActorsOf<typeof policy>;
-  readonly idempotency: ActorsOf<typeof idempotency>;
-  readonly oauthClient: ActorsOf<typeof oauthClient>;
-  readonly oauthToken: ActorsOf<typeof oauthToken>;
-}
+export type Aggregates = { readonly [C in Category]: ActorsOf<(typeof aggregates)[C]> };
 
 /** What the administration works with. */
 export interface Administration {

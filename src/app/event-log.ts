@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Millis } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { type Embedded, hasStore, runningEndpoint, StoreLocked, startEmbedded } from '../embedded/index.ts';
 import { connect } from '../eventstoredb/connect.ts';
@@ -22,11 +23,29 @@ const never = new Promise<never>(() => {});
 /** Where the files of the embedded store are. */
 export const storeDir = (config: Config): string => join(config.DATA_DIR, 'eventstore');
 
-/** The events for a server: the cluster that EVENTSTORE_URL names, or an embedded store of its own. */
-export const ownEventLog = async (config: Config): Promise<EventLog> => {
+/** Longest wait for another process that has the store: to say where it listens, or to give it up. */
+const holderMs: Millis = 5_000;
+/** Between two looks at what another process does with the store. */
+const lookAgainMs: Millis = 20;
+
+/**
+ * The events for a server: the cluster that EVENTSTORE_URL names, or an embedded store of its own.
+ * @param patienceMs where another process has the store, which may be a server that is still closing
+ * @throws StoreLocked when it has it even then
+ */
+export const ownEventLog = async (config: Config, patienceMs = holderMs): Promise<EventLog> => {
   if (config.EVENTSTORE_URL !== undefined) return elsewhere({ url: config.EVENTSTORE_URL });
   const dir = storeDir(config);
-  return ofServer(dir, await startEmbedded({ dir }));
+  let hasSaid = false;
+  for (const end = performance.now() + patienceMs; ; await wait(lookAgainMs)) {
+    try {
+      return ofServer(dir, await startEmbedded({ dir }));
+    } catch (error) {
+      if (!(error instanceof StoreLocked) || performance.now() > end) throw error;
+      if (!hasSaid) publish('store.in_use', { dir, holder: error.holder });
+      hasSaid = true;
+    }
+  }
 };
 
 const ofServer = (dir: string, embedded: Embedded): EventLog => {
@@ -57,13 +76,9 @@ export const anyEventLog = async (config: Config): Promise<EventLog> => {
   return typeof found === 'string' ? elsewhere({ endpoint: found }) : ofServer(dir, found);
 };
 
-/** Longest wait for a server that has taken its store to say where it listens, and the time between two looks. */
-const startingMs = 5_000;
-const lookAgainMs = 20;
-
 /** The endpoint of the process that has the store, or one of our own where nobody has it. */
 const runningOrOwn = async (dir: string): Promise<string | Embedded> => {
-  for (const end = performance.now() + startingMs; ; await wait(lookAgainMs)) {
+  for (const end = performance.now() + holderMs; ; await wait(lookAgainMs)) {
     const endpoint = await runningEndpoint(dir);
     if (endpoint !== null) return endpoint;
     try {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { Millis } from '../clock.ts';
+import { type Millis, seconds } from '../clock.ts';
 import { fault } from '../errors.ts';
 import { type Route, route } from '../http/route.ts';
+import type { ConnectedModel } from '../upstream/connect.ts';
 
 /** What readiness depends on: why each is not there, in words that anybody may read, or undefined where it is. Answers at once. */
 export type Checks = Readonly<Record<string, () => string | undefined>>;
@@ -18,8 +19,25 @@ const status = z.literal('ok');
 /** A number of milliseconds before the first look at the log there is none. */
 const whole = (ms: Millis): number | null => (Number.isFinite(ms) ? Math.round(ms) : null);
 
-/** `GET /v1/health` and `GET /v1/ready` (contract C.3, N13). */
-export const healthRoutes = ({ checks, ageMs }: Readiness): Route[] => [
+const upstreamHealth = z.object({
+  name: z.string(),
+  state: z.enum(['closed', 'open', 'half_open', 'paused']),
+  until: z.int().nullable().describe('When it may be asked again; null if it may be now'),
+});
+
+/** Of the models with several upstreams. Anybody may read it, so that those of one organization are left out. */
+const healthOf = (models: Iterable<ConnectedModel>): Record<string, z.infer<typeof upstreamHealth>[]> =>
+  Object.fromEntries(
+    [...models].flatMap(({ model, health }) => {
+      if (health === undefined || model.dedicated_to !== undefined) return [];
+      // Rounded up: who comes at that second is not too early.
+      const list = health().map((each) => ({ ...each, until: each.until && seconds(each.until + 999) }));
+      return [[model.id, list]];
+    }),
+  );
+
+/** `GET /v1/health` and `GET /v1/ready` (contract C.3, N13, N17). */
+export const healthRoutes = ({ checks, ageMs }: Readiness, models: () => Iterable<ConnectedModel>): Route[] => [
   route({
     ...shared,
     method: 'GET',
@@ -40,7 +58,7 @@ export const healthRoutes = ({ checks, ageMs }: Readiness): Route[] => [
         .string()
         .max(5)
         .optional()
-        .describe('Whatever it says, the answer tells how old this gateway’s knowledge may be'),
+        .describe('Whatever it says, the answer tells how old this gateway’s knowledge may be, and how upstreams do'),
     }),
     replies: {
       200: {
@@ -53,6 +71,10 @@ export const healthRoutes = ({ checks, ageMs }: Readiness): Route[] => [
             .nullable()
             .optional()
             .describe('Everything that had happened so long ago is known here'),
+          upstreams: z
+            .record(z.string(), z.array(upstreamHealth))
+            .optional()
+            .describe('Of the models that have several, by model'),
         }),
       },
     },
@@ -64,7 +86,9 @@ export const healthRoutes = ({ checks, ageMs }: Readiness): Route[] => [
       });
       const age = whole(ageMs());
       if (failed.length === 0) {
-        return { status: 200, body: query.verbose === undefined ? { status: 'ok' } : { status: 'ok', age_ms: age } };
+        const body = { status: 'ok' };
+        if (query.verbose === undefined) return { status: 200, body };
+        return { status: 200, body: { ...body, age_ms: age, upstreams: healthOf(models()) } };
       }
       const known = query.verbose === undefined ? '' : ` What is known here may be ${age ?? 'any number of'} ms old.`;
       const message = `Not available: ${failed.join(', ')}.${known}`;

@@ -69,7 +69,7 @@ export const allRoutes = (dependencies: {
       isBehind,
     ),
     ...oauthRoutes(admin, { publicUrl, failed: windows.failed, knowledge }),
-    ...healthRoutes(readiness),
+    ...healthRoutes(readiness, () => models.values()),
   ];
   return [...routes, openapiRoute(routes)];
 };

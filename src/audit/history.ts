@@ -1,11 +1,5 @@
-import { adminKey } from '../domain/admin-key.ts';
-import { oauthClient } from '../domain/oauth-client.ts';
-import { oauthToken } from '../domain/oauth-token.ts';
-import { organization } from '../domain/organization.ts';
-import { policy } from '../domain/policy.ts';
-import { project } from '../domain/project.ts';
-import { projectKey } from '../domain/project-key.ts';
-import { whose } from '../domain/streams.ts';
+import { aggregates, type Category } from '../domain/aggregates.ts';
+import { prefixes, whose } from '../domain/streams.ts';
 import { type Aggregate, genesis, record, type State, stateOf } from '../kernel/aggregate.ts';
 import type { EventStore, Recorded } from '../kernel/store.ts';
 
@@ -13,15 +7,11 @@ import type { EventStore, Recorded } from '../kernel/store.ts';
 type AnyAggregate = Aggregate<any, any, any>;
 
 /** Which kind of aggregate an id belongs to, by its prefix (contract A.1). */
-const kinds: Readonly<Record<string, AnyAggregate>> = {
-  org: organization,
-  proj: project,
-  key: projectKey,
-  akey: adminKey,
-  pol: policy,
-  oac: oauthClient,
-  oat: oauthToken,
-};
+const kinds: ReadonlyMap<string, AnyAggregate> = new Map(
+  Object.entries(prefixes).flatMap(([category, prefix]) =>
+    prefix === null ? [] : [[prefix, aggregates[category as Category]]],
+  ),
+);
 
 /** The id names nothing, or nothing that has a history. */
 export class NoHistory extends Error {
@@ -32,10 +22,9 @@ export class NoHistory extends Error {
 export class NotAnId extends NoHistory {}
 
 const kindOf = (id: string): AnyAggregate => {
-  const prefix = id.slice(0, Math.max(0, id.indexOf('_')));
-  const kind = Object.hasOwn(kinds, prefix) ? kinds[prefix] : undefined;
+  const kind = kinds.get(id.slice(0, Math.max(0, id.indexOf('_'))));
   if (!kind) {
-    const prefixes = Object.keys(kinds).map((known) => `${known}_`);
+    const prefixes = [...kinds.keys()].map((known) => `${known}_`);
     throw new NotAnId(
       `${id} is not the id of an organization, project, key, policy or OAuth client (${prefixes.join(', ')}).`,
     );

@@ -69,14 +69,14 @@ export const billingCommand = (terminal: Terminal): Command => {
       findOrganization(operator, id);
       const { reference } = called.options;
       const input = { ...content, reference, tiers } as CommandInput<typeof organization.decide, K>;
-      const told = await operator.aggregates.organization.dispatch(
+      const result = await operator.aggregates.organization.dispatch(
         id,
         entry,
         input,
         operatorContext(terminal, called.command),
       );
-      const { tier, subscription, credits, lifetimePaid } = told.state.data;
-      const recorded = told.facts.length > 0 ? 'yes' : 'no, this entry was there before';
+      const { tier, subscription, credits, lifetimePaid } = result.state.data;
+      const recorded = result.facts.length > 0 ? 'yes' : 'no, this entry was there before';
       const sums = { lifetime_paid: dollars(lifetimePaid), credits: dollars(credits) };
       show(terminal, [{ id, recorded, tier, subscription, ...sums }], called.options);
     });

@@ -28,9 +28,10 @@ export const modelCommand = (terminal: Terminal): Command => {
     .option('--json', 'one JSON object a line')
     .action(async (options: { json?: true }) => {
       const declared = await read(readConfig(terminal.env).MODELS_FILE, terminal.env);
-      const rows = declared.map(({ model: { id, context_length, max_output_length, pricing }, upstream }) => ({
+      const rows = declared.map(({ model: { id, context_length, max_output_length, pricing }, upstreams }) => ({
         id,
-        upstream: upstream.kind,
+        upstream: upstreams[0]!.upstream.kind,
+        upstreams: upstreams.length,
         context_length,
         max_output_length,
         prompt: pricing.prompt,

@@ -84,8 +84,8 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
           const permissions = options.permissions ?? tokenPermissions;
           const client = { organizationId, name, permissions, ...credentialOf(secrets, secret), at: clock.wall() };
           await aggregates.organization.dispatch(organizationId, 'issueOAuthClient', { clientId: id }, context);
-          const told = await aggregates.oauthClient.dispatch(id, 'create', client, context);
-          await operator.waitForProjection(told.position);
+          const result = await aggregates.oauthClient.dispatch(id, 'create', client, context);
+          await operator.waitForProjection(result.position);
           show(terminal, [{ client_id: id, client_secret: secret, permissions: permissions.join(' ') }], options);
         };
         return asOperator(terminal, create, { makesKeys: true });
@@ -120,10 +120,10 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
         await confirm(terminal, `“${printable(data.name)}” and its tokens will never work again.`, options.yes);
         const { oauthClient: clients, organization } = operator.aggregates;
         const context = operatorContext(terminal, command);
-        const told = await clients.dispatch(id, 'delete', undefined, context);
+        const result = await clients.dispatch(id, 'delete', undefined, context);
         await organization.dispatch(data.organizationId, 'endOAuthClient', { clientId: id }, context);
-        await operator.waitForProjection(told.position);
-        show(terminal, [{ client_id: id, status: told.state.status }], options);
+        await operator.waitForProjection(result.position);
+        show(terminal, [{ client_id: id, status: result.state.status }], options);
       }),
     );
   return oauthClient;

@@ -45,8 +45,8 @@ export const makeAdminKey = async (operator: Operator, context: Context, organiz
   const key = { organizationId, name, permissions: adminPermissions, expiresAt: null, at: clock.wall() };
   const admission = { keyId: id, permissions: adminPermissions, expiresAt: null };
   await aggregates.organization.dispatch(organizationId, 'bootstrapAdminKey', admission, context);
-  const told = await aggregates.adminKey.dispatch(id, 'create', { ...key, ...credentialOf(secrets, value) }, context);
-  await operator.waitForProjection(told.position);
+  const result = await aggregates.adminKey.dispatch(id, 'create', { ...key, ...credentialOf(secrets, value) }, context);
+  await operator.waitForProjection(result.position);
   return { id, value };
 };
 
@@ -115,9 +115,9 @@ export const orgCommand = (terminal: Terminal): Command => {
           const { name: called } = findOrganization(operator, id);
           if (question) await confirm(terminal, question.replace('%', printable(called)), options.yes);
           const context = operatorContext(terminal, command);
-          const told = await operator.aggregates.organization.dispatch(id, name, undefined, context);
-          await operator.waitForProjection(told.position);
-          show(terminal, [{ id, name: called, status: told.state.status }], options);
+          const result = await operator.aggregates.organization.dispatch(id, name, undefined, context);
+          await operator.waitForProjection(result.position);
+          show(terminal, [{ id, name: called, status: result.state.status }], options);
         }),
       );
   };

@@ -58,19 +58,24 @@ export const mostKeys = (projects: number): number => projects * maxLiveKeys;
 /** A stream that is begun: what the law makes of one command after another, to be written in one append. */
 class SeedStream<D extends object, F extends Fact, C extends Decisions<D, F>> {
   readonly facts: F[] = [];
-  state: State<D>;
+  #state: State<D>;
   readonly #aggregate: Aggregate<D, F, C>;
   readonly #chart: ReturnType<typeof compile<D, F>>;
 
   constructor(aggregate: Aggregate<D, F, C>) {
     this.#aggregate = aggregate;
     this.#chart = compile(aggregate);
-    this.state = this.#chart.initial;
+    this.#state = this.#chart.initial;
+  }
+
+  /** What a command would lead to now; nothing comes of it. */
+  decide<K extends keyof C & string>(command: K, input: CommandInput<C, K>): readonly F[] {
+    return this.#aggregate.decide[command]!(this.#state, input);
   }
 
   dispatch<K extends keyof C & string>(command: K, input: CommandInput<C, K>): this {
-    for (const fact of this.#aggregate.decide[command]!(this.state.data, input)) {
-      this.state = this.#chart.step(this.state, fact);
+    for (const fact of this.decide(command, input)) {
+      this.#state = this.#chart.step(this.#state, fact);
       this.facts.push(fact);
     }
     return this;
@@ -119,18 +124,18 @@ export const seed = async (plan: SeedPlan, tools: SeedTools) => {
     const id = newId('proj', clock);
     const keyIds = Array.from({ length: keys }, () => newId('key', clock));
     const input = { organizationId, name: `Project ${number + 1}`, at: clock.wall() };
-    const story = new SeedStream(project).dispatch('create', input);
-    const admissions = keyIds.flatMap((keyId) => project.decide.issueKey(story.state.data, { keyId }));
-    await write(project.category, id, project.version, [...story.facts, ...admissions]);
+    const created = new SeedStream(project).dispatch('create', input);
+    const admissions = keyIds.flatMap((keyId) => created.decide('issueKey', { keyId }));
+    await write(project.category, id, project.version, [...created.facts, ...admissions]);
     return { id, keyIds };
   };
 
-  const blank = compile(projectKey).initial.data;
+  const noKey = new SeedStream(projectKey);
   let number = 0;
   const makeKey = async (projectId: string, id: string): Promise<void> => {
     const value = newToken('p');
     number += 1;
-    const facts = projectKey.decide.create(blank, {
+    const facts = noKey.decide('create', {
       organizationId,
       projectId,
       name: `Key ${number}`,

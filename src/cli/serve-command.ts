@@ -57,6 +57,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'first_run.unfinished',
   'store.awaited',
   'store.option_ignored',
+  'store.in_use',
   'store.lost',
   'store.away',
   'store.stumbled',
@@ -66,6 +67,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'projection.rebuilt',
   'limits.trouble',
   'tiers.refused',
+  'upstream.opened',
 ]);
 
 /** What an operator should look into, although the gateway goes on. */

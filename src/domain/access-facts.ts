@@ -1,4 +1,4 @@
-/** What credentials did, as it is recorded in batches: no command leads to it and no chart admits it (architecture 4). */
+/** What credentials did, as it is recorded in batches: no command leads to it and no chart admits it. */
 
 /** On `credentialUse-<day>`: the last uses of credentials, of whichever organizations, since their turn before. */
 export interface CredentialsUsed {

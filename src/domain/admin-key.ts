@@ -1,6 +1,5 @@
-import { assign, setup } from 'xstate';
 import { fault } from '../errors.ts';
-import type { Aggregate } from '../kernel/aggregate.ts';
+import { type Aggregate, type Changes, chartOf, type StateOf } from '../kernel/aggregate.ts';
 
 /** An organization's Admin API key (contract B.4). The secret is never here; its peppered digest is. */
 export interface AdminKey {
@@ -12,7 +11,6 @@ export interface AdminKey {
   readonly digest: string;
   readonly pepperId: string;
   readonly redactedValue: string;
-  readonly isLive: boolean;
 }
 
 export type AdminKeyFact =
@@ -40,34 +38,24 @@ const blank: AdminKey = {
   digest: '',
   pepperId: '',
   redactedValue: '',
-  isLive: false,
 };
 
-const apply = (data: AdminKey, fact: AdminKeyFact): AdminKey => {
-  switch (fact.type) {
-    case 'admin_key.created':
-      return {
-        organizationId: fact.organization_id,
-        name: fact.name,
-        permissions: fact.permissions,
-        createdAt: fact.created_at,
-        expiresAt: fact.expires_at,
-        digest: fact.digest,
-        pepperId: fact.pepper_id,
-        redactedValue: fact.redacted_value,
-        isLive: true,
-      };
-    case 'admin_key.deleted':
-      return { ...data, isLive: false };
-    case 'admin_key.value_replayed':
-      return data;
-  }
+const apply: Changes<AdminKey, AdminKeyFact> = {
+  'admin_key.created': (_, fact) => ({
+    organizationId: fact.organization_id,
+    name: fact.name,
+    permissions: fact.permissions,
+    createdAt: fact.created_at,
+    expiresAt: fact.expires_at,
+    digest: fact.digest,
+    pepperId: fact.pepper_id,
+    redactedValue: fact.redacted_value,
+  }),
+  'admin_key.deleted': (data) => data,
+  'admin_key.value_replayed': (data) => data,
 };
 
-const machine = setup({
-  types: { context: {} as AdminKey, events: {} as AdminKeyFact },
-  actions: { apply: assign(({ context, event }) => apply(context, event)) },
-}).createMachine({
+const machine = chartOf<AdminKey, AdminKeyFact>(apply).createMachine({
   id: 'adminKey',
   context: blank,
   initial: 'absent',
@@ -83,9 +71,11 @@ const machine = setup({
   },
 });
 
+type AdminKeyState = StateOf<typeof machine>;
+
 const decide = {
   /** Made twice with one secret it is made once: what a crash interrupted is taken up again. */
-  create: (data: AdminKey, input: Omit<AdminKey, 'createdAt' | 'isLive'> & { at: number }): AdminKeyFact[] => {
+  create: ({ data }: AdminKeyState, input: Omit<AdminKey, 'createdAt'> & { at: number }): AdminKeyFact[] => {
     if (data.digest === input.digest) return [];
     if (input.expiresAt !== null && input.expiresAt <= input.at)
       throw fault('expires_at_not_future', { param: 'expires_at' });
@@ -105,7 +95,7 @@ const decide = {
   },
   showAgain: (): AdminKeyFact[] => [{ type: 'admin_key.value_replayed' }],
   /** Of a key that is gone, or never came, it changes nothing. */
-  delete: (data: AdminKey): AdminKeyFact[] => (data.isLive ? [{ type: 'admin_key.deleted' }] : []),
+  delete: ({ status }: AdminKeyState): AdminKeyFact[] => (status === 'active' ? [{ type: 'admin_key.deleted' }] : []),
 };
 
 export const adminKey: Aggregate<AdminKey, AdminKeyFact, typeof decide> = {

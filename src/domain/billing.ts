@@ -1,4 +1,5 @@
 import { fault } from '../errors.ts';
+import type { State } from '../kernel/aggregate.ts';
 import { PersistentMap } from '../kernel/persistent-map.ts';
 import { type Tier, type TierTable, tierOfPlan, tierOfSpend } from './tiers.ts';
 
@@ -117,20 +118,20 @@ interface Entry {
 }
 
 export const billing = {
-  topUp: (ledger: Ledger, { amount, reference, tiers }: Entry): BillingFact[] =>
-    enter(ledger, { type: 'billing.credited', kind: 'payment', amount: amountOf(amount, 1), reference }, tiers),
+  topUp: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingFact[] =>
+    enter(data, { type: 'billing.credited', kind: 'payment', amount: amountOf(amount, 1), reference }, tiers),
   /** Credit that nobody paid for: it counts to no tier. */
-  grant: (ledger: Ledger, { amount, reference, tiers }: Entry): BillingFact[] =>
-    enter(ledger, { type: 'billing.credited', kind: 'grant', amount: amountOf(amount, 1), reference }, tiers),
-  refund: (ledger: Ledger, { amount, reference, tiers }: Entry): BillingFact[] =>
-    enter(ledger, { type: 'billing.refunded', amount: amountOf(amount, 1), reference }, tiers),
+  grant: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingFact[] =>
+    enter(data, { type: 'billing.credited', kind: 'grant', amount: amountOf(amount, 1), reference }, tiers),
+  refund: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingFact[] =>
+    enter(data, { type: 'billing.refunded', amount: amountOf(amount, 1), reference }, tiers),
   /** A fee counts to what was paid and adds no credit; there may be none (contract B.1, N10). */
-  setSubscription: (ledger: Ledger, input: Entry & { readonly plan: BillingPlan }): BillingFact[] => {
+  setSubscription: ({ data }: State<Ledger>, input: Entry & { readonly plan: BillingPlan }): BillingFact[] => {
     const { plan, reference, tiers } = input;
     const amount = amountOf(input.amount, 0);
-    return enter(ledger, { type: 'billing.subscription_updated', plan, amount, reference }, tiers);
+    return enter(data, { type: 'billing.subscription_updated', plan, amount, reference }, tiers);
   },
   /** Its half of the tier drops at once. */
-  endSubscription: (ledger: Ledger, { reference, tiers }: Omit<Entry, 'amount'>): BillingFact[] =>
-    enter(ledger, { type: 'billing.subscription_updated', plan: 'Free', amount: 0, reference }, tiers),
+  endSubscription: ({ data }: State<Ledger>, { reference, tiers }: Omit<Entry, 'amount'>): BillingFact[] =>
+    enter(data, { type: 'billing.subscription_updated', plan: 'Free', amount: 0, reference }, tiers),
 };

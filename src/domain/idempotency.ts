@@ -1,6 +1,5 @@
-import { assign, setup } from 'xstate';
 import { fault } from '../errors.ts';
-import type { Aggregate } from '../kernel/aggregate.ts';
+import { type Aggregate, type Changes, chartOf, type StateOf } from '../kernel/aggregate.ts';
 
 /** What a completed request was answered, without the secret. */
 export interface KeptAnswer {
@@ -8,14 +7,16 @@ export interface KeptAnswer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** One Idempotency-Key in its scope (contract I, architecture 7). The stream's name is an HMAC of that scope. */
+/** One Idempotency-Key in its scope (contract I). The stream's name is an HMAC of that scope. */
 export interface Idempotency {
-  readonly fingerprint: string | null;
+  /** Of the body that it was reserved with. */
+  readonly fingerprint: string;
   readonly resourceId: string;
   /** The request that holds the reservation: nobody else completes or releases it. */
   readonly reservedBy: string;
   readonly reservedAt: number;
-  readonly completedAt: number | null;
+  readonly completedAt: number;
+  /** Null where it is not completed. */
   readonly answer: KeptAnswer | null;
 }
 
@@ -36,36 +37,31 @@ const keptMs = 24 * 3600 * 1000;
 const abandonedMs = 6_000;
 
 const blank: Idempotency = {
-  fingerprint: null,
+  fingerprint: '',
   resourceId: '',
   reservedBy: '',
   reservedAt: 0,
-  completedAt: null,
+  completedAt: 0,
   answer: null,
 };
 
-const apply = (data: Idempotency, fact: IdempotencyFact): Idempotency => {
-  switch (fact.type) {
-    case 'idempotency.reserved':
-      return {
-        fingerprint: fact.fingerprint,
-        resourceId: fact.resource_id,
-        reservedBy: fact.reserved_by,
-        reservedAt: fact.reserved_at,
-        completedAt: null,
-        answer: null,
-      };
-    case 'idempotency.completed':
-      return { ...data, completedAt: fact.completed_at, answer: { status: fact.status, body: fact.body } };
-    case 'idempotency.released':
-      return { ...data, fingerprint: null };
-  }
+const apply: Changes<Idempotency, IdempotencyFact> = {
+  'idempotency.reserved': (_, fact) => ({
+    ...blank,
+    fingerprint: fact.fingerprint,
+    resourceId: fact.resource_id,
+    reservedBy: fact.reserved_by,
+    reservedAt: fact.reserved_at,
+  }),
+  'idempotency.completed': (data, fact) => ({
+    ...data,
+    completedAt: fact.completed_at,
+    answer: { status: fact.status, body: fact.body },
+  }),
+  'idempotency.released': (data) => data,
 };
 
-const machine = setup({
-  types: { context: {} as Idempotency, events: {} as IdempotencyFact },
-  actions: { apply: assign(({ context, event }) => apply(context, event)) },
-}).createMachine({
+const machine = chartOf<Idempotency, IdempotencyFact>(apply).createMachine({
   id: 'idempotency',
   context: blank,
   initial: 'absent',
@@ -83,8 +79,10 @@ const machine = setup({
   },
 });
 
-const isHeldBy = (data: Idempotency, request: string): boolean =>
-  data.fingerprint !== null && data.completedAt === null && data.reservedBy === request;
+type IdempotencyState = StateOf<typeof machine>;
+
+const isHeldBy = ({ status, data }: IdempotencyState, request: string): boolean =>
+  status === 'reserved' && data.reservedBy === request;
 
 const decide = {
   /**
@@ -93,7 +91,7 @@ const decide = {
    * two resources of one key.
    */
   reserve: (
-    data: Idempotency,
+    { status, data }: IdempotencyState,
     input: {
       fingerprint: string;
       resourceId: string;
@@ -107,20 +105,20 @@ const decide = {
     const reserved = (resource_id: string): IdempotencyFact[] => [
       { type: 'idempotency.reserved', fingerprint, resource_id, reserved_by, reserved_at },
     ];
-    if (data.fingerprint === null) return reserved(input.resourceId);
-    if (data.completedAt !== null && input.at - data.completedAt >= keptMs) return reserved(input.resourceId);
+    if (status === 'absent' || status === 'free') return reserved(input.resourceId);
+    if (status === 'completed' && input.at - data.completedAt >= keptMs) return reserved(input.resourceId);
     const param = 'header.Idempotency-Key';
     if (data.fingerprint !== input.fingerprint) throw fault('idempotency_key_reused', { param });
-    if (data.completedAt !== null) return [];
+    if (status === 'completed') return [];
     if (input.ended.has(data.reservedBy)) return reserved(data.resourceId);
     if (input.at - data.reservedAt >= abandonedMs) return reserved(data.resourceId);
     throw fault('idempotency_in_progress', { param, headers: { 'Retry-After': '1' } });
   },
-  complete: (data: Idempotency, input: { by: string; at: number; answer: KeptAnswer }): IdempotencyFact[] =>
-    isHeldBy(data, input.by) ? [{ type: 'idempotency.completed', completed_at: input.at, ...input.answer }] : [],
+  complete: (state: IdempotencyState, input: { by: string; at: number; answer: KeptAnswer }): IdempotencyFact[] =>
+    isHeldBy(state, input.by) ? [{ type: 'idempotency.completed', completed_at: input.at, ...input.answer }] : [],
   /** A request that was so slow that another took its reservation up frees nothing of that one's. */
-  release: (data: Idempotency, input: { by: string }): IdempotencyFact[] =>
-    isHeldBy(data, input.by) ? [{ type: 'idempotency.released', reserved_by: input.by }] : [],
+  release: (state: IdempotencyState, input: { by: string }): IdempotencyFact[] =>
+    isHeldBy(state, input.by) ? [{ type: 'idempotency.released', reserved_by: input.by }] : [],
 };
 
 export const idempotency: Aggregate<Idempotency, IdempotencyFact, typeof decide> = {

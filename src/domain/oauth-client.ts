@@ -1,5 +1,4 @@
-import { assign, setup } from 'xstate';
-import type { Aggregate } from '../kernel/aggregate.ts';
+import { type Aggregate, type Changes, chartOf, type StateOf } from '../kernel/aggregate.ts';
 
 /** A machine that may ask for access tokens by OAuth 2.0 client credentials (contract A.3, C.3). Of its secret only the digest is here. */
 export interface OAuthClient {
@@ -11,7 +10,6 @@ export interface OAuthClient {
   readonly digest: string;
   readonly pepperId: string;
   readonly redactedValue: string;
-  readonly isLive: boolean;
 }
 
 export type OAuthClientFact =
@@ -35,31 +33,22 @@ const blank: OAuthClient = {
   digest: '',
   pepperId: '',
   redactedValue: '',
-  isLive: false,
 };
 
-const apply = (data: OAuthClient, fact: OAuthClientFact): OAuthClient => {
-  switch (fact.type) {
-    case 'oauth_client.created':
-      return {
-        organizationId: fact.organization_id,
-        name: fact.name,
-        permissions: fact.permissions,
-        createdAt: fact.created_at,
-        digest: fact.digest,
-        pepperId: fact.pepper_id,
-        redactedValue: fact.redacted_value,
-        isLive: true,
-      };
-    case 'oauth_client.deleted':
-      return { ...data, isLive: false };
-  }
+const apply: Changes<OAuthClient, OAuthClientFact> = {
+  'oauth_client.created': (_, fact) => ({
+    organizationId: fact.organization_id,
+    name: fact.name,
+    permissions: fact.permissions,
+    createdAt: fact.created_at,
+    digest: fact.digest,
+    pepperId: fact.pepper_id,
+    redactedValue: fact.redacted_value,
+  }),
+  'oauth_client.deleted': (data) => data,
 };
 
-const machine = setup({
-  types: { context: {} as OAuthClient, events: {} as OAuthClientFact },
-  actions: { apply: assign(({ context, event }) => apply(context, event)) },
-}).createMachine({
+const machine = chartOf<OAuthClient, OAuthClientFact>(apply).createMachine({
   id: 'oauthClient',
   context: blank,
   initial: 'absent',
@@ -70,11 +59,10 @@ const machine = setup({
   },
 });
 
+type OAuthClientState = StateOf<typeof machine>;
+
 const decide = {
-  create: (
-    _: OAuthClient,
-    input: Omit<OAuthClient, 'createdAt' | 'isLive'> & { readonly at: number },
-  ): OAuthClientFact[] => [
+  create: (_: OAuthClientState, input: Omit<OAuthClient, 'createdAt'> & { readonly at: number }): OAuthClientFact[] => [
     {
       type: 'oauth_client.created',
       organization_id: input.organizationId,
@@ -87,7 +75,8 @@ const decide = {
     },
   ],
   /** Of a client that is gone, or never came, it changes nothing. */
-  delete: (data: OAuthClient): OAuthClientFact[] => (data.isLive ? [{ type: 'oauth_client.deleted' }] : []),
+  delete: ({ status }: OAuthClientState): OAuthClientFact[] =>
+    status === 'active' ? [{ type: 'oauth_client.deleted' }] : [],
 };
 
 export const oauthClient: Aggregate<OAuthClient, OAuthClientFact, typeof decide> = {

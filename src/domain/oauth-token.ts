@@ -1,16 +1,14 @@
-import { assign, setup } from 'xstate';
-import type { Aggregate } from '../kernel/aggregate.ts';
+import { type Aggregate, type Changes, chartOf, type StateOf } from '../kernel/aggregate.ts';
 
 /**
- * An access token of an OAuth client (contract A.3). Its stream goes away two hours after the token was issued
- * (architecture 4), so nothing may be decided on it once the token is over.
+ * An access token of an OAuth client (contract A.3). Its stream goes away two hours after the token was issued, so nothing
+ * may be decided on it once the token is over.
  */
 export interface OAuthToken {
   readonly clientId: string;
   readonly organizationId: string;
   readonly scope: readonly string[];
   readonly expiresAt: number;
-  readonly isLive: boolean;
 }
 
 export type OAuthTokenFact =
@@ -31,27 +29,19 @@ export const tokenSeconds = 3600;
 /** Seconds that the events of a token are kept. */
 export const tokenStreamSeconds = 7200;
 
-const blank: OAuthToken = { clientId: '', organizationId: '', scope: [], expiresAt: 0, isLive: false };
+const blank: OAuthToken = { clientId: '', organizationId: '', scope: [], expiresAt: 0 };
 
-const apply = (data: OAuthToken, fact: OAuthTokenFact): OAuthToken => {
-  switch (fact.type) {
-    case 'oauth_token.issued':
-      return {
-        clientId: fact.client_id,
-        organizationId: fact.organization_id,
-        scope: fact.scope,
-        expiresAt: fact.expires_at,
-        isLive: true,
-      };
-    case 'oauth_token.revoked':
-      return { ...data, isLive: false };
-  }
+const apply: Changes<OAuthToken, OAuthTokenFact> = {
+  'oauth_token.issued': (_, fact) => ({
+    clientId: fact.client_id,
+    organizationId: fact.organization_id,
+    scope: fact.scope,
+    expiresAt: fact.expires_at,
+  }),
+  'oauth_token.revoked': (data) => data,
 };
 
-const machine = setup({
-  types: { context: {} as OAuthToken, events: {} as OAuthTokenFact },
-  actions: { apply: assign(({ context, event }) => apply(context, event)) },
-}).createMachine({
+const machine = chartOf<OAuthToken, OAuthTokenFact>(apply).createMachine({
   id: 'oauthToken',
   context: blank,
   initial: 'absent',
@@ -71,8 +61,10 @@ export interface IssueToken {
   readonly at: number;
 }
 
+type OAuthTokenState = StateOf<typeof machine>;
+
 const decide = {
-  issue: (_: OAuthToken, input: IssueToken): OAuthTokenFact[] => [
+  issue: (_: OAuthTokenState, input: IssueToken): OAuthTokenFact[] => [
     {
       type: 'oauth_token.issued',
       client_id: input.clientId,
@@ -85,8 +77,8 @@ const decide = {
     },
   ],
   /** Of a token that is over, or was revoked before, it changes nothing. */
-  revoke: (data: OAuthToken, input: { at: number }): OAuthTokenFact[] =>
-    data.isLive && data.expiresAt > input.at ? [{ type: 'oauth_token.revoked' }] : [],
+  revoke: ({ status, data }: OAuthTokenState, input: { at: number }): OAuthTokenFact[] =>
+    status === 'active' && data.expiresAt > input.at ? [{ type: 'oauth_token.revoked' }] : [],
 };
 
 export const oauthToken: Aggregate<OAuthToken, OAuthTokenFact, typeof decide> = {

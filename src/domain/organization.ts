@@ -1,6 +1,5 @@
-import { assign, setup } from 'xstate';
 import { fault } from '../errors.ts';
-import type { Aggregate } from '../kernel/aggregate.ts';
+import { type Aggregate, type Changes, chartOf, type StateOf } from '../kernel/aggregate.ts';
 import { PersistentMap, PersistentSet } from '../kernel/persistent-map.ts';
 import { type BillingFact, billing, type Ledger, post, unpaid } from './billing.ts';
 
@@ -10,8 +9,8 @@ interface AdmittedAdminKey {
 }
 
 /**
- * An organization: its life, what it has paid, and who may hold its Admin keys (contract B.1, B.4; architecture 4,
- * cross-aggregate rules). Money is in whole micro-dollars.
+ * An organization: its life, what it has paid, and who may hold its Admin keys (contract B.1, B.4).
+ * Money is in whole micro-dollars.
  */
 export interface Organization extends Ledger {
   readonly name: string;
@@ -57,38 +56,35 @@ const blank: Organization = {
   ...unpaid,
 };
 
-const apply = (data: Organization, fact: OrganizationFact): Organization => {
-  switch (fact.type) {
-    case 'organization.created':
-      return { ...data, name: fact.name, createdAt: fact.created_at };
-    case 'billing.credited':
-    case 'billing.refunded':
-    case 'billing.subscription_updated':
-    case 'organization.tier_changed':
-      return { ...data, ...post(data, fact) };
-    case 'organization.admin_key_issued': {
-      const key = { writesAdminKeys: fact.writes_admin_keys, expiresAt: fact.expires_at };
-      return { ...data, adminKeys: data.adminKeys.with(fact.key_id, key) };
-    }
-    case 'organization.admin_key_ended':
-      return { ...data, adminKeys: data.adminKeys.without(fact.key_id) };
-    case 'organization.policy_issued':
-      return { ...data, policies: data.policies.with(fact.policy_id) };
-    case 'organization.policy_ended':
-      return { ...data, policies: data.policies.without(fact.policy_id) };
-    case 'organization.oauth_client_issued':
-      return { ...data, oauthClients: data.oauthClients.with(fact.client_id) };
-    case 'organization.oauth_client_ended':
-      return { ...data, oauthClients: data.oauthClients.without(fact.client_id) };
-    default:
-      return data;
-  }
+const entered = (data: Organization, fact: BillingFact): Organization => ({ ...data, ...post(data, fact) });
+
+const apply: Changes<Organization, OrganizationFact> = {
+  'organization.created': (data, fact) => ({ ...data, name: fact.name, createdAt: fact.created_at }),
+  'organization.suspended': (data) => data,
+  'organization.reactivated': (data) => data,
+  'organization.closed': (data) => data,
+  'organization.tier_changed': entered,
+  'billing.credited': entered,
+  'billing.refunded': entered,
+  'billing.subscription_updated': entered,
+  'organization.admin_key_issued': (data, fact) => {
+    const key = { writesAdminKeys: fact.writes_admin_keys, expiresAt: fact.expires_at };
+    return { ...data, adminKeys: data.adminKeys.with(fact.key_id, key) };
+  },
+  'organization.admin_key_ended': (data, fact) => ({ ...data, adminKeys: data.adminKeys.without(fact.key_id) }),
+  'organization.policy_issued': (data, fact) => ({ ...data, policies: data.policies.with(fact.policy_id) }),
+  'organization.policy_ended': (data, fact) => ({ ...data, policies: data.policies.without(fact.policy_id) }),
+  'organization.oauth_client_issued': (data, fact) => ({
+    ...data,
+    oauthClients: data.oauthClients.with(fact.client_id),
+  }),
+  'organization.oauth_client_ended': (data, fact) => ({
+    ...data,
+    oauthClients: data.oauthClients.without(fact.client_id),
+  }),
 };
 
-const machine = setup({
-  types: { context: {} as Organization, events: {} as OrganizationFact },
-  actions: { apply: assign(({ context, event }) => apply(context, event)) },
-}).createMachine({
+const machine = chartOf<Organization, OrganizationFact>(apply).createMachine({
   id: 'organization',
   context: blank,
   initial: 'absent',
@@ -135,13 +131,18 @@ const machine = setup({
   },
 });
 
+type OrganizationState = StateOf<typeof machine>;
+
 interface AdmitAdminKey {
   readonly keyId: string;
   readonly permissions: readonly string[];
   readonly expiresAt: number | null;
 }
 
-const admitted = (data: Organization, { keyId, permissions, expiresAt }: AdmitAdminKey): OrganizationFact[] => {
+const admitted = (
+  { data }: OrganizationState,
+  { keyId, permissions, expiresAt }: AdmitAdminKey,
+): OrganizationFact[] => {
   if (data.adminKeys.has(keyId)) return [];
   const writes_admin_keys = permissions.includes('admin_api_keys:write');
   return [{ type: 'organization.admin_key_issued', key_id: keyId, writes_admin_keys, expires_at: expiresAt }];
@@ -150,37 +151,38 @@ const admitted = (data: Organization, { keyId, permissions, expiresAt }: AdmitAd
 const clientEnded = (id: string): OrganizationFact => ({ type: 'organization.oauth_client_ended', client_id: id });
 
 const decide = {
-  create: (_: Organization, input: { name: string; at: number }): OrganizationFact[] => [
+  create: (_: OrganizationState, input: { name: string; at: number }): OrganizationFact[] => [
     { type: 'organization.created', name: input.name, created_at: input.at },
   ],
   /** Creates it unless a first run that a crash interrupted has done so. */
-  createOnce: (data: Organization, input: { name: string; at: number }): OrganizationFact[] =>
-    data.createdAt > 0 ? [] : decide.create(data, input),
+  createOnce: (state: OrganizationState, input: { name: string; at: number }): OrganizationFact[] =>
+    state.status === 'absent' ? decide.create(state, input) : [],
   suspend: (): OrganizationFact[] => [{ type: 'organization.suspended' }],
   reactivate: (): OrganizationFact[] => [{ type: 'organization.reactivated' }],
   ...billing,
   /** Ends its OAuth clients in the same append: they are all known here. */
-  close: (data: Organization): OrganizationFact[] => [
+  close: ({ data }: OrganizationState): OrganizationFact[] => [
     { type: 'organization.closed' },
     ...data.oauthClients.ids().map(clientEnded),
   ],
   /** Admits a key; only then is its own stream created. */
-  issueAdminKey: (data: Organization, input: AdmitAdminKey): OrganizationFact[] => {
-    if (data.adminKeys.size >= maxAdminKeys && !data.adminKeys.has(input.keyId)) {
+  issueAdminKey: (state: OrganizationState, input: AdmitAdminKey): OrganizationFact[] => {
+    const { adminKeys } = state.data;
+    if (adminKeys.size >= maxAdminKeys && !adminKeys.has(input.keyId)) {
       throw fault('admin_key_limit_reached', {
         message: `The organization has ${maxAdminKeys} Admin API keys, the most it may have. Expired ones count until they are deleted.`,
       });
     }
-    return admitted(data, input);
+    return admitted(state, input);
   },
   /** The same for the operator, however many there are: who has lost them all can delete none. */
-  bootstrapAdminKey: (data: Organization, input: AdmitAdminKey): OrganizationFact[] => admitted(data, input),
+  bootstrapAdminKey: (state: OrganizationState, input: AdmitAdminKey): OrganizationFact[] => admitted(state, input),
   /**
    * Withdraws a key, unless nobody would be left who can make another (409 `last_admin_key`). Keys that were admitted and
    * not made (`unmade`) can make none.
    */
   endAdminKey: (
-    data: Organization,
+    { data }: OrganizationState,
     input: { keyId: string; at: number; unmade: readonly string[] },
   ): OrganizationFact[] => {
     if (!data.adminKeys.has(input.keyId)) return [];
@@ -197,16 +199,16 @@ const decide = {
     return [{ type: 'organization.admin_key_ended', key_id: input.keyId }];
   },
   /** Withdraws Admin keys of a closed organization, where nobody has to be left who can make others; `most` at a time. */
-  dropAdminKeys: (data: Organization, input: { most: number }): OrganizationFact[] =>
+  dropAdminKeys: ({ data }: OrganizationState, input: { most: number }): OrganizationFact[] =>
     data.adminKeys
       .keys()
       .slice(0, input.most)
       .map((key_id) => ({ type: 'organization.admin_key_ended', key_id })),
   /** Withdraws the admission of a key that was never made. */
-  dropAdminKey: (data: Organization, input: { keyId: string }): OrganizationFact[] =>
+  dropAdminKey: ({ data }: OrganizationState, input: { keyId: string }): OrganizationFact[] =>
     data.adminKeys.has(input.keyId) ? [{ type: 'organization.admin_key_ended', key_id: input.keyId }] : [],
   /** Admits a policy; only then is its own stream created. */
-  issuePolicy: (data: Organization, input: { policyId: string }): OrganizationFact[] => {
+  issuePolicy: ({ data }: OrganizationState, input: { policyId: string }): OrganizationFact[] => {
     if (data.policies.has(input.policyId)) return [];
     if (data.policies.size >= maxPolicies) {
       throw fault('policy_limit_reached', {
@@ -215,13 +217,13 @@ const decide = {
     }
     return [{ type: 'organization.policy_issued', policy_id: input.policyId }];
   },
-  endPolicy: (data: Organization, input: { policyId: string }): OrganizationFact[] =>
+  endPolicy: ({ data }: OrganizationState, input: { policyId: string }): OrganizationFact[] =>
     data.policies.has(input.policyId) ? [{ type: 'organization.policy_ended', policy_id: input.policyId }] : [],
   /** Admits an OAuth client; only then is its own stream created. */
-  issueOAuthClient: (_: Organization, input: { clientId: string }): OrganizationFact[] => [
+  issueOAuthClient: (_: OrganizationState, input: { clientId: string }): OrganizationFact[] => [
     { type: 'organization.oauth_client_issued', client_id: input.clientId },
   ],
-  endOAuthClient: (data: Organization, input: { clientId: string }): OrganizationFact[] =>
+  endOAuthClient: ({ data }: OrganizationState, input: { clientId: string }): OrganizationFact[] =>
     data.oauthClients.has(input.clientId) ? [clientEnded(input.clientId)] : [],
 };
 

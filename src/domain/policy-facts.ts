@@ -1,3 +1,4 @@
+import type { Changes } from '../kernel/aggregate.ts';
 import { defaultTerms, type Terms, type TermsFields, termsOf } from './policy-terms.ts';
 
 /** A published version; what it says never changes. */
@@ -20,9 +21,8 @@ export interface Policy {
   readonly draft: Terms;
   /** Null until the first publish. Its number is also the draft's base, since a publish leaves nothing unpublished. */
   readonly current: PolicyVersion | null;
-  /** The revision that the pause in effect was given: who sends that pause again has caused it. Null while not paused. */
-  readonly pausedFrom: number | null;
-  readonly deletedAt: number | null;
+  /** The revision that the latest pause was given: who sends that pause again has caused it. 0 before the first. */
+  readonly pausedRevision: number;
 }
 
 export type PolicyFact =
@@ -60,40 +60,39 @@ export const blankPolicy: Policy = {
   revision: 0,
   draft: defaultTerms,
   current: null,
-  pausedFrom: null,
-  deletedAt: null,
+  pausedRevision: 0,
 };
 
-/** What each fact changes. Every one of them is a revision. */
-export const applyPolicy = (before: Policy, fact: PolicyFact): Policy => {
-  const data = { ...before, revision: before.revision + 1 };
-  switch (fact.type) {
-    case 'policy.created': {
-      const { organization_id: organizationId, name, description, created_at: at } = fact;
-      return {
-        ...data,
-        organizationId,
-        name,
-        description,
-        createdAt: at,
-        updatedAt: at,
-        draft: termsOf(fact),
-      };
-    }
-    case 'policy.updated': {
-      const { name, description, updated_at: updatedAt } = fact;
-      return { ...data, name, description, updatedAt, draft: termsOf(fact) };
-    }
-    case 'policy.published': {
-      const draft = termsOf(fact);
-      const current = { id: fact.version_id, version: fact.version, publishedAt: fact.published_at, ...draft };
-      return { ...data, updatedAt: fact.published_at, draft, current };
-    }
-    case 'policy.paused':
-      return { ...data, updatedAt: fact.paused_at, pausedFrom: before.revision };
-    case 'policy.resumed':
-      return { ...data, updatedAt: fact.resumed_at, pausedFrom: null };
-    case 'policy.deleted':
-      return { ...data, updatedAt: fact.deleted_at, deletedAt: fact.deleted_at };
-  }
+/** The data at its next revision: every fact is one. */
+const revised = (data: Policy, changes: Partial<Policy>): Policy => ({
+  ...data,
+  revision: data.revision + 1,
+  ...changes,
+});
+
+export const applyPolicy: Changes<Policy, PolicyFact> = {
+  'policy.created': (data, fact) =>
+    revised(data, {
+      organizationId: fact.organization_id,
+      name: fact.name,
+      description: fact.description,
+      createdAt: fact.created_at,
+      updatedAt: fact.created_at,
+      draft: termsOf(fact),
+    }),
+  'policy.updated': (data, fact) =>
+    revised(data, {
+      name: fact.name,
+      description: fact.description,
+      updatedAt: fact.updated_at,
+      draft: termsOf(fact),
+    }),
+  'policy.published': (data, fact) => {
+    const draft = termsOf(fact);
+    const current = { id: fact.version_id, version: fact.version, publishedAt: fact.published_at, ...draft };
+    return revised(data, { updatedAt: fact.published_at, draft, current });
+  },
+  'policy.paused': (data, fact) => revised(data, { updatedAt: fact.paused_at, pausedRevision: data.revision }),
+  'policy.resumed': (data, fact) => revised(data, { updatedAt: fact.resumed_at }),
+  'policy.deleted': (data, fact) => revised(data, { updatedAt: fact.deleted_at }),
 };

@@ -1,6 +1,5 @@
-import { assign, setup } from 'xstate';
 import { fault } from '../errors.ts';
-import type { Aggregate, State } from '../kernel/aggregate.ts';
+import { type Aggregate, chartOf, type State, type StateOf } from '../kernel/aggregate.ts';
 import { applyPolicy, blankPolicy, type Policy, type PolicyFact } from './policy-facts.ts';
 import {
   edited,
@@ -18,10 +17,7 @@ import {
  * the wire shows follows from the current version's mode (`policyState`). A fact then leads to the same state whatever it
  * holds, as the kernel's charts want it, and the facts keep the names that the audit log has for them.
  */
-const machine = setup({
-  types: { context: {} as Policy, events: {} as PolicyFact },
-  actions: { apply: assign(({ context, event }) => applyPolicy(context, event)) },
-}).createMachine({
+const machine = chartOf<Policy, PolicyFact>(applyPolicy).createMachine({
   id: 'policy',
   context: blankPolicy,
   initial: 'absent',
@@ -64,9 +60,11 @@ export const policyState = ({ status, data }: State<Policy>): PolicyState =>
 export const hasUnpublishedChanges = ({ current, draft }: Policy): boolean =>
   current === null || !sameTerms(draft, current);
 
+type PolicyChartState = StateOf<typeof machine>;
+
 /** Of two callers who have seen the same revision one is first; the other is told where the policy stands. */
-const expectRevision = (data: Policy, revision: number): void => {
-  if (data.deletedAt !== null) throw fault('policy_not_found');
+const expectRevision = ({ status, data }: PolicyChartState, revision: number): void => {
+  if (status === 'deleted') throw fault('policy_not_found');
   if (revision !== data.revision) {
     throw fault('policy_revision_conflict', {
       message: `The policy is at revision ${data.revision}, not at ${revision}. Look at it again before you change it.`,
@@ -87,19 +85,20 @@ interface Aimed {
 const decide = {
   /** A second creation comes from a reservation taken up after a crash, and finds what the first one made. */
   create: (
-    data: Policy,
+    { status }: PolicyChartState,
     input: { organizationId: string; name: string; description: string; terms: Terms; at: number },
   ): PolicyFact[] => {
-    if (data.deletedAt !== null) throw fault('idempotency_result_unavailable');
-    if (data.revision > 0) return [];
+    if (status === 'deleted') throw fault('idempotency_result_unavailable');
+    if (status !== 'absent') return [];
     const { organizationId: organization_id, name, description, terms, at: created_at } = input;
     return [{ type: 'policy.created', organization_id, name, description, ...fieldsOf(terms), created_at }];
   },
   /** Changes nothing; the answer is where the policy stands on its own stream, whatever the read models have seen. */
   look: (): PolicyFact[] => [],
   /** Edits the draft, the name and the description; what is in force stays as it is. */
-  update: (data: Policy, input: Aimed & { changes: PolicyChanges }): PolicyFact[] => {
-    expectRevision(data, input.revision);
+  update: (state: PolicyChartState, input: Aimed & { changes: PolicyChanges }): PolicyFact[] => {
+    expectRevision(state, input.revision);
+    const { data } = state;
     const { name = data.name, description = data.description } = input.changes;
     const draft = edited(data.draft, input.changes);
     if (!scopeFits(draft.scope, draft.projectIds)) {
@@ -108,26 +107,28 @@ const decide = {
     if (name === data.name && description === data.description && sameTerms(draft, data.draft)) return [];
     return [{ type: 'policy.updated', name, description, ...fieldsOf(draft), updated_at: input.at }];
   },
-  publish: (data: Policy, input: Aimed & { versionId: string }): PolicyFact[] => {
-    expectRevision(data, input.revision);
+  publish: (state: PolicyChartState, input: Aimed & { versionId: string }): PolicyFact[] => {
+    expectRevision(state, input.revision);
+    const { data } = state;
     if (!hasUnpublishedChanges(data)) throw fault('policy_no_unpublished_changes');
     const version = (data.current?.version ?? 0) + 1;
     const fields = fieldsOf(data.draft);
     return [{ type: 'policy.published', version_id: input.versionId, version, ...fields, published_at: input.at }];
   },
   /** The same pause again changes nothing, so that a client may repeat one whose answer it has not seen. */
-  pause: (data: Policy, input: Aimed): PolicyFact[] => {
-    const isRepeated = data.pausedFrom === input.revision && data.deletedAt === null;
-    if (!isRepeated) expectRevision(data, input.revision);
-    return data.pausedFrom === null ? [{ type: 'policy.paused', paused_at: input.at }] : [];
+  pause: (state: PolicyChartState, input: Aimed): PolicyFact[] => {
+    const isPaused = state.status === 'paused';
+    const isRepeated = isPaused && state.data.pausedRevision === input.revision;
+    if (!isRepeated) expectRevision(state, input.revision);
+    return isPaused ? [] : [{ type: 'policy.paused', paused_at: input.at }];
   },
   /** Brings back what was published, never the draft. */
-  resume: (data: Policy, input: Aimed): PolicyFact[] => {
-    expectRevision(data, input.revision);
+  resume: (state: PolicyChartState, input: Aimed): PolicyFact[] => {
+    expectRevision(state, input.revision);
     return [{ type: 'policy.resumed', resumed_at: input.at }];
   },
-  delete: (data: Policy, input: Aimed): PolicyFact[] => {
-    expectRevision(data, input.revision);
+  delete: (state: PolicyChartState, input: Aimed): PolicyFact[] => {
+    expectRevision(state, input.revision);
     return [{ type: 'policy.deleted', deleted_at: input.at }];
   },
 };

@@ -1,6 +1,5 @@
-import { assign, setup } from 'xstate';
 import { fault } from '../errors.ts';
-import type { Aggregate } from '../kernel/aggregate.ts';
+import { type Aggregate, type Changes, chartOf, type State, type StateOf } from '../kernel/aggregate.ts';
 
 /** A project API key (contract B.3). The secret is never here; its peppered digest is. */
 export interface ProjectKey {
@@ -10,9 +9,6 @@ export interface ProjectKey {
   readonly permissions: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
-  readonly suspended: boolean;
-  /** How it ended, once it has. */
-  readonly ended: 'revoked' | 'expired' | null;
   readonly digest: string;
   readonly pepperId: string;
   readonly redactedValue: string;
@@ -51,48 +47,37 @@ const blank: ProjectKey = {
   permissions: [],
   createdAt: 0,
   expiresAt: null,
-  suspended: false,
-  ended: null,
   digest: '',
   pepperId: '',
   redactedValue: '',
 };
 
-const apply = (data: ProjectKey, fact: ProjectKeyFact): ProjectKey => {
-  switch (fact.type) {
-    case 'project_key.created':
-      return {
-        organizationId: fact.organization_id,
-        projectId: fact.project_id,
-        name: fact.name,
-        permissions: fact.permissions,
-        createdAt: fact.created_at,
-        expiresAt: fact.expires_at,
-        suspended: false,
-        ended: null,
-        digest: fact.digest,
-        pepperId: fact.pepper_id,
-        redactedValue: fact.redacted_value,
-      };
-    case 'project_key.updated':
-      return { ...data, name: fact.name, permissions: fact.permissions, expiresAt: fact.expires_at };
-    case 'project_key.suspended':
-      return { ...data, suspended: true };
-    case 'project_key.reactivated':
-      return { ...data, suspended: false };
-    case 'project_key.revoked':
-      return { ...data, ended: 'revoked' };
-    case 'project_key.expired':
-      return { ...data, ended: 'expired' };
-    case 'project_key.value_replayed':
-      return data;
-  }
+const apply: Changes<ProjectKey, ProjectKeyFact> = {
+  'project_key.created': (_, fact) => ({
+    organizationId: fact.organization_id,
+    projectId: fact.project_id,
+    name: fact.name,
+    permissions: fact.permissions,
+    createdAt: fact.created_at,
+    expiresAt: fact.expires_at,
+    digest: fact.digest,
+    pepperId: fact.pepper_id,
+    redactedValue: fact.redacted_value,
+  }),
+  'project_key.updated': (data, fact) => ({
+    ...data,
+    name: fact.name,
+    permissions: fact.permissions,
+    expiresAt: fact.expires_at,
+  }),
+  'project_key.suspended': (data) => data,
+  'project_key.reactivated': (data) => data,
+  'project_key.revoked': (data) => data,
+  'project_key.expired': (data) => data,
+  'project_key.value_replayed': (data) => data,
 };
 
-const machine = setup({
-  types: { context: {} as ProjectKey, events: {} as ProjectKeyFact },
-  actions: { apply: assign(({ context, event }) => apply(context, event)) },
-}).createMachine({
+const machine = chartOf<ProjectKey, ProjectKeyFact>(apply).createMachine({
   id: 'projectKey',
   context: blank,
   initial: 'absent',
@@ -138,12 +123,22 @@ export interface CreateProjectKey {
   readonly at: number;
 }
 
-const hasExpired = (data: ProjectKey, at: number): boolean =>
-  data.ended === 'expired' || (data.ended === null && data.expiresAt !== null && data.expiresAt <= at);
+type ProjectKeyState = StateOf<typeof machine>;
+
+/** Whether its stream tells of no end; its time may be over all the same. */
+export const isOpen = ({ status }: State<ProjectKey>): boolean => status === 'active' || status === 'suspended';
+
+/** Whether its time is over and nothing on its stream says so yet. */
+const isOverdue = (state: ProjectKeyState, at: number): boolean =>
+  isOpen(state) && state.data.expiresAt !== null && state.data.expiresAt <= at;
+
+const refuseExpired = (state: ProjectKeyState, at: number): void => {
+  if (state.status === 'expired' || isOverdue(state, at)) throw fault('api_key_expired', { status: 409 });
+};
 
 const decide = {
   /** Made twice with one secret it is made once: what a crash interrupted is taken up again. */
-  create: (data: ProjectKey, input: CreateProjectKey): ProjectKeyFact[] => {
+  create: ({ data }: ProjectKeyState, input: CreateProjectKey): ProjectKeyFact[] => {
     if (data.digest === input.digest) return [];
     if (input.expiresAt !== null && input.expiresAt <= input.at)
       throw fault('expires_at_not_future', { param: 'expires_at' });
@@ -164,34 +159,33 @@ const decide = {
   },
   /** Changes what is given; a change to what is already so changes nothing. */
   update: (
-    data: ProjectKey,
+    state: ProjectKeyState,
     input: { name?: string; permissions?: readonly string[]; expiresAt?: number | null; at: number },
   ): ProjectKeyFact[] => {
-    if (hasExpired(data, input.at)) throw fault('api_key_expired', { status: 409 });
+    refuseExpired(state, input.at);
+    const { data } = state;
     const { name = data.name, permissions = data.permissions, expiresAt = data.expiresAt } = input;
     if (input.expiresAt != null && input.expiresAt <= input.at)
       throw fault('expires_at_not_future', { param: 'expires_at' });
     const same =
       name === data.name && expiresAt === data.expiresAt && permissions.join(' ') === data.permissions.join(' ');
-    return same && data.ended === null
-      ? []
-      : [{ type: 'project_key.updated', name, permissions, expires_at: expiresAt }];
+    return same && isOpen(state) ? [] : [{ type: 'project_key.updated', name, permissions, expires_at: expiresAt }];
   },
-  suspend: (data: ProjectKey, input: { at: number }): ProjectKeyFact[] => {
-    if (hasExpired(data, input.at)) throw fault('api_key_expired', { status: 409 });
-    return data.suspended && data.ended === null ? [] : [{ type: 'project_key.suspended' }];
+  suspend: (state: ProjectKeyState, input: { at: number }): ProjectKeyFact[] => {
+    refuseExpired(state, input.at);
+    return state.status === 'suspended' ? [] : [{ type: 'project_key.suspended' }];
   },
-  reactivate: (data: ProjectKey, input: { at: number }): ProjectKeyFact[] => {
-    if (hasExpired(data, input.at)) throw fault('api_key_expired', { status: 409 });
-    return data.suspended || data.ended !== null ? [{ type: 'project_key.reactivated' }] : [];
+  reactivate: (state: ProjectKeyState, input: { at: number }): ProjectKeyFact[] => {
+    refuseExpired(state, input.at);
+    return state.status === 'active' ? [] : [{ type: 'project_key.reactivated' }];
   },
   /** Revoking what is revoked changes nothing and is no error (contract B.3). */
-  revoke: (data: ProjectKey, input: { reason: 'requested' | 'project_archived' }): ProjectKeyFact[] =>
-    data.ended === 'revoked' ? [] : [{ type: 'project_key.revoked', reason: input.reason }],
+  revoke: ({ status }: ProjectKeyState, input: { reason: 'requested' | 'project_archived' }): ProjectKeyFact[] =>
+    status === 'revoked' ? [] : [{ type: 'project_key.revoked', reason: input.reason }],
   showAgain: (): ProjectKeyFact[] => [{ type: 'project_key.value_replayed' }],
   /** Latches what the clock already decided, so that a clock that goes back resurrects nothing. */
-  expire: (data: ProjectKey, input: { at: number }): ProjectKeyFact[] =>
-    data.ended === null && hasExpired(data, input.at) ? [{ type: 'project_key.expired' }] : [],
+  expire: (state: ProjectKeyState, input: { at: number }): ProjectKeyFact[] =>
+    isOverdue(state, input.at) ? [{ type: 'project_key.expired' }] : [],
 };
 
 export const projectKey: Aggregate<ProjectKey, ProjectKeyFact, typeof decide> = {

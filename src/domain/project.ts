@@ -1,9 +1,8 @@
-import { assign, setup } from 'xstate';
 import { fault } from '../errors.ts';
-import type { Aggregate } from '../kernel/aggregate.ts';
+import { type Aggregate, type Changes, chartOf, type StateOf } from '../kernel/aggregate.ts';
 import { PersistentSet } from '../kernel/persistent-map.ts';
 
-/** A project: its life, and which keys it has admitted (contract B.2; architecture 4, cross-aggregate rules). */
+/** A project: its life, and which keys it has admitted (contract B.2). */
 export interface Project {
   readonly organizationId: string;
   readonly name: string;
@@ -36,25 +35,20 @@ const blank: Project = {
   liveKeys: PersistentSet.empty(),
 };
 
-const apply = (data: Project, fact: ProjectFact): Project => {
-  switch (fact.type) {
-    case 'project.created':
-      return { ...data, organizationId: fact.organization_id, name: fact.name, createdAt: fact.created_at };
-    case 'project.updated':
-      return { ...data, name: fact.name };
-    case 'project.archived':
-      return { ...data, archivedAt: fact.archived_at };
-    case 'project.key_issued':
-      return { ...data, liveKeys: data.liveKeys.with(fact.key_id) };
-    case 'project.key_ended':
-      return { ...data, liveKeys: data.liveKeys.without(fact.key_id) };
-  }
+const apply: Changes<Project, ProjectFact> = {
+  'project.created': (data, fact) => ({
+    ...data,
+    organizationId: fact.organization_id,
+    name: fact.name,
+    createdAt: fact.created_at,
+  }),
+  'project.updated': (data, fact) => ({ ...data, name: fact.name }),
+  'project.archived': (data, fact) => ({ ...data, archivedAt: fact.archived_at }),
+  'project.key_issued': (data, fact) => ({ ...data, liveKeys: data.liveKeys.with(fact.key_id) }),
+  'project.key_ended': (data, fact) => ({ ...data, liveKeys: data.liveKeys.without(fact.key_id) }),
 };
 
-const machine = setup({
-  types: { context: {} as Project, events: {} as ProjectFact },
-  actions: { apply: assign(({ context, event }) => apply(context, event)) },
-}).createMachine({
+const machine = chartOf<Project, ProjectFact>(apply).createMachine({
   id: 'project',
   context: blank,
   initial: 'absent',
@@ -72,32 +66,34 @@ const machine = setup({
   },
 });
 
+type ProjectState = StateOf<typeof machine>;
+
 const decide = {
-  create: (_: Project, input: { organizationId: string; name: string; at: number }): ProjectFact[] => [
+  create: (_: ProjectState, input: { organizationId: string; name: string; at: number }): ProjectFact[] => [
     { type: 'project.created', organization_id: input.organizationId, name: input.name, created_at: input.at },
   ],
   /** Creates it unless an attempt that a crash interrupted has done so. */
-  createOnce: (data: Project, input: { organizationId: string; name: string; at: number }): ProjectFact[] =>
-    data.organizationId === input.organizationId ? [] : decide.create(data, input),
-  rename: (data: Project, input: { name: string }): ProjectFact[] =>
-    data.name === input.name && data.archivedAt === null ? [] : [{ type: 'project.updated', name: input.name }],
+  createOnce: (state: ProjectState, input: { organizationId: string; name: string; at: number }): ProjectFact[] =>
+    state.data.organizationId === input.organizationId ? [] : decide.create(state, input),
+  rename: ({ status, data }: ProjectState, input: { name: string }): ProjectFact[] =>
+    status === 'active' && data.name === input.name ? [] : [{ type: 'project.updated', name: input.name }],
   /** Archiving what is archived changes nothing and is no error (contract B.2). */
-  archive: (data: Project, input: { at: number }): ProjectFact[] =>
-    data.archivedAt === null ? [{ type: 'project.archived', archived_at: input.at }] : [],
+  archive: ({ status }: ProjectState, input: { at: number }): ProjectFact[] =>
+    status === 'archived' ? [] : [{ type: 'project.archived', archived_at: input.at }],
   /** Admits a key; only then is its own stream created. */
-  issueKey: (data: Project, input: { keyId: string }): ProjectFact[] => {
+  issueKey: ({ status, data }: ProjectState, input: { keyId: string }): ProjectFact[] => {
     if (data.liveKeys.has(input.keyId)) return [];
-    if (data.liveKeys.size >= maxLiveKeys && data.archivedAt === null) {
+    if (status === 'active' && data.liveKeys.size >= maxLiveKeys) {
       throw fault('api_key_limit_reached', {
         message: `The project has ${maxLiveKeys} live API keys, the most it may have.`,
       });
     }
     return [{ type: 'project.key_issued', key_id: input.keyId }];
   },
-  endKey: (data: Project, input: { keyId: string }): ProjectFact[] =>
+  endKey: ({ data }: ProjectState, input: { keyId: string }): ProjectFact[] =>
     data.liveKeys.has(input.keyId) ? [{ type: 'project.key_ended', key_id: input.keyId }] : [],
   /** The same of every live key that has ended by what is known elsewhere. */
-  endKeys: (data: Project, input: { hasEnded: (keyId: string) => boolean }): ProjectFact[] =>
+  endKeys: ({ data }: ProjectState, input: { hasEnded: (keyId: string) => boolean }): ProjectFact[] =>
     data.liveKeys
       .ids()
       .filter(input.hasEnded)

@@ -1,12 +1,5 @@
 import type { Recorded } from '../kernel/store.ts';
-import { adminKey } from './admin-key.ts';
-import { idempotency } from './idempotency.ts';
-import { oauthClient } from './oauth-client.ts';
-import { oauthToken } from './oauth-token.ts';
-import { organization } from './organization.ts';
-import { policy } from './policy.ts';
-import { project } from './project.ts';
-import { projectKey } from './project-key.ts';
+import { aggregates, type Category } from './aggregates.ts';
 
 /** Streams of one category: what follows the dash, and the facts that they hold. */
 interface Grammar {
@@ -21,20 +14,27 @@ const grammar = (id: string, types: Iterable<string>): Grammar => ({
   types: new Set(types),
 });
 
-const aggregates = [
-  [organization, `org_${publicId}`],
-  [project, `proj_${publicId}`],
-  [projectKey, `key_${publicId}`],
-  [adminKey, `akey_${publicId}`],
-  [policy, `pol_${publicId}`],
-  [oauthClient, `oac_${publicId}`],
-  [oauthToken, `oat_${publicId}`],
-  [idempotency, '[0-9a-f]{64}'],
-] as const;
+/** What the ids of each kind begin with (contract A.1); null where the stream is named by an HMAC. */
+export const prefixes: Readonly<Record<Category, string | null>> = {
+  organization: 'org',
+  project: 'proj',
+  projectKey: 'key',
+  adminKey: 'akey',
+  policy: 'pol',
+  oauthClient: 'oac',
+  oauthToken: 'oat',
+  idempotency: null,
+};
+const hmac = '[0-9a-f]{64}';
 
-/** Every stream that Weir writes (architecture 4). */
+const grammarOf = ({ category, machine }: (typeof aggregates)[Category]): [string, Grammar] => {
+  const prefix = prefixes[category as Category];
+  return [category, grammar(prefix === null ? hmac : `${prefix}_${publicId}`, machine.events)];
+};
+
+/** Every stream that Weir writes. */
 const grammars: ReadonlyMap<string, Grammar> = new Map([
-  ...aggregates.map(([{ category, machine }, id]) => [category, grammar(id, machine.events)] as const),
+  ...Object.values(aggregates).map(grammarOf),
   ['replay', grammar(`(key|akey|oac)_${publicId}`, ['replay.sealed'])],
   ['credentialUse', grammar(day, ['credential.used'])],
   ['denial', grammar(`org_${publicId}_${day}`, ['access.denied'])],
@@ -42,7 +42,7 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
 ]);
 
 /** Of these the store removes events, by their age or because what they held is over. */
-const passing: ReadonlySet<string> = new Set([oauthToken.category, 'replay']);
+const passing: ReadonlySet<string> = new Set([aggregates.oauthToken.category, 'replay']);
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 

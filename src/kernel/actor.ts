@@ -26,7 +26,7 @@ export interface Context {
   readonly budget?: Budget | undefined;
 }
 
-export type CommandInput<C, K extends keyof C> = C[K] extends (data: never, input: infer I) => unknown ? I : never;
+export type CommandInput<C, K extends keyof C> = C[K] extends (state: never, input: infer I) => unknown ? I : never;
 
 /** The live aggregates of one kind: one mailbox each. */
 export interface Actors<D extends object, F extends Fact, C extends Decisions<D, F>> {
@@ -51,7 +51,7 @@ export interface ActorOptions {
   readonly clock?: Clock;
   /** Events on the streams that are not ours are passed over; default: all are ours. */
   readonly whose?: Whose;
-  /** An aggregate nobody told anything for so long is forgotten; default five minutes. */
+  /** An aggregate that had no command for so long is forgotten; default five minutes. */
   readonly idleMs?: number;
   /** So many are remembered at most, besides those at work; default 2,000. */
   readonly maxLive?: number;

@@ -1,13 +1,31 @@
-import { type AnyActorScope, type AnyMachineSnapshot, type AnyStateMachine, createActor } from 'xstate';
+import {
+  type AnyActorScope,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  assign,
+  type ContextFrom,
+  createActor,
+  type MachineContext,
+  type StateValueFrom,
+  setup,
+} from 'xstate';
 
 /** What happened: a machine event, flat, dotted and in the past tense. It *is* the domain event on the stream. */
 export interface Fact {
   readonly type: string;
 }
 
-/** Judgement: which facts a command leads to. Reads the data, never the lifecycle state, which is the chart's business. */
-// biome-ignore lint/suspicious/noExplicitAny: each decision has an input of its own; `CommandInput` gets it back out.
-export type Decisions<D, F extends Fact> = Readonly<Record<string, (data: D, input: any) => readonly F[]>>;
+/** What each fact changes in the data, by the fact's type. Without an entry for every fact of the union it does not compile. */
+export type Changes<D, F extends Fact> = {
+  readonly [T in F['type']]: (data: D, fact: Extract<F, { readonly type: T }>) => D;
+};
+
+/**
+ * Judgement: which facts a command leads to. Reads where the aggregate stands; whether a fact is admitted there is for the
+ * chart to say.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: each has states and an input of its own; `CommandInput` gets the input back out.
+export type Decisions<D, F extends Fact> = Readonly<Record<string, (state: State<D, any>, input: any) => readonly F[]>>;
 
 /** The law of one kind of stream: a chart that admits facts, and decisions that propose them. */
 export interface Aggregate<D extends object, F extends Fact, C extends Decisions<D, F>> {
@@ -15,18 +33,33 @@ export interface Aggregate<D extends object, F extends Fact, C extends Decisions
   readonly category: string;
   /** Flat chart from `absent`; its only action is `apply`, its context is the aggregate's data. */
   readonly machine: AnyStateMachine;
-  /** What each fact changes. The chart's `apply` action calls it. */
-  readonly apply: (data: D, fact: F) => D;
+  readonly apply: Changes<D, F>;
   readonly decide: C;
   /** Version of the facts' shapes, written into every event's metadata. */
   readonly version: number;
 }
 
 /** Where an aggregate stands: the chart's state and the data that the facts left behind. */
-export interface State<D> {
-  readonly status: string;
+export interface State<D, S extends string = string> {
+  readonly status: S;
   readonly data: D;
 }
+
+/** The same with the states of one chart: a decision that asks for a state that the chart has not got does not compile. */
+export type StateOf<M extends AnyStateMachine> = State<ContextFrom<M>, Extract<StateValueFrom<M>, string>>;
+
+/** The data after a fact. */
+export const applied = <D, F extends Fact>(changes: Changes<D, F>, data: D, fact: F): D => {
+  const change = changes[fact.type as F['type']] as (data: D, fact: F) => D;
+  return change(data, fact);
+};
+
+/** Begins an aggregate's chart: its context is the data, its events are the facts, and its one action is `apply`. */
+export const chartOf = <D extends MachineContext, F extends Fact>(changes: Changes<D, F>) =>
+  setup({
+    types: {} as { context: D; events: F },
+    actions: { apply: assign(({ context, event }) => applied(changes, context, event)) },
+  });
 
 /** The chart does not admit the fact where the aggregate stands. On a stream it means corruption. */
 export class IllegalFact extends Error {

@@ -57,7 +57,7 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
   };
 
   const propose = (from: FoldedStream) => {
-    const facts = aggregate.decide[command.name]!(stateOf<D>(from.snapshot).data, command.input);
+    const facts = aggregate.decide[command.name]!(stateOf<D>(from.snapshot), command.input);
     const events = facts.map(({ type, ...data }, index): NewEvent => {
       return { id: eventId(commandId, index, stream, type, data), type, data, metadata };
     });
@@ -84,7 +84,7 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
       proposal = propose(replay);
     }
     const { facts, events, written, snapshot } = proposal;
-    if (facts.length === 0 || written) return told(replay, facts, written?.position ?? null);
+    if (facts.length === 0 || written) return resultOf(replay, facts, written?.position ?? null);
     try {
       const appended = await store.append(stream, events, replay.revision ?? 'no_stream', { budget });
       const first = appended.revision - events.length + 1;
@@ -96,7 +96,7 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
         revision: appended.revision,
         facts: facts.map(({ type }) => type),
       });
-      return told(memory.replay, facts, appended.position);
+      return resultOf(memory.replay, facts, appended.position);
     } catch (error) {
       if (!(error instanceof WrongRevision)) {
         // Without an answer the events are on the stream or not: the next command has to read it from the start.
@@ -107,13 +107,13 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
       if ((error.actual ?? -1) < (replay.revision ?? -1)) memory.replay = undefined;
       replay = await look();
       const landed = placeOfEvents(replay, events);
-      if (landed) return told(replay, facts, landed.position);
+      if (landed) return resultOf(replay, facts, landed.position);
       if (attempt === attempts) throw error;
     }
   }
 };
 
-const told = <D, F extends Fact>(
+const resultOf = <D, F extends Fact>(
   replay: FoldedStream,
   facts: readonly F[],
   position: bigint | null,

@@ -8,7 +8,7 @@ import type { Budget } from './budget.ts';
 
 /** Who, when, why and how an event came about. Never part of the data, never a secret. */
 export interface Metadata {
-  /** Wall time of the command in milliseconds (architecture 4); the store's own `created` is outside of our account. */
+  /** Wall time of the command in milliseconds; the store's own `created` is outside of our account. */
   readonly at: number;
   readonly actor: Actor;
   readonly request_id?: string;

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { anthropicUpstream } from './anthropic/anthropic.ts';
+import { balanced, type Part, type UpstreamHealth } from './balance/balanced.ts';
 import type { DeclaredModel, Model } from './models/models.ts';
 import type { Upstream } from './port.ts';
 import type { Random } from './seed.ts';
@@ -11,6 +12,8 @@ export interface ConnectedModel {
   /** What `GenerateRequest.model` must be for this upstream. */
   readonly upstreamModel: string;
   readonly upstream: Upstream;
+  /** How each of several upstreams does; absent where there is one. */
+  readonly health?: (() => readonly UpstreamHealth[]) | undefined;
 }
 
 /** By the id that callers send, in the order of the file. */
@@ -27,20 +30,25 @@ export interface ConnectDependencies {
   readonly random?: Random | undefined;
 }
 
-/** Gives each model its upstream. Nothing is dialled before the first request. */
+/** Gives each model its upstream, or several as one. Nothing is dialled before the first request. */
 export const connect = (models: readonly DeclaredModel[], dependencies: ConnectDependencies): ConnectedModels => {
-  const connected = new Map(
-    models.map(({ model, upstreamModel, upstream: declared }) => {
-      const upstream =
-        declared.kind === 'simulated'
-          ? simulatedUpstream(declared, dependencies)
-          : anthropicUpstream(declared, { ...dependencies, contextLength: model.context_length });
-      return [model.id, { model, upstreamModel, upstream }] as const;
-    }),
-  );
+  const connected = new Map(models.map((declared) => [declared.model.id, connectOne(declared, dependencies)]));
   return Object.assign(connected, {
     close: async () => {
       await Promise.all([...connected.values()].map(({ upstream }) => upstream.close()));
     },
   });
+};
+
+const connectOne = ({ model, upstreams }: DeclaredModel, dependencies: ConnectDependencies): ConnectedModel => {
+  const repeats = upstreams.length === 1;
+  const parts = upstreams.map(({ upstreamModel, upstream: declared, ...place }) => {
+    const upstream =
+      declared.kind === 'simulated'
+        ? simulatedUpstream(declared, dependencies)
+        : anthropicUpstream(declared, { ...dependencies, repeats, contextLength: model.context_length });
+    return { ...place, model: upstreamModel, upstream };
+  });
+  const [{ model: upstreamModel, upstream }] = parts as [Part];
+  return { model, upstreamModel, ...(repeats ? { upstream } : balanced(model.id, parts, dependencies.clock)) };
 };

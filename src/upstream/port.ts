@@ -213,15 +213,26 @@ export class UpstreamError extends Error {
   readonly retryAfterSeconds: number | undefined;
   /** With which the upstream answered, if it did. */
   readonly status: number | undefined;
+  /**
+   * Whether the upstream has worked for the answer, as far as is known. If not, another may be asked for the same without
+   * that it is done and charged twice.
+   */
+  readonly begun: boolean;
   /** `message` may be shown to the client: it never holds a credential or an address. */
   constructor(
     code: UpstreamCode,
     message: string,
-    options: { retryAfterSeconds?: number | undefined; status?: number | undefined; cause?: unknown } = {},
+    options: {
+      readonly retryAfterSeconds?: number | undefined;
+      readonly status?: number | undefined;
+      readonly begun?: boolean;
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.status = options.status;
+    this.begun = options.begun ?? true;
   }
 }

@@ -80,20 +80,20 @@ const fill = (): Map<string, Map<string, object>> => {
     put(activeProjectRows, `org_1:${project.id}`, project);
     const gone: ProjectRow = { ...project, id: `proj_gone_${pad(n)}`, status: 'archived', archivedAt: 2 };
     put(projectRows, `org_1:${gone.id}`, gone);
-    const admin: AdminKeyRow = { id: `akey_${pad(n)}`, status: 'active', data: { ...key, ...secret, isLive: true } };
+    const admin: AdminKeyRow = { id: `akey_${pad(n)}`, status: 'active', data: { ...key, ...secret } };
     put(adminKeyRows, `org_1:${admin.id}`, admin);
     put(liveAdminKeyRows, `org_1:${admin.id}`, admin);
     const deleted: AdminKeyRow = { ...admin, id: `akey_${pad(n)}_gone`, status: 'deleted' };
     put(adminKeyRows, `org_1:${deleted.id}`, deleted);
     for (const owner of ['proj_0000', 'proj_0500', 'proj_0999']) {
-      const data = { ...key, ...secret, projectId: owner, suspended: false, ended: null };
+      const data = { ...key, ...secret, projectId: owner };
       const row: ProjectKeyRow = { id: `key_${owner}_${pad(n)}`, status: 'active', data };
       put(projectKeyRows, `${owner}:${row.id}`, row);
     }
     const version = { id: `polv_${pad(n)}`, version: n + 1, publishedAt: 1, ...defaultTerms };
     put(policyVersionRows, `pol_0000:${version.id}`, version);
     const data = { organizationId: 'org_1', name: 'p', description: '', createdAt: 1, updatedAt: 1, revision: 1 };
-    const rest = { draft: defaultTerms, current: version, pausedFrom: null, deletedAt: null };
+    const rest = { draft: defaultTerms, current: version, pausedRevision: 0 };
     const policy: PolicyRow = { id: `pol_${pad(n)}`, status: 'live', data: { ...data, ...rest } };
     put(policyRows, `org_1:${policy.id}`, policy);
     put(livePolicyRows, `org_1:${policy.id}`, policy);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { transition } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
+import { aggregates as byCategory } from '../../src/domain/aggregates.ts';
 import { genesis, IllegalFact, record, stateOf } from '../../src/kernel/aggregate.ts';
 import { compile } from '../../src/kernel/chart.ts';
 import { aggregates } from '../support/all-aggregates.ts';
@@ -55,7 +56,8 @@ describe.each(aggregates.map((aggregate) => ({ aggregate, name: aggregate.catego
     );
   });
 
-  test('streams are named category-id', () => {
+  test('streams are named category-id, and the list of all aggregates has it under its category', () => {
+    expect(Object.entries(byCategory).find(([, each]) => each === aggregate)?.[0]).toBe(aggregate.category);
     expect(aggregate.category).toMatch(/^[a-z][A-Za-z]*$/);
   });
 });

@@ -23,6 +23,12 @@ const again = (at: number, fingerprint = 'f', ended = nobody) => ({
 });
 const refused = (code: string) => ({ refusal: { code, param: 'header.Idempotency-Key' } });
 
+test('a key that is reserved anew has no answer until it is completed anew', () => {
+  given(idempotency, [reserved(), completed])
+    .when('reserve', again(100 + day))
+    .leaves({ status: 'reserved', data: { answer: null } });
+});
+
 describe('reserve', () => {
   test('takes a key that nobody holds', () => {
     given(idempotency, [])
@@ -87,6 +93,7 @@ test('only who reserved it completes it, while it is in progress', () => {
     .when('complete', by('req_1'))
     .then([]);
   given(idempotency, [reserved(), completed]).when('complete', by('req_1')).then([]);
+  given(idempotency, [reserved(), released]).when('complete', by('req_1')).then([]);
 });
 
 test('only who reserved it releases it, while it is in progress', () => {

@@ -24,6 +24,16 @@ describe('the life of an organization', () => {
       .refuses({ status: 'closed' });
     given(organization, [created]).when('reactivate', undefined).refuses({ status: 'active' });
   });
+  test('begins once, whatever has become of it since', () => {
+    const first = { name: 'Acme', at: 1 };
+    given(organization, []).when('createOnce', first).then([created]);
+    for (const state of [[], [suspended], [{ type: 'organization.closed' } as const]]) {
+      given(organization, [{ ...created, created_at: 0 }, ...state])
+        .when('createOnce', first)
+        .then([]);
+    }
+    given(organization, [created]).when('create', first).refuses({ status: 'active' });
+  });
 });
 
 describe('issueAdminKey', () => {

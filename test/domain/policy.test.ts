@@ -66,7 +66,7 @@ describe('create', () => {
       .then([created])
       .leaves({
         status: 'draft',
-        data: { revision: 1, current: null, draft: terms, createdAt: 10, updatedAt: 10, pausedFrom: null },
+        data: { revision: 1, current: null, draft: terms, createdAt: 10, updatedAt: 10, pausedRevision: 0 },
       });
     expect(shownBy(standing([created]))).toBe('draft');
     expect(hasUnpublishedChanges(standing([created]).data)).toBe(true);
@@ -233,7 +233,7 @@ describe('pause', () => {
     given(policy, facts)
       .when('pause', { revision, at })
       .then([{ type: 'policy.paused', paused_at: at }])
-      .leaves({ status: 'paused', data: { revision: revision + 1, updatedAt: at, pausedFrom: revision } });
+      .leaves({ status: 'paused', data: { revision: revision + 1, updatedAt: at, pausedRevision: revision } });
   });
   test('of a paused policy changes nothing, at its revision and at the one that the pause was given', () => {
     for (const revision of [2, 3]) given(policy, histories.paused.facts).when('pause', { revision, at }).then([]);
@@ -251,7 +251,7 @@ describe('pause', () => {
     given(policy, history).when('pause', { revision: 3, at }).refuses(conflict(4));
     given(policy, history)
       .when('pause', { revision: 4, at })
-      .leaves({ data: { pausedFrom: 4, revision: 5 } });
+      .leaves({ data: { pausedRevision: 4, revision: 5 } });
   });
   test('of a draft is refused: nothing is live', () => {
     given(policy, [created]).when('pause', { revision: 1, at }).refuses({ status: 'draft', name: 'IllegalFact' });
@@ -264,7 +264,7 @@ describe('resume', () => {
     given(policy, history)
       .when('resume', { revision: 4, at })
       .then([{ type: 'policy.resumed', resumed_at: at }])
-      .leaves({ status: 'live', data: { revision: 5, updatedAt: at, pausedFrom: null } });
+      .leaves({ status: 'live', data: { revision: 5, updatedAt: at } });
     const state = standing([...history, resumed]);
     expect(shownBy(state)).toBe('monitoring');
     expect(state.data.current?.rule).toBe('true');
@@ -285,7 +285,7 @@ describe('delete', () => {
     given(policy, facts)
       .when('delete', { revision, at })
       .then([{ type: 'policy.deleted', deleted_at: at }])
-      .leaves({ status: 'deleted', data: { deletedAt: at } });
+      .leaves({ status: 'deleted', data: { updatedAt: at } });
   });
   test.each(['monitoring', 'enforcing'] as const)('is refused while in force: %s', (state) => {
     const { facts, revision } = histories[state];
@@ -334,7 +334,7 @@ describe('pauses at the same time with the same revision', () => {
     expect(pausesIn(set.store)).toHaveLength(1);
     expect(told.filter(({ facts }) => facts.length > 0)).toHaveLength(1);
     for (const { state } of told)
-      expect(state).toMatchObject({ status: 'paused', data: { revision: 3, pausedFrom: 2 } });
+      expect(state).toMatchObject({ status: 'paused', data: { revision: 3, pausedRevision: 2 } });
   });
 
   test('are one change in whatever order the store answers', async () => {

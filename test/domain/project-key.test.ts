@@ -135,6 +135,13 @@ describe('expire', () => {
       .when('expire', { at: now + 5 })
       .then([expired])
       .leaves({ status: 'expired' });
+    given(projectKey, [created(now + 5), suspended])
+      .when('expire', { at: now + 5 })
+      .then([expired])
+      .leaves({ status: 'expired' });
+    given(projectKey, [created(now + 5), revoked])
+      .when('expire', { at: now + 6 })
+      .then([]);
     given(projectKey, [created()]).when('expire', { at: Number.MAX_SAFE_INTEGER }).then([]);
     given(projectKey, [created(now + 5), expired])
       .when('expire', { at: now + 6 })
@@ -148,7 +155,19 @@ describe('expire', () => {
     given(projectKey, [created(now + 5), expired])
       .when('update', { expiresAt: now + 9, at: now })
       .refuses(over);
+    given(projectKey, [created(now + 5), suspended, expired])
+      .when('reactivate', { at: now })
+      .refuses(over);
   });
+});
+
+test('a key that never came refuses every command, also those that would change nothing', () => {
+  const never = { status: 'absent', name: 'IllegalFact' };
+  given(projectKey, []).when('update', { at: now }).refuses(never);
+  given(projectKey, []).when('suspend', { at: now }).refuses(never);
+  given(projectKey, []).when('reactivate', { at: now }).refuses(never);
+  given(projectKey, []).when('revoke', { reason: 'requested' }).refuses(never);
+  given(projectKey, []).when('showAgain', undefined).refuses(never);
 });
 
 describe('a revoked key', () => {

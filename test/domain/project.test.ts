@@ -22,6 +22,16 @@ describe('create', () => {
   });
 });
 
+test('createOnce makes it, or finds it whatever has become of it since', () => {
+  const input = { organizationId: 'org_1', name: 'One', at: 5 };
+  given(project, []).when('createOnce', input).then([created]);
+  given(project, [created]).when('createOnce', input).then([]);
+  given(project, [created, archived]).when('createOnce', input).then([]);
+  given(project, [created])
+    .when('createOnce', { ...input, organizationId: 'org_2' })
+    .refuses({ status: 'active' });
+});
+
 describe('rename', () => {
   test('changes the name', () => {
     given(project, [created])

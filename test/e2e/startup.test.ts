@@ -174,7 +174,7 @@ test.skipIf(isRemote)(
     expect(`${running.code} ${running.stderr}`).toBe('0 ');
     expect(running.stdout).toMatch(/^\{"stream":"projectKey-key_[0-9a-z]+","revision":0,.*\}\n$/);
 
-    // Nobody else can have it meanwhile.
+    // Nobody else can have it meanwhile, and waits for it in vain.
     const refused = await refusedHere({ DATA_DIR: dataDir });
     expect(complaintOf(refused)).toBe(
       `The event store in ${join(dataDir, 'eventstore')} is in use by process ${server.spawned.child.pid}.`,

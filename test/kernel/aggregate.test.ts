@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { assign, initialTransition, setup, transition } from 'xstate';
-import { genesis, IllegalFact, record, stateOf } from '../../src/kernel/aggregate.ts';
+import { type Changes, genesis, IllegalFact, record, stateOf } from '../../src/kernel/aggregate.ts';
+import { compile } from '../../src/kernel/chart.ts';
 import { given } from '../support/given.ts';
-import { TooMuch, ticket } from './ticket.ts';
+import { type Ticket, type TicketFact, type TicketState, TooMuch, ticket } from './ticket.ts';
 import { anyFact, anyHistory } from './ticket-facts.ts';
 
 const { machine } = ticket;
@@ -82,6 +83,31 @@ describe('record', () => {
       },
     }).createMachine({ context: {}, initial: 'absent', states: { absent: { on: { x: { actions: 'apply' } } } } });
     expect(() => record(broken, genesis(broken), { type: 'x' })).toThrow(RangeError);
+  });
+});
+
+/** What must not compile is checked with the types of the project (`npm run check`); what runs all the same is refused too. */
+describe('a law with a gap does not compile', () => {
+  test('where nothing applies a fact', () => {
+    const { 'ticket.closed': _, ...rest } = ticket.apply;
+    // @ts-expect-error: ticket.closed is missing
+    const apply: Changes<Ticket, TicketFact> = rest;
+    expect(() => compile({ ...ticket, apply })).toThrow('ticket: nothing applies ticket.closed');
+  });
+
+  test('where a fact is applied that is none', () => {
+    const apply: Changes<Ticket, TicketFact> = {
+      ...ticket.apply,
+      // @ts-expect-error: there is no such fact
+      'ticket.burned': (data: Ticket) => data,
+    };
+    expect(() => compile({ ...ticket, apply })).toThrow('ticket: no state admits ticket.burned');
+  });
+
+  test('where a decision asks for a state that the chart has not got', () => {
+    const state: TicketState = { status: 'open', data: given(ticket, []).state.data };
+    // @ts-expect-error: tickets are open, parked or closed
+    expect(state.status === 'opened').toBe(false);
   });
 });
 

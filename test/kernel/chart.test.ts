@@ -54,10 +54,13 @@ describe('compile', () => {
 });
 
 const apply = assign({});
-const aggregateOf = (machine: AnyStateMachine): Aggregate<object, Fact, Decisions<object, Fact>> => ({
+const aggregateOf = (
+  machine: AnyStateMachine,
+  types: readonly string[] = ['a.b'],
+): Aggregate<object, Fact, Decisions<object, Fact>> => ({
   category: 'sample',
   machine,
-  apply: (data) => data,
+  apply: Object.fromEntries(types.map((type) => [type, (data: object) => data])),
   decide: {},
   version: 1,
 });
@@ -111,6 +114,11 @@ describe('compile refuses', () => {
   ];
   test.each(refused)('%s', (_, machine, why) => {
     expect(() => compile(aggregateOf(machine))).toThrow(why);
+  });
+
+  test('a fact that nothing applies, and one that no state admits', () => {
+    expect(() => compile(aggregateOf(chart({}), []))).toThrow('nothing applies a.b');
+    expect(() => compile(aggregateOf(chart({}), ['a.b', 'a.c']))).toThrow('no state admits a.c');
   });
 
   test('nothing in a chart that is in order', () => {

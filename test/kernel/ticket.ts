@@ -1,5 +1,4 @@
-import { assign, setup } from 'xstate';
-import type { Aggregate } from '../../src/kernel/aggregate.ts';
+import { type Aggregate, type Changes, chartOf, type StateOf } from '../../src/kernel/aggregate.ts';
 
 /** A made-up aggregate for the kernel's tests: a ticket is opened, worked on, perhaps reopened, and in the end closed. */
 export type TicketFact =
@@ -17,23 +16,19 @@ export interface Ticket {
 
 const nothing: Ticket = { title: '', hours: 0, entries: [] };
 
-const apply = (data: Ticket, fact: TicketFact): Ticket => {
-  switch (fact.type) {
-    case 'ticket.opened':
-      return { ...data, title: fact.title };
-    case 'ticket.worked':
-      return { ...data, hours: data.hours + fact.hours, entries: [...data.entries, fact.hours] };
-    default:
-      return data;
-  }
+const apply: Changes<Ticket, TicketFact> = {
+  'ticket.opened': (data, fact) => ({ ...data, title: fact.title }),
+  'ticket.worked': (data, fact) => ({
+    ...data,
+    hours: data.hours + fact.hours,
+    entries: [...data.entries, fact.hours],
+  }),
+  'ticket.parked': (data) => data,
+  'ticket.resumed': (data) => data,
+  'ticket.closed': (data) => data,
 };
 
-const chart = setup({
-  types: {} as { context: Ticket; events: TicketFact },
-  actions: { apply: assign(({ context, event }) => apply(context, event)) },
-});
-
-const machine = chart.createMachine({
+const machine = chartOf<Ticket, TicketFact>(apply).createMachine({
   id: 'ticket',
   context: nothing,
   initial: 'absent',
@@ -58,19 +53,21 @@ const machine = chart.createMachine({
 
 export class TooMuch extends Error {}
 
+export type TicketState = StateOf<typeof machine>;
+
 const decide = {
-  open: (_: Ticket, { title }: { title: string }): TicketFact[] => [{ type: 'ticket.opened', title }],
+  open: (_: TicketState, { title }: { title: string }): TicketFact[] => [{ type: 'ticket.opened', title }],
   /** Hours each become a fact of their own; no hours, no facts. */
-  work: (data: Ticket, { hours }: { hours: readonly number[] }): TicketFact[] => {
+  work: ({ data }: TicketState, { hours }: { hours: readonly number[] }): TicketFact[] => {
     const total = hours.reduce((sum, each) => sum + each, data.hours);
     if (total > 1_000_000) throw new TooMuch(`${total} hours`);
     return hours.map((each) => ({ type: 'ticket.worked', hours: each }));
   },
   park: (): TicketFact[] => [{ type: 'ticket.parked' }],
   resume: (): TicketFact[] => [{ type: 'ticket.resumed' }],
-  close: (_: Ticket, { note }: { note?: string }): TicketFact[] => [{ type: 'ticket.closed', note }],
+  close: (_: TicketState, { note }: { note?: string }): TicketFact[] => [{ type: 'ticket.closed', note }],
   /** Reads what is there: tells apart the state that a decision was made on. */
-  top: (data: Ticket, { upTo }: { upTo: number }): TicketFact[] =>
+  top: ({ data }: TicketState, { upTo }: { upTo: number }): TicketFact[] =>
     data.hours >= upTo ? [] : [{ type: 'ticket.worked', hours: upTo - data.hours }],
 };
 

@@ -35,6 +35,33 @@ export const guarded = {
       'test/limits/snapshot.test.ts',
     ],
   },
+  law: {
+    modules: [
+      'src/domain/admin-key.ts',
+      'src/domain/billing.ts',
+      'src/domain/oauth-client.ts',
+      'src/domain/oauth-token.ts',
+      'src/domain/organization.ts',
+      'src/domain/policy-facts.ts',
+      'src/domain/policy-terms.ts',
+      'src/domain/policy.ts',
+      'src/domain/project-key.ts',
+      'src/domain/project.ts',
+      'src/kernel/aggregate.ts',
+      'src/kernel/chart.ts',
+    ],
+    tests: [
+      'test/domain/project-key.test.ts',
+      'test/domain/project.test.ts',
+      'test/domain/organization.test.ts',
+      'test/domain/billing.test.ts',
+      'test/domain/policy.test.ts',
+      'test/domain/admin-key.test.ts',
+      'test/domain/oauth.test.ts',
+      'test/kernel/aggregate.test.ts',
+      'test/kernel/chart.test.ts',
+    ],
+  },
   idempotency: {
     modules: [
       'src/domain/idempotency.ts',

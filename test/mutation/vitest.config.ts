@@ -20,6 +20,8 @@ export default defineConfig({
     include: [...tests],
     sequence: { sequencer: InOrder },
     setupFiles: ['test/mutation/setup.ts'],
+    // Instrumented, and two at a time; a change that never ends is Stryker's to stop.
+    testTimeout: 30_000,
     env: { LIMITS_OPERATIONS: '6000' },
   },
 });

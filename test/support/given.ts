@@ -54,7 +54,7 @@ export const given = <D extends object, F extends Fact, C extends Decisions<D, F
       let after: State<D> | undefined;
       let refusal: unknown;
       try {
-        facts = aggregate.decide[command]!(stateOf<D>(before).data, input);
+        facts = aggregate.decide[command]!(stateOf<D>(before), input);
         after = stateOf<D>(fold(before, facts));
       } catch (error) {
         refusal = error;

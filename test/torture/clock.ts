@@ -112,5 +112,5 @@ async function comesBack(isLatched: boolean): Promise<boolean> {
   if (isLatched) await keys.dispatch('key_1', 'expire', { at: clock.at }, context);
   clock.at -= 2 * HOUR;
   const { state } = await keys.dispatch('key_1', 'expire', { at: clock.at }, context);
-  return state.data.ended === null && (state.data.expiresAt ?? 0) > clock.at;
+  return state.status === 'active' && (state.data.expiresAt ?? 0) > clock.at;
 }

@@ -61,7 +61,7 @@ export const upstreamAt = (
 ): Upstream => {
   const upstream = { kind: 'anthropic', base_url: url, api_key_env: 'KEY', private_network: true, ...over };
   const entry = { id: 'm', context_length: 200_000, max_output_length: 64_000, upstream };
-  const declared = loadModels(JSON.stringify({ models: [entry] }), { KEY: apiKey })[0]!.upstream;
+  const declared = loadModels(JSON.stringify({ models: [entry] }), { KEY: apiKey })[0]!.upstreams[0]!.upstream;
   if (declared.kind !== 'anthropic') throw new Error('another kind');
   return anthropicUpstream(declared, {
     clock: systemClock,

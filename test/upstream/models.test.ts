@@ -52,27 +52,38 @@ describe('loadModels', () => {
         min_thinking_tokens: 1024,
         passthrough: true,
       },
-      upstreamModel: 'm',
-      upstream: {
-        kind: 'simulated',
-        first_token_ms: 0,
-        token_ms: 0,
-        output_tokens: 64,
-        output_tokens_variation: 0.5,
-        thinking_tokens: 32,
-        tokens_per_delta: 1,
-      },
+      upstreams: [
+        {
+          name: '0',
+          weight: 1,
+          priority: 0,
+          upstreamModel: 'm',
+          upstream: {
+            kind: 'simulated',
+            first_token_ms: 0,
+            token_ms: 0,
+            output_tokens: 64,
+            output_tokens_variation: 0.5,
+            thinking_tokens: 32,
+            tokens_per_delta: 1,
+          },
+        },
+      ],
     });
   });
 
   test('the label is the end of the id, and the upstream has its own name for it', () => {
     const [declared] = load({ ...minimal, id: 'vendor/big-1', upstream: { ...remote, model: 'big' } });
-    expect(declared).toMatchObject({ model: { display_name: 'big-1', root: 'vendor/big-1' }, upstreamModel: 'big' });
-    expect(declared?.upstream).toMatchObject({ base_url: 'https://models.example/api', total_timeout_ms: 600_000 });
+    expect(declared).toMatchObject({
+      model: { display_name: 'big-1', root: 'vendor/big-1' },
+      upstreams: [
+        { upstreamModel: 'big', upstream: { base_url: 'https://models.example/api', total_timeout_ms: 600_000 } },
+      ],
+    });
   });
 
   test('without a file there are two simulated models', () => {
-    const ids = loadModels(null, {}).map(({ model, upstream }) => [model.id, upstream.kind]);
+    const ids = loadModels(null, {}).map(({ model, upstreams: [one] }) => [model.id, one!.upstream.kind]);
     expect(ids).toEqual([
       ['weir-sim-1', 'simulated'],
       ['weir-sim-thinking-1', 'simulated'],
@@ -178,7 +189,9 @@ describe('loadModels', () => {
 
   test('takes a URL of a private network that is declared as such', () => {
     const upstream = { ...remote, base_url: 'http://127.0.0.1:8000', private_network: true };
-    expect(load({ ...minimal, upstream })[0]!.upstream).toMatchObject({ base_url: 'http://127.0.0.1:8000' });
+    expect(load({ ...minimal, upstream })[0]!.upstreams[0]!.upstream).toMatchObject({
+      base_url: 'http://127.0.0.1:8000',
+    });
   });
 
   test('text that is not JSON is reported by its place, without its content', () => {
@@ -192,10 +205,11 @@ describe('loadModels', () => {
 
   test('the key shows up nowhere, and a wrong one is not repeated', () => {
     const [declared] = load({ ...minimal, upstream: remote });
-    if (declared?.upstream.kind !== 'anthropic') throw new Error('another kind');
-    const { apiKey } = declared.upstream;
+    const { upstream } = declared!.upstreams[0]!;
+    if (upstream.kind !== 'anthropic') throw new Error('another kind');
+    const { apiKey } = upstream;
     expect(apiKey.reveal()).toBe(env.MODEL_KEY);
-    const connected = connect([declared], { clock: systemClock });
+    const connected = connect([declared!], { clock: systemClock });
     for (const shown of [
       inspect(declared, { depth: 9, showHidden: true }),
       inspect(connected, { depth: 9, showHidden: true }),
@@ -215,6 +229,52 @@ describe('loadModels', () => {
   });
 });
 
+describe('several upstreams', () => {
+  const upstreams = (...list: readonly object[]) => ({ ...minimal, upstream: undefined, upstreams: list });
+
+  test('have names, weights, priorities and names of the model', () => {
+    const [declared] = load(upstreams({ ...remote, model: 'a' }, { ...remote, name: 'b', weight: 9, priority: 2 }));
+    expect(declared!.upstreams).toMatchObject([
+      { name: '0', weight: 1, priority: 0, upstreamModel: 'a' },
+      { name: 'b', weight: 9, priority: 2, upstreamModel: 'm' },
+    ]);
+    expect(declared!.upstreams[1]!.upstream).not.toHaveProperty('weight');
+  });
+
+  test.each<[string, object, string[]]>([
+    ['none at all', { upstream: undefined }, ['models[0].upstream: a model has "upstream", or "upstreams"']],
+    ['both forms', { upstreams: [remote] }, ['models[0].upstreams: not beside "upstream"']],
+    ['an empty list', upstreams(), ['models[0].upstreams: Too small']],
+    ['seventeen', upstreams(...Array(17).fill(remote)), ['models[0].upstreams: Too big']],
+    ['a weight of 0', upstreams({ ...remote, weight: 0 }), ['models[0].upstreams[0].weight: Too small']],
+    ['a weight of 1001', upstreams({ ...remote, weight: 1001 }), ['models[0].upstreams[0].weight: Too big']],
+    ['half a weight', upstreams({ ...remote, weight: 1.5 }), ['models[0].upstreams[0].weight: Invalid input']],
+    ['a priority below 0', upstreams({ ...remote, priority: -1 }), ['models[0].upstreams[0].priority: Too small']],
+    ['a name like an index', upstreams({ ...remote, name: '1' }), ['models[0].upstreams[0].name: not a name']],
+    [
+      'a name twice',
+      upstreams(remote, { ...remote, name: 'a' }, { ...remote, name: 'a' }),
+      ['models[0].upstreams[2].name: the name of upstreams[1] too'],
+    ],
+    [
+      'those of two APIs',
+      upstreams(remote, { kind: 'simulated' }),
+      ['models[0].upstreams[1].kind: speaks another API than upstreams[0]'],
+    ],
+    [
+      'faults of each',
+      upstreams({ ...remote, api_key_env: 'ABSENT' }, remote, { ...remote, base_url: 'http://models.example' }),
+      [
+        'models[0].upstreams[0].api_key_env: the environment variable of that name is not set',
+        'models[0].upstreams[2].base_url: plain http would show the key',
+      ],
+    ],
+  ])('refuse %s', (_, over, expected) => {
+    const found = faults(over).split('\n');
+    expect(found).toEqual(expected.map((fault) => expect.stringContaining(fault)));
+  });
+});
+
 describe('connect', () => {
   test('gives each model its upstream, by the id that callers send', async () => {
     const models = connect(load(minimal, { ...minimal, id: 'n', upstream: { kind: 'simulated', model: 'inner' } }), {
@@ -225,6 +285,18 @@ describe('connect', () => {
     expect([upstreamModel, model.id]).toEqual(['inner', 'n']);
     const asked = request({ model: upstreamModel });
     expect(await assemble(upstream.stream(asked, options()))).toEqual(await upstream.answer(asked, options()));
+    await models.close();
+  });
+
+  test('several upstreams are one, which has the health of each', async () => {
+    const several = { ...minimal, id: 'n', upstream: undefined, upstreams: [remote, { ...remote, name: 'two' }] };
+    const models = connect(load(minimal, several), { clock: systemClock });
+    expect(models.get('m')!.health).toBeUndefined();
+    expect(models.get('n')!.health?.()).toEqual([
+      { name: '0', state: 'closed', until: null },
+      { name: 'two', state: 'closed', until: null },
+    ]);
+    expect(models.get('n')!.upstream).toHaveProperty('passing');
     await models.close();
   });
 });

@@ -15,7 +15,7 @@ const declare = (upstream: object = {}) => {
     max_output_length: 1000,
     upstream: { kind: 'simulated', ...upstream },
   };
-  const declared = loadModels(JSON.stringify({ models: [entry] }), {})[0]!.upstream;
+  const declared = loadModels(JSON.stringify({ models: [entry] }), {})[0]!.upstreams[0]!.upstream;
   if (declared.kind !== 'simulated') throw new Error('not simulated');
   return declared;
 };

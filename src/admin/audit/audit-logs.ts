@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { auditTypes } from '../../../projections/audit-entry.ts';
 import { type AuditRow, auditNumberOf } from '../../../projections/audit-log.ts';
 import { projectKeyOf, projectRows } from '../../../projections/projects.ts';
+import { auditTypes } from '../../audit/entry.ts';
 import { seconds } from '../../clock.ts';
 import { fault } from '../../errors.ts';
 import { after, flag, limit, many, order, text, wholeNumber } from '../../http/request/query.ts';

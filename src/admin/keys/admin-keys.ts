@@ -96,10 +96,10 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
     });
     const { name } = call.body;
     const input = { organizationId, name, permissions, expiresAt: expires, ...credentialOf(secrets, value), at };
-    const told = await execute(() => aggregates.adminKey.dispatch(id, 'create', input, context));
+    const result = await execute(() => aggregates.adminKey.dispatch(id, 'create', input, context));
     // Taken up after a crash it may have been deleted in the meantime.
-    if (told.state.status === 'deleted') throw fault('idempotency_result_unavailable');
-    return { body: render({ id, ...told.state }), head: told.head };
+    if (result.state.status === 'deleted') throw fault('idempotency_result_unavailable');
+    return { body: render({ id, ...result.state }), head: result.head };
   };
 
   const create: Route = adminRoute('admin_api_keys:write', {
@@ -184,11 +184,11 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
       const unmade = models.range(admittedAdminKeys, { prefix, limit: maxAdminKeys }).map(({ row }) => row.keyId);
       const withdrawal = { keyId: id, at: clock.wall(), unmade };
       await execute(() => aggregates.organization.dispatch(data.organizationId, 'endAdminKey', withdrawal, context));
-      const told = await execute(() => aggregates.adminKey.dispatch(id, 'delete', undefined, context), {
+      const result = await execute(() => aggregates.adminKey.dispatch(id, 'delete', undefined, context), {
         deleted: 'admin_api_key_not_found',
       });
-      admin.directory.refuse(id, told.position, 'invalid_api_key');
-      await waitForProjection(admin, call, told.head);
+      admin.directory.refuse(id, result.position, 'invalid_api_key');
+      await waitForProjection(admin, call, result.head);
       return { status: 200, body: { id, object: 'organization.admin_api_key.deleted', deleted: true } };
     },
   });

@@ -15,7 +15,7 @@ export const expireKeys = async ({ aggregates, clock, models }: Administration):
     const at = clock.wall();
     const first = models.range(expiringKeys, { prefix: '', limit: pageSize });
     const due = first.filter(({ row }) => row.expiresAt <= at);
-    const told = await Promise.all(
+    const results = await Promise.all(
       due.map(({ key, row }) =>
         aggregates.projectKey.dispatch(
           row.keyId,
@@ -28,7 +28,7 @@ export const expireKeys = async ({ aggregates, clock, models }: Administration):
         ),
       ),
     );
-    const last = told.reduce((most, { head }) => (head !== null && head > most ? head : most), 0n);
+    const last = results.reduce((most, { head }) => (head !== null && head > most ? head : most), 0n);
     // Until the read models show these as expired, the same ones would come again.
     if (last > 0n && !(await models.reached(last, patienceMs, [expiringKeys]))) return;
     if (due.length < pageSize) return;

@@ -1,4 +1,5 @@
 import { projectKeyRows } from '../../../projections/project-keys.ts';
+import { isOpen } from '../../domain/project-key.ts';
 import { Fault } from '../../errors.ts';
 import type { Context } from '../../kernel/actor.ts';
 import { type Administration, execute } from '../command.ts';
@@ -33,7 +34,7 @@ const endKeys = async (admin: Administration, projectId: string, context: Contex
   await expireKeys(admin);
   const hasEnded = (keyId: string): boolean => {
     const row = admin.models.get(projectKeyRows, `${projectId}:${keyId}`);
-    return row !== undefined && row.data.ended !== null;
+    return row !== undefined && !isOpen(row);
   };
   // Nobody asked for it but by asking for something else.
   const byTheWay: Context = { ...context, actor: { type: 'system', id: 'reactions' } };

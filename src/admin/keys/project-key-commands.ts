@@ -43,26 +43,26 @@ const updateBody = z
   })
   .meta({ not: { anyOf: [oneExpirySchema.not, { required: ['permissions', 'scopes'] }] }, minProperties: 1 });
 
-/** What can be asked and told of one key: retrieve, update, suspend, reactivate, revoke. */
+/** The read and the commands of one key: retrieve, update, suspend, reactivate, revoke. */
 export const projectKeyCommands = (admin: Administration): Route[] => {
   const { aggregates, clock, models } = admin;
 
   const show = (row: ProjectKeyRow, project: ProjectRow) =>
     render(row, project, clock.wall(), lastUseOf(models, row.id));
 
-  /** Tells a key something that an archived project forbids, and answers with the key as it is then. */
+  /** Dispatches a command that an archived project forbids, and answers with the key as it is then. */
   const change = async (
     call: AdminCall<unknown, unknown, unknown, FoundKey>,
-    tell: (id: string, context: Context) => Promise<CommandResult<ProjectKey, ProjectKeyFact>>,
+    dispatch: (id: string, context: Context) => Promise<CommandResult<ProjectKey, ProjectKeyFact>>,
   ) => {
     const { project, key } = call.found;
     if (project.status === 'archived') throw fault('project_archived');
-    const told = await execute(() => tell(key.id, contextOf(call)), conflicts);
-    if (told.facts.some((fact) => fact.type === 'project_key.suspended')) {
-      admin.directory.refuse(key.id, told.position, 'api_key_suspended');
+    const result = await execute(() => dispatch(key.id, contextOf(call)), conflicts);
+    if (result.facts.some((fact) => fact.type === 'project_key.suspended')) {
+      admin.directory.refuse(key.id, result.position, 'api_key_suspended');
     }
-    await waitForProjection(admin, call, told.head);
-    return { status: 200, body: show({ id: key.id, ...told.state }, project) };
+    await waitForProjection(admin, call, result.head);
+    return { status: 200, body: show({ id: key.id, ...result.state }, project) };
   };
 
   const onKey = {
@@ -143,11 +143,11 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
     errors: ['project_not_found', 'api_key_not_found'],
     async handle(call) {
       const { id } = call.found.key;
-      const told = await execute(() =>
+      const result = await execute(() =>
         aggregates.projectKey.dispatch(id, 'revoke', { reason: 'requested' }, contextOf(call)),
       );
-      admin.directory.refuse(id, told.position);
-      await waitForProjection(admin, call, told.head);
+      admin.directory.refuse(id, result.position);
+      await waitForProjection(admin, call, result.head);
       return { status: 200, body: { id, object: 'organization.project.api_key.deleted', deleted: true } };
     },
   });

@@ -54,10 +54,10 @@ export const projectKeyRoutes = (admin: Administration): Route[] => {
       ...credentialOf(secrets, value),
       at,
     };
-    const told = await execute(() => aggregates.projectKey.dispatch(id, 'create', input, context));
+    const result = await execute(() => aggregates.projectKey.dispatch(id, 'create', input, context));
     // Taken up after a crash it may have been revoked in the meantime.
-    if (told.state.status === 'revoked') throw fault('idempotency_result_unavailable');
-    return { body: render({ id, ...told.state }, call.found, at, lastUseOf(models, id)), head: told.head };
+    if (result.state.status === 'revoked') throw fault('idempotency_result_unavailable');
+    return { body: render({ id, ...result.state }, call.found, at, lastUseOf(models, id)), head: result.head };
   };
 
   /** A key that was revoked since, or its project archived, is not shown again. */

@@ -63,11 +63,11 @@ const tokenRoute = (admin: Administration, clients: Acquaintance): Route => {
       at: clock.wall(),
     };
     const context = contextOf({ head: call.head, principal: client });
-    const told = await execute(async () => {
+    const result = await execute(async () => {
       await store.limitAge(`oauthToken-${id}`, tokenStreamSeconds, { budget: context.budget });
       return aggregates.oauthToken.dispatch(id, 'issue', input, context);
     });
-    await waitForProjection(admin, call, told.position);
+    await waitForProjection(admin, call, result.position);
     return value;
   };
 
@@ -143,11 +143,11 @@ const revokeRoute = (admin: Administration, clients: Acquaintance): Route => {
       const token = await find(call.body.token);
       if (token?.ownerId === client.id && isInForce(token)) {
         const context = contextOf({ head: call.head, principal: client });
-        const told = await execute(() =>
+        const result = await execute(() =>
           aggregates.oauthToken.dispatch(token.id, 'revoke', { at: clock.wall() }, context),
         );
-        directory.refuse(token.id, told.position, 'invalid_access_token');
-        await waitForProjection(admin, call, told.position);
+        directory.refuse(token.id, result.position, 'invalid_access_token');
+        await waitForProjection(admin, call, result.position);
       }
       return { status: 200, body: {} };
     },

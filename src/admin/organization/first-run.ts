@@ -82,6 +82,6 @@ const makeAll = async (admin: Administration, plan: FirstRun, context: Context):
   }
   await aggregates.project.dispatch(projectId, 'createOnce', { organizationId, name: 'First project', at }, context);
   await aggregates.project.dispatch(projectId, 'issueKey', { keyId: plan.project_api_key_id }, context);
-  const told = await aggregates.projectKey.dispatch(plan.project_api_key_id, 'create', projectKey, context);
-  if (told.position !== null) await models.reached(told.position, projectionWaitMs);
+  const result = await aggregates.projectKey.dispatch(plan.project_api_key_id, 'create', projectKey, context);
+  if (result.position !== null) await models.reached(result.position, projectionWaitMs);
 };

@@ -40,8 +40,13 @@ export const organizationReactions = (admin: Administration): Reactor => {
   const deleteAdminKeys: Ending = async (event, organizationId) => {
     const context = reactionContext(event, 'admin-keys');
     for (;;) {
-      const told = await aggregates.organization.dispatch(organizationId, 'dropAdminKeys', { most: pageSize }, context);
-      if (told.facts.length === 0) return;
+      const result = await aggregates.organization.dispatch(
+        organizationId,
+        'dropAdminKeys',
+        { most: pageSize },
+        context,
+      );
+      if (result.facts.length === 0) return;
     }
   };
 

@@ -83,17 +83,17 @@ export const projectRoutes = (admin: Administration): Route[] => {
       const { name } = call.body;
       const create = async (id: string): Promise<Made> => {
         const input = { organizationId, name, at: admin.clock.wall() };
-        const told = await execute(() => aggregates.project.dispatch(id, 'createOnce', input, contextOf(call)));
-        const { createdAt, archivedAt } = told.state.data;
+        const result = await execute(() => aggregates.project.dispatch(id, 'createOnce', input, contextOf(call)));
+        const { createdAt, archivedAt } = result.state.data;
         const row = {
           id,
           organizationId,
-          name: told.state.data.name,
+          name: result.state.data.name,
           status: 'active',
           createdAt,
           archivedAt,
         } as const;
-        return { body: render(row), head: told.head };
+        return { body: render(row), head: result.head };
       };
       const stands = (id: string): boolean =>
         models.get(projectRows, projectKeyOf(organizationId, id))?.status !== 'archived';
@@ -124,12 +124,12 @@ export const projectRoutes = (admin: Administration): Route[] => {
     errors: ['project_not_found'],
     async handle(call) {
       const { id } = call.found;
-      const told = await execute(() =>
+      const result = await execute(() =>
         aggregates.project.dispatch(id, 'archive', { at: admin.clock.wall() }, contextOf(call)),
       );
       // Before the answer, whatever the read models have seen by then (architecture 4).
-      admin.directory.refuse(id, told.position);
-      await waitForProjection(admin, call, told.head);
+      admin.directory.refuse(id, result.position);
+      await waitForProjection(admin, call, result.head);
       const body: z.infer<typeof marker> = { id, object: 'organization.project.deleted', deleted: true };
       return { status: 200, body };
     },
@@ -147,13 +147,13 @@ export const projectRoutes = (admin: Administration): Route[] => {
     errors: ['project_not_found', 'project_archived'],
     async handle(call) {
       const { name } = call.body;
-      const told = await execute(
+      const result = await execute(
         () => aggregates.project.dispatch(call.found.id, 'rename', { name }, contextOf(call)),
         {
           archived: 'project_archived',
         },
       );
-      await waitForProjection(admin, call, told.head);
+      await waitForProjection(admin, call, result.head);
       return { status: 200, body: render({ ...call.found, name }) };
     },
   });

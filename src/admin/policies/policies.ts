@@ -78,8 +78,8 @@ export const policyRoutes = (admin: Administration, evaluator: Evaluator): Route
           );
         }
         const input = { organizationId, name, description, terms, at: clock.wall() };
-        const told = await execute(() => aggregates.policy.dispatch(id, 'create', input, context));
-        return { body: renderPolicy({ id, ...told.state }), head: told.head };
+        const result = await execute(() => aggregates.policy.dispatch(id, 'create', input, context));
+        return { body: renderPolicy({ id, ...result.state }), head: result.head };
       };
       const stands = (id: string): boolean =>
         models.get(policyRows, policyKeyOf(organizationId, id))?.status !== 'deleted';

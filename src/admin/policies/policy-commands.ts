@@ -16,22 +16,22 @@ import { policyMarker, policyObject, renderPolicy } from './policy-object.ts';
 import { onPolicy, policyRoute } from './policy-route.ts';
 
 type PolicyCall = AdminCall<unknown, unknown, unknown, PolicyRow>;
-type Tell = (id: string, context: Context) => Promise<CommandResult<Policy, PolicyFact>>;
+type Dispatch = (id: string, context: Context) => Promise<CommandResult<Policy, PolicyFact>>;
 
-/** What can be told to one policy: update, publish, pause, resume, delete (contract B.5). */
+/** The commands to one policy: update, publish, pause, resume, delete (contract B.5). */
 export const policyCommands = (admin: Administration, evaluator: Evaluator): Route[] => {
   const { aggregates, clock, models } = admin;
 
-  /** Tells the policy something and answers with the policy as it is then, once the read models show it too. */
+  /** Dispatches a command to the policy and answers with the policy as it is then, once the read models show it too. */
   const change = async (
     call: PolicyCall,
-    tell: Tell,
+    dispatch: Dispatch,
     conflicts: Readonly<Record<string, Code>> = {},
   ): Promise<Reply> => {
     const { id } = call.found;
-    const told = await execute(() => tell(id, contextOf(call)), conflicts);
-    await waitForProjection(admin, call, told.head);
-    return { status: 200, body: renderPolicy({ id, ...told.state }) };
+    const result = await execute(() => dispatch(id, contextOf(call)), conflicts);
+    await waitForProjection(admin, call, result.head);
+    return { status: 200, body: renderPolicy({ id, ...result.state }) };
   };
 
   /** The policy as its own stream has it, since a judgement of a draft that is not the latest would be of no use. */
@@ -143,14 +143,14 @@ export const policyCommands = (admin: Administration, evaluator: Evaluator): Rou
       const { id, data } = call.found;
       const context = contextOf(call);
       const input = { revision: call.query.revision, at: clock.wall() };
-      const told = await execute(() => aggregates.policy.dispatch(id, 'delete', input, context), {
+      const result = await execute(() => aggregates.policy.dispatch(id, 'delete', input, context), {
         live: 'policy_is_live',
       });
       // So that there is room for another by the time of the answer. Where this fails the reaction does it a moment later.
       await aggregates.organization
         .dispatch(data.organizationId, 'endPolicy', { policyId: id }, context)
         .catch(() => {});
-      await waitForProjection(admin, call, told.head);
+      await waitForProjection(admin, call, result.head);
       return { status: 200, body: { id, object: 'organization.policy.deleted', deleted: true } };
     },
   });

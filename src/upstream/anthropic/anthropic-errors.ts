@@ -1,4 +1,5 @@
 import type { Millis } from '../../clock.ts';
+import type { HttpFault } from '../http1/fault.ts';
 import { type UpstreamCode, UpstreamError } from '../port.ts';
 import { SseError } from '../transport/sse.ts';
 
@@ -19,8 +20,8 @@ const messages: Readonly<Record<UpstreamCode, string>> = {
 /** Longest piece of an upstream's message that is kept for the operator. */
 const maxDetail = 500;
 
-export const upstreamError = (code: UpstreamCode, cause?: unknown, retryAfterSeconds?: number): UpstreamError =>
-  new UpstreamError(code, messages[code], { cause, retryAfterSeconds });
+export const upstreamError = (code: UpstreamCode, cause?: unknown, begun = true): UpstreamError =>
+  new UpstreamError(code, messages[code], { cause, begun });
 
 /** An answer that breaks the protocol: `provider_error`, with what was wrong as its cause. */
 export const malformed = (what: string): UpstreamError => upstreamError('provider_error', new Error(what));
@@ -61,7 +62,7 @@ export const statusError = (status: number, body: ErrorBody, hide: Hide, retryAf
   const cause = new Error(`the upstream answered ${status}, ${body.type}: ${told.slice(0, maxDetail)}`);
   const code = codeOfStatus(status, body);
   const message = isForClient(code, status) && told !== '' ? told.slice(0, maxShown) : messages[code];
-  return new UpstreamError(code, message, { cause, retryAfterSeconds, status });
+  return new UpstreamError(code, message, { cause, retryAfterSeconds, status, begun: false });
 };
 
 /** Whether what the upstream says helps whoever wrote the request, and is about nothing else. */
@@ -99,7 +100,7 @@ export const eventError = (body: ErrorBody, hide: Hide): UpstreamError => {
   switch (body.type) {
     case 'overloaded_error':
     case 'rate_limit_error':
-      return upstreamError('provider_overloaded', cause);
+      return upstreamError('provider_overloaded', cause, false);
     case 'timeout_error':
       return upstreamError('provider_timeout', cause);
     case 'request_too_large':
@@ -112,8 +113,8 @@ export const eventError = (body: ErrorBody, hide: Hide): UpstreamError => {
 };
 
 /** Whole seconds, 1 to 30 (contract E.2), of a Retry-After header in either of its forms. */
-export const retryAfterSeconds = (header: string | string[] | undefined, wall: Millis): number | undefined => {
-  if (typeof header !== 'string') return undefined;
+export const retryAfterSeconds = (header: string | undefined, wall: Millis): number | undefined => {
+  if (header === undefined) return undefined;
   const text = header.trim();
   // Date.parse alone would take "-3" for a year.
   const until = /^[A-Z][a-z]{2}, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN;
@@ -126,22 +127,20 @@ const codeOf = (error: unknown): unknown =>
 
 const connectionCodes = new Set<unknown>([
   ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT'],
-  ...['UND_ERR_SOCKET', 'UND_ERR_CONNECT_TIMEOUT'],
+  ...(['closed', 'connect_timeout'] satisfies HttpFault['code'][]),
 ]);
 
 /** Whether no connection came about or it broke: worth one more try while nothing has been received. */
 export const isConnectionFailure = (error: unknown): boolean => connectionCodes.has(codeOf(error));
 
-const timeoutCodes = new Set<unknown>([
-  'ETIMEDOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-]);
+const timeoutCodes = new Set<unknown>(['ETIMEDOUT', 'connect_timeout' satisfies HttpFault['code']]);
 
-/** Any failure on the way as an UpstreamError; undici's and the socket's become causes. */
-export const transportError = (error: unknown): UpstreamError => {
+/**
+ * Any failure on the way as an UpstreamError; that of the connection becomes its cause.
+ * @param begun whether the upstream may have worked for the answer
+ */
+export const transportError = (error: unknown, begun = true): UpstreamError => {
   if (error instanceof UpstreamError) return error;
   if (error instanceof SseError) return malformed(error.message);
-  return upstreamError(timeoutCodes.has(codeOf(error)) ? 'provider_timeout' : 'provider_error', error);
+  return upstreamError(timeoutCodes.has(codeOf(error)) ? 'provider_timeout' : 'provider_error', error, begun);
 };

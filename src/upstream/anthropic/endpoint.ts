@@ -1,8 +1,12 @@
-import { type Dispatcher, Pool } from 'undici';
 import type { Clock } from '../../clock.ts';
 import type { Secret } from '../../secrets/secret.ts';
+import { Pool } from '../http1/pool.ts';
+import { type HttpRequest, post } from '../http1/request.ts';
+import type { ResponseHead } from '../http1/response-head.ts';
+import { Sweep } from '../http1/sweep.ts';
+import { trusting } from '../http1/trust.ts';
 import { isPrivateAddress } from '../models/base-url.ts';
-import type { DeclaredAnthropic } from '../models/model-schema.ts';
+import type { ReachedAnthropic } from '../models/model-schema.ts';
 import { type GenerateOptions, UpstreamError } from '../port.ts';
 import type { Random } from '../seed.ts';
 import { sleep as realSleep, type Sleep } from '../sleep.ts';
@@ -26,12 +30,14 @@ export interface EndpointDependencies {
   readonly clock: Clock;
   readonly sleep?: Sleep | undefined;
   readonly random?: Random | undefined;
+  /** Whether a lost connection is tried once more; false where another upstream is asked then. */
+  readonly repeats?: boolean | undefined;
   /** Name resolution, `dns.lookup` by default. */
   readonly resolve?: Resolve | undefined;
 }
 
 /** An idle connection is closed after so long, or earlier where the upstream says so. */
-const keepAliveMs = 30_000;
+const keepMs = 30_000;
 /** A retry comes after 10 to 110 ms. */
 const [leastPauseMs, pauseSpreadMs] = [10, 100];
 
@@ -52,30 +58,35 @@ export class Endpoint {
   readonly #pool: Pool;
   readonly #path: string;
   readonly #apiKey: Secret;
+  /** With the port where it is not the usual one. */
   readonly #host: string;
+  readonly #hostname: string;
   readonly #deadlines: Deadlines;
   readonly #clock: Clock;
   readonly #sleep: Sleep;
   readonly #random: Random;
-  readonly #retries = new RetryBudget();
+  readonly #retries: RetryBudget | null;
 
-  constructor(declared: DeclaredAnthropic & { readonly apiKey: Secret }, dependencies: EndpointDependencies) {
+  constructor(declared: ReachedAnthropic, dependencies: EndpointDependencies) {
     const url = new URL(declared.base_url);
-    const { clock, sleep = realSleep, random = Math.random, resolve } = dependencies;
-    this.#pool = new Pool(url.origin, {
-      connections: declared.connections,
-      connect: {
-        timeout: declared.connect_timeout_ms,
+    const { clock, sleep = realSleep, random = Math.random, repeats = true, resolve } = dependencies;
+    const isTls = url.protocol === 'https:';
+    this.#pool = new Pool(
+      {
+        host: url.hostname.replace(/^\[|\]$/g, ''),
+        port: Number(url.port) || (isTls ? 443 : 80),
+        trust: isTls ? trusting(declared.ca) : null,
         lookup: guardedLookup((address) => declared.private_network || !isPrivateAddress(address), resolve),
+        connectMs: declared.connect_timeout_ms,
+        keepMs,
       },
-      keepAliveTimeout: keepAliveMs,
-      // Exchange has timers of its own, over the wait for a connection too.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+      declared.connections,
+      new Sweep(clock),
+    );
     this.#path = `${url.pathname.replace(/\/$/, '')}/v1/messages`;
     this.#apiKey = declared.apiKey;
-    this.#host = url.hostname;
+    this.#host = url.host;
+    this.#hostname = url.hostname;
     this.#deadlines = {
       firstByteMs: declared.first_byte_timeout_ms,
       idleMs: declared.idle_timeout_ms,
@@ -84,9 +95,10 @@ export class Endpoint {
     this.#clock = clock;
     this.#sleep = sleep;
     this.#random = random;
+    this.#retries = repeats ? new RetryBudget() : null;
   }
 
-  readonly hide: Hide = (text) => this.#apiKey.hideIn(text).replaceAll(this.#host, '[host]');
+  readonly hide: Hide = (text) => this.#apiKey.hideIn(text).replaceAll(this.#hostname, '[host]');
 
   /**
    * Posts the body and resolves to a response with status 200 of the media type asked for, its body unread.
@@ -97,21 +109,22 @@ export class Endpoint {
     const { signal } = options;
     signal.throwIfAborted();
     const began = this.#clock.monotonic();
-    this.#retries.earn();
+    this.#retries?.earn();
+    const sent = this.#request(request, accept, options.requestId);
     for (let attempt = 1; ; attempt += 1) {
       const left = this.#deadlines.totalMs - (this.#clock.monotonic() - began);
-      const exchange = new Exchange(signal, { ...this.#deadlines, totalMs: Math.max(1, left) }, maxBytes);
+      const deadlines = { ...this.#deadlines, totalMs: Math.max(1, left) };
+      const exchange = new Exchange(this.#pool, sent, signal, deadlines, maxBytes);
       try {
-        this.#pool.dispatch(this.#request(request, accept, options.requestId), exchange);
-        await exchange.head();
-        await this.#accept(exchange, accept);
+        await this.#accept(await exchange.awaitHead(), exchange, accept);
         return exchange;
       } catch (error) {
         exchange.close();
         signal.throwIfAborted();
         // After the first byte never: the upstream has begun to work and to charge.
-        const again = attempt === 1 && !exchange.answered && isConnectionFailure(error) && this.#retries.take();
-        if (!again) throw transportError(error);
+        const isLost = !exchange.answered && isConnectionFailure(error);
+        const again = attempt === 1 && isLost && this.#retries?.take();
+        if (!again) throw transportError(error, exchange.sent && !isLost);
       }
       await this.#sleep(leastPauseMs + pauseSpreadMs * this.#random(), signal);
     }
@@ -149,38 +162,36 @@ export class Endpoint {
     return this.#pool.close();
   }
 
-  #request({ path, headers, body }: Outgoing, accept: string, requestId: string): Dispatcher.DispatchOptions {
-    return {
-      method: 'POST',
-      path: path === undefined ? this.#path : this.#path + path,
-      headers: {
-        'anthropic-version': '2023-06-01',
-        ...headers,
-        'x-api-key': this.#apiKey.reveal(),
-        'content-type': 'application/json',
-        accept,
-        'accept-encoding': 'identity',
-        'x-request-id': requestId,
-      },
-      body,
+  /** @throws UpstreamError for a header that cannot be sent */
+  #request({ path, headers, body }: Outgoing, accept: string, requestId: string): HttpRequest {
+    const fields = {
+      'anthropic-version': '2023-06-01',
+      ...headers,
+      'x-api-key': this.#apiKey.reveal(),
+      'content-type': 'application/json',
+      accept,
+      'accept-encoding': 'identity',
+      'x-request-id': requestId,
     };
+    try {
+      return post(this.#host, this.#path + (path ?? ''), fields, body);
+    } catch (error) {
+      throw transportError(error);
+    }
   }
 
-  async #accept(exchange: Exchange, accept: string): Promise<void> {
-    const { status, headers } = exchange;
+  async #accept(head: ResponseHead, exchange: Exchange, accept: string): Promise<void> {
+    const { status } = head;
     if (status !== 200) {
       const text = await readError(exchange);
       const wait = [429, 503, 529].includes(status)
-        ? retryAfterSeconds(headers['retry-after'], this.#clock.wall())
+        ? retryAfterSeconds(head.header('retry-after'), this.#clock.wall())
         : undefined;
       throw statusError(status, errorBodyOf(text), this.hide, wait);
     }
-    const encoding = headers['content-encoding'];
+    const encoding = head.header('content-encoding');
     if (encoding !== undefined && encoding !== 'identity') throw malformed('the response is encoded, unasked');
-    const type = String(headers['content-type'] ?? '')
-      .split(';', 1)[0]!
-      .trim()
-      .toLowerCase();
+    const type = (head.header('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
     if (type !== accept) throw malformed('the response is of another media type');
   }
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Secret } from '../../secrets/secret.ts';
+import type { PinnedCa } from '../http1/trust.ts';
 import { baseUrlSchema } from './base-url.ts';
 import { samplingLimitsSchema, samplingParameters } from './sampling-limits.ts';
 
@@ -64,6 +66,8 @@ const anthropic = z.strictObject({
   api_key_env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'not the name of an environment variable'),
   /** Declares that the endpoint is on this machine or network: plain http and private addresses are allowed then. */
   private_network: z.boolean().default(false),
+  /** Certificates in PEM form: only what these authorities have signed is trusted then. */
+  ca_file: z.string().min(1).max(4096).optional(),
   /** Most connections at once; further requests wait for one. */
   connections: z.int().min(1).max(65_536).default(1024),
   connect_timeout_ms: z.int().min(1).max(120_000).default(10_000),
@@ -71,6 +75,19 @@ const anthropic = z.strictObject({
   idle_timeout_ms: z.int().min(1).max(600_000).default(120_000),
   total_timeout_ms: z.int().min(1).max(3_600_000).default(600_000),
 });
+
+/** How one of several upstreams takes part (contract N17). */
+const part = {
+  /** For the operator, in the log and in `GET /v1/ready`; by default its place in the list, from 0. */
+  name: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9._-]{0,63}$/, 'not a name: 1 to 64 of A-Z a-z 0-9 . _ -, a letter first')
+    .optional(),
+  /** Its share of the requests, beside the others of its priority. */
+  weight: z.int().min(1).max(1000).default(1),
+  /** The lowest comes first. */
+  priority: z.int().min(0).max(1000).default(0),
+};
 
 export const modelSchema = z.strictObject({
   id,
@@ -111,10 +128,19 @@ export const modelSchema = z.strictObject({
     .string()
     .regex(/^org_[0-9A-Za-z]{1,64}$/, 'not the id of an organization')
     .optional(),
-  upstream: z.discriminatedUnion('kind', [simulated, anthropic]),
+  upstream: z.discriminatedUnion('kind', [simulated, anthropic]).optional(),
+  /** Instead of `upstream`. */
+  upstreams: z
+    .array(z.discriminatedUnion('kind', [simulated.extend(part), anthropic.extend(part)]))
+    .min(1)
+    .max(16)
+    .optional(),
 });
 
 export const modelsFileSchema = z.strictObject({ models: z.array(modelSchema).min(1).max(10_000) });
 
 export type DeclaredSimulated = Readonly<z.output<typeof simulated>>;
 export type DeclaredAnthropic = Readonly<z.output<typeof anthropic>>;
+
+/** With what the declaration names: the key, and the authorities of its file, if it names one. */
+export type ReachedAnthropic = DeclaredAnthropic & { readonly apiKey: Secret; readonly ca: PinnedCa | null };

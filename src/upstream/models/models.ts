@@ -1,10 +1,17 @@
 import type { z } from 'zod';
 import { Secret } from '../../secrets/secret.ts';
-import { publicUrlFault } from './base-url.ts';
+import { readCaFile } from './ca-file.ts';
 import { defaultModels } from './default-models.ts';
 import { faultyAt } from './json-place.ts';
-import { type DeclaredAnthropic, type DeclaredSimulated, type modelSchema, modelsFileSchema } from './model-schema.ts';
+import {
+  type DeclaredAnthropic,
+  type DeclaredSimulated,
+  type modelSchema,
+  modelsFileSchema,
+  type ReachedAnthropic,
+} from './model-schema.ts';
 import { type SamplingLimits, samplingLimitsRevision } from './sampling-limits.ts';
+import { type Environment, type Fault, field, upstreamFaults } from './upstream-faults.ts';
 
 type Declared = z.output<typeof modelSchema>;
 
@@ -14,7 +21,9 @@ type Declared = z.output<typeof modelSchema>;
  * gateway must know to check a request.
  */
 export interface Model
-  extends Readonly<Omit<Declared, 'name' | 'display_name' | 'object' | 'root' | 'upstream' | 'sampling_limits'>> {
+  extends Readonly<
+    Omit<Declared, 'name' | 'display_name' | 'object' | 'root' | 'upstream' | 'upstreams' | 'sampling_limits'>
+  > {
   readonly object: 'model';
   readonly name: string;
   readonly display_name: string;
@@ -25,19 +34,23 @@ export interface Model
 }
 
 /** How a model is reached. */
-type DeclaredUpstream = DeclaredSimulated | (DeclaredAnthropic & { readonly apiKey: Secret });
+type DeclaredUpstream = DeclaredSimulated | ReachedAnthropic;
 
-export interface DeclaredModel {
-  readonly model: Model;
+/** One of the upstreams of a model. */
+interface DeclaredPart {
+  /** Its name, or its place in the list. */
+  readonly name: string;
+  readonly weight: number;
+  readonly priority: number;
   /** The upstream's own name of the model. */
   readonly upstreamModel: string;
   readonly upstream: DeclaredUpstream;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-interface Fault {
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
+export interface DeclaredModel {
+  readonly model: Model;
+  /** At least one. */
+  readonly upstreams: readonly DeclaredPart[];
 }
 
 /**
@@ -53,7 +66,7 @@ export const loadModels = (text: string | null, env: Environment): readonly Decl
   return parsed.data!.models.map((entry) => declared(entry, env));
 };
 
-const declared = ({ upstream, ...fields }: Declared, env: Environment): DeclaredModel => ({
+const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment): DeclaredModel => ({
   model: Object.freeze({
     ...fields,
     object: 'model',
@@ -62,9 +75,17 @@ const declared = ({ upstream, ...fields }: Declared, env: Environment): Declared
     root: fields.root ?? fields.id,
     sampling_limits_revision: samplingLimitsRevision(fields.sampling_limits),
   }),
-  upstreamModel: upstream.model ?? fields.id,
-  upstream:
-    upstream.kind === 'simulated' ? upstream : { ...upstream, apiKey: new Secret(env[upstream.api_key_env] ?? '') },
+  upstreams: (upstreams ?? [{ ...upstream!, name: undefined, weight: 1, priority: 0 }]).map((part, index) => {
+    const { name = String(index), weight, priority, ...each } = part;
+    const reached = each.kind === 'simulated' ? each : reachedBy(each, env);
+    return { name, weight, priority, upstreamModel: each.model ?? fields.id, upstream: reached };
+  }),
+});
+
+const reachedBy = (each: DeclaredAnthropic, env: Environment): ReachedAnthropic => ({
+  ...each,
+  apiKey: new Secret(env[each.api_key_env] ?? ''),
+  ca: each.ca_file === undefined ? null : readCaFile(each.ca_file),
 });
 
 /** JSON.parse quotes the text in its message, and an operator may have pasted a key: only the place is told. */
@@ -95,28 +116,11 @@ const crossFaults = (raw: unknown, env: Environment): Fault[] => {
     if (typeof context === 'number' && typeof output === 'number' && output > context) {
       at('greater than context_length', 'max_output_length');
     }
-    const upstream = field(entry, 'upstream');
-    if (field(upstream, 'kind') !== 'anthropic') continue;
-    const keyFault = apiKeyFault(field(upstream, 'api_key_env'), env);
-    if (keyFault !== null) at(keyFault, 'upstream', 'api_key_env');
-    const url = field(upstream, 'base_url');
-    if (field(upstream, 'private_network') !== true && typeof url === 'string' && URL.canParse(url)) {
-      const urlFault = publicUrlFault(url);
-      if (urlFault !== null) at(urlFault, 'upstream', 'base_url');
-    }
+    faults.push(
+      ...upstreamFaults(entry, env).map(({ path, message }) => ({ path: ['models', index, ...path], message })),
+    );
   }
   return faults;
-};
-
-const field = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
-
-/** The name is not repeated: an operator may have put the key itself there. */
-const apiKeyFault = (name: unknown, env: Environment): string | null => {
-  if (typeof name !== 'string') return null;
-  const key = Object.hasOwn(env, name) ? env[name] : undefined;
-  if (key === undefined || key === '') return 'the environment variable of that name is not set';
-  return /^[\x21-\x7e]+$/.test(key) ? null : 'the environment variable holds characters that no API key has';
 };
 
 const report = (faults: readonly Fault[]): string => {

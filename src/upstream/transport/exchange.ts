@@ -1,60 +1,68 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
 import type { Cancellation } from '../../cancellation.ts';
+import type { Millis } from '../../clock.ts';
+import type { Asker, Connection } from '../http1/connection.ts';
+import type { Pool } from '../http1/pool.ts';
+import type { HttpRequest } from '../http1/request.ts';
+import type { ResponseHead } from '../http1/response-head.ts';
+import type { Due } from '../http1/sweep.ts';
 import { UpstreamError } from '../port.ts';
 import { type Deadlines, maxDrainBytes, maxDrainMs, maxQueuedBytes } from './limits.ts';
 
-/**
- * One request and its response, read piece by piece at the reader's pace. It is written on undici's dispatch, as
- * `request()` puts a Readable in between, and so that one set of timers covers the whole: undici's own begin only with
- * a connection.
- */
-export class Exchange implements Dispatcher.DispatchHandler {
-  /** Of the response; 0 until its head is there. */
-  status = 0;
-  headers: IncomingHttpHeaders = {};
-  /** Whether anything at all has come from the upstream. */
+const late = 'The model provider did not answer in time.';
+
+/** One request and its response, read piece by piece at the reader's pace. */
+export class Exchange implements Asker, Due {
+  dueAt: Millis;
+  /** Once it has failed: whether anything at all had come from the upstream. */
   answered = false;
+  /** Once it has failed: whether the request had gone out. */
+  sent = false;
+  readonly #pool: Pool;
   readonly #signal: Cancellation;
   readonly #deadlines: Deadlines;
   readonly #maxBytes: number;
-  #controller: Dispatcher.DispatchController | null = null;
+  readonly #totalAt: Millis;
+  #connection: Connection | null = null;
+  #head: ResponseHead | null = null;
   #queue: Buffer[] = [];
   #queuedBytes = 0;
   #receivedBytes = 0;
   #over: { readonly error: unknown } | 'ended' | null = null;
   #draining = false;
   #wake: (() => void) | null = null;
-  #phase: NodeJS.Timeout;
-  #total: NodeJS.Timeout;
 
-  /** `maxBytes` of a response body are read; more is a failure. */
-  constructor(signal: Cancellation, deadlines: Deadlines, maxBytes: number) {
+  /** Asks at once. `maxBytes` of a response body are read; more is a failure. */
+  constructor(pool: Pool, request: HttpRequest, signal: Cancellation, deadlines: Deadlines, maxBytes: number) {
+    this.#pool = pool;
     this.#signal = signal;
     this.#deadlines = deadlines;
     this.#maxBytes = maxBytes;
-    this.#phase = setTimeout(this.#quiet, deadlines.firstByteMs);
-    this.#total = setTimeout(this.#late, deadlines.totalMs);
+    const now = pool.sweep.now();
+    this.#totalAt = now + deadlines.totalMs;
+    this.dueAt = Math.min(this.#totalAt, now + deadlines.firstByteMs);
+    pool.sweep.watch(this);
     signal.addEventListener('abort', this.#abort);
     if (signal.aborted) this.#abort();
+    else pool.ask(request, this);
   }
 
-  /** Resolves when `status` and `headers` are there. Rejects like `read`. */
-  async head(): Promise<void> {
-    while (this.status === 0) await this.#change();
+  /** Resolves when the head of the response is there. Rejects like `read`. */
+  async awaitHead(): Promise<ResponseHead> {
+    while (this.#head === null) await this.#change();
+    return this.#head;
   }
 
   /**
    * The next piece of the body, null after the last.
    *
-   * @throws the signal's reason, an UpstreamError for time and size, or undici's error
+   * @throws the signal's reason, an UpstreamError for time and size, or the error of the connection
    */
   async read(): Promise<Buffer | null> {
     for (;;) {
       const piece = this.#queue.shift();
       if (piece !== undefined) {
         this.#queuedBytes -= piece.length;
-        if (this.#queuedBytes < maxQueuedBytes / 2 && this.#controller?.paused) this.#controller.resume();
+        if (this.#queuedBytes < maxQueuedBytes / 2) this.#connection?.resume();
         return piece;
       }
       if (this.#over === 'ended') return null;
@@ -64,95 +72,88 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Breaks the connection off unless the response has been read to its end. */
   close(): void {
-    if (!this.#draining) this.#fail(new Error('not read to the end'), true);
+    if (!this.#draining) this.#fail(new Error('not read to the end'));
   }
 
   /** Nothing more is wanted, but if the response ends soon its connection can be used again. */
   drain(): void {
     if (this.#over !== null) return;
     this.#draining = true;
-    this.#settle();
+    this.#signal.removeEventListener('abort', this.#abort);
     this.#queue = [];
     this.#receivedBytes = 0;
-    this.#phase = setTimeout(() => this.#controller?.abort(new Error('no end')), maxDrainMs);
-    this.#phase.unref();
-    if (this.#controller?.paused) this.#controller.resume();
+    this.dueAt = this.#pool.sweep.now() + maxDrainMs;
+    this.#connection?.resume();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    // Given up while it waited for a connection: undici then does not send it.
-    if (this.#over !== null) controller.abort(new Error('given up'));
+  taken(connection: Connection): void {
+    this.#connection = connection;
   }
 
-  onResponseStarted(): void {
-    this.answered = true;
-  }
-
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200 || this.#over !== null) return;
-    this.status = status;
-    this.headers = headers;
-    clearTimeout(this.#phase);
-    this.#phase = setTimeout(this.#quiet, this.#deadlines.idleMs);
+  head(head: ResponseHead): void {
+    this.#head = head;
+    this.#refresh();
     this.#notify();
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+  body(piece: Buffer): void {
     this.#receivedBytes += piece.length;
     if (this.#draining) {
-      if (this.#receivedBytes > maxDrainBytes) controller.abort(new Error('no end'));
+      if (this.#receivedBytes > maxDrainBytes) this.#fail(new Error('no end'));
       return;
     }
-    if (this.#over !== null) return;
     if (this.#receivedBytes > this.#maxBytes) {
-      this.#fail(new UpstreamError('provider_error', 'The model provider sent more than an answer may hold.'), true);
+      this.#fail(new UpstreamError('provider_error', 'The model provider sent more than an answer may hold.'));
       return;
     }
-    this.#phase.refresh();
-    this.#queue.push(piece);
+    this.#refresh();
+    // It is only lent.
+    this.#queue.push(Buffer.from(piece));
     this.#queuedBytes += piece.length;
-    if (this.#queuedBytes >= maxQueuedBytes) controller.pause();
+    if (this.#queuedBytes >= maxQueuedBytes) this.#connection?.pause();
     this.#notify();
   }
 
-  onResponseEnd(): void {
+  end(): void {
+    this.#settle('ended');
+  }
+
+  failed(error: unknown, answered: boolean): void {
+    this.answered = answered;
+    this.#settle({ error });
+  }
+
+  due(now: Millis): void {
+    // A reader who is behind is not the upstream's fault; the total time goes on.
+    if (this.#connection?.paused === true && now < this.#totalAt) this.#refresh();
+    else this.#fail(new UpstreamError('provider_timeout', late, { begun: this.#connection?.open === true }));
+  }
+
+  readonly #abort = (): void => this.#fail(this.#signal.reason);
+
+  #refresh(): void {
+    this.dueAt = Math.min(this.#totalAt, this.#pool.sweep.now() + this.#deadlines.idleMs);
+  }
+
+  /** What has come is not to be read any more. */
+  #fail(error: unknown): void {
     if (this.#over !== null) return;
-    this.#over = 'ended';
-    this.#settle();
-    this.#notify();
+    const connection = this.#connection;
+    this.#queue = [];
+    this.#settle({ error });
+    if (connection === null) this.#pool.forget(this);
+    else connection.destroy();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#fail(error, false);
-  }
-
-  readonly #abort = (): void => this.#fail(this.#signal.reason, true);
-
-  readonly #late = (): void => {
-    this.#fail(new UpstreamError('provider_timeout', 'The model provider did not answer in time.'), true);
-  };
-
-  /** A reader who is behind is not the upstream's fault; the total time goes on. */
-  readonly #quiet = (): void => {
-    if (this.#controller?.paused) this.#phase.refresh();
-    else this.#late();
-  };
-
-  /** `dropped`: what has come is not to be read any more. */
-  #fail(error: unknown, dropped: boolean): void {
+  #settle(over: { readonly error: unknown } | 'ended'): void {
     if (this.#over !== null) return;
-    this.#over = { error };
-    if (dropped) this.#queue = [];
-    this.#settle();
-    this.#controller?.abort(error instanceof Error ? error : new Error('given up'));
-    this.#notify();
-  }
-
-  #settle(): void {
-    clearTimeout(this.#phase);
-    clearTimeout(this.#total);
+    this.#over = over;
+    this.sent = this.#connection?.open === true;
+    // It may be another's from now on.
+    this.#connection = null;
+    this.#pool.sweep.forget(this);
     this.#signal.removeEventListener('abort', this.#abort);
+    this.#notify();
   }
 
   #notify(): void {

@@ -4,7 +4,12 @@ const share = 0.1;
 const most = 10;
 
 export class RetryBudget {
-  #balance = 1;
+  #balance: number;
+
+  /** @param saved the retries that it begins with, at most ten */
+  constructor(saved = 1) {
+    this.#balance = Math.min(most, saved);
+  }
 
   /** To be called once per request. */
   earn(): void {

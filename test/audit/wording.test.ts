@@ -1,7 +1,9 @@
 import { expect, describe as group, test } from 'vitest';
-import { type AuditType, auditTypes, describe } from '../../projections/audit-entry.ts';
+import { type AuditType, auditTypes, type Wording } from '../../src/audit/entry.ts';
+import { auditedCategories, describe } from '../../src/audit/wording.ts';
+import type { ProjectFact } from '../../src/domain/project.ts';
+import type { Fact } from '../../src/kernel/aggregate.ts';
 import { compile } from '../../src/kernel/chart.ts';
-import type { Recorded } from '../../src/kernel/store.ts';
 import { aggregates } from '../support/all-aggregates.ts';
 
 /** Under which name each fact is shown (contract C.1), or that it is not: it belongs to another fact, or to nobody's history. */
@@ -67,8 +69,8 @@ group('the facts of every aggregate', () => {
       organization_id: 'org_1',
       project_id: 'proj_1',
     };
-    const event = { stream: `${category}-thing_1`, type, data } as unknown as Recorded;
-    const entry = describe[category]?.(event, undefined).entry ?? null;
+    const isTold = auditedCategories.includes(category);
+    const entry = isTold ? describe(category, 'thing_1', { ...data, type } as Fact).entry : null;
     expect(entry?.type ?? null).toBe(shownAs[type]);
     if (entry) expect(entry.resourceId).toBe('thing_1');
   });
@@ -78,4 +80,24 @@ test('every name of an entry has a fact, but for those that nothing can cause ye
   const named = new Set(Object.values(shownAs));
   const unnamed = auditTypes.filter((type) => !named.has(type));
   expect(unnamed).toEqual(['access.denied', 'organization.updated']);
+});
+
+/** What must not compile is checked with the types of the project (`npm run check`). */
+group('a fact that nobody has worded does not compile', () => {
+  const words = {
+    'project.created': null,
+    'project.updated': null,
+    'project.archived': null,
+    'project.key_issued': null,
+  };
+  test('where it is missing', () => {
+    // @ts-expect-error: project.key_ended is missing
+    const wording: Wording<ProjectFact> = { words };
+    expect(wording.words['project.key_ended']).toBeUndefined();
+  });
+  test('where it is worded by a name that the audit log has not got', () => {
+    // @ts-expect-error: entries have no type of this name
+    const wording: Wording<ProjectFact> = { words: { ...words, 'project.key_ended': 'project.key_gone' } };
+    expect(auditTypes).not.toContain(wording.words['project.key_ended']);
+  });
 });

@@ -1,0 +1,213 @@
+import { createHash } from 'node:crypto';
+import type { AccessDenied } from '../domain/access-facts.ts';
+import type { AdminKeyFact } from '../domain/admin-key.ts';
+import type { OAuthClientFact } from '../domain/oauth-client.ts';
+import type { OrganizationFact } from '../domain/organization.ts';
+import type { PolicyFact } from '../domain/policy-facts.ts';
+import type { TermsFields } from '../domain/policy-terms.ts';
+import type { ProjectFact } from '../domain/project.ts';
+import type { ProjectKeyFact } from '../domain/project-key.ts';
+import type { Fact } from '../kernel/aggregate.ts';
+import type { Entry, Fields, Subject, Wording, Wordings } from './entry.ts';
+
+const secondsOrNull = (at: number | null): number | null => (at === null ? null : Math.floor(at / 1000));
+/** Micro-dollars as dollars. */
+const dollars = (micros: number): number => micros / 1_000_000;
+
+/** Those of the fields that are not what they were. */
+const changed = (before: Fields | undefined, now: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(now).filter(([name, value]) => JSON.stringify(before?.[name]) !== JSON.stringify(value)),
+  );
+
+const organization: Wording<OrganizationFact> = {
+  place: (id) => ({ organizationId: id, resourceId: id }),
+  words: {
+    'organization.created': ({ type, name }) => ({ type, data: { name } }),
+    'organization.suspended': 'organization.suspended',
+    'organization.reactivated': 'organization.reactivated',
+    'organization.closed': 'organization.closed',
+    'organization.tier_changed': ({ type, from, to }) => ({ type, data: { from, to } }),
+    'billing.credited': ({ type, kind, amount, reference }) => ({
+      type,
+      data: { kind, amount: dollars(amount), reference },
+    }),
+    'billing.refunded': ({ type, amount, reference }) => ({ type, data: { amount: dollars(amount), reference } }),
+    'billing.subscription_updated': ({ type, plan, amount, reference }) => ({
+      type,
+      data: { plan, amount: dollars(amount), reference },
+    }),
+    'organization.admin_key_issued': null,
+    'organization.admin_key_ended': null,
+    'organization.policy_issued': null,
+    'organization.policy_ended': null,
+    'organization.oauth_client_issued': null,
+    'organization.oauth_client_ended': null,
+  },
+};
+
+const project: Wording<ProjectFact> = {
+  place: (id, { organizationId }) => ({ organizationId, projectId: id, resourceId: id }),
+  words: {
+    // The SDK calls a project's name its title; both are there.
+    'project.created': ({ type, name, organization_id }) => ({
+      type,
+      data: { name, title: name },
+      subject: { organizationId: organization_id },
+    }),
+    'project.updated': ({ type, name }) => ({ type, changesRequested: { name, title: name } }),
+    'project.archived': 'project.archived',
+    'project.key_issued': null,
+    'project.key_ended': null,
+  },
+};
+
+const keyFields = (key: {
+  readonly name: string;
+  readonly permissions: readonly string[];
+  readonly expires_at: number | null;
+}): Fields => ({ name: key.name, scopes: key.permissions, expires_at: secondsOrNull(key.expires_at) });
+
+const projectKey: Wording<ProjectKeyFact> = {
+  words: {
+    'project_key.created': (fact) => {
+      const fields = keyFields(fact);
+      const subject = { organizationId: fact.organization_id, projectId: fact.project_id, fields };
+      return { type: 'api_key.created', data: fields, subject };
+    },
+    'project_key.updated': (fact, known) => {
+      const fields = keyFields(fact);
+      return {
+        type: 'api_key.updated',
+        changesRequested: changed(known.fields, fields),
+        subject: { ...known, fields },
+      };
+    },
+    'project_key.suspended': 'api_key.suspended',
+    'project_key.reactivated': 'api_key.reactivated',
+    'project_key.expired': 'api_key.expired',
+    'project_key.revoked': ({ reason }) => ({ type: 'api_key.deleted', data: { reason } }),
+    'project_key.value_replayed': 'api_key.value_replayed',
+  },
+};
+
+const adminKey: Wording<AdminKeyFact> = {
+  words: {
+    'admin_key.created': (fact) => ({
+      type: 'admin_api_key.created',
+      data: keyFields(fact),
+      subject: { organizationId: fact.organization_id },
+    }),
+    'admin_key.deleted': 'admin_api_key.deleted',
+    // Unspecified: contract I names one type for the repeated value of a key, of whichever kind; the id tells them apart.
+    'admin_key.value_replayed': 'api_key.value_replayed',
+  },
+};
+
+const oauthClient: Wording<OAuthClientFact> = {
+  words: {
+    'oauth_client.created': ({ type, name, permissions, organization_id }) => ({
+      type,
+      data: { name, scopes: permissions },
+      subject: { organizationId: organization_id },
+    }),
+    'oauth_client.deleted': 'oauth_client.deleted',
+  },
+};
+
+/** What a policy says but for its rule, of which only a published version's id is told (contract C.1). */
+const policyFields = (policy: { readonly name: string; readonly description: string } & TermsFields): Fields => {
+  const { name, description, direction, mode, scope, project_ids, match_threshold_basis_points } = policy;
+  return { name, description, direction, mode, scope, project_ids, match_threshold_basis_points };
+};
+
+const digestOf = (rule: string): string => createHash('sha256').update(rule).digest('base64url');
+
+const policy: Wording<PolicyFact> = {
+  words: {
+    'policy.created': (fact) => {
+      const fields = policyFields(fact);
+      const subject = { organizationId: fact.organization_id, fields, ruleDigest: digestOf(fact.rule) };
+      return { type: fact.type, data: fields, subject };
+    },
+    'policy.updated': (fact, known) => {
+      const fields = policyFields(fact);
+      const ruleDigest = digestOf(fact.rule);
+      const rule = ruleDigest === known.ruleDigest ? {} : { rule_changed: true };
+      return {
+        type: fact.type,
+        changesRequested: { ...changed(known.fields, fields), ...rule },
+        subject: { ...known, fields, ruleDigest },
+      };
+    },
+    'policy.published': ({ type, version, version_id, mode }) => ({ type, data: { version, version_id, mode } }),
+    'policy.paused': 'policy.paused',
+    'policy.resumed': 'policy.resumed',
+    'policy.deleted': 'policy.deleted',
+  },
+};
+
+const denial: Wording<AccessDenied> = {
+  place: (id, _, fact) => ({
+    // The day follows the organization in the stream's name.
+    organizationId: id.slice(0, id.lastIndexOf('_')),
+    projectId: fact.project_id,
+    resourceId: fact.credential_id,
+  }),
+  words: {
+    'access.denied': ({ type, credential_type, route, code, count, first_at, last_at }) => {
+      const times = { first_at: secondsOrNull(first_at), last_at: secondsOrNull(last_at) };
+      return { type, data: { credential_type, route, code, count, ...times } };
+    },
+  },
+};
+
+const wordings: Wordings = {
+  organization,
+  project,
+  projectKey,
+  adminKey,
+  oauthClient,
+  policy,
+  denial,
+  idempotency: null,
+  oauthToken: null,
+};
+
+const worded = new Map(
+  Object.entries(wordings).flatMap(([category, wording]): [string, Wording<never>][] =>
+    wording ? [[category, wording]] : [],
+  ),
+);
+
+/** Categories of the streams of which the audit log tells. */
+export const auditedCategories: readonly string[] = [...worded.keys()];
+
+/** Where an event belongs whose resource never came: to nobody. */
+const nobodys: Subject = { organizationId: '' };
+
+export interface Described {
+  /** Null for an event that is the machinery of another. */
+  readonly entry: Entry | null;
+  /** What is to be remembered of the resource from now on, where that has changed. */
+  readonly subject?: Subject | undefined;
+}
+
+/**
+ * What the audit log tells of a fact.
+ * @param id what follows the category in the name of its stream
+ * @param known what is remembered of the resource
+ */
+export const describe = (category: string, id: string, fact: Fact, known: Subject = nobodys): Described => {
+  const { words, place } = worded.get(category) as Wording<Fact>;
+  const word = words[fact.type] ?? null;
+  if (word === null) return { entry: null };
+  const { subject, ...rest } = typeof word === 'string' ? { type: word, subject: undefined } : word(fact, known);
+  const belongs = subject ?? known;
+  const at = place?.(id, belongs, fact) ?? {
+    organizationId: belongs.organizationId,
+    projectId: belongs.projectId,
+    resourceId: id,
+  };
+  return { entry: { ...at, ...rest }, subject };
+};

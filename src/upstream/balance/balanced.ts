@@ -1,0 +1,136 @@
+import type { Clock, Millis } from '../../clock.ts';
+import { edited, outerMembers } from '../../json/outer-members.ts';
+import { publish } from '../../telemetry.ts';
+import type { GenerateOptions, GenerateRequest, PassedRequest, Passing, Upstream } from '../port.ts';
+import { RetryBudget } from '../transport/retry-budget.ts';
+import { Breaker, type BreakerState } from './breaker.ts';
+import { type Asked, firstOf, type Group, type Member, tell } from './first-of.ts';
+import { Rotation } from './rotation.ts';
+
+/** One of the upstreams of a model, as it is declared. */
+export interface Part extends Pick<Member, 'name' | 'model' | 'weight' | 'priority' | 'upstream'> {}
+
+/** How one of several upstreams does. */
+export interface UpstreamHealth {
+  readonly name: string;
+  readonly state: BreakerState;
+  /** Wall time from which it may be asked again; null where that is now. */
+  readonly until: Millis | null;
+}
+
+export interface Balanced {
+  readonly upstream: Upstream;
+  readonly health: () => readonly UpstreamHealth[];
+}
+
+/** A burst of failures after the start finds this many retries saved, the most that there can be. */
+const savedRetries = 10;
+
+/**
+ * Several upstreams of one model as one: by priority, then by weight, and where one fails before it has begun to answer, the
+ * next (contract N17). All of them speak one API.
+ *
+ * @param id of the model, for the signals
+ * @param parts at least one; requests name the model as the first calls it
+ */
+export const balanced = (id: string, parts: readonly Part[], clock: Clock): Balanced => {
+  const members = parts.map(
+    (part): Member => ({
+      ...part,
+      failure: null,
+      breaker: new Breaker(clock, (isOpen) =>
+        publish(isOpen ? 'upstream.opened' : 'upstream.closed', { model: id, upstream: part.name }),
+      ),
+    }),
+  );
+  const group: Group = { members, rotation: new Rotation(), retries: new RetryBudget(savedRetries) };
+  return { upstream: upstreamOf(group), health: () => members.map((member) => healthOf(member, clock)) };
+};
+
+const healthOf = ({ name, breaker }: Member, clock: Clock): UpstreamHealth => {
+  const { state, freeInMs } = breaker;
+  return { name, state, until: freeInMs === 0 ? null : clock.wall() + freeInMs };
+};
+
+const upstreamOf = (group: Group): Upstream => {
+  const { members } = group;
+  const [first] = members as readonly [Member];
+  const bodies = bodiesFor(first.model);
+  return {
+    answer: (request, options) =>
+      whole(group, options, (member) => member.upstream.answer(named(request, member), options)),
+    stream: (request, options) =>
+      streamed(group, options, (member) => member.upstream.stream(named(request, member), options)),
+    ...(first.upstream.countTokens && {
+      countTokens: (request, options) =>
+        whole(group, options, async (member) => member.upstream.countTokens!(named(request, member), options)),
+    }),
+    ...(first.upstream.passing && { passing: passingOf(group, bodies) }),
+    close: async () => {
+      await Promise.all(members.map(({ upstream }) => upstream.close()));
+    },
+  };
+};
+
+const passingOf = (group: Group, bodyFor: ReturnType<typeof bodiesFor>): Passing => ({
+  answer: (request, options) =>
+    whole(group, options, (member) => member.upstream.passing!.answer(bodyFor(request, member), options)),
+  stream: (request, options) =>
+    streamed(group, options, (member) => member.upstream.passing!.stream(bodyFor(request, member), options)),
+  countTokens: (request, options) =>
+    whole(group, options, (member) => member.upstream.passing!.countTokens(bodyFor(request, member), options)),
+});
+
+/** The request with the upstream's own name of the model. */
+const named = <T extends Pick<GenerateRequest, 'model'>>(request: T, { model }: Member): T => ({ ...request, model });
+
+const bodiesFor =
+  (known: string) =>
+  (request: PassedRequest, { model }: Member): PassedRequest => {
+    if (model === known) return request;
+    const { valueStart: start, end } = outerMembers(request.body).get('model')!;
+    return { ...request, body: edited(request.body, [{ start, end, text: JSON.stringify(model) }]) };
+  };
+
+const whole = async <T>(group: Group, { signal }: GenerateOptions, ask: (member: Member) => Promise<T>): Promise<T> => {
+  const { attempt, value } = await firstOf(group, signal, ask);
+  attempt.answered();
+  return value;
+};
+
+/** Until its first piece is there, a stream has not begun: the next upstream can still take its place. */
+const streamed = <T>(
+  group: Group,
+  { signal }: GenerateOptions,
+  ask: (member: Member) => AsyncIterable<T>,
+): AsyncIterable<T> => {
+  // It holds the request, which is let go as soon as no other upstream can need it.
+  let asking: typeof ask | null = ask;
+  const begin = async (): Promise<Begun<T>> => {
+    const begun = await firstOf(group, signal, async (member) => {
+      const pieces = asking!(member)[Symbol.asyncIterator]();
+      return { pieces, first: await pieces.next() };
+    });
+    asking = null;
+    return begun;
+  };
+  return piecesOf(begin);
+};
+
+type Begun<T> = Asked<{ readonly pieces: AsyncIterator<T>; readonly first: IteratorResult<T> }>;
+
+async function* piecesOf<T>(begin: () => Promise<Begun<T>>): AsyncGenerator<T, void, undefined> {
+  const { member, attempt, value } = await begin();
+  const { pieces, first } = value;
+  attempt.began();
+  try {
+    for (let step = first; step.done !== true; step = await pieces.next()) yield step.value;
+  } catch (error) {
+    tell(member, attempt, error);
+    throw error;
+  } finally {
+    // Whoever leaves early has been answered as long as that.
+    attempt.answered();
+    await pieces.return?.();
+  }
+}

@@ -1,0 +1,112 @@
+import type { Clock, Millis } from '../../clock.ts';
+
+/** Failures in a row that open it. */
+const mostFailures = 5;
+/** How long it stays open at first, and at most: each probe that fails doubles it. */
+const firstOpenMs: Millis = 1_000;
+const mostOpenMs: Millis = 30_000;
+/** The longest pause that an upstream may ask for. */
+const mostPauseMs: Millis = 30_000;
+
+export type BreakerState = 'closed' | 'open' | 'half_open' | 'paused';
+
+/** One request to an upstream. Of what it tells only the first word about its end counts. */
+export interface Attempt {
+  /** An answer has begun. */
+  began(): void;
+  /** The upstream has answered, whatever it said to the client. */
+  answered(): void;
+  failed(): void;
+  /** The upstream wants no request for so long. */
+  paused(ms: Millis): void;
+  /** It ended before it told anything of the upstream. */
+  abandoned(): void;
+}
+
+/** Keeps requests from an upstream that fails or has asked for a pause (contract N17). */
+export class Breaker {
+  readonly #clock: Clock;
+  readonly #changed: (isOpen: boolean) => void;
+  #failures = 0;
+  /** 0 while it is closed. */
+  #openMs: Millis = 0;
+  #openUntil: Millis = 0;
+  #pausedUntil: Millis = 0;
+  #probe: Attempt | null = null;
+
+  /** `changed` hears when it has opened and when it has closed again. */
+  constructor(clock: Clock, changed: (isOpen: boolean) => void) {
+    this.#clock = clock;
+    this.#changed = changed;
+  }
+
+  /** Whether the upstream may be asked now. Open for long enough, it lets one request through at a time: the probe. */
+  get isFree(): boolean {
+    return this.#probe === null && this.freeInMs === 0;
+  }
+
+  /** When it may be asked, as far as is known: a probe under way may end at any moment. */
+  get freeInMs(): Millis {
+    return Math.max(0, Math.max(this.#openUntil, this.#pausedUntil) - this.#clock.monotonic());
+  }
+
+  get state(): BreakerState {
+    const now = this.#clock.monotonic();
+    if (this.#pausedUntil > now) return 'paused';
+    if (this.#openMs === 0) return 'closed';
+    return this.#openUntil > now ? 'open' : 'half_open';
+  }
+
+  /** To be called for each request that is sent to the upstream. */
+  begin(): Attempt {
+    let isOver = false;
+    const end = (then: () => void) => () => {
+      if (isOver) return;
+      isOver = true;
+      then();
+      if (this.#probe === attempt) this.#probe = null;
+    };
+    const attempt: Attempt = {
+      began: () => {
+        if (this.#probe === attempt) this.#close();
+      },
+      answered: end(() => this.#answered(attempt)),
+      failed: end(() => this.#failed(attempt)),
+      paused: (ms) => end(() => this.#pause(ms))(),
+      abandoned: end(() => {}),
+    };
+    if (this.#openMs > 0) this.#probe = attempt;
+    return attempt;
+  }
+
+  /** While it is open, only the probe counts: the others began before. */
+  #answered(attempt: Attempt): void {
+    if (this.#probe === attempt) this.#close();
+    else if (this.#openMs === 0) this.#failures = 0;
+  }
+
+  #failed(attempt: Attempt): void {
+    if (this.#probe === attempt) this.#open(Math.min(mostOpenMs, this.#openMs * 2));
+    else if (this.#openMs === 0 && ++this.#failures === mostFailures) {
+      this.#open(firstOpenMs);
+      this.#changed(true);
+    }
+  }
+
+  #pause(ms: Millis): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + Math.min(ms, mostPauseMs));
+  }
+
+  #open(ms: Millis): void {
+    this.#openMs = ms;
+    this.#openUntil = this.#clock.monotonic() + ms;
+  }
+
+  #close(): void {
+    this.#probe = null;
+    this.#failures = 0;
+    this.#openMs = 0;
+    this.#openUntil = 0;
+    this.#changed(false);
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * Smooth weighted round robin: of any run of picks among the same candidates, each has its share of the weights, spread
+ * evenly. What has rested takes its place again where it left it.
+ */
+export class Rotation<T extends { readonly weight: number }> {
+  readonly #credit = new Map<T, number>();
+
+  /** One of the candidates, of which there is at least one. */
+  pick(candidates: readonly T[]): T {
+    let total = 0;
+    let best = candidates[0]!;
+    for (const each of candidates) {
+      total += each.weight;
+      this.#credit.set(each, this.#creditOf(each) + each.weight);
+      if (this.#creditOf(each) > this.#creditOf(best)) best = each;
+    }
+    this.#credit.set(best, this.#creditOf(best) - total);
+    return best;
+  }
+
+  #creditOf(each: T): number {
+    return this.#credit.get(each) ?? 0;
+  }
+}

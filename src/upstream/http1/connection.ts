@@ -1,0 +1,209 @@
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { Millis } from '../../clock.ts';
+import { HttpFault } from './fault.ts';
+import type { HttpRequest } from './request.ts';
+import { ResponseParser, type ResponseReader } from './response-parser.ts';
+import type { Due, Sweep } from './sweep.ts';
+import { type Trust, tlsFault } from './trust.ts';
+
+/** Where connections go. */
+export interface Origin {
+  /** A name, or an address without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** Whom to trust; null for a connection without TLS. */
+  readonly trust: Trust | null;
+  readonly lookup: LookupFunction;
+  readonly connectMs: Millis;
+  /** How long a connection waits for its next request. */
+  readonly keepMs: Millis;
+}
+
+/** Who sends a request and reads its answer. */
+export interface Asker extends ResponseReader {
+  /** The request goes out on this connection, at once or when it is open. */
+  taken(connection: Connection): void;
+  /** The last call, instead of `end`. `answered`: whether anything at all had come from the other side. */
+  failed(error: unknown, answered: boolean): void;
+}
+
+/** Told of the ends of requests and connections. */
+export interface Keeper {
+  readonly sweep: Sweep;
+  free(connection: Connection): void;
+  gone(connection: Connection): void;
+}
+
+/** A body up to this is copied into the string of its head, which is cheaper than a write of two pieces. */
+const oneStringBytes = 12_288;
+/** A read fills it and is handed over before the next begins, whichever connection it is of. */
+const readBuffer = Buffer.allocUnsafeSlow(65_536);
+
+/** One connection: one request after another, each answered before the next is sent. */
+export class Connection implements Due {
+  dueAt: Millis;
+  readonly #origin: Origin;
+  readonly #keeper: Keeper;
+  readonly #socket: Socket;
+  #open = false;
+  #dead = false;
+  #paused = false;
+  #asker: Asker | null = null;
+  /** Until it has been written. */
+  #request: HttpRequest | null = null;
+  #answered = false;
+  #parser: ResponseParser | null = null;
+
+  constructor(origin: Origin, keeper: Keeper) {
+    this.#origin = origin;
+    this.#keeper = keeper;
+    this.dueAt = keeper.sweep.now() + origin.connectMs;
+    keeper.sweep.watch(this);
+    this.#socket = this.#dial(origin);
+    this.#socket.setNoDelay(true);
+    this.#socket.on('end', () => this.#ended());
+    this.#socket.on('close', () => this.#lose(new HttpFault('closed', 'the connection was closed')));
+  }
+
+  /** Sends the request, once the connection is open. */
+  ask(request: HttpRequest, asker: Asker): void {
+    this.#request = request;
+    this.#asker = asker;
+    this.#parser = new ResponseParser(asker);
+    this.#answered = false;
+    asker.taken(this);
+    if (this.#open) this.#write();
+  }
+
+  /** Whether it is open, or was: what has been asked on it has gone out. */
+  get open(): boolean {
+    return this.#open;
+  }
+
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /** What has been read is still handed over; nothing more is read until `resume`. */
+  pause(): void {
+    this.#paused = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#socket.resume();
+  }
+
+  /** Closes it now. Who has asked is told nothing more. */
+  destroy(): void {
+    this.#asker = null;
+    this.#lose(null);
+  }
+
+  /** It has been too long in opening, or idle for long enough. */
+  due(): void {
+    this.#lose(new HttpFault('connect_timeout', 'the connection took too long to open'));
+  }
+
+  #dial({ host, port, lookup, trust }: Origin): Socket {
+    if (trust === null) {
+      const callback = (length: number): boolean => {
+        this.#read(readBuffer.subarray(0, length));
+        return true;
+      };
+      return connectTcp({ host, port, lookup, onread: { buffer: readBuffer, callback } }, this.#opened).on(
+        'error',
+        (error) => this.#lose(error),
+      );
+    }
+    const socket = connectTls(
+      {
+        ...{ host, port, lookup, secureContext: trust.context, ALPNProtocols: ['http/1.1'] },
+        // Not left to a variable of the environment.
+        rejectUnauthorized: true,
+        ...(isIP(host) === 0 && { servername: host }),
+      },
+      this.#opened,
+    );
+    return socket
+      .on('data', (piece: Buffer) => this.#read(piece))
+      .on('error', (error) => this.#lose(tlsFault(error, socket, trust)));
+  }
+
+  readonly #opened = (): void => {
+    this.#open = true;
+    this.dueAt = Number.POSITIVE_INFINITY;
+    this.#write();
+  };
+
+  #write(): void {
+    if (this.#request === null) return;
+    const { head, body } = this.#request;
+    this.#request = null;
+    this.dueAt = Number.POSITIVE_INFINITY;
+    if (body.length <= oneStringBytes) {
+      this.#socket.write(head + body.toString('latin1'), 'latin1');
+      return;
+    }
+    this.#socket.cork();
+    this.#socket.write(head, 'latin1');
+    this.#socket.write(body);
+    this.#socket.uncork();
+  }
+
+  #read(piece: Buffer): void {
+    const parser = this.#parser;
+    // An answer to no request must not become that of the next.
+    if (parser === null) {
+      this.#lose(new HttpFault('protocol', 'bytes came that no request has asked for'));
+      return;
+    }
+    this.#answered = true;
+    try {
+      parser.push(piece);
+    } catch (error) {
+      this.#lose(error);
+      return;
+    }
+    if (parser.over) this.#finish(parser.keepMs);
+  }
+
+  #ended(): void {
+    try {
+      this.#parser?.close();
+      this.#lose(null);
+    } catch (error) {
+      this.#lose(error);
+    }
+  }
+
+  #finish(keepMs: Millis): void {
+    if (this.#dead) return;
+    this.#asker = null;
+    this.#parser = null;
+    // An answer that came before all of its request had gone out leaves the rest of it in the way.
+    if (keepMs === 0 || this.#socket.writableLength > 0) {
+      this.#lose(null);
+      return;
+    }
+    this.resume();
+    this.dueAt = this.#keeper.sweep.now() + Math.min(keepMs, this.#origin.keepMs);
+    this.#keeper.free(this);
+  }
+
+  /** @param error null where nobody is to be told */
+  #lose(error: unknown): void {
+    if (this.#dead) return;
+    this.#dead = true;
+    const asker = this.#asker;
+    this.#asker = null;
+    this.#request = null;
+    this.#parser?.stop();
+    this.#socket.destroy();
+    this.#keeper.gone(this);
+    if (error !== null) asker?.failed(error, this.#answered);
+  }
+}

@@ -1,0 +1,94 @@
+import { type Asker, Connection, type Keeper, type Origin } from './connection.ts';
+import type { HttpRequest } from './request.ts';
+import type { Sweep } from './sweep.ts';
+
+/** The connections to one origin. The one that has been used last is used next, so that those beyond need end. */
+export class Pool implements Keeper {
+  readonly sweep: Sweep;
+  readonly #origin: Origin;
+  readonly #most: number;
+  readonly #all = new Set<Connection>();
+  readonly #idle: Connection[] = [];
+  /** Without a connection yet, in the order in which they came. */
+  readonly #waiting = new Map<Asker, HttpRequest>();
+  #closed: (() => void) | null = null;
+  #closing: Promise<void> | null = null;
+
+  /** @param connections at once, at most; further requests wait for one */
+  constructor(origin: Origin, connections: number, sweep: Sweep) {
+    this.#origin = origin;
+    this.#most = connections;
+    this.sweep = sweep;
+  }
+
+  /** Before it returns, the asker may be told its connection, or that the pool has been closed; nothing else. */
+  ask(request: HttpRequest, asker: Asker): void {
+    if (this.#closing !== null) {
+      asker.failed(new Error('the pool has been closed'), false);
+      return;
+    }
+    const connection = this.#usable();
+    if (connection !== undefined) connection.ask(request, asker);
+    else if (this.#all.size < this.#most) this.#dial(request, asker);
+    else this.#waiting.set(asker, request);
+  }
+
+  /** Whoever still waits for a connection does so no longer. */
+  forget(asker: Asker): void {
+    this.#waiting.delete(asker);
+    this.#endIfDone();
+  }
+
+  free(connection: Connection): void {
+    const next = this.#next();
+    if (next !== undefined) connection.ask(...next);
+    else if (this.#closing !== null) connection.destroy();
+    else this.#idle.push(connection);
+  }
+
+  gone(connection: Connection): void {
+    this.sweep.forget(connection);
+    this.#all.delete(connection);
+    const at = this.#idle.lastIndexOf(connection);
+    if (at !== -1) this.#idle.splice(at, 1);
+    const next = this.#next();
+    if (next !== undefined) this.#dial(...next);
+    this.#endIfDone();
+  }
+
+  /** Ends idle connections; resolves when all requests that have been asked have ended. */
+  close(): Promise<void> {
+    this.#closing ??= new Promise((resolve) => {
+      this.#closed = resolve;
+    });
+    for (const connection of [...this.#idle]) connection.destroy();
+    this.#endIfDone();
+    return this.#closing;
+  }
+
+  /** An idle connection whose time is not over: the upstream may have closed the others a moment ago. */
+  #usable(): Connection | undefined {
+    const connection = this.#idle.pop();
+    if (connection === undefined || connection.dueAt > this.sweep.now()) return connection;
+    connection.destroy();
+    return this.#usable();
+  }
+
+  #dial(request: HttpRequest, asker: Asker): void {
+    const connection = new Connection(this.#origin, this);
+    this.#all.add(connection);
+    connection.ask(request, asker);
+  }
+
+  #next(): readonly [HttpRequest, Asker] | undefined {
+    for (const [asker, request] of this.#waiting) {
+      this.#waiting.delete(asker);
+      return [request, asker];
+    }
+    return undefined;
+  }
+
+  #endIfDone(): void {
+    if (this.#closed !== null && this.#all.size === 0 && this.#waiting.size === 0) this.#closed();
+  }
+}

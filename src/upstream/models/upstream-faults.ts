@@ -1,0 +1,75 @@
+import { publicUrlFault } from './base-url.ts';
+import { caFileFault } from './ca-file.ts';
+
+export interface Fault {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A field of a value that may be anything. */
+export const field = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+
+/** What no schema of one field can see of the upstreams of a model, which may be anything. Paths begin at the model. */
+export const upstreamFaults = (model: unknown, env: Environment): readonly Fault[] => {
+  if (typeof model !== 'object' || model === null) return [];
+  const one = field(model, 'upstream');
+  const several = field(model, 'upstreams');
+  const faults: Fault[] = one === undefined ? [] : faultsOf(one, env, ['upstream']);
+  if (one === undefined && several === undefined) {
+    faults.push({ path: ['upstream'], message: 'a model has "upstream", or "upstreams" with a list of them' });
+  }
+  if (one !== undefined && several !== undefined) {
+    faults.push({ path: ['upstreams'], message: 'not beside "upstream": a model has one of the two' });
+  }
+  if (!Array.isArray(several)) return faults;
+  for (const [index, each] of several.entries()) {
+    const path = ['upstreams', index];
+    faults.push(...faultsOf(each, env, path), ...besideOthers(several.slice(0, index), each, path));
+  }
+  return faults;
+};
+
+const faultsOf = (upstream: unknown, env: Environment, path: readonly PropertyKey[]): Fault[] => {
+  if (field(upstream, 'kind') !== 'anthropic') return [];
+  const faults: Fault[] = [];
+  const keyFault = apiKeyFault(field(upstream, 'api_key_env'), env);
+  if (keyFault !== null) faults.push({ path: [...path, 'api_key_env'], message: keyFault });
+  const url = field(upstream, 'base_url');
+  const caFault = caFileFault(field(upstream, 'ca_file'), url);
+  if (caFault !== null) faults.push({ path: [...path, 'ca_file'], message: caFault });
+  if (field(upstream, 'private_network') !== true && typeof url === 'string' && URL.canParse(url)) {
+    const urlFault = publicUrlFault(url);
+    if (urlFault !== null) faults.push({ path: [...path, 'base_url'], message: urlFault });
+  }
+  return faults;
+};
+
+/** Which API each kind speaks: one model speaks one, since it decides what passes (contract N1). */
+const apiOf: ReadonlyMap<unknown, string> = new Map([
+  ['simulated', 'none'],
+  ['anthropic', 'messages'],
+]);
+
+/** What is wrong with an upstream beside those before it. */
+const besideOthers = (before: readonly unknown[], upstream: unknown, path: readonly PropertyKey[]): Fault[] => {
+  const faults: Fault[] = [];
+  const name = field(upstream, 'name');
+  const namesake = name === undefined ? -1 : before.findIndex((other) => field(other, 'name') === name);
+  if (namesake >= 0) faults.push({ path: [...path, 'name'], message: `the name of upstreams[${namesake}] too` });
+  const [first, own] = [before[0], upstream].map((each) => apiOf.get(field(each, 'kind')));
+  if (first !== undefined && own !== undefined && first !== own) {
+    faults.push({ path: [...path, 'kind'], message: 'speaks another API than upstreams[0]: a model has one' });
+  }
+  return faults;
+};
+
+/** The name is not repeated: an operator may have put the key itself there. */
+const apiKeyFault = (name: unknown, env: Environment): string | null => {
+  if (typeof name !== 'string') return null;
+  const key = Object.hasOwn(env, name) ? env[name] : undefined;
+  if (key === undefined || key === '') return 'the environment variable of that name is not set';
+  return /^[\x21-\x7e]+$/.test(key) ? null : 'the environment variable holds characters that no API key has';
+};

@@ -60,7 +60,12 @@ export interface Signals {
   /** The windows could not be saved: until they are, a restart would forget what has changed. */
   'limits.unsaved': { readonly error: unknown };
   /** What should never happen to a request's limits, and has. */
-  'limits.trouble': { readonly kind: string; readonly ticket: number; readonly key?: string; readonly ageMs?: number };
+  'limits.trouble': {
+    readonly kind: string;
+    readonly key: string;
+    readonly organization: string;
+    readonly ageMs?: number;
+  };
   'tiers.reloaded': { readonly file: string };
   /** The tiers file has changed and cannot be used; the limits stay as they are. */
   'tiers.refused': { readonly file: string; readonly fault: string };

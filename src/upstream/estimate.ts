@@ -2,9 +2,9 @@ import { ExactNumber } from '../exact-number.ts';
 import type { GenerateRequest, InputBlock } from './port.ts';
 
 /** Tokens that one message costs beyond its text (contract F.4). */
-const perMessage = 8;
+export const perMessage = 8;
 /** Tokens of one image, whatever its size (contract F.4). */
-const perImage = 1600;
+export const perImage = 1600;
 const bytesPerToken = 3;
 /** Unspecified: F.4 is silent on PDFs. A page is about as dear as an image and takes some 64 KiB of base64. */
 const base64PerPage = 65_536;
@@ -40,9 +40,13 @@ interface Sum {
 const addContent = (sum: Sum, content: unknown): void => {
   if (typeof content === 'string') sum.bytes += Buffer.byteLength(content);
   else if (Array.isArray(content)) {
-    for (const block of content) if (typeof block === 'object' && block !== null) addBlock(sum, block as InputBlock);
+    for (const block of content) if (isBlock(block)) addBlock(sum, block);
   }
 };
+
+/** Lists count too, as the JSON that they are; numbers do not, however many digits they keep. */
+const isBlock = (value: unknown): value is InputBlock =>
+  typeof value === 'object' && value !== null && !(value instanceof ExactNumber);
 
 const addBlock = (sum: Sum, block: InputBlock): void => {
   switch (block.type) {

@@ -13,10 +13,10 @@ import { bodyLimit } from './messages.ts';
 import { modelRefusal } from './messages-model-rules.ts';
 import { type MessagesCount, messagesCount } from './messages-schema.ts';
 import { passedHeaders } from './passed-reply.ts';
-import { type PassingCount, passingCount } from './passing-schema.ts';
-import { messagesReader, type ReadBody } from './read-messages.ts';
+import { passingCount } from './passing-schema.ts';
+import { messagesReader, type PassedCount, type ReadBody } from './read-messages.ts';
 
-type CountInput = ReadBody<MessagesCount, PassingCount>;
+type CountInput = ReadBody<MessagesCount, PassedCount>;
 type CountCall = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, CountInput, undefined>;
 
 /**
@@ -32,7 +32,10 @@ export const countTokensRoute = (models: ReadonlyMap<string, ConnectedModel>): R
     tag: 'Inference',
     family: 'messages',
     access: { credential: 'project', permission: 'inference:create', apiKeyHeader: true },
-    body: { schema: messagesCount, read: messagesReader(models, { strict: messagesCount, passing: passingCount }) },
+    body: {
+      schema: messagesCount,
+      read: messagesReader(models, { strict: messagesCount, passing: passingCount, needsMaxTokens: false }),
+    },
     bodyLimit,
     replies: { 200: { description: 'The count', schema: z.object({ input_tokens: z.int().min(0) }) } },
     errors: [

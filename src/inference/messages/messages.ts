@@ -14,8 +14,8 @@ import { type Generation, streamedReply, wholeReply } from './messages-reply.ts'
 import { messageResponse } from './messages-response-schema.ts';
 import { type MessagesBody, messagesBody } from './messages-schema.ts';
 import { passedHeaders, passedStream, passedWhole } from './passed-reply.ts';
-import { type PassingBody, passingBody } from './passing-schema.ts';
-import { messagesReader, type PassedBody, type ReadBody } from './read-messages.ts';
+import { passingBody } from './passing-schema.ts';
+import { messagesReader, type PassedBody, type PassedFields, type ReadBody } from './read-messages.ts';
 
 export interface MessagesOptions {
   /** By the id that callers send. */
@@ -27,7 +27,7 @@ export interface MessagesOptions {
   readonly after?: After;
 }
 
-type MessagesInput = ReadBody<MessagesBody, PassingBody>;
+type MessagesInput = ReadBody<MessagesBody, PassedFields>;
 type MessagesCall = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, MessagesInput, undefined>;
 
 /** Bytes (contract A.3). */
@@ -44,7 +44,10 @@ export const messagesRoute = (options: MessagesOptions): Route => {
     tag: 'Inference',
     family: 'messages',
     access: { credential: 'project', permission: 'inference:create', apiKeyHeader: true },
-    body: { schema: messagesBody, read: messagesReader(models, { strict: messagesBody, passing: passingBody }) },
+    body: {
+      schema: messagesBody,
+      read: messagesReader(models, { strict: messagesBody, passing: passingBody, needsMaxTokens: true }),
+    },
     bodyLimit,
     replies: {
       200: {
@@ -98,7 +101,7 @@ interface StrictTask {
   readonly maxTokens: number;
 }
 interface PassedTask {
-  readonly passed: PassedBody<PassingBody>;
+  readonly passed: PassedBody<PassedFields>;
   readonly estimatedTokens: number;
   readonly maxTokens: number;
 }
@@ -168,7 +171,7 @@ const strictReply = ({ upstream, request, body }: StrictTask, generation: Genera
 
 const passedReply = (
   { head }: MessagesCall,
-  { passing, fields, bytes }: PassedBody<PassingBody>,
+  { passing, fields, bytes }: PassedBody<PassedFields>,
   generation: Generation,
   timing: Timing,
 ) => {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { type Edit, edited, outerMembers } from '../../json/outer-members.ts';
+import { Kind, Tape } from '../../json/tape/tape.ts';
 import type { GenerateOptions, PassedAnswer, PassedEvents, PassedRequest, Passing } from '../port.ts';
 import { EventFrames } from '../transport/event-frames.ts';
 import { maxAnswerBytes, maxEventBytes, maxStreamBytes } from '../transport/limits.ts';
@@ -28,7 +29,37 @@ const answer = async (endpoint: Endpoint, request: PassedRequest, options: Gener
   }
 };
 
-const passedAnswer = (bytes: Buffer, { id, model }: PassedRequest): PassedAnswer => {
+/** Of the answer in hand; it is read at once and to its end. */
+const tape = new Tape();
+const typeName = Buffer.from('type');
+const messageType = Buffer.from('message');
+const idName = Buffer.from('id');
+const modelName = Buffer.from('model');
+const usageName = Buffer.from('usage');
+
+const passedAnswer = (bytes: Buffer, request: PassedRequest): PassedAnswer =>
+  quickAnswer(bytes, request) ?? parsedAnswer(bytes, request);
+
+/** An answer as upstreams write it, of which only the usage is parsed; null for any other. */
+const quickAnswer = (bytes: Buffer, { id, model }: PassedRequest): PassedAnswer | null => {
+  if (!tape.scan(bytes) || tape.kind(0) !== Kind.object) return null;
+  const type = tape.member(0, typeName);
+  const usage = tape.member(0, usageName);
+  if (type === -1 || usage === -1 || tape.kind(type) !== Kind.string || !tape.spells(type, messageType)) return null;
+  const edits = [editOf(idName, id), editOf(modelName, model)];
+  if (edits.includes(null)) return null;
+  const body = edited(bytes, inOrder(edits as Edit[]));
+  return { body, usage: readUsage(tape.value(usage), mostPassedTokens) };
+};
+
+/** Another value for a string of the answer on the tape; null where it has none. */
+const editOf = (name: Buffer, value: string): Edit | null => {
+  const entry = tape.member(0, name);
+  if (entry === -1 || tape.kind(entry) !== Kind.string) return null;
+  return { start: tape.start(entry) - 1, end: tape.end(entry) + 1, text: JSON.stringify(value) };
+};
+
+const parsedAnswer = (bytes: Buffer, { id, model }: PassedRequest): PassedAnswer => {
   if (!isUtf8(bytes)) throw malformed('the answer is not UTF-8');
   const message = fieldsOf(parsedJson(bytes.toString('utf8'), 'the answer'), 'the answer');
   if (message.type !== 'message') throw malformed('the answer is not a message');
@@ -39,9 +70,10 @@ const passedAnswer = (bytes: Buffer, { id, model }: PassedRequest): PassedAnswer
     if (member === undefined) throw malformed(`the answer has no ${name}`);
     edits.push({ start: member.valueStart, end: member.end, text: JSON.stringify(value) });
   }
-  edits.sort((one, other) => one.start - other.start);
-  return { body: edited(bytes, edits), usage: readUsage(message.usage, mostPassedTokens) };
+  return { body: edited(bytes, inOrder(edits)), usage: readUsage(message.usage, mostPassedTokens) };
 };
+
+const inOrder = (edits: Edit[]): Edit[] => edits.sort((one, other) => one.start - other.start);
 
 async function* events(
   endpoint: Endpoint,

@@ -1,0 +1,158 @@
+import { Kind, type Tape } from '../../json/tape/tape.ts';
+import { quickEstimate } from '../../upstream/quick-estimate.ts';
+import { maxTokens } from './messages-schema.ts';
+
+/** A request of which no more was read than it takes to pass it on. */
+export interface QuickBody {
+  readonly fields: {
+    readonly model: string;
+    readonly max_tokens: number | undefined;
+    readonly stream: boolean;
+    /** No more of it is known than that there is one. */
+    readonly context_management: object | null;
+    readonly policy_ids: null;
+  };
+  readonly estimatedTokens: number;
+  /** Where the name of the model stands in the bytes, its quotes included. */
+  readonly modelStart: number;
+  readonly modelEnd: number;
+}
+
+type Check = (tape: Tape, entry: number) => boolean;
+
+const isOf =
+  (...kinds: readonly number[]): Check =>
+  (tape, entry) =>
+    kinds.includes(tape.kind(entry));
+
+const isNull = isOf(Kind.null);
+const isString = isOf(Kind.string);
+const isObject = isOf(Kind.object);
+const orNull =
+  (check: Check): Check =>
+  (tape, entry) =>
+    isNull(tape, entry) || check(tape, entry);
+
+const isListOf =
+  (check: Check): Check =>
+  (tape, entry) => {
+    if (tape.kind(entry) !== Kind.array) return false;
+    for (let at = entry + 1; at < tape.next(entry); at = tape.next(at)) if (!check(tape, at)) return false;
+    return true;
+  };
+
+/** An object whose members of these names are as they should, where there are any. */
+const isObjectWith = (members: Readonly<Record<string, Check>>): Check => {
+  const checks = Object.entries(members).map(([name, check]) => ({ name: Buffer.from(name), check }));
+  return (tape, entry) => {
+    if (tape.kind(entry) !== Kind.object) return false;
+    for (const { name, check } of checks) {
+      const value = tape.member(entry, name);
+      if (value !== -1 && !check(tape, value)) return false;
+    }
+    return true;
+  };
+};
+
+const isWhole =
+  (least: number): Check =>
+  (tape, entry) => {
+    const value = tape.kind(entry) === Kind.number ? tape.value(entry) : Number.NaN;
+    return Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= maxTokens;
+  };
+
+const type = Buffer.from('type');
+const isFormat: Check = (tape, entry) => isTyped(tape, entry) && tape.member(entry, type) !== -1;
+const isTyped = isObjectWith({ type: isString, schema: orNull(isObject) });
+
+/** What `passingBody` says of a request that names nothing which Weir has to look at more closely. */
+const isPlain = isObjectWith({
+  model: isString,
+  max_tokens: isWhole(1),
+  messages: isListOf(isObjectWith({ content: isOf(Kind.string, Kind.array) })),
+  system: isOf(Kind.string, Kind.array, Kind.null),
+  stream: isOf(Kind.true, Kind.false, Kind.null),
+  temperature: isOf(Kind.number, Kind.null),
+  top_p: isOf(Kind.number, Kind.null),
+  top_k: isOf(Kind.number, Kind.null),
+  stop_sequences: orNull(isListOf(isString)),
+  tools: orNull(isListOf(isObject)),
+  tool_choice: orNull(
+    isObjectWith({
+      name: isOf(Kind.string, Kind.null),
+      disable_parallel_tool_use: isOf(Kind.true, Kind.false, Kind.null),
+    }),
+  ),
+  thinking: orNull(isObjectWith({ budget_tokens: orNull(isWhole(Number.MIN_SAFE_INTEGER)) })),
+  output_config: orNull(isObjectWith({ format: orNull(isFormat) })),
+  context_management: orNull(isObject),
+  metadata: orNull(isObject),
+  policy_ids: isNull,
+  thread: isNull,
+  container: isNull,
+});
+
+const model = Buffer.from('model');
+const max = Buffer.from('max_tokens');
+const messages = Buffer.from('messages');
+const system = Buffer.from('system');
+const stream = Buffer.from('stream');
+const tools = Buffer.from('tools');
+const managed = Buffer.from('context_management');
+const output = Buffer.from('output_config');
+const format = Buffer.from('format');
+const schema = Buffer.from('schema');
+const fileId = Buffer.from('file_id');
+
+/** The name of the model that a scanned body asks for, where it says so in a plain way. */
+export const quickModel = (tape: Tape): string | null => {
+  if (tape.kind(0) !== Kind.object) return null;
+  const entry = tape.member(0, model);
+  return entry !== -1 && tape.kind(entry) === Kind.string ? (tape.value(entry) as string) : null;
+};
+
+/**
+ * Reads a scanned body for a model that passes it on.
+ * @param needsMax whether it has to have `max_tokens`
+ * @returns null where it has to be parsed: to be refused, or because it holds what is rare
+ */
+export const quickBody = (tape: Tape, bytes: Buffer, name: string, needsMax: boolean): QuickBody | null => {
+  if (name === '' || !isPlain(tape, 0) || namesFile(tape)) return null;
+  const maxAt = tape.member(0, max);
+  const list = tape.member(0, messages);
+  if (list === -1 || tape.next(list) === list + 1 || (needsMax && maxAt === -1)) return null;
+  const listed = tape.member(0, tools);
+  const estimatedTokens = quickEstimate(tape, bytes, {
+    messages: list,
+    system: tape.member(0, system),
+    tools: listed === -1 || isNull(tape, listed) ? -1 : listed,
+    outputSchema: child(tape, child(tape, tape.member(0, output), format), schema),
+  });
+  if (Number.isNaN(estimatedTokens)) return null;
+  const edit = tape.member(0, managed);
+  const streamed = tape.member(0, stream);
+  const named = tape.member(0, model);
+  return {
+    fields: {
+      model: name,
+      max_tokens: maxAt === -1 ? undefined : (tape.value(maxAt) as number),
+      stream: streamed !== -1 && tape.kind(streamed) === Kind.true,
+      context_management: edit === -1 || isNull(tape, edit) ? null : {},
+      policy_ids: null,
+    },
+    estimatedTokens,
+    modelStart: tape.start(named) - 1,
+    modelEnd: tape.end(named) + 1,
+  };
+};
+
+/** A member of an object that may not be there, or be none. */
+const child = (tape: Tape, object: number, name: Buffer): number =>
+  object === -1 || tape.kind(object) !== Kind.object ? -1 : tape.member(object, name);
+
+/** Whether any member is called `file_id`: where it stands decides what it means (contract N1). */
+const namesFile = (tape: Tape): boolean => {
+  const end = tape.next(0);
+  for (let at = 1; at < end; at++) if (tape.kind(at) === Kind.name && tape.spells(at, fileId)) return true;
+  return false;
+};

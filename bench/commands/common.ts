@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import { formerBuild } from '../build.ts';
 import { type Cores, cores, durationBetween, type NamedUrl, namedUrl, wholeBetween } from '../options.ts';
 import { forwarded } from '../scenarios/weir-under-load.ts';
 import type { StageSettings } from '../stage.ts';
@@ -18,6 +19,7 @@ export interface CommonOptions {
   readonly peerKey: string;
   readonly peerModel: string;
   readonly install: boolean;
+  readonly before?: string;
 }
 
 const longest = 3600;
@@ -60,7 +62,15 @@ export const withCommon = (
     .option('--peer-model <id>', 'the model that is asked for there', forwarded)
     .option('--no-peers', 'Weir and bare uWebSockets.js alone')
     .option('--no-install', 'never install a peer from npm into the cache folder')
+    .option('--before <commit>', 'put a build of that commit beside it (messages)')
     .option('--out <folder>', 'where result.json and report.html go', 'results');
+
+/** @throws Error in a sentence */
+const builtBefore = (commit: string): string => {
+  const main = formerBuild(commit);
+  if (main === null) throw new Error(`There is no build of ${commit}: it is not in the repository, or does not build.`);
+  return main;
+};
 
 export const settingsOf = (options: CommonOptions): StageSettings => ({
   rounds: options.rounds,
@@ -73,4 +83,5 @@ export const settingsOf = (options: CommonOptions): StageSettings => ({
   others: options.peer,
   otherKey: options.peerKey,
   otherModel: options.peerModel,
+  former: options.before === undefined ? null : builtBefore(options.before),
 });

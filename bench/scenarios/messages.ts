@@ -4,6 +4,7 @@ import { startProxies } from '../peers/proxies.ts';
 import { type BarRule, barOf } from '../report/bar.ts';
 import type { ContenderResult } from '../report/contender.ts';
 import { plainBehaviour } from '../sim/behaviour.ts';
+import { formerOf } from './gate.ts';
 import { cpuRatio } from './models.ts';
 import { bareContender, closedPlan, contender, otherTargets } from './plans.ts';
 import { type MessageOptions, messageRequest } from './requests.ts';
@@ -16,12 +17,6 @@ const own: BarRule = {
   unit: '×',
   atMost: 2.9,
 };
-const nginx: BarRule = {
-  id: 'messages-nginx',
-  title: 'POST /v1/messages to a mock, CPU beside nginx proxying the same bytes',
-  unit: '×',
-  atMost: 2.5,
-};
 const portkey: BarRule = {
   id: 'messages-portkey',
   title: 'POST /v1/messages to a mock, CPU of Portkey beside it',
@@ -29,60 +24,85 @@ const portkey: BarRule = {
   atLeast: 30,
 };
 
-const sizes = [
-  { name: '0.6k', label: '0.6 KB', bytes: 600 },
-  { name: '8k', label: '8 KB', bytes: 8 * 1024 },
-  { name: '64k', label: '64 KB', bytes: 64 * 1024 },
-] as const;
+interface Body extends Pick<MessageOptions, 'bodyBytes' | 'shape' | 'stream'> {
+  readonly name: string;
+  readonly label: string;
+  /** Of the gateway's CPU beside nginx's. */
+  readonly atMost: number;
+}
+
+const bodies: readonly Body[] = [
+  { name: '0.6k', label: '0.6 KB', bodyBytes: 600, stream: false, atMost: 2.4 },
+  { name: '8k', label: '8 KB', bodyBytes: 8 * 1024, stream: false, atMost: 2 },
+  { name: '64k', label: '64 KB', bodyBytes: 64 * 1024, stream: false, atMost: 1.7 },
+  { name: 'agent-8k', label: 'an agent, 8 KB', bodyBytes: 8 * 1024, shape: 'agent', stream: false, atMost: 2.5 },
+  { name: 'agent-64k', label: 'an agent, 64 KB', bodyBytes: 64 * 1024, shape: 'agent', stream: false, atMost: 4 },
+  { name: 'stream', label: '0.6 KB, streamed in 37 events', bodyBytes: 600, stream: true, atMost: 2.4 },
+];
+
+const besideNginx = ({ name, label, atMost }: Body): BarRule => ({
+  id: `messages-nginx-${name}`,
+  title: `POST /v1/messages to a mock, ${label}, CPU beside nginx proxying the same bytes`,
+  unit: '×',
+  atMost,
+});
 
 /** Portkey does some hundreds of requests a second: more connections would only queue in it. */
 const portkeyConnections = 16;
 
-const message = (model: string, bodyBytes: number, more: Partial<MessageOptions> = {}) =>
-  messageRequest({ model, bodyBytes, maxTokens: 64, stream: false, ...more });
+const message = (model: string, more: Partial<MessageOptions> = {}) =>
+  messageRequest({ model, bodyBytes: 600, maxTokens: 64, stream: false, ...more });
+const forward = ({ bodyBytes, stream, shape = 'text' }: Body) => message(forwarded, { bodyBytes, stream, shape });
 
 export const messages: Scenario = {
   id: 'messages',
-  title: 'POST /v1/messages, not streamed',
+  title: 'POST /v1/messages',
   about: [
-    'Closed loop with bodies of 0.6, 8 and 64 KB. "Own part" is a model that Weir simulates in its process, without an upstream; the others forward to a mock that answers at once with 32 tokens.',
+    'Closed loop with bodies of 0.6, 8 and 64 KB: one message of text, or the twenty messages, tools and tool results of an agent. "Own part" is a model that Weir simulates in its process, without an upstream; the others forward to a mock that answers at once with 32 tokens.',
     "The mock shares the generator's core, so the rates of what is forwarded are the generator's and the mock's, and only CPU per request is compared.",
   ],
   async run(stage) {
     const sim = await stage.sim(plainBehaviour);
     const { weir, keys } = await weirUnderLoad(stage, { sim });
     const target = { ...weir, keys };
+    const { former } = stage.settings;
+    const before = former === null ? null : await weirUnderLoad(stage, { sim, main: former });
     const contenders: Contender[] = [
       await bareContender(stage),
-      contender('own-0.6k', 'Weir, own part, 0.6 KB', target, closedPlan(stage, message(inProcess, 600))),
+      contender('own-0.6k', 'Weir, own part, 0.6 KB', target, closedPlan(stage, message(inProcess))),
     ];
     const add = (name: string, label: string, at: Contender['target'], plan: Contender['plan']) =>
       contenders.push(contender(name, label, at, plan, 'hello', 'proxied'));
-    for (const { name, label, bytes } of sizes) {
-      add(`direct-${name}`, `the mock itself, ${label}`, sim, closedPlan(stage, message(forwarded, bytes)));
-      add(`messages-${name}`, `Weir to the mock, ${label}`, target, closedPlan(stage, message(forwarded, bytes)));
+    for (const body of bodies) {
+      const plan = closedPlan(stage, forward(body));
+      add(`direct-${body.name}`, `the mock itself, ${body.label}`, sim, plan);
+      add(`messages-${body.name}`, `Weir to the mock, ${body.label}`, target, plan);
+      if (before) {
+        const at = { ...before.weir, keys: before.keys };
+        add(formerOf(`messages-${body.name}`), `Weir to the mock, ${body.label}, before`, at, plan);
+      }
     }
     const notes: string[] = [];
     if (stage.settings.withPeers) {
       const proxies = await startProxies(stage, { body: Buffer.alloc(0), upstreamPort: sim.address.port });
       notes.push(...proxies.notes);
       for (const proxy of proxies.targets)
-        for (const { name, label, bytes } of sizes)
+        for (const body of bodies)
           add(
-            `${proxy.name}-${name}`,
-            `${proxy.name} to the mock, ${label}`,
+            `${proxy.name}-${body.name}`,
+            `${proxy.name} to the mock, ${body.label}`,
             { ...proxy, keys },
-            closedPlan(stage, message(forwarded, bytes)),
+            closedPlan(stage, forward(body)),
           );
       const { target: peer, note } = await startPortkey(stage);
       notes.push(note);
-      const request = message(forwarded, 600, { fields: portkeyFields(sim.address.port) });
+      const request = message(forwarded, { fields: portkeyFields(sim.address.port) });
       for (const other of otherTargets(stage))
         add(
           `${other.name}-0.6k`,
           `${other.name}, 0.6 KB`,
           other,
-          closedPlan(stage, message(stage.settings.otherModel, 600)),
+          closedPlan(stage, message(stage.settings.otherModel)),
         );
       if (peer)
         add(
@@ -101,7 +121,10 @@ export const messages: Scenario = {
         const missing = (name: string) => (results.has(name) ? null : `${name.split('-')[0]} was not measured`);
         return [
           barOf(own, results.get('own-0.6k')?.cpuRatio ?? null),
-          barOf(nginx, cpuRatio(ours, results.get('nginx-0.6k')), missing('nginx-0.6k')),
+          ...bodies.map((body) => {
+            const [weir, nginx] = [`messages-${body.name}`, `nginx-${body.name}`];
+            return barOf(besideNginx(body), cpuRatio(results.get(weir), results.get(nginx)), missing(nginx));
+          }),
           barOf(portkey, cpuRatio(results.get('portkey-0.6k'), ours), missing('portkey-0.6k')),
         ];
       },

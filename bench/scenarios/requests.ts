@@ -47,6 +47,8 @@ export interface MessageOptions {
   readonly bodyBytes: number;
   readonly maxTokens: number;
   readonly stream: boolean;
+  /** One message of text by default; or the conversation of an agent: many small values, tools and their results. */
+  readonly shape?: 'text' | 'agent';
   readonly weight?: number;
   readonly path?: string;
   /** Further header fields, as lines. */
@@ -55,21 +57,86 @@ export interface MessageOptions {
 
 const text = 'The harbour lies between two hills, and a weir holds the river back. ';
 
-const bodyOf = ({ model, bodyBytes, maxTokens, stream }: MessageOptions): string => {
+const filled = (bytes: number): string => text.repeat(Math.ceil(bytes / text.length)).slice(0, bytes);
+
+const common = ({ model, maxTokens, stream }: MessageOptions) => ({
+  model,
+  max_tokens: maxTokens,
+  ...(stream ? { stream } : {}),
+});
+
+const textBody = (options: MessageOptions): string => {
   const body = (content: string): string =>
-    JSON.stringify({
-      model,
-      max_tokens: maxTokens,
-      ...(stream ? { stream } : {}),
-      messages: [{ role: 'user', content }],
+    JSON.stringify({ ...common(options), messages: [{ role: 'user', content }] });
+  return body(filled(Math.max(1, options.bodyBytes - body('').length)));
+};
+
+/** Of the bytes of an agent's body, how many go to one tool. */
+const bytesPerTool = 1_600;
+const agentMessages = 20;
+/** As files and the output of programs are: a line end and quotes in every line. */
+const sourceLine = '    const depth = gauge.read("north", { unit: "cm" });\n';
+
+const tool = (index: number) => ({
+  name: `gauge_${index}`,
+  description: filled(120),
+  input_schema: {
+    type: 'object',
+    properties: {
+      path: { type: 'string', description: 'Where to read' },
+      offset: { type: 'integer', minimum: 0 },
+      limit: { type: 'integer', minimum: 1, maximum: 2000 },
+      mode: { type: 'string', enum: ['fast', 'exact', 'raw'] },
+    },
+    required: ['path'],
+    additionalProperties: false,
+  },
+});
+
+const step = (index: number, content: string) => [
+  {
+    role: 'assistant',
+    content: [
+      { type: 'text', text: 'I read the gauge first.' },
+      {
+        type: 'tool_use',
+        id: `toolu_${index}`,
+        name: 'gauge_0',
+        input: { path: `/north/${index}`, offset: 0, limit: 80 },
+      },
+    ],
+  },
+  {
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: `toolu_${index}`, content: [{ type: 'text', text: content }] }],
+  },
+];
+
+const agentBody = (options: MessageOptions): string => {
+  const tools = Array.from({ length: Math.ceil(options.bodyBytes / bytesPerTool) }, (_, index) => tool(index));
+  const steps = (agentMessages - 2) / 2;
+  const body = (lines: number, last: string): string => {
+    const each = Math.floor(lines / steps);
+    const results = Array.from({ length: steps }, (_, at) => sourceLine.repeat(each + (at < lines % steps ? 1 : 0)));
+    return JSON.stringify({
+      ...common(options),
+      system: [{ type: 'text', text: filled(200), cache_control: { type: 'ephemeral' } }],
+      tools,
+      messages: [
+        { role: 'user', content: 'How high is the water?' },
+        ...results.flatMap((content, at) => step(at, content)),
+        { role: 'user', content: [{ type: 'text', text: last }] },
+      ],
     });
-  const left = Math.max(1, bodyBytes - body('').length);
-  return body(text.repeat(Math.ceil(left / text.length)).slice(0, left));
+  };
+  const line = JSON.stringify(sourceLine).length - 2;
+  const lines = Math.max(0, Math.floor((options.bodyBytes - body(0, '').length) / line));
+  return body(lines, filled(Math.max(1, options.bodyBytes - body(lines, '').length)));
 };
 
 /** `POST /v1/messages` of the given size. */
 export const messageRequest = (options: MessageOptions): RequestPlan => {
-  const body = bodyOf(options);
+  const body = options.shape === 'agent' ? agentBody(options) : textBody(options);
   const fields = ['Content-Type: application/json', `Content-Length: ${body.length}`, ...(options.fields ?? [])];
   return {
     name: options.stream ? 'stream' : 'message',

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { jsonText } from '../../exact-number.ts';
-import type { Secret } from '../../secrets/secret.ts';
-import type { DeclaredAnthropic } from '../models/model-schema.ts';
+import type { ReachedAnthropic } from '../models/model-schema.ts';
 import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream } from '../port.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import { maxAnswerBytes, maxEventBytes, maxStreamBytes } from '../transport/limits.ts';
@@ -19,10 +18,7 @@ export interface AnthropicDependencies extends EndpointDependencies {
 }
 
 /** A model behind an HTTP endpoint that speaks the messages API. */
-export const anthropicUpstream = (
-  declared: DeclaredAnthropic & { readonly apiKey: Secret },
-  dependencies: AnthropicDependencies,
-): Upstream => {
+export const anthropicUpstream = (declared: ReachedAnthropic, dependencies: AnthropicDependencies): Upstream => {
   const endpoint = new Endpoint(declared, dependencies);
   const { contextLength } = dependencies;
   return {

@@ -6,7 +6,7 @@ import type { ResponseHead } from '../http1/response-head.ts';
 import { Sweep } from '../http1/sweep.ts';
 import { trusting } from '../http1/trust.ts';
 import { isPrivateAddress } from '../models/base-url.ts';
-import type { DeclaredAnthropic } from '../models/model-schema.ts';
+import type { ReachedAnthropic } from '../models/model-schema.ts';
 import { type GenerateOptions, UpstreamError } from '../port.ts';
 import type { Random } from '../seed.ts';
 import { sleep as realSleep, type Sleep } from '../sleep.ts';
@@ -67,7 +67,7 @@ export class Endpoint {
   readonly #random: Random;
   readonly #retries: RetryBudget | null;
 
-  constructor(declared: DeclaredAnthropic & { readonly apiKey: Secret }, dependencies: EndpointDependencies) {
+  constructor(declared: ReachedAnthropic, dependencies: EndpointDependencies) {
     const url = new URL(declared.base_url);
     const { clock, sleep = realSleep, random = Math.random, repeats = true, resolve } = dependencies;
     const isTls = url.protocol === 'https:';
@@ -75,7 +75,7 @@ export class Endpoint {
       {
         host: url.hostname.replace(/^\[|\]$/g, ''),
         port: Number(url.port) || (isTls ? 443 : 80),
-        trust: isTls ? trusting(null) : null,
+        trust: isTls ? trusting(declared.ca) : null,
         lookup: guardedLookup((address) => declared.private_network || !isPrivateAddress(address), resolve),
         connectMs: declared.connect_timeout_ms,
         keepMs,

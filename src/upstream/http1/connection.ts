@@ -112,7 +112,7 @@ export class Connection implements Due {
     if (trust === null) {
       const callback = (length: number): boolean => {
         this.#read(readBuffer.subarray(0, length));
-        return !this.#paused;
+        return true;
       };
       return connectTcp({ host, port, lookup, onread: { buffer: readBuffer, callback } }, this.#opened).on(
         'error',

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Secret } from '../../secrets/secret.ts';
+import type { PinnedCa } from '../http1/trust.ts';
 import { baseUrlSchema } from './base-url.ts';
 import { samplingLimitsSchema, samplingParameters } from './sampling-limits.ts';
 
@@ -64,6 +66,8 @@ const anthropic = z.strictObject({
   api_key_env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'not the name of an environment variable'),
   /** Declares that the endpoint is on this machine or network: plain http and private addresses are allowed then. */
   private_network: z.boolean().default(false),
+  /** Certificates in PEM form: only what these authorities have signed is trusted then. */
+  ca_file: z.string().min(1).max(4096).optional(),
   /** Most connections at once; further requests wait for one. */
   connections: z.int().min(1).max(65_536).default(1024),
   connect_timeout_ms: z.int().min(1).max(120_000).default(10_000),
@@ -137,3 +141,6 @@ export const modelsFileSchema = z.strictObject({ models: z.array(modelSchema).mi
 
 export type DeclaredSimulated = Readonly<z.output<typeof simulated>>;
 export type DeclaredAnthropic = Readonly<z.output<typeof anthropic>>;
+
+/** With what the declaration names: the key, and the authorities of its file, if it names one. */
+export type ReachedAnthropic = DeclaredAnthropic & { readonly apiKey: Secret; readonly ca: PinnedCa | null };

@@ -1,8 +1,15 @@
 import type { z } from 'zod';
 import { Secret } from '../../secrets/secret.ts';
+import { readCaFile } from './ca-file.ts';
 import { defaultModels } from './default-models.ts';
 import { faultyAt } from './json-place.ts';
-import { type DeclaredAnthropic, type DeclaredSimulated, type modelSchema, modelsFileSchema } from './model-schema.ts';
+import {
+  type DeclaredAnthropic,
+  type DeclaredSimulated,
+  type modelSchema,
+  modelsFileSchema,
+  type ReachedAnthropic,
+} from './model-schema.ts';
 import { type SamplingLimits, samplingLimitsRevision } from './sampling-limits.ts';
 import { type Environment, type Fault, field, upstreamFaults } from './upstream-faults.ts';
 
@@ -27,7 +34,7 @@ export interface Model
 }
 
 /** How a model is reached. */
-type DeclaredUpstream = DeclaredSimulated | (DeclaredAnthropic & { readonly apiKey: Secret });
+type DeclaredUpstream = DeclaredSimulated | ReachedAnthropic;
 
 /** One of the upstreams of a model. */
 interface DeclaredPart {
@@ -70,9 +77,15 @@ const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment
   }),
   upstreams: (upstreams ?? [{ ...upstream!, name: undefined, weight: 1, priority: 0 }]).map((part, index) => {
     const { name = String(index), weight, priority, ...each } = part;
-    const reached = each.kind === 'simulated' ? each : { ...each, apiKey: new Secret(env[each.api_key_env] ?? '') };
+    const reached = each.kind === 'simulated' ? each : reachedBy(each, env);
     return { name, weight, priority, upstreamModel: each.model ?? fields.id, upstream: reached };
   }),
+});
+
+const reachedBy = (each: DeclaredAnthropic, env: Environment): ReachedAnthropic => ({
+  ...each,
+  apiKey: new Secret(env[each.api_key_env] ?? ''),
+  ca: each.ca_file === undefined ? null : readCaFile(each.ca_file),
 });
 
 /** JSON.parse quotes the text in its message, and an operator may have pasted a key: only the place is told. */

@@ -1,4 +1,5 @@
 import { publicUrlFault } from './base-url.ts';
+import { caFileFault } from './ca-file.ts';
 
 export interface Fault {
   readonly path: readonly PropertyKey[];
@@ -37,6 +38,8 @@ const faultsOf = (upstream: unknown, env: Environment, path: readonly PropertyKe
   const keyFault = apiKeyFault(field(upstream, 'api_key_env'), env);
   if (keyFault !== null) faults.push({ path: [...path, 'api_key_env'], message: keyFault });
   const url = field(upstream, 'base_url');
+  const caFault = caFileFault(field(upstream, 'ca_file'), url);
+  if (caFault !== null) faults.push({ path: [...path, 'ca_file'], message: caFault });
   if (field(upstream, 'private_network') !== true && typeof url === 'string' && URL.canParse(url)) {
     const urlFault = publicUrlFault(url);
     if (urlFault !== null) faults.push({ path: [...path, 'base_url'], message: urlFault });

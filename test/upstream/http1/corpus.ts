@@ -34,7 +34,12 @@ export const read = (pieces: readonly Buffer[], closes: boolean): Told => {
   const parser = new ResponseParser(reader);
   let fault: string | null = null;
   try {
-    for (const piece of pieces) parser.push(piece);
+    for (const piece of pieces) {
+      // Lent, as a connection does: the next read overwrites it.
+      const lent = Buffer.from(piece);
+      parser.push(lent);
+      lent.fill('?');
+    }
     if (closes) parser.close();
   } catch (error) {
     if (!(error instanceof HttpFault)) throw error;

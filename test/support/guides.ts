@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describeConfig } from '../../src/config.ts';
 import type { Route } from '../../src/http/route.ts';
 import { mermaid } from '../../src/kernel/chart.ts';
+import { clientsTable } from '../e2e/clients/table.ts';
 import { aggregates } from './all-aggregates.ts';
 import { routesToLookAt } from './all-routes.ts';
 
@@ -13,6 +14,7 @@ const root = new URL('../../', import.meta.url);
 /** Where each part stands. */
 const guides = {
   charts: 'src/domain/README.md',
+  clients: 'src/inference/README.md',
   configuration: 'src/app/README.md',
   routes: 'src/http/README.md',
   torture: 'test/README.md',
@@ -45,6 +47,7 @@ const charts = (): string =>
 export const written = {
   routes,
   charts,
+  clients: clientsTable,
   configuration: () => `\`\`\`\n${describeConfig()}\n\`\`\``,
 } satisfies Partial<Record<Part, () => string>>;
 

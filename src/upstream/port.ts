@@ -158,7 +158,7 @@ export interface PassedAnswer {
 /** Whole events of a streamed answer, as the upstream wrote them. */
 export interface PassedEvents {
   /** The event that begins the message; in the first piece only. */
-  readonly start: string | null;
+  readonly start: Buffer | null;
   readonly events: Buffer;
   /** As far as the upstream has told. */
   readonly usage: Usage;

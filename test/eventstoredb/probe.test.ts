@@ -134,7 +134,24 @@ describe('a subscription that Weir itself opens anew is no stumble', () => {
     const heard = listen(store);
     endings.push(() => heard.close());
     (await made[0]!.subscription(1)).emit('error', clientError('read ECONNRESET'));
+    await expect.poll(() => told).toEqual(['store.stumbled read ECONNRESET']);
     await made[0]!.subscription(2);
-    expect(told).toEqual(['store.stumbled read ECONNRESET']);
+  });
+
+  test('which is told at once, whatever is being delivered', async () => {
+    const { made, store } = await stage([endAt(0n)]);
+    let deliver = (): void => {};
+    const delivering = new Promise<void>((resolve) => {
+      deliver = resolve;
+    });
+    const heard = listen(store, { deliver: () => delivering });
+    endings.push(() => heard.close());
+    const source = await made[0]!.subscription(1);
+    source.event(1);
+    await heard.begun(1);
+    source.emit('error', clientError('read ECONNRESET'));
+    await expect.poll(() => told).toEqual(['store.stumbled read ECONNRESET']);
+    deliver();
+    await heard.until(1);
   });
 });

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { part, readmeFile, withPart } from '../support/readme.ts';
+import { rewritePart } from '../support/guides.ts';
 import { type Guarded, guarded, isGuarded, leastScore } from './guarded.ts';
 import { percent, type Score, scoreOf } from './report.ts';
 
@@ -61,11 +61,6 @@ const withScore = (table: string, score: Score): string => {
   return ['| modules | changes | noticed by a test | score |', '|---|---|---|---|', ...rows.values()].join('\n');
 };
 
-const rewrite = (score: Score): void => {
-  const text = readFileSync(readmeFile, 'utf8');
-  writeFileSync(readmeFile, withPart(text, 'mutants', withScore(part(text, 'mutants'), score)));
-};
-
 const wanted = process.argv.slice(2);
 const unknown = wanted.find((name) => !isGuarded(name));
 if (unknown !== undefined) {
@@ -78,6 +73,6 @@ for (const name of wanted.length > 0 ? wanted : Object.keys(guarded)) {
   const score = measured(name as Guarded);
   for (const each of score.survived) process.stdout.write(`unnoticed: ${each}\n`);
   process.stdout.write(`${row(score)}\n`);
-  rewrite(score);
+  rewritePart('mutants', (table) => withScore(table, score));
   if (percent(score) < leastScore) process.exitCode = 1;
 }

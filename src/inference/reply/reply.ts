@@ -1,0 +1,101 @@
+import type { Cancellation } from '../../cancellation.ts';
+import type { Clock } from '../../clock.ts';
+import type { Refusal } from '../../errors.ts';
+import { failure } from '../../http/error-envelopes.ts';
+import type { Allowance, Family, Reply } from '../../http/route.ts';
+import type { Answer, Chunk, GenerateRequest, Upstream } from '../../upstream/port.ts';
+import { Spending, tokensTaken } from '../spending.ts';
+import { upstreamRefusal } from '../upstream-refusal.ts';
+import type { After } from './event-output.ts';
+import { inTime } from './slow-start.ts';
+import { firstChunk, streamAnswer } from './stream.ts';
+
+/** How one API writes an answer, whole or as server-sent events, for one request. */
+export interface AnswerForm {
+  readonly family: Family;
+  readonly whole: (answer: Answer) => object;
+  /** Writes the chunks of one answer, each of them in turn. `estimatedTokens` stands in for an input that nobody reports. */
+  readonly events: (estimatedTokens: number) => (chunk: Chunk) => string;
+  /** What a client is sent so that it does not give up. */
+  readonly ping: string;
+  /** An error after the first byte. */
+  readonly error: (refused: Refusal, requestId: string) => string;
+}
+
+/** What is left of a request that has passed every check and been given to its upstream: not the request itself, which may be large. */
+export interface Generation {
+  readonly form: AnswerForm;
+  /** Of the input, by contract F.4. */
+  readonly estimatedTokens: number;
+  /** Its tokens are reserved. */
+  readonly allowance: Allowance;
+  readonly requestId: string;
+  /** Fires when the client leaves. */
+  readonly signal: Cancellation;
+}
+
+export interface Timing {
+  readonly clock: Clock;
+  readonly after: After;
+}
+
+export const streamHeaders = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-cache',
+  'X-Accel-Buffering': 'no',
+};
+
+/** For nobody: the client has left, which is not a failure. */
+const abandoned: Reply = { status: 499, body: '{}' };
+
+/** The answer in one piece (contract G.3). */
+const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promise<Reply> => {
+  const { form, estimatedTokens, allowance } = generation;
+  try {
+    const answer = await asked;
+    allowance.spent = tokensTaken(answer.usage, estimatedTokens);
+    allowance.settle();
+    return { status: 200, body: form.whole(answer) };
+  } catch (error) {
+    return failedReply(error, generation);
+  }
+};
+
+/** The answer as server-sent events; what fails before the first of them is an ordinary error (contract G.5). */
+const streamedReply = async (asked: AsyncIterable<Chunk>, generation: Generation, timing: Timing): Promise<Reply> => {
+  const { form, estimatedTokens, allowance, requestId, signal } = generation;
+  try {
+    const chunks = asked[Symbol.asyncIterator]();
+    const first = await inTime(firstChunk(chunks), timing.after);
+    const toEvents = form.events(estimatedTokens);
+    const spending = new Spending(allowance, estimatedTokens);
+    return {
+      status: 200,
+      headers: streamHeaders,
+      stream: (sink) => streamAnswer(sink, { form, requestId, first, chunks, toEvents, spending, signal, ...timing }),
+    };
+  } catch (error) {
+    return failedReply(error, generation);
+  }
+};
+
+/** Asks the upstream, and answers with what it says. */
+export const answerReply = (
+  { upstream, request }: { readonly upstream: Upstream; readonly request: GenerateRequest },
+  isStreamed: boolean,
+  generation: Generation,
+  timing: Timing,
+): Promise<Reply> => {
+  const { signal, requestId } = generation;
+  return isStreamed
+    ? streamedReply(upstream.stream(request, { signal, requestId }), generation, timing)
+    : wholeReply(upstream.answer(request, { signal, requestId }), generation);
+};
+
+/** @throws what is not an UpstreamError: a fault of ours */
+export const failedReply = (error: unknown, { form, signal, requestId }: Generation): Reply => {
+  if (signal.aborted) return abandoned;
+  const refused = upstreamRefusal(error);
+  if (refused === null) throw error;
+  return failure(refused, form.family, requestId);
+};

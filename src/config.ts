@@ -37,7 +37,7 @@ const noOrigin = (text: string): string => {
   return meant === undefined ? fault : `${fault}, so ${meant}`;
 };
 
-/** The largest limits that the windows hold (src/limits/tiers/window-limits.ts). */
+/** The largest limits that the windows hold (src/limits/record/window-limits.ts). */
 const rpm = (byDefault: number) => wholeNumber(1, 60_000).default(byDefault);
 const concurrent = (byDefault: number) => wholeNumber(1, 65_535).default(byDefault);
 const secret = () =>

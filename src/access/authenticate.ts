@@ -4,7 +4,6 @@ import type { Access, Gate, Head } from '../http/route.ts';
 import { digest, tokenKind } from '../ids.ts';
 import { administrationLines } from '../limits/http/administration-headers.ts';
 import { creditLines, quotaLines } from '../limits/http/headers.ts';
-import { warmAhead } from '../limits/window/warm.ts';
 import { type LimitSubject, limitSubject } from '../limits/window/window-store.ts';
 import type { Windows } from '../limits/windows.ts';
 import type { AccessLog, Aim } from './access-log.ts';
@@ -65,9 +64,7 @@ export const apiKeyGate = (options: {
   readonly knowledge: Knowledge;
 }): Gate<BearerPrincipal> => {
   const { directory, peppers, clock, accessLog, windows, knowledge } = options;
-  const tokens = new KnownTokens((epoch, keyAt, projectAt, organizationAt) =>
-    warmAhead(windows.inference, epoch, keyAt, projectAt, organizationAt),
-  );
+  const tokens = new KnownTokens();
 
   const recognize = (text: string): KnownToken | undefined => {
     const token = text.slice(usualScheme.length);
@@ -134,13 +131,13 @@ export const apiKeyGate = (options: {
       const who = subjectOf(known, 'administration', found);
       const { administration } = windows;
       return new InactiveLease(found, refused, clock, [administration, who], (why) =>
-        administrationLines(administration, who, why, clock.monotonic(), clock.wall(), 0),
+        administrationLines(administration, who, why, clock.monotonic(), clock.wall(), true),
       );
     }
     const { credits, inference } = windows;
     const seat = subjectOf(known, 'inference', found);
     if (limits !== 'credits') {
-      const tell = () => quotaLines(inference, seat, clock.monotonic(), 0);
+      const tell = () => quotaLines(inference, seat, clock.monotonic(), true);
       return new InactiveLease(found, refused, clock, [inference, seat], tell);
     }
     const own = subjectOf(known, 'credits', found);
@@ -154,11 +151,7 @@ export const apiKeyGate = (options: {
       return new AdministrationLease(found, clock, windows.administration, seat);
     }
     const seat = known.inference ?? subjectOf(known, 'inference', found);
-    if (limits !== 'credits') {
-      const pass = new InferenceLease(found, clock, windows.inference, seat);
-      tokens.locate(known, seat);
-      return pass;
-    }
+    if (limits !== 'credits') return new InferenceLease(found, clock, windows.inference, seat);
     const own = subjectOf(known, 'credits', found);
     return new CreditsLease(found, clock, [windows.credits, own], [windows.inference, seat]);
   };

@@ -14,8 +14,6 @@ export class KnownToken {
   inference: LimitSubject | undefined = undefined;
   credits: LimitSubject | undefined = undefined;
   administration: LimitSubject | undefined = undefined;
-  /** Where it lies among the known ones. */
-  way = 0;
 
   constructor(text: string, digest: string, found: BearerPrincipal | Inactive) {
     this.text = text;
@@ -28,12 +26,6 @@ export class KnownToken {
 const capacity = 65_536;
 /** As many tags as half a cache line holds. */
 const ways = 8;
-/** Words of a place: the epoch of the addresses, and those of key, project and organization. */
-const placeShift = 2;
-const noEpoch = -1;
-
-/** Reads what will be wanted of the records at these addresses, if they are sound; the result means nothing. */
-export type ReadAhead = (epoch: number, keyAt: number, projectAt: number, organizationAt: number) => number;
 
 /**
  * Tokens of credentials that were in use lately. To look a token up here instead of to check and to hash it spares 3 µs of
@@ -50,25 +42,16 @@ export type ReadAhead = (epoch: number, keyAt: number, projectAt: number, organi
 export class KnownTokens {
   readonly #sets: number;
   readonly #tags: Int32Array;
-  readonly #places: Int32Array;
   readonly #entries: (KnownToken | undefined)[];
   /** By set, the way that is filled next. */
   readonly #next: Uint8Array;
-  readonly #ahead: ReadAhead;
-  /** What `ahead` has given; it means nothing, and is kept so that its reads are not left out. */
-  read = 0;
 
-  /**
-   * @param ahead reads what will be wanted of an entry that is very likely the one, before it is compared
-   * @param most entries kept; a power of two
-   */
-  constructor(ahead: ReadAhead, most = capacity) {
+  /** @param most entries kept; a power of two */
+  constructor(most = capacity) {
     this.#sets = most / ways;
     this.#tags = new Int32Array(most);
-    this.#places = new Int32Array(most << placeShift).fill(noEpoch);
     this.#entries = new Array<KnownToken | undefined>(most).fill(undefined);
     this.#next = new Uint8Array(this.#sets);
-    this.#ahead = ahead;
   }
 
   get(text: string): KnownToken | undefined {
@@ -76,9 +59,6 @@ export class KnownTokens {
     const first = this.#setOf(tag) * ways;
     for (let way = first; way < first + ways; way++) {
       if (this.#tags[way] !== tag) continue;
-      const places = this.#places;
-      const place = way << placeShift;
-      this.read = this.#ahead(places[place]!, places[place + 1]!, places[place + 2]!, places[place + 3]!);
       const known = this.#entries[way];
       if (known?.text === text) return known;
     }
@@ -92,19 +72,7 @@ export class KnownTokens {
     const way = set * ways + this.#next[set]!;
     this.#next[set] = (this.#next[set]! + 1) % ways;
     this.#tags[way] = tag;
-    this.#places[way << placeShift] = noEpoch;
     this.#entries[way] = known;
-    known.way = way;
-  }
-
-  /** Notes where the windows of an entry are, for the next time that it is asked for. */
-  locate({ way }: KnownToken, { epoch, keyAt, projectAt, organizationAt }: LimitSubject): void {
-    const place = way << placeShift;
-    if (this.#places[place] === epoch) return;
-    this.#places[place] = epoch;
-    this.#places[place + 1] = keyAt;
-    this.#places[place + 2] = projectAt;
-    this.#places[place + 3] = organizationAt;
   }
 
   #setOf(tag: number): number {

@@ -7,7 +7,7 @@ import { creditLines, quotaLines } from '../limits/http/headers.ts';
 import { waitAfter, waitOfInactive } from '../limits/http/retry-after.ts';
 import { reserve } from '../limits/reserve.ts';
 import { charge, release, settle } from '../limits/settle.ts';
-import { isRefused, type Refused, type Ticket, whyOf } from '../limits/window/ticket.ts';
+import { isRefused, type Refused, type Ticket } from '../limits/window/ticket.ts';
 import type { LimitSubject, WindowStore } from '../limits/window/window-store.ts';
 import { limitRefusal } from './limit-refusal.ts';
 import type { BearerPrincipal, Identity } from './principal.ts';
@@ -74,7 +74,7 @@ abstract class TicketLease extends CountedLease {
 
   protected held(outcome: Ticket | Refused): Ticket | null {
     if (!isRefused(outcome)) return outcome;
-    this.why = whyOf(outcome);
+    this.why = outcome;
     return null;
   }
 
@@ -87,12 +87,12 @@ abstract class TicketLease extends CountedLease {
 
 /** Of an inference request: requests, tokens and requests in flight of key, project and organization. */
 export class InferenceLease extends TicketLease {
-  private reserved: Ticket<'reserved'> | null = null;
+  private reserved: Ticket | null = null;
 
   /** A request whose client has gone reserves nothing: its upstream call is aborted before it begins. */
   override reserve(tokens: number): Refusal | undefined {
     if (this.ticket === null) return undefined;
-    const outcome = reserve(this.store, this.ticket as Ticket<'admitted'>, tokens, this.clock.monotonic());
+    const outcome = reserve(this.store, this.ticket, tokens, this.clock.monotonic());
     this.ticket = this.held(outcome);
     if (isRefused(outcome)) return this.refusal(tokens);
     this.reserved = outcome;

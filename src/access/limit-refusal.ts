@@ -1,7 +1,6 @@
 import { type Refusal, refusal } from '../errors.ts';
 import type { Wait } from '../limits/http/retry-after.ts';
-import type { MetricName } from '../limits/window/reasons.ts';
-import type { ScopeName } from '../limits/window/window-store.ts';
+import type { MetricName, ScopeName } from '../limits/record/metrics.ts';
 
 const whose: Readonly<Record<ScopeName, string>> = {
   key: 'this API key',

@@ -1,24 +1,9 @@
 import type { Millis } from '../clock.ts';
+import { atScope, dayBit, minuteBit, ofScope } from './record/metrics.ts';
+import type { WindowRecord } from './record/record.ts';
 import { keyAlone } from './window/attempt-journal.ts';
-import { concurrentField, kindShift, logField, requestsWideField, rpdField, rpmField } from './window/kinds.ts';
-import {
-  dayWord,
-  inFlightHalf,
-  kindWord,
-  mostRequestsNarrow,
-  mostRequestsWide,
-  oldestWord,
-  refusedAtWord,
-  refusedWord,
-  requestsNowWord,
-  requestsWord,
-} from './window/layout.ts';
-import { concurrentBit, dayBit, minuteBit, ofScope } from './window/reasons.ts';
-import { logAttempt } from './window/request-log.ts';
-import { resolve } from './window/resolve.ts';
+import { recordOf } from './window/records.ts';
 import type { Refused, Ticket } from './window/ticket.ts';
-import { warm } from './window/warm.ts';
-import { advanceDay } from './window/window.ts';
 import type { LimitSubject, WindowStore } from './window/window-store.ts';
 
 /**
@@ -27,15 +12,15 @@ import type { LimitSubject, WindowStore } from './window/window-store.ts';
  * ticket ends; a refused one never is.
  *
  * @param nowMs the monotonic clock
- * @returns the ticket, or the limits that refused (`isRefused`, `whyOf`)
+ * @returns the ticket, or the limits that refused (`isRefused`)
  */
-export const start = (store: WindowStore, who: LimitSubject, nowMs: Millis): Ticket<'admitted'> | Refused => {
-  const why = countRequest(store, who, nowMs);
-  if (why !== 0) return -why as Refused;
-  enter(store, store.keyAt);
-  if (store.projectAt >= 0) enter(store, store.projectAt);
-  enter(store, store.organizationAt);
-  return store.tickets.take(store);
+export const start = (store: WindowStore, who: LimitSubject, nowMs: Millis): Ticket | Refused => {
+  store.time.set(nowMs);
+  const key = recordOf(store, who);
+  const why = count(store, key);
+  if (why !== 0) return why;
+  for (let record: WindowRecord | null = key; record !== null; record = record.parent) record.enter();
+  return store.tickets.take(key, store.time.second);
 };
 
 /**
@@ -43,15 +28,8 @@ export const start = (store: WindowStore, who: LimitSubject, nowMs: Millis): Tic
  * concurrency (the credit balance): nothing needs to be ended.
  */
 export const countRequest = (store: WindowStore, who: LimitSubject, nowMs: Millis): number => {
-  store.setNow(nowMs);
-  resolve(store, who);
-  store.warmed = warm(store);
-  let why = attempt(store, store.keyAt);
-  if (store.projectAt >= 0) why |= attempt(store, store.projectAt) << 1;
-  why |= attempt(store, store.organizationAt) << store.top;
-  store.journal.add(who.tag, store.ms);
-  if (why !== 0) noteRefusal(store, why);
-  return why;
+  store.time.set(nowMs);
+  return count(store, recordOf(store, who));
 };
 
 /**
@@ -59,67 +37,29 @@ export const countRequest = (store: WindowStore, who: LimitSubject, nowMs: Milli
  * limits that refuse, the key's own requests per minute and per day count here.
  */
 export const countInactive = (store: WindowStore, who: LimitSubject, nowMs: Millis): number => {
-  store.setNow(nowMs);
-  resolve(store, who);
-  const why = attempt(store, store.keyAt) & (minuteBit | dayBit);
-  store.journal.add(who.tag | keyAlone, store.ms);
-  if (why !== 0) noteRefusal(store, why);
+  store.time.set(nowMs);
+  const key = recordOf(store, who);
+  const why = key.attempt(store.time) & (minuteBit | dayBit);
+  store.journal.add(key.number | keyAlone, store.time.ms);
+  if (why !== 0) key.refuse(why, store.time);
   return why;
 };
 
-/** One attempt at one scope: judged against what was there before it, and recorded. Returns the bits of scope 0. */
-const attempt = (store: WindowStore, address: number): number => {
-  const i32 = store.slab.i32;
-  const u16 = store.slab.u16;
-  const kind = u16[(address + kindWord) << 1]! << kindShift;
-  const fields = store.kinds.words;
-  // Tokens are not looked at here, so their ring is left to rest.
-  if (i32[address + dayWord]! < store.tenMinutes) advanceDay(store, address);
-  const rpm = fields[kind + rpmField]!;
-  const log = (address << 1) + fields[kind + logField]!;
-  let why = logAttempt(i32, u16, address, log, rpm, store.ms) >= rpm ? minuteBit : 0;
-  const rpd = fields[kind + rpdField]!;
-  if (rpd !== 0) {
-    const sum = i32[address + requestsWord]!;
-    if (sum >= rpd) why |= dayBit;
-    addRequest(i32, u16, address, fields[kind + requestsWideField]!, store.tenMinutes, sum);
+const count = (store: WindowStore, key: WindowRecord): number => {
+  const { time } = store;
+  let why = 0;
+  for (let record: WindowRecord | null = key; record !== null; record = record.parent) {
+    why |= atScope(record.attempt(time), record.kind.scope);
   }
-  const concurrent = fields[kind + concurrentField]!;
-  if (concurrent !== 0 && u16[(address << 1) + inFlightHalf]! >= concurrent) why |= concurrentBit;
+  store.journal.add(key.number, time.ms);
+  if (why !== 0) noteRefusal(store, key, why);
   return why;
 };
 
-/** Adds one to the running ten minutes. A bucket that is full stops counting; its window is over the limit anyway. */
-const addRequest = (
-  i32: Int32Array,
-  u16: Uint16Array,
-  address: number,
-  wide: number,
-  tenMinutes: number,
-  sum: number,
-): void => {
-  const count = i32[address + requestsNowWord]!;
-  if (count >= (wide === 1 ? mostRequestsWide : mostRequestsNarrow)) return;
-  i32[address + requestsNowWord] = count + 1;
-  i32[address + requestsWord] = sum + 1;
-  if (sum === 0) u16[((address + oldestWord) << 1) + 1] = tenMinutes;
-};
-
-const enter = (store: WindowStore, address: number): void => {
-  const u16 = store.slab.u16;
-  const at = (address << 1) + inFlightHalf;
-  u16[at] = u16[at]! + 1;
-};
-
-/** Writes down in each record that refused which of its limits did, and when, for whoever asks why. */
-export const noteRefusal = (store: WindowStore, why: number): void => {
-  note(store, store.keyAt, ofScope(why, 0));
-  if (store.projectAt >= 0) note(store, store.projectAt, ofScope(why, 1));
-  note(store, store.organizationAt, ofScope(why, store.top));
-};
-
-const note = (store: WindowStore, address: number, bits: number): void => {
-  if (bits === 0) return;
-  store.slab.u16[(address + refusedWord) << 1] = bits;
-  store.slab.i32[address + refusedAtWord] = store.second;
+/** Notes in each record that refused which of its limits did, and when, for whoever asks why. */
+export const noteRefusal = ({ time }: WindowStore, key: WindowRecord, why: number): void => {
+  for (let record: WindowRecord | null = key; record !== null; record = record.parent) {
+    const own = ofScope(why, record.kind.scope);
+    if (own !== 0) record.refuse(own, time);
+  }
 };

@@ -1,7 +1,7 @@
 import type { Millis } from '../clock.ts';
 import { addressRange } from './address-range.ts';
-import { newestWord, spanHalf } from './window/layout.ts';
-import { expireLog, logAttempt, oldestLeavesIn } from './window/request-log.ts';
+import { logHeadWords, RequestLog } from './record/request-log.ts';
+import { Slab } from './record/slab.ts';
 
 export interface FailedAttemptsOptions {
   /** Failures a minute and address that are answered with 401; contract F.3. */
@@ -10,9 +10,15 @@ export interface FailedAttemptsOptions {
   readonly addresses?: number;
 }
 
-/** Words before an address's log: those that the log keeps, and the hour of the last failure in the first. */
-const headWords = 4;
 const hourMs = 3_600_000;
+interface Entry {
+  range: string;
+  /** Where its log lies. */
+  readonly at: number;
+  /** Of its last failure. */
+  hour: number;
+}
+
 /** Entries looked at to find one that has expired. */
 const lookedAt = 8;
 
@@ -24,29 +30,26 @@ const lookedAt = 8;
  * one counter, so a flood from everywhere is refused and nobody's count is thrown away for it.
  */
 export class FailedAttempts {
-  readonly #perMinute: number;
   readonly #capacity: number;
-  readonly #recordWords: number;
-  readonly #i32: Int32Array;
-  readonly #u16: Uint16Array;
-  readonly #entries = new Map<string, number>();
-  readonly #ranges: (string | undefined)[] = [];
+  readonly #log: RequestLog;
+  readonly #slab: Slab;
+  readonly #byRange = new Map<string, Entry>();
+  readonly #entries: Entry[] = [];
+  readonly #shared: Entry;
   #hand = 0;
   #now = 0;
 
   constructor(options: FailedAttemptsOptions = {}) {
-    this.#perMinute = options.perMinute ?? 60;
+    const perMinute = options.perMinute ?? 60;
     this.#capacity = options.addresses ?? 65_536;
-    this.#recordWords = headWords + Math.ceil(this.#perMinute / 2);
-    // The last entry is the one that is shared. Pages that nobody uses are not resident.
-    const memory = new ArrayBuffer((this.#capacity + 1) * this.#recordWords * 4);
-    this.#i32 = new Int32Array(memory);
-    this.#u16 = new Uint16Array(memory);
+    this.#log = new RequestLog(0, logHeadWords, perMinute);
+    this.#slab = new Slab();
+    this.#shared = this.#make('');
   }
 
   /** Addresses that are held at present. */
   get size(): number {
-    return this.#entries.size;
+    return this.#byRange.size;
   }
 
   /**
@@ -56,57 +59,55 @@ export class FailedAttempts {
   count(address: string, nowMs: Millis): number {
     if (nowMs > this.#now) this.#now = Math.floor(nowMs);
     const range = addressRange(address);
-    const entry = this.#entries.get(range) ?? this.#add(range);
-    const word = entry * this.#recordWords;
-    const log = (word + headWords) << 1;
-    this.#emptyOld(word);
-    const count = logAttempt(this.#i32, this.#u16, word, log, this.#perMinute, this.#now | 0);
-    this.#i32[word] = this.#hour;
-    if (count < this.#perMinute) return 0;
-    return Math.max(1, Math.ceil(oldestLeavesIn(this.#i32, this.#u16, word, this.#now | 0) / 1000));
+    const entry = this.#byRange.get(range) ?? this.#add(range);
+    const ms = this.#now | 0;
+    this.#emptyOld(entry);
+    const count = this.#log.add(this.#slab, entry.at, ms);
+    entry.hour = this.#hour;
+    if (count < this.#log.capacity) return 0;
+    return Math.max(1, Math.ceil(this.#log.oldestLeavesIn(this.#slab, entry.at, ms) / 1000));
   }
 
   get #hour(): number {
     return Math.floor(this.#now / hourMs);
   }
 
-  /** Failures of the last minute. */
-  #expire(word: number): number {
-    this.#emptyOld(word);
-    return expireLog(this.#i32, this.#u16, word, (word + headWords) << 1, this.#perMinute, this.#now | 0);
+  #make(range: string): Entry {
+    const at = this.#slab.take(this.#log.units);
+    this.#log.clear(this.#slab, at);
+    return { range, at, hour: this.#hour };
   }
 
   /** The log's times are modulo 2^32, so an entry from hours ago is emptied before it is read. */
-  #emptyOld(word: number): void {
-    if (this.#hour - this.#i32[word]! > 1) this.#empty(word);
-  }
-
-  #empty(word: number): void {
-    this.#i32.fill(0, word, word + newestWord);
-    this.#u16[(word << 1) + spanHalf] = 0;
+  #emptyOld(entry: Entry): void {
+    if (this.#hour - entry.hour > 1) this.#log.clear(this.#slab, entry.at);
   }
 
   /** An entry for a new address: an unused one, one that has expired, or the shared one. */
-  #add(range: string): number {
-    let entry = this.#ranges.length;
-    if (entry >= this.#capacity) {
+  #add(range: string): Entry {
+    let entry: Entry | undefined;
+    if (this.#entries.length < this.#capacity) {
+      entry = this.#make(range);
+      this.#entries.push(entry);
+    } else {
       entry = this.#expired();
-      if (entry < 0) return this.#capacity;
-      this.#entries.delete(this.#ranges[entry]!);
+      if (entry === undefined) return this.#shared;
+      this.#byRange.delete(entry.range);
+      this.#log.clear(this.#slab, entry.at);
+      entry.range = range;
     }
-    this.#empty(entry * this.#recordWords);
-    this.#ranges[entry] = range;
-    this.#entries.set(range, entry);
+    this.#byRange.set(range, entry);
     return entry;
   }
 
   /** Walks on a few entries from where the last walk stopped: every entry is met before the table is turned over once. */
-  #expired(): number {
+  #expired(): Entry | undefined {
     for (let step = 0; step < lookedAt; step++) {
-      const entry = this.#hand;
+      const entry = this.#entries[this.#hand]!;
       this.#hand = (this.#hand + 1) % this.#capacity;
-      if (this.#expire(entry * this.#recordWords) === 0) return entry;
+      this.#emptyOld(entry);
+      if (this.#log.expire(this.#slab, entry.at, this.#now | 0) === 0) return entry;
     }
-    return -1;
+    return undefined;
   }
 }

@@ -1,5 +1,5 @@
 import { limitsFor, type Scope, type Tier, type TierTable, tiers } from '../domain/tiers.ts';
-import type { FamilyLimits } from './tiers/window-limits.ts';
+import type { FamilyLimits } from './record/window-limits.ts';
 import { WindowStore, type WindowStoreOptions } from './window/window-store.ts';
 
 /** What every family may be given. */

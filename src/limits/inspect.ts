@@ -1,12 +1,9 @@
 import type { Millis } from '../clock.ts';
-import { limitOf, resetOf, usedOf } from './http/wait.ts';
-import { kindShift, planShift } from './window/kinds.ts';
-import { organizationWord, refusedAtWord, refusedWord } from './window/layout.ts';
-import { moveTo } from './window/move.ts';
-import { concurrentRequests, type MetricName, metricNames, reason, tokensPerDay } from './window/reasons.ts';
-import { kindOf } from './window/record.ts';
-import { advance } from './window/window.ts';
-import type { ScopeName, WindowStore } from './window/window-store.ts';
+import { concurrentRequests, type MetricName, metricNames, reason, type ScopeName } from './record/metrics.ts';
+import type { WindowRecord } from './record/record.ts';
+import { secondMs } from './record/time.ts';
+import { follow } from './window/records.ts';
+import type { WindowStore } from './window/window-store.ts';
 
 /** One window, as it stands. */
 export interface WindowView {
@@ -34,58 +31,44 @@ export interface Inspection {
  * nothing itself.
  */
 export const inspect = (store: WindowStore, scope: ScopeName, id: string, nowMs: Millis): Inspection | null => {
-  store.setNow(nowMs);
-  const number = store.scopes.indexOf(scope);
-  const slot = number < 0 ? undefined : store.slots.find(number, id);
-  return slot === undefined ? null : inspectSlot(store, slot);
-};
-
-/** What `inspect` would say where nothing is counted: the limits of the tier, all of them unused. */
-export const idle = (store: WindowStore, scope: ScopeName, id: string, tier: number): Inspection => {
-  const kind = (store.kinds.planOf(tier) << planShift) + store.scopes.indexOf(scope);
-  const windows: WindowView[] = [];
-  for (const [metric, name] of metricNames.entries()) {
-    const limit = metric === tokensPerDay ? store.kinds.tpd[kind]! : store.kinds.words[(kind << kindShift) + metric]!;
-    if (limit > 0) windows.push({ metric: name, used: 0, limit, remaining: limit, resetMs: 0 });
-  }
-  return { scope, id, tier, windows, lastRefusal: null };
-};
-
-const inspectSlot = (store: WindowStore, slot: number): Inspection => {
-  const address = inForce(store, slot);
-  advance(store, address);
-  const kind = kindOf(store, address);
-  const windows: WindowView[] = [];
-  for (const [metric, name] of metricNames.entries()) {
-    const limit = limitOf(store, address, metric);
-    if (limit === 0) continue;
-    const used = usedOf(store, address, metric);
-    const resetMs = metric === concurrentRequests ? (used === 0 ? 0 : null) : resetOf(store, address, metric);
-    windows.push({ metric: name, used, limit, remaining: Math.max(0, limit - used), resetMs });
-  }
-  const bits = store.slab.u16[(address + refusedWord) << 1]!;
-  const at = store.slab.i32[address + refusedAtWord]!;
+  store.time.set(nowMs);
+  const record = store.find(store.scopes.indexOf(scope), id);
+  if (record === undefined) return null;
+  follow(store, record);
+  record.advance(store.time);
+  const { refused } = record;
   return {
-    scope: store.scopes[kind & ((1 << planShift) - 1)]!,
-    id: store.slots.idOf(slot)!,
-    tier: store.kinds.tierOf(kind >> planShift),
-    windows,
+    scope,
+    id,
+    tier: record.kind.plan.tier,
+    windows: windowsOf(record.kind.limits, (metric, limit) => viewOf(store, record, metric, limit)),
     lastRefusal:
-      bits === 0
+      refused === 0
         ? null
         : {
-            metrics: metricNames.filter((_, metric) => (bits & reason(metric, 0)) !== 0),
-            agoMs: (store.second - at) * 1000,
+            metrics: metricNames.filter((_, metric) => (refused & reason(metric, 0)) !== 0),
+            agoMs: (store.time.second - record.refusedAt) * secondMs,
           },
   };
 };
 
-/** The slot's record with the limits that its organization has now. */
-const inForce = (store: WindowStore, slot: number): number => {
-  const address = store.slots.address(slot);
-  const organization = store.slab.i32[address + organizationWord]!;
-  const top = organization < 0 ? address : store.slots.address(organization);
-  const plan = store.kinds.successor[kindOf(store, top) >> planShift]!;
-  if (top !== address) moveTo(store, top, plan);
-  return moveTo(store, address, plan);
+/** What `inspect` would say where nothing is counted: the limits of the tier, all of them unused. */
+export const idle = (store: WindowStore, scope: ScopeName, id: string, tier: number): Inspection => {
+  const { limits } = store.plans.of(tier).kinds[store.scopes.indexOf(scope)]!;
+  const windows = windowsOf(limits, (_, limit) => ({ used: 0, remaining: limit, resetMs: 0 }));
+  return { scope, id, tier, windows, lastRefusal: null };
+};
+
+type State = Pick<WindowView, 'used' | 'remaining' | 'resetMs'>;
+
+const windowsOf = (limits: readonly number[], stateOf: (metric: number, limit: number) => State): WindowView[] =>
+  metricNames.flatMap((name, metric) => {
+    const limit = limits[metric]!;
+    return limit === 0 ? [] : [{ metric: name, limit, ...stateOf(metric, limit) }];
+  });
+
+const viewOf = ({ time }: WindowStore, record: WindowRecord, metric: number, limit: number): State => {
+  const used = record.used(metric);
+  const resetMs = metric === concurrentRequests ? (used === 0 ? 0 : null) : record.resetIn(metric, time);
+  return { used, remaining: Math.max(0, limit - used), resetMs };
 };

@@ -1,23 +1,16 @@
 import type { Millis } from '../clock.ts';
 import { noteRefusal } from './count-request.ts';
-import { endTicket, locate } from './settle.ts';
-import { addTokens, wholeTokens } from './window/amounts.ts';
-import { dayTokensField, kindShift, tpmField } from './window/kinds.ts';
-import { mostTokens, tokensWord } from './window/layout.ts';
-import { dayTokensBit, minuteTokensBit } from './window/reasons.ts';
-import { kindOf } from './window/record.ts';
-import { followPlan } from './window/resolve.ts';
-import {
-  amountField,
-  dayAmountField,
-  dayField,
-  type Refused,
-  secondField,
-  stateField,
-  type Ticket,
-} from './window/ticket.ts';
-import { advanceTokens } from './window/window.ts';
+import { mostTokens } from './record/kind.ts';
+import { atScope, dayTokensBit, minuteTokensBit, tokensPerDay, tokensPerMinute } from './record/metrics.ts';
+import type { WindowRecord } from './record/record.ts';
+import { book, endTicket } from './settle.ts';
+import { follow } from './window/records.ts';
+import type { Refused, Ticket } from './window/ticket.ts';
 import type { WindowStore } from './window/window-store.ts';
+
+/** A need in whole tokens, never negative; what is no number is taken for more than any limit. */
+export const wholeTokens = (tokens: number): number =>
+  Number.isNaN(tokens) ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil(tokens));
 
 /**
  * Reserves tokens for an admitted request in the tokens per minute of all scopes and the tokens per day of the
@@ -27,61 +20,39 @@ import type { WindowStore } from './window/window-store.ts';
  *
  * A refusal ends the ticket: its concurrency is free at once (contract F.2). Nothing is reserved for 0 tokens, and nothing
  * refuses them.
+ * @returns the ticket, or the limits that refused
  */
-export const reserve = (
-  store: WindowStore,
-  ticket: Ticket<'admitted'>,
-  tokens: number,
-  nowMs: Millis,
-): Ticket<'reserved'> | Refused => {
-  store.setNow(nowMs);
-  if (!locate(store, ticket)) throw new TypeError('Tokens were reserved with a ticket that has ended.');
-  followPlan(store);
-  // A ticket's amounts are of 31 bits. No request needs more; one that said so would reserve what it could not give back.
+export const reserve = (store: WindowStore, ticket: Ticket, tokens: number, nowMs: Millis): Ticket | Refused => {
+  const { time } = store;
+  time.set(nowMs);
+  if (!ticket.isOpen) throw new TypeError('Tokens were reserved with a ticket that has ended.');
+  const { key } = ticket;
+  follow(store, key);
+  const { organization } = key;
+  // A bucket holds 31 bits. No request needs more; one that said so would reserve what it could not give back.
   const need = Math.min(wholeTokens(tokens), mostTokens);
-  const { keyAt, projectAt, organizationAt } = store;
-  const key = wanted(store, keyAt, need);
-  const project = projectAt < 0 ? 0 : wanted(store, projectAt, need);
-  const organization = wanted(store, organizationAt, need);
-  const day = wantedOfDay(store, organizationAt, need);
-  if (key < 0 || project < 0 || organization < 0 || day < 0) {
-    let why = key < 0 ? minuteTokensBit : 0;
-    if (project < 0) why |= minuteTokensBit << 1;
-    if (organization < 0) why |= minuteTokensBit << store.top;
-    if (day < 0) why |= dayTokensBit << store.top;
-    noteRefusal(store, why);
-    endTicket(store, ticket);
-    return -why as Refused;
+  let why = 0;
+  for (let record: WindowRecord | null = key; record !== null; record = record.parent) {
+    // Also where nothing is reserved: settled tokens will be booked in this second, which the ring must have reached.
+    record.advanceTokens(time);
+    if (exceeds(record.tokensLastMinute, need, record.limit(tokensPerMinute)))
+      why |= atScope(minuteTokensBit, record.kind.scope);
   }
-  const page = store.tickets.pageOf(ticket);
-  const word = store.tickets.wordOf(ticket);
-  page[word + stateField] = 2;
-  page[word + secondField] = store.second;
-  page[word + dayField] = store.tenMinutes;
-  page[word + amountField] = key;
-  page[word + amountField + 1] = project;
-  page[word + amountField + 2] = organization;
-  page[word + dayAmountField] = day;
-  addTokens(store, store.second, store.tenMinutes, key, project, organization, day);
-  return ticket as unknown as Ticket<'reserved'>;
+  if (exceeds(organization.tokensToday, need, organization.limit(tokensPerDay)))
+    why |= atScope(dayTokensBit, store.top);
+  if (why !== 0) {
+    noteRefusal(store, key, why);
+    endTicket(store, ticket);
+    return why;
+  }
+  ticket.second = time.second;
+  ticket.tenMinutes = time.tenMinutes;
+  book(store, ticket, need, organization.kind.plan);
+  return ticket;
 };
 
-/** What the minute window of this record would reserve; -1 when that does not fit. */
-const wanted = (store: WindowStore, address: number, need: number): number => {
-  const limit = store.kinds.words[(kindOf(store, address) << kindShift) + tpmField]!;
-  // Also where nothing is reserved: settled tokens will be booked in this second, which the ring must have reached.
-  advanceTokens(store, address);
-  if (limit === 0 || need === 0) return 0;
+/** Whether min(`need`, `limit`) more is too much; nothing is refused where nothing is needed or there is no limit. */
+const exceeds = (used: number, need: number, limit: number): boolean => {
   const amount = Math.min(need, limit);
-  const sum = store.slab.f64[(address + tokensWord) >> 1]!;
-  return sum + amount > limit ? -1 : amount;
-};
-
-const wantedOfDay = (store: WindowStore, address: number, need: number): number => {
-  const kind = kindOf(store, address);
-  const limit = store.kinds.tpd[kind]!;
-  if (limit === 0 || need === 0) return 0;
-  const at = address + store.kinds.words[(kind << kindShift) + dayTokensField]!;
-  const amount = Math.min(need, limit);
-  return store.slab.f64[at >> 1]! + amount > limit ? -1 : amount;
+  return amount > 0 && used + amount > limit;
 };

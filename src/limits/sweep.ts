@@ -1,8 +1,7 @@
 import type { Millis } from '../clock.ts';
-import { endTicket, locate } from './settle.ts';
-import { freeIfEmpty } from './window/acquire.ts';
-import { slotField, startedField } from './window/ticket.ts';
-import { advance } from './window/window.ts';
+import type { WindowRecord } from './record/record.ts';
+import { endTicket } from './settle.ts';
+import { freeIfEmpty } from './window/records.ts';
 import type { WindowStore } from './window/window-store.ts';
 
 /**
@@ -11,43 +10,51 @@ import type { WindowStore } from './window/window-store.ts';
  * @returns how many there were
  */
 export const sweepTickets = (store: WindowStore, longestRequestMs: Millis, nowMs: Millis): number => {
-  store.setNow(nowMs);
+  store.time.set(nowMs);
   let ended = 0;
-  const before = store.second - Math.ceil(longestRequestMs / 1000);
-  for (const ticket of store.tickets.startedBefore(before)) {
-    const page = store.tickets.pageOf(ticket);
-    const word = store.tickets.wordOf(ticket);
-    locate(store, ticket);
-    store.report({
-      kind: 'ticket_forgotten',
-      ticket,
-      key: store.slots.idOf(page[word + slotField]!)!,
-      organization: store.slots.idOf(page[word + slotField + 2]!)!,
-      ageMs: (store.second - page[word + startedField]!) * 1000,
-    });
+  const before = store.time.second - Math.ceil(longestRequestMs / 1000);
+  for (;;) {
+    const ticket = store.tickets.startedBefore(before);
+    if (ticket === null) return ended;
+    const { key, started } = ticket;
+    const ageMs = (store.time.second - started) * 1000;
+    store.report({ kind: 'ticket_forgotten', key: key.id, organization: key.organization.id, ageMs });
     endTicket(store, ticket);
     ended++;
   }
-  return ended;
 };
 
 /**
- * Frees records with nothing in their windows: after a day without a request, and where only a minute is counted after
- * that minute. It looks at `most` slots from where the last call stopped: at a
- * million keys a whole round would hold the loop for some 0.2 s. A project goes after its keys, an organization after both.
- * @returns how many were freed
+ * Frees records with nothing in their windows, some at each call: after a day without a request, and where only a minute is
+ * counted after that minute. A project goes after its keys, an organization after both.
  */
-export const sweepSlots = (store: WindowStore, nowMs: Millis, most = 5_000): number => {
-  store.setNow(nowMs);
-  let freed = 0;
-  const steps = Math.min(most, store.slots.length);
-  for (let step = 0; step < steps; step++) {
-    if (store.sweepCursor >= store.slots.length) store.sweepCursor = 0;
-    const slot = store.sweepCursor++;
-    const address = store.slots.address(slot);
-    if (address < 0) continue;
-    advance(store, address);
-    if (freeIfEmpty(store, slot)) freed++;
+export class RecordSweep {
+  readonly #store: WindowStore;
+  /** Where the last call stopped; a round ends where this does. */
+  #round: Iterator<WindowRecord>;
+
+  constructor(store: WindowStore) {
+    this.#store = store;
+    this.#round = store.all();
   }
-  return freed;
-};
+
+  /**
+   * @param most records looked at: at a million a whole round would hold the loop for some 0.2 s
+   * @returns how many were freed
+   */
+  sweep(nowMs: Millis, most = 5_000): number {
+    const store = this.#store;
+    store.time.set(nowMs);
+    let freed = 0;
+    for (let looked = 0; looked < most; looked++) {
+      const { value: record, done } = this.#round.next();
+      if (done) {
+        this.#round = store.all();
+        break;
+      }
+      record.advance(store.time);
+      if (freeIfEmpty(store, record)) freed++;
+    }
+    return freed;
+  }
+}

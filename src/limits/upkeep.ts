@@ -1,6 +1,6 @@
 import type { Clock, Millis } from '../clock.ts';
 import type { SnapshotFiles } from './snapshot/snapshot-files.ts';
-import { sweepSlots, sweepTickets } from './sweep.ts';
+import { RecordSweep, sweepTickets } from './sweep.ts';
 import type { WindowStore } from './window/window-store.ts';
 
 export interface UpkeepOptions {
@@ -33,10 +33,11 @@ export const upkeep = ({ kept, clock, longestRequestMs, unsaved }: UpkeepOptions
       }
     }
   };
+  const swept = kept.map(({ store }) => ({ store, records: new RecordSweep(store) }));
   const timer = setInterval(() => {
-    for (const { store } of kept) {
+    for (const { store, records } of swept) {
       sweepTickets(store, longestRequestMs, clock.monotonic());
-      sweepSlots(store, clock.monotonic());
+      records.sweep(clock.monotonic());
     }
     running ??= save().finally(() => {
       running = null;

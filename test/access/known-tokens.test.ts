@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { KnownToken, KnownTokens, type ReadAhead } from '../../src/access/known-tokens.ts';
+import { KnownToken, KnownTokens } from '../../src/access/known-tokens.ts';
 import type { BearerPrincipal } from '../../src/access/principal.ts';
-import { limitSubject } from '../../src/limits/window/window-store.ts';
 
 const known = (text: string): KnownToken => new KnownToken(text, `digest of ${text}`, {} as BearerPrincipal);
 
-const cacheOf = (most: number, ahead: ReadAhead = () => 0) => new KnownTokens(ahead, most);
+const cacheOf = (most: number) => new KnownTokens(most);
 
 /** Few letters, so that many of them share a place. */
 const texts = fc.stringMatching(/^Bearer gwp_[ab]{6}$/);
@@ -60,37 +59,4 @@ test('agrees with a list of the newest eight in a cache of one set, and in a lar
       }
     }),
   );
-});
-
-test('where the windows of an entry were is told before it is compared, and of nothing else', () => {
-  const told: number[][] = [];
-  const tokens = cacheOf(8, (...place) => told.push(place));
-  const [first, second, third] = ['Bearer gwp_1_abcdef', 'Bearer gwp_2_abcdef', 'Bearer gwp_1_fedcba'].map(known);
-  for (const each of [first!, second!, third!]) tokens.add(each);
-  const seatAt = (epoch: number, keyAt: number) => ({
-    ...limitSubject('k', 'p', 'o'),
-    epoch,
-    keyAt,
-    projectAt: 5,
-    organizationAt: 6,
-  });
-  tokens.locate(first!, seatAt(3, 11));
-  tokens.locate(third!, seatAt(3, 13));
-  expect(tokens.get(third!.text)).toBe(third);
-  expect(told.splice(0)).toEqual([[3, 13, 5, 6]]);
-  // The same last characters: the one that came first is looked at first. What was never located has no epoch.
-  expect(tokens.get(second!.text)).toBe(second);
-  expect(told.splice(0)).toEqual([
-    [3, 11, 5, 6],
-    [-1, -1, -1, -1],
-  ]);
-  tokens.locate(third!, seatAt(4, 17));
-  expect(tokens.get(third!.text)).toBe(third);
-  expect(told.splice(0)).toEqual([[4, 17, 5, 6]]);
-  expect(tokens.get('Bearer gwp_1_uvwxyz')).toBeUndefined();
-  expect(told).toEqual([]);
-  // Who takes a place over does not take over where the last one was.
-  for (const letter of 'stuvwxyz') tokens.add(known(`Bearer gwp_${letter.repeat(6)}`));
-  for (const letter of 'stuvwxyz') expect(tokens.get(`Bearer gwp_${letter.repeat(6)}`)).toBeDefined();
-  expect(told.map(([epoch]) => epoch)).toEqual(new Array(8).fill(-1));
 });

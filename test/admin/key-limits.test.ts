@@ -84,7 +84,7 @@ describe('the limits of a key', () => {
   test('show what is used, when there is more, and which limit refused last', async () => {
     const { inference, credits } = windows;
     const now = () => at.clock.monotonic();
-    reserve(inference, start(inference, seat, now()) as Ticket<'admitted'>, 1_500, now());
+    reserve(inference, start(inference, seat, now()) as Ticket, 1_500, now());
     at.clock.at += 20_000;
     for (let n = 0; n < 59; n++) countRequest(inference, seat, now());
     at.clock.at += 1_000;

@@ -2,10 +2,10 @@ import { describe, expect, test, vi } from 'vitest';
 import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/tiers.ts';
 import { countRequest, start } from '../../src/limits/count-request.ts';
 import { inferenceWindows, plansOf } from '../../src/limits/families.ts';
+import { reasonsOf } from '../../src/limits/record/metrics.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { release, settle } from '../../src/limits/settle.ts';
-import { reasonsOf } from '../../src/limits/window/reasons.ts';
-import { isRefused, type Ticket, whyOf } from '../../src/limits/window/ticket.ts';
+import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
 import { type LimitSubject, limitSubject, type WindowStore } from '../../src/limits/window/window-store.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -68,7 +68,7 @@ describe.each(cases)('tier %i at the scope %s', (tier, scope) => {
     }
     const refused = start(store, meetingAt(scope, limits.concurrent), 0);
     if (!isRefused(refused)) throw new Error('admitted');
-    expect(refusedBy(store, whyOf(refused), scope)).toContain('concurrent_requests');
+    expect(refusedBy(store, refused, scope)).toContain('concurrent_requests');
     release(store, open[0]!);
     expect(isRefused(start(store, meetingAt(scope, 0), 0))).toBe(false);
   });
@@ -84,7 +84,7 @@ describe.each(cases)('tier %i at the scope %s', (tier, scope) => {
       const part = limitsFor(tier, 'key').tpm / 2;
       const parts = limits.tpm / part;
       const take = (number: number, tokens: number) => {
-        const ticket = start(store, meetingAt(scope, number), 0) as Ticket<'admitted'>;
+        const ticket = start(store, meetingAt(scope, number), 0) as Ticket;
         const outcome = reserve(store, ticket, tokens, 0);
         if (!isRefused(outcome)) settle(store, outcome, tokens);
         return outcome;
@@ -92,7 +92,7 @@ describe.each(cases)('tier %i at the scope %s', (tier, scope) => {
       for (let number = 1; number < parts; number++) expect(isRefused(take(number, part))).toBe(false);
       const last = take(0, part + more);
       expect(isRefused(last)).toBe(!admitted);
-      if (isRefused(last)) expect(refusedBy(store, whyOf(last), scope)).toEqual(['tokens_per_minute']);
+      if (isRefused(last)) expect(refusedBy(store, last, scope)).toEqual(['tokens_per_minute']);
     }
   });
 });
@@ -108,7 +108,7 @@ test.each([0, 1, 2, 3, 4, 5] as const)('tier %i admits as many tokens a day as i
     const me = limitSubject('k', 'p', 'o');
     let now = 0;
     const take = (tokens: number, actual: number) => {
-      const outcome = reserve(store, start(store, me, now) as Ticket<'admitted'>, tokens, now);
+      const outcome = reserve(store, start(store, me, now) as Ticket, tokens, now);
       if (!isRefused(outcome)) settle(store, outcome, actual);
       return outcome;
     };
@@ -120,13 +120,13 @@ test.each([0, 1, 2, 3, 4, 5] as const)('tier %i admits as many tokens a day as i
     const last = take(1_000 + more, 0);
     expect(isRefused(last)).toBe(!admitted);
     if (isRefused(last))
-      expect(reasonsOf(store.scopes, whyOf(last))).toEqual([{ scope: 'organization', metric: 'tokens_per_day' }]);
+      expect(reasonsOf(store.scopes, last)).toEqual([{ scope: 'organization', metric: 'tokens_per_day' }]);
   }
 });
 
 test('the largest possible request fits an idle window', () => {
   const store = windows(0);
   const me = limitSubject('k', 'p', 'o');
-  expect(isRefused(reserve(store, start(store, me, 0) as Ticket<'admitted'>, 5e12, 0))).toBe(false);
-  expect(isRefused(reserve(store, start(store, me, 0) as Ticket<'admitted'>, 1, 0))).toBe(true);
+  expect(isRefused(reserve(store, start(store, me, 0) as Ticket, 5e12, 0))).toBe(false);
+  expect(isRefused(reserve(store, start(store, me, 0) as Ticket, 1, 0))).toBe(true);
 });

@@ -7,7 +7,7 @@ import { asHeaders, creditLines, quotaLines } from '../../src/limits/http/header
 import { waitAfter } from '../../src/limits/http/retry-after.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { release } from '../../src/limits/settle.ts';
-import { isRefused, type Ticket, whyOf } from '../../src/limits/window/ticket.ts';
+import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
 import { limitSubject } from '../../src/limits/window/window-store.ts';
 
 describe('the quota headers', () => {
@@ -24,7 +24,7 @@ describe('the quota headers', () => {
   test('include a reservation, and name the project when its tokens are the tightest', () => {
     const store = inferenceWindows({ tierOf: () => 0 });
     const take = (key: string, project: string, tokens: number) =>
-      reserve(store, start(store, limitSubject(key, project, 'o'), 0) as Ticket<'admitted'>, tokens, 0);
+      reserve(store, start(store, limitSubject(key, project, 'o'), 0) as Ticket, tokens, 0);
     take('a', 'p', 600_000);
     take('b', 'p', 500_000);
     expect(asHeaders(quotaLines(store, limitSubject('c', 'p', 'o'), 10_500))).toMatchObject({
@@ -70,7 +70,7 @@ describe('the quota headers', () => {
   test('of /v1/credits are its own limits on requests and those of inference on tokens', () => {
     const [credits, inference] = [creditWindows(), inferenceWindows({ tierOf: () => 0 })];
     const [payer, me] = [limitSubject('k', null, 'o'), limitSubject('k', 'p', 'o')];
-    reserve(inference, start(inference, me, 0) as Ticket<'admitted'>, 250_000, 0);
+    reserve(inference, start(inference, me, 0) as Ticket, 250_000, 0);
     for (let n = 0; n < 30; n++) expect(countRequest(credits, payer, 0)).toBe(0);
     expect(asHeaders(creditLines(credits, payer, inference, me, 1_000))).toMatchObject({
       'x-ratelimit-limit-requests': '60',
@@ -107,19 +107,19 @@ describe('administration', () => {
     const open = [0, 1, 2].map(() => start(store, limitSubject('a', null, 'o'), 0) as Ticket);
     const fourth = start(store, limitSubject('a', null, 'o'), 0);
     if (!isRefused(fourth)) throw new Error('admitted');
-    expect(asHeaders(administrationLines(store, limitSubject('a', null, 'o'), whyOf(fourth), 0, wall))).toEqual({
+    expect(asHeaders(administrationLines(store, limitSubject('a', null, 'o'), fourth, 0, wall))).toEqual({
       'X-RateLimit-Limit': '3',
       'X-RateLimit-Remaining': '0',
       'X-RateLimit-Reset': '1700000002',
       'X-RateLimit-Scope': 'credential',
       'X-RateLimit-Metric': 'concurrent_requests',
     });
-    expect(waitAfter(store, limitSubject('a', null, 'o'), whyOf(fourth), 0, 0).seconds).toBe(1);
+    expect(waitAfter(store, limitSubject('a', null, 'o'), fourth, 0, 0).seconds).toBe(1);
     for (const ticket of open) release(store, ticket);
     start(store, limitSubject('a', null, 'o'), 10);
     const sixth = start(store, limitSubject('a', null, 'o'), 20_000);
     if (!isRefused(sixth)) throw new Error('admitted');
-    expect(asHeaders(administrationLines(store, limitSubject('a', null, 'o'), whyOf(sixth), 20_000, wall))).toEqual({
+    expect(asHeaders(administrationLines(store, limitSubject('a', null, 'o'), sixth, 20_000, wall))).toEqual({
       'X-RateLimit-Limit': '5',
       'X-RateLimit-Remaining': '0',
       // The five newest are left; the oldest of them, at 0 ms, leaves in 40 s.
@@ -127,7 +127,7 @@ describe('administration', () => {
       'X-RateLimit-Scope': 'credential',
       'X-RateLimit-Metric': 'requests',
     });
-    expect(waitAfter(store, limitSubject('a', null, 'o'), whyOf(sixth), 0, 20_000).seconds).toBe(40);
+    expect(waitAfter(store, limitSubject('a', null, 'o'), sixth, 0, 20_000).seconds).toBe(40);
   });
 
   test('shows the limit with the smallest part left', () => {

@@ -46,7 +46,6 @@ const everything = [
   },
   { weight: 8, arbitrary: operation('reserve', fc.tuple(which, tokens), (world, [n, t]) => world.reserve(n, t)) },
   { weight: 6, arbitrary: operation('settle', fc.tuple(which, tokens), (world, [n, t]) => world.settle(n, t)) },
-  { weight: 1, arbitrary: operation('grow', fc.tuple(which, tokens), (world, [n, t]) => world.grow(n, t)) },
   { weight: 4, arbitrary: operation('release', which, (world, n) => world.release(n)) },
   { weight: 1, arbitrary: operation('endAgain', fc.nat(50), (world, n) => world.endAgain(n)) },
   { weight: 3, arbitrary: operation('headers', who, (world, w) => world.headers(people[w]!)) },

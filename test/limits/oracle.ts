@@ -1,4 +1,4 @@
-import type { FamilyLimits, WindowLimits } from '../../src/limits/tiers/window-limits.ts';
+import type { FamilyLimits, WindowLimits } from '../../src/limits/record/window-limits.ts';
 
 /**
  * What contract F says, over plain lists and nothing else: every attempt and every reservation is kept and counted
@@ -146,12 +146,6 @@ export class Oracle {
       ticket.entry.day = tokens;
     }
     this.end(ticket);
-  }
-
-  grow(ticket: OracleTicket, tokens: number): void {
-    if (!ticket.entry) return;
-    for (const scope of [0, 1, 2]) ticket.entry.minute[scope]! += tokens;
-    ticket.entry.day += tokens;
   }
 
   end(ticket: OracleTicket): void {

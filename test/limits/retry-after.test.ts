@@ -4,7 +4,7 @@ import { countInactive, countRequest, start } from '../../src/limits/count-reque
 import { waitAfter, waitOfInactive } from '../../src/limits/http/retry-after.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { release, settle } from '../../src/limits/settle.ts';
-import { isRefused, type Ticket, whyOf } from '../../src/limits/window/ticket.ts';
+import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
 import { limitSubject, WindowStore } from '../../src/limits/window/window-store.ts';
 import { people, smallPlans } from './world.ts';
 
@@ -30,11 +30,9 @@ const asked: fc.Arbitrary<Asked> = fc.record({
 const request = (store: WindowStore, { who, tokens, actual }: Asked, now: number): number | null => {
   const me = limitSubject(...people[who]!);
   const ticket = start(store, me, now);
-  const outcome: Ticket<'reserved'> | Ticket<'admitted'> | number = isRefused(ticket)
-    ? ticket
-    : reserve(store, ticket, tokens, now);
-  if (outcome < 0) return waitAfter(store, me, -outcome, tokens, now).seconds;
-  settle(store, outcome as Ticket<'reserved'>, actual);
+  const outcome = isRefused(ticket) ? ticket : reserve(store, ticket, tokens, now);
+  if (isRefused(outcome)) return waitAfter(store, me, outcome, tokens, now).seconds;
+  settle(store, outcome, actual);
   return null;
 };
 
@@ -92,7 +90,7 @@ describe('Retry-After', () => {
     for (let attempt = 0; attempt < 4; attempt++) {
       const refused = start(store, me, 1_000);
       if (!isRefused(refused)) throw new Error('admitted');
-      const wait = waitAfter(store, me, whyOf(refused), 0, 1_000);
+      const wait = waitAfter(store, me, refused, 0, 1_000);
       expect(wait).toEqual({
         scope: 'organization',
         metric: 'concurrent_requests',
@@ -115,20 +113,20 @@ describe('Retry-After', () => {
   test('takes the minute windows as needed whole where the body was too large to read, and the day window as sufficient', () => {
     const store = windows();
     const me = limitSubject('k', 'p', 'o');
-    const first = reserve(store, start(store, me, 0) as Ticket<'admitted'>, 10, 0) as Ticket<'reserved'>;
+    const first = reserve(store, start(store, me, 0) as Ticket, 10, 0) as Ticket;
     settle(store, first, 10);
     for (let attempt = 0; attempt < 3; attempt++) release(store, start(store, me, 1_500) as Ticket);
     const refused = start(store, me, 1_500);
     if (!isRefused(refused)) throw new Error('admitted');
     // The minute's tokens of second 0 leave at 61 s; the requests of 0 s at 60 s.
-    expect(waitAfter(store, me, whyOf(refused), 'unknown', 1_500).seconds).toBe(60);
-    expect(waitAfter(store, me, whyOf(refused), 90, 1_500).seconds).toBe(60);
+    expect(waitAfter(store, me, refused, 'unknown', 1_500).seconds).toBe(60);
+    expect(waitAfter(store, me, refused, 90, 1_500).seconds).toBe(60);
     // What is no number would fit nothing but an idle day.
-    expect(waitAfter(store, me, whyOf(refused), Number.NaN, 1_500).seconds).toBe(86_999);
+    expect(waitAfter(store, me, refused, Number.NaN, 1_500).seconds).toBe(86_999);
     const again = start(store, me, 30_000);
     if (!isRefused(again)) throw new Error('admitted');
-    expect(waitAfter(store, me, whyOf(again), 'unknown', 30_000).seconds).toBe(32);
-    expect(waitAfter(store, me, whyOf(again), 90, 30_000).seconds).toBe(32);
+    expect(waitAfter(store, me, again, 'unknown', 30_000).seconds).toBe(32);
+    expect(waitAfter(store, me, again, 90, 30_000).seconds).toBe(32);
   });
 
   test('of an inactive key knows its own windows alone, and leaves those of its project in peace', () => {

@@ -3,7 +3,6 @@ import { describe, expect, test, vi } from 'vitest';
 import { countInactive, countRequest, start } from '../../src/limits/count-request.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { restore } from '../../src/limits/snapshot/restore.ts';
-import { markChanged } from '../../src/limits/snapshot/snapshot.ts';
 import { isRefused } from '../../src/limits/window/ticket.ts';
 import { limitSubject, WindowStore as Store, type WindowStoreOptions } from '../../src/limits/window/window-store.ts';
 import { histories, live } from './operations.ts';
@@ -40,8 +39,7 @@ describe('a snapshot', () => {
     expect(chunks).toHaveLength(Math.ceil(30 / 7));
     const other = inferenceOf();
     expect(restore(other, [Buffer.concat(chunks)], wall, 0).records).toBe(30);
-    expect(markChanged(store, 0, 20)).toBe(20);
-    expect(markChanged(store, 20, 20)).toBe(-1);
+    for (const record of store.all()) store.changed(record);
     expect(restore(inferenceOf(), drain(store, wall, 3_000), wall, 0).records).toBe(33);
   });
 
@@ -142,7 +140,7 @@ describe('a snapshot', () => {
         } satisfies WindowStoreOptions);
         world.save(3);
         expect(restore(next, world.saved, world.wall + away, born).refused).toEqual([]);
-        if (store.slots.length === 0) return;
+        if (store.size === 0) return;
         for (const who of people) {
           // Time as the dead process would have had it.
           const then = oracle.now + away + after;

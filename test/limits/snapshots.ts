@@ -27,10 +27,6 @@ export const busy = (now = 0) => {
   const store = inferenceOf();
   const me = limitSubject('k', 'p', 'o');
   for (let n = 0; n < 20; n++) release(store, start(store, me, now + n * 100) as Ticket);
-  settle(
-    store,
-    reserve(store, start(store, me, now + 2_000) as Ticket<'admitted'>, 700, now + 2_000) as Ticket<'reserved'>,
-    600,
-  );
+  settle(store, reserve(store, start(store, me, now + 2_000) as Ticket, 700, now + 2_000) as Ticket, 600);
   return { store, me };
 };

@@ -48,10 +48,10 @@ describe('upkeep', () => {
     clock.at += 1_001;
     await second();
     expect(troubles).toEqual([expect.objectContaining({ kind: 'ticket_forgotten', key: 'key_2' })]);
-    expect(store.slots.live).toBe(4);
+    expect(store.size).toBe(4);
     clock.at += 2 * 86_400_000;
     for (let round = 0; round < 3; round++) await second();
-    expect(store.slots.live).toBe(0);
+    expect(store.size).toBe(0);
     attempt(store, 3, 4);
     await end();
     const last = windows();

@@ -3,13 +3,13 @@ import { start } from '../../src/limits/count-request.ts';
 import { asHeaders, quotaLines } from '../../src/limits/http/headers.ts';
 import { waitAfter } from '../../src/limits/http/retry-after.ts';
 import { inspect } from '../../src/limits/inspect.ts';
+import { metricNames } from '../../src/limits/record/metrics.ts';
+import type { FamilyLimits } from '../../src/limits/record/window-limits.ts';
 import { reserve } from '../../src/limits/reserve.ts';
-import { grow, release, settle } from '../../src/limits/settle.ts';
-import { sweepSlots } from '../../src/limits/sweep.ts';
+import { release, settle } from '../../src/limits/settle.ts';
+import { RecordSweep } from '../../src/limits/sweep.ts';
 import { applyPlans, retier } from '../../src/limits/tier-change.ts';
-import type { FamilyLimits } from '../../src/limits/tiers/window-limits.ts';
-import { metricNames } from '../../src/limits/window/reasons.ts';
-import { isRefused, type Ticket, whyOf } from '../../src/limits/window/ticket.ts';
+import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
 import { type LimitSubject, limitSubject, type Trouble, WindowStore } from '../../src/limits/window/window-store.ts';
 import { Oracle, type OracleTicket } from './oracle.ts';
 import { drain, wall } from './snapshots.ts';
@@ -64,6 +64,7 @@ export class World {
   readonly ended: Ticket[] = [];
   /** What snapshots have written so far. */
   readonly saved: Uint8Array[] = [];
+  readonly #sweep: RecordSweep;
   readonly #counted = new Map<string, LimitSubject>();
   #swapped = false;
   now = 0;
@@ -80,6 +81,7 @@ export class World {
       tierOf: (organization) => this.oracle.tiers.get(organization) ?? 0,
       report: (trouble) => this.troubles.push(trouble),
     });
+    this.#sweep = new RecordSweep(this.store);
   }
 
   counted(who: Who): LimitSubject {
@@ -95,7 +97,7 @@ export class World {
   pass(ms: number): void {
     this.now += ms;
     this.oracle.pass(this.now);
-    this.store.setNow(this.now);
+    this.store.time.set(this.now);
     this.operations++;
   }
 
@@ -114,7 +116,7 @@ export class World {
     const real = start(this.store, this.counted(who), this.now);
     const model = this.oracle.start(who);
     this.operations++;
-    expect(isRefused(real) ? whyOf(real) : 0).toBe(model.why);
+    expect(isRefused(real) ? real : 0).toBe(model.why);
     if (isRefused(real)) this.checkWait(who, model.why, need);
     else this.held.push({ who, real, model: model.ticket!, reserved: false });
   }
@@ -122,10 +124,10 @@ export class World {
   reserve(number: number, tokens: number): void {
     const held = this.#pick(number, (each) => !each.reserved);
     if (!held) return;
-    const real = reserve(this.store, held.real as Ticket<'admitted'>, tokens, this.now);
+    const real = reserve(this.store, held.real as Ticket, tokens, this.now);
     const why = this.oracle.reserve(held.model, tokens);
     this.operations++;
-    expect(isRefused(real) ? whyOf(real) : 0).toBe(why);
+    expect(isRefused(real) ? real : 0).toBe(why);
     if (!isRefused(real)) {
       held.real = real;
       held.reserved = true;
@@ -138,17 +140,9 @@ export class World {
   settle(number: number, tokens: number): void {
     const held = this.#pick(number, (each) => each.reserved);
     if (!held) return;
-    settle(this.store, held.real as Ticket<'reserved'>, tokens);
+    settle(this.store, held.real as Ticket, tokens);
     this.oracle.settle(held.model, tokens);
     this.#drop(held);
-    this.operations++;
-  }
-
-  grow(number: number, tokens: number): void {
-    const held = this.#pick(number, (each) => each.reserved);
-    if (!held) return;
-    grow(this.store, held.real as Ticket<'reserved'>, tokens);
-    this.oracle.grow(held.model, tokens);
     this.operations++;
   }
 
@@ -166,9 +160,11 @@ export class World {
     const ticket = this.ended[number % Math.max(1, this.ended.length)];
     if (ticket === undefined) return;
     const before = this.troubles.length;
-    if (number % 2) settle(this.store, ticket as Ticket<'reserved'>, 1_000_000);
+    if (number % 2) settle(this.store, ticket as Ticket, 1_000_000);
     else release(this.store, ticket);
-    expect(this.troubles.slice(before)).toEqual([{ kind: 'ticket_ended_twice', ticket }]);
+    expect(this.troubles.slice(before)).toEqual([
+      { kind: 'ticket_ended_twice', key: ticket.key.id, organization: ticket.key.organization.id },
+    ]);
     this.operations++;
   }
 
@@ -224,7 +220,7 @@ export class World {
   }
 
   sweep(): void {
-    sweepSlots(this.store, this.now, 4);
+    this.#sweep.sweep(this.now, 4);
     this.operations++;
   }
 

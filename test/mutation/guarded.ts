@@ -7,20 +7,16 @@ interface Guard {
 export const guarded = {
   limits: {
     modules: [
-      'src/limits/window/acquire.ts',
       'src/limits/count-request.ts',
-      'src/limits/window/amounts.ts',
-      'src/limits/window/buckets.ts',
-      'src/limits/window/move.ts',
-      'src/limits/window/request-log.ts',
+      'src/limits/record/ring.ts',
+      'src/limits/record/record.ts',
+      'src/limits/window/records.ts',
+      'src/limits/record/request-log.ts',
       'src/limits/reserve.ts',
-      'src/limits/window/resolve.ts',
       'src/limits/http/retry-after.ts',
       'src/limits/settle.ts',
       'src/limits/sweep.ts',
       'src/limits/http/tightest.ts',
-      'src/limits/http/wait.ts',
-      'src/limits/window/window.ts',
     ],
     // What finds most comes first: the tests of a change end with the first that fails.
     tests: [

@@ -61,8 +61,8 @@ const store: readonly PlantedFault[] = [
   {
     title: 'a reaction that failed is passed over',
     file: 'src/kernel/reactor.ts',
-    from: 'await pause(wait, closing.signal);',
-    to: 'break;',
+    from: 'await pause(wait, signal);',
+    to: 'return true;',
     test: 'test/kernel/reactor.test.ts',
   },
 ];
@@ -70,21 +70,21 @@ const store: readonly PlantedFault[] = [
 const limits: readonly PlantedFault[] = [
   {
     title: 'a refused attempt does not count',
-    file: 'src/limits/window/request-log.ts',
-    from: '  const full = before === capacity;',
-    to: '  if (before === capacity) return before;\n  const full = false;',
+    file: 'src/limits/record/request-log.ts',
+    from: '    const full = before === capacity;',
+    to: '    if (before === capacity) return before;\n    const full = false;',
     test: 'test/limits/windows.test.ts',
   },
   {
     title: 'the windows of the project are not asked',
     file: 'src/limits/count-request.ts',
-    from: 'why |= attempt(store, store.projectAt) << 1;',
-    to: 'attempt(store, store.projectAt);',
+    from: 'why |= atScope(record.attempt(time), record.kind.scope);',
+    to: 'why |= atScope(record.attempt(time) * (record.kind.scope === 1 ? 0 : 1), record.kind.scope);',
     test: 'test/limits/windows.test.ts',
   },
   {
     title: 'an attempt leaves its window a millisecond before its time, where an older one goes',
-    file: 'src/limits/window/request-log.ts',
+    file: 'src/limits/record/request-log.ts',
     from: 'while (sinceNewest + span >= minuteMs) {',
     to: 'while (sinceNewest + span >= minuteMs - 1) {',
     test: 'test/limits/windows.test.ts',
@@ -113,8 +113,8 @@ const limits: readonly PlantedFault[] = [
   {
     title: 'a reservation is not given back',
     file: 'src/limits/settle.ts',
-    from: 'instead ? tokens : before + tokens',
-    to: 'instead ? Math.max(before, tokens) : before + tokens',
+    from: 'Math.max(0, Math.ceil(tokens))), null)',
+    to: 'Math.max(ticket.tokens, Math.ceil(tokens))), null)',
     test: 'test/limits/windows.test.ts',
   },
 ];

@@ -51,6 +51,8 @@ export const wholeGateway = async ({
     windows,
     tiers: { table: tiers },
     knowledge,
+    isBehind: () => knowledge.isBehind,
+    creditAgeMs: balanceAgeMs,
     readiness: { checks, ageMs: balanceAgeMs },
     publicUrl: () => 'https://weir.example',
   });

@@ -1,9 +1,8 @@
 import type { Millis } from '../../clock.ts';
-import { concurrentRequests, reason, requestsPerMinute } from '../window/reasons.ts';
-import { resolve } from '../window/resolve.ts';
-import { advance } from '../window/window.ts';
+import { concurrentRequests, reason, requestsPerMinute } from '../record/metrics.ts';
+import type { WindowRecord } from '../record/record.ts';
+import { recordOf } from '../window/records.ts';
 import type { LimitSubject, WindowStore } from '../window/window-store.ts';
-import { limitOf, resetOf, usedOf } from './wait.ts';
 
 const metrics = [
   [requestsPerMinute, 'requests'],
@@ -20,7 +19,7 @@ const metrics = [
  *
  * @param why the limits that refused, 0 for none
  * @param wallMs the wall clock, for `X-RateLimit-Reset` alone
- * @param top the outermost scope of which is told: 0 is the credential alone
+ * @param ownOnly tells of the credential's own windows alone
  */
 export const administrationLines = (
   store: WindowStore,
@@ -28,28 +27,27 @@ export const administrationLines = (
   why: number,
   nowMs: Millis,
   wallMs: Millis,
-  top = store.top,
+  ownOnly = false,
 ): string => {
-  store.setNow(nowMs);
-  resolve(store, who);
+  const { scopes, time } = store;
+  time.set(nowMs);
+  const key = recordOf(store, who);
   let best = Number.POSITIVE_INFINITY;
   let lines = '';
-  for (const [number, scope] of store.scopes.entries()) {
-    if (number > top) break;
-    const address = number === 0 ? store.keyAt : store.organizationAt;
-    advance(store, address);
+  for (let record: WindowRecord | null = key; record !== null; record = ownOnly ? null : record.parent) {
+    record.advance(time);
     for (const [metric, name] of metrics) {
-      if (why !== 0 && (why & reason(metric, number)) === 0) continue;
-      const limit = limitOf(store, address, metric);
-      const left = Math.max(0, limit - usedOf(store, address, metric));
-      const inMs = metric === concurrentRequests ? 1000 : resetOf(store, address, metric);
+      if (why !== 0 && (why & reason(metric, record.kind.scope)) === 0) continue;
+      const limit = record.limit(metric);
+      const left = Math.max(0, limit - record.used(metric));
+      const inMs = metric === concurrentRequests ? 1000 : record.resetIn(metric, time);
       const rank = why === 0 ? left / limit : metric === concurrentRequests ? 0 : -inMs;
       if (rank >= best) continue;
       best = rank;
       const reset = Math.ceil((wallMs + inMs) / 1000);
       lines =
         `\r\nX-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${left}\r\nX-RateLimit-Reset: ${reset}` +
-        `\r\nX-RateLimit-Scope: ${scope}\r\nX-RateLimit-Metric: ${name}`;
+        `\r\nX-RateLimit-Scope: ${scopes[record.kind.scope]}\r\nX-RateLimit-Metric: ${name}`;
     }
   }
   return lines;

@@ -1,24 +1,23 @@
 import type { Millis } from '../../clock.ts';
-import { resolve } from '../window/resolve.ts';
-import { advance } from '../window/window.ts';
+import { requestsPerDay, requestsPerMinute, tokensPerDay, tokensPerMinute } from '../record/metrics.ts';
+import type { WindowRecord } from '../record/record.ts';
+import type { WindowTime } from '../record/time.ts';
+import { recordOf } from '../window/records.ts';
 import type { LimitSubject, WindowStore } from '../window/window-store.ts';
 import { inDigits, inSeconds } from './digits.ts';
-import { chooseTightest, tightest } from './tightest.ts';
-import { limitOf, resetOf, usedOf } from './wait.ts';
+import { tightest } from './tightest.ts';
 
 /**
  * The quota headers of an answer (contract F.5), as lines that begin with CR LF and have none at their end, ready to be
  * joined to others: numbers, and names of this file. All of them describe the state at `nowMs`.
  */
 
-/** Finds the records, moves their windows to `nowMs`, and chooses the tightest. */
-const look = (store: WindowStore, who: LimitSubject, nowMs: Millis, top: number): void => {
-  store.setNow(nowMs);
-  resolve(store, who);
-  advance(store, store.keyAt);
-  if (store.projectAt >= 0) advance(store, store.projectAt);
-  advance(store, store.organizationAt);
-  chooseTightest(store, top);
+/** The key's record, with its windows and those around it moved to `nowMs`. */
+const look = (store: WindowStore, who: LimitSubject, nowMs: Millis): WindowRecord => {
+  store.time.set(nowMs);
+  const key = recordOf(store, who);
+  for (let record: WindowRecord | null = key; record !== null; record = record.parent) record.advance(store.time);
+  return key;
 };
 
 /** The lines up to the number that remains, by subject and limit: a handful of limits, so they are built once. */
@@ -41,33 +40,31 @@ const opening = (subject: keyof typeof openings, limit: number): string => {
 };
 
 /** What remains of a window and when that grows, behind the lines that open it. */
-const rest = (store: WindowStore, address: number, metric: number, limit: number, subject: keyof typeof openings) => {
-  const left = limit - usedOf(store, address, metric);
-  const reset = inSeconds(resetOf(store, address, metric));
-  return `${opening(subject, limit)}${inDigits(Math.max(left, 0))}\r\nx-ratelimit-reset-${subject}: ${reset}`;
+const rest = (record: WindowRecord, metric: number, time: WindowTime, subject: keyof typeof openings): string => {
+  const limit = record.limit(metric);
+  const left = inDigits(Math.max(limit - record.used(metric), 0));
+  const reset = inSeconds(record.resetIn(metric, time));
+  return `${opening(subject, limit)}${left}\r\nx-ratelimit-reset-${subject}: ${reset}`;
 };
 
-/** The lines of requests; `chooseTightest` has chosen. */
-const requestLines = (store: WindowStore): string => {
-  const { requestsAt, requestsMetric } = tightest;
-  return rest(store, requestsAt, requestsMetric, limitOf(store, requestsAt, requestsMetric), 'requests');
+const requestLines = (key: WindowRecord, { time }: WindowStore, ownOnly: boolean): string => {
+  const { record, metric } = tightest(key, requestsPerMinute, requestsPerDay, ownOnly);
+  return rest(record, metric, time, 'requests');
 };
 
-const tokenLines = (store: WindowStore): string => {
-  const { tokensAt, tokensMetric, tokensScope } = tightest;
-  const limit = limitOf(store, tokensAt, tokensMetric);
-  const lines = rest(store, tokensAt, tokensMetric, limit, 'tokens');
-  if (store.scopes[tokensScope] !== 'project') return lines;
-  return lines + rest(store, tokensAt, tokensMetric, limit, 'project-tokens');
+const tokenLines = (key: WindowRecord, { time, scopes }: WindowStore, ownOnly: boolean): string => {
+  const { record, metric } = tightest(key, tokensPerMinute, tokensPerDay, ownOnly);
+  const lines = rest(record, metric, time, 'tokens');
+  return scopes[record.kind.scope] === 'project' ? lines + rest(record, metric, time, 'project-tokens') : lines;
 };
 
 /**
  * Request and token headers of an inference answer, errors and streams included.
- * @param top the outermost scope of which is told: 0 is the key alone
+ * @param ownOnly tells of the key's own windows alone
  */
-export const quotaLines = (store: WindowStore, who: LimitSubject, nowMs: Millis, top = store.top): string => {
-  look(store, who, nowMs, top);
-  return requestLines(store) + tokenLines(store);
+export const quotaLines = (store: WindowStore, who: LimitSubject, nowMs: Millis, ownOnly = false): string => {
+  const key = look(store, who, nowMs);
+  return requestLines(key, store, ownOnly) + tokenLines(key, store, ownOnly);
 };
 
 /** The headers of `GET /v1/credits`: requests of its own limits, tokens of inference. */
@@ -78,12 +75,9 @@ export const creditLines = (
   who: LimitSubject,
   nowMs: Millis,
   ownOnly = false,
-): string => {
-  look(credits, creditWho, nowMs, ownOnly ? 0 : credits.top);
-  const requests = requestLines(credits);
-  look(inference, who, nowMs, ownOnly ? 0 : inference.top);
-  return requests + tokenLines(inference);
-};
+): string =>
+  requestLines(look(credits, creditWho, nowMs), credits, ownOnly) +
+  tokenLines(look(inference, who, nowMs), inference, ownOnly);
 
 /** Header lines as an object, for callers that set headers one by one. */
 export const asHeaders = (lines: string): Record<string, string> =>

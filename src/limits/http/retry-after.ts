@@ -1,5 +1,4 @@
 import type { Millis } from '../../clock.ts';
-import { wholeTokens } from '../window/amounts.ts';
 import {
   concurrentRequests,
   type MetricName,
@@ -7,12 +6,14 @@ import {
   reason,
   requestsPerDay,
   requestsPerMinute,
+  type ScopeName,
   tokensPerDay,
-} from '../window/reasons.ts';
-import { resolve } from '../window/resolve.ts';
-import { advance } from '../window/window.ts';
-import type { LimitSubject, ScopeName, WindowStore } from '../window/window-store.ts';
-import { limitOf, waitFor } from './wait.ts';
+} from '../record/metrics.ts';
+import type { WindowRecord } from '../record/record.ts';
+import type { WindowTime } from '../record/time.ts';
+import { wholeTokens } from '../reserve.ts';
+import { recordOf } from '../window/records.ts';
+import type { LimitSubject, WindowStore } from '../window/window-store.ts';
 
 /**
  * The tokens that a request needs: a number; or `'unknown'` where its body was too large to read. Then the minute windows
@@ -35,53 +36,42 @@ export interface Wait {
  * filled another window. Call it after the refusal; `why` says which limits refused. It promises nothing on concurrency.
  */
 export const waitAfter = (store: WindowStore, who: LimitSubject, why: number, need: Need, nowMs: Millis): Wait => {
-  store.setNow(nowMs);
-  resolve(store, who);
-  return over(store, why, need, store.top);
+  store.time.set(nowMs);
+  return over(store, recordOf(store, who), why, need, false);
 };
 
 /** The same for an inactive key, which its own windows alone refuse (contract F.3). */
 export const waitOfInactive = (store: WindowStore, who: LimitSubject, why: number, nowMs: Millis): Wait => {
-  store.setNow(nowMs);
-  resolve(store, who);
-  return over(store, why, 0, 0);
+  store.time.set(nowMs);
+  return over(store, recordOf(store, who), why, 0, true);
 };
 
-const addressOf = (store: WindowStore, scope: number): number =>
-  scope === 0 ? store.keyAt : scope === store.top ? store.organizationAt : store.projectAt;
-
-/** Over the windows of scope 0 to `top` of the resolved records. */
-const over = (store: WindowStore, why: number, need: Need, top: number): Wait => {
+const over = ({ scopes, time }: WindowStore, key: WindowRecord, why: number, need: Need, ownOnly: boolean): Wait => {
   let longest = 0;
-  let named = -1;
-  let scopeNamed = 0;
-  let metricNamed = 0;
-  for (let scope = 0; scope <= top; scope++) {
-    const address = addressOf(store, scope);
-    advance(store, address);
-    for (let metric = 0; metric < metricNames.length; metric++) {
-      const wait = waitOf(store, address, metric, need);
+  let named = { wait: -1, record: key, metric: 0 };
+  for (let record: WindowRecord | null = key; record !== null; record = ownOnly ? null : record.parent) {
+    record.advance(time);
+    for (const metric of metricNames.keys()) {
+      const wait = waitOf(record, metric, need, time);
       if (wait > longest) longest = wait;
-      if (wait <= named || (why & reason(metric, scope)) === 0) continue;
-      named = wait;
-      scopeNamed = scope;
-      metricNamed = metric;
+      if (wait > named.wait && (why & reason(metric, record.kind.scope)) !== 0) named = { wait, record, metric };
     }
   }
+  const { record, metric } = named;
   return {
     seconds: Math.max(1, Math.ceil(longest / 1000)),
-    scope: store.scopes[scopeNamed]!,
-    metric: metricNames[metricNamed]!,
-    limit: limitOf(store, addressOf(store, scopeNamed), metricNamed),
+    scope: scopes[record.kind.scope]!,
+    metric: metricNames[metric]!,
+    limit: record.limit(metric),
   };
 };
 
 /** Milliseconds until this one window lets the request pass; nobody knows when a request in flight ends. */
-const waitOf = (store: WindowStore, address: number, metric: number, need: Need): number => {
-  const limit = limitOf(store, address, metric);
+const waitOf = (record: WindowRecord, metric: number, need: Need, time: WindowTime): Millis => {
+  const limit = record.limit(metric);
   if (limit === 0 || metric === concurrentRequests) return 0;
-  if (metric === requestsPerMinute || metric === requestsPerDay) return waitFor(store, address, metric, limit - 1);
+  if (metric === requestsPerMinute || metric === requestsPerDay) return record.waitFor(metric, limit - 1, time);
   if (need === 0) return 0;
   const tokens = need === 'unknown' ? (metric === tokensPerDay ? 1 : limit) : Math.min(wholeTokens(need), limit);
-  return waitFor(store, address, metric, limit - tokens);
+  return record.waitFor(metric, limit - tokens, time);
 };

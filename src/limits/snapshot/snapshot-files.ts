@@ -1,10 +1,11 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
+import type { WindowRecord } from '../record/record.ts';
 import { startHalfFull } from '../window/half-full.ts';
 import type { WindowStore } from '../window/window-store.ts';
 import { type Restored, restore } from './restore.ts';
-import { markChanged, opening, snapshot } from './snapshot.ts';
+import { opening, snapshot } from './snapshot.ts';
 
 export interface SnapshotFilesOptions {
   /** Folder of the files; made when it is not there. */
@@ -20,7 +21,7 @@ export interface SnapshotFilesOptions {
 }
 
 const longest = 8 * 1024 * 1024;
-/** Slots whose records go into a new file at each saving, beside those that have changed: some 10 ms of work. */
+/** Records that go into a new file at each saving, beside those that have changed: some 10 ms of work. */
 const copiedAtOnce = 10_000;
 
 /**
@@ -33,8 +34,8 @@ export class SnapshotFiles {
   #number: number;
   #file: FileHandle | null = null;
   #older: string[];
-  /** The next slot to be copied into the present file; -1 when all are there. */
-  #copied = 0;
+  /** The records that have yet to be copied into the present file; null when all are there. */
+  #uncopied: Iterator<WindowRecord> | null;
   #bytes = 0;
   /** Length of the present file when it had everything. */
   #whole = 0;
@@ -43,6 +44,7 @@ export class SnapshotFiles {
     this.#options = options;
     this.#older = older;
     this.#number = number;
+    this.#uncopied = options.store.all();
   }
 
   /** Puts back what the files of the last run say; null where there were none and none was missing. */
@@ -71,20 +73,20 @@ export class SnapshotFiles {
   async save(): Promise<void> {
     const { store, clock } = this.#options;
     try {
-      if (this.#copied >= 0) this.#copied = markChanged(store, this.#copied, copiedAtOnce);
-      let waiting = store.changes.length;
+      this.#copySome();
+      let waiting = store.unsaved.size;
       if (waiting > 0 || store.journal.length > 0 || this.#file === null) {
         const file = this.#file ?? (await this.#begin());
         do {
-          const before = store.changes.length;
+          const before = store.unsaved.size;
           const chunk = snapshot(store, clock.wall(), clock.monotonic());
-          waiting -= before - store.changes.length;
+          waiting -= before - store.unsaved.size;
           if (chunk === null) break;
           await this.#write(file, chunk);
         } while (waiting > 0);
         await file.datasync();
       }
-      if (this.#copied < 0) await this.#finish();
+      if (this.#uncopied === null) await this.#finish();
     } catch (error) {
       // It may end in the middle of a chunk, and what has been taken for it is nowhere.
       await this.#next();
@@ -96,6 +98,15 @@ export class SnapshotFiles {
     await this.save();
     await this.#file?.close();
     this.#file = null;
+  }
+
+  /** Has some more of the records on the next chunks, for a new file that is to need no older one. */
+  #copySome(): void {
+    for (let left = copiedAtOnce; left > 0 && this.#uncopied !== null; left--) {
+      const { value: record, done } = this.#uncopied.next();
+      if (done) this.#uncopied = null;
+      else this.#options.store.changed(record);
+    }
   }
 
   async #begin(): Promise<FileHandle> {
@@ -125,7 +136,7 @@ export class SnapshotFiles {
     this.#file = null;
     if (file !== null) this.#older.push(pathOf(this.#options, this.#number));
     this.#number += 1;
-    this.#copied = 0;
+    this.#uncopied = this.#options.store.all();
     this.#bytes = 0;
     this.#whole = 0;
     await file?.close().catch(() => {});

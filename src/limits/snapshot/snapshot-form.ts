@@ -56,14 +56,16 @@ export class ChunkWriter {
     this.#at = this.#buffer.writeUInt32LE(value, this.#at);
   }
 
-  /** Cells `from` up to `to` in one move: both sides are little-endian, as every machine that Node runs Weir on is. */
-  cells(cells: Uint16Array | Int32Array, from: number, to: number): void {
-    const size = cells.BYTES_PER_ELEMENT;
-    const bytes = (to - from) * size;
-    if (bytes <= 0) return;
-    this.#room(bytes);
-    this.#buffer.set(new Uint8Array(cells.buffer, cells.byteOffset + from * size, bytes), this.#at);
-    this.#at += bytes;
+  i32(value: number): void {
+    this.#room(4);
+    this.#at = this.#buffer.writeInt32LE(value, this.#at);
+  }
+
+  /** In one move: both sides are little-endian, as every machine that Node runs Weir on is. */
+  array({ buffer, byteOffset, byteLength }: Uint16Array | Int32Array): void {
+    this.#room(byteLength);
+    this.#buffer.set(new Uint8Array(buffer, byteOffset, byteLength), this.#at);
+    this.#at += byteLength;
   }
 
   /** Leaves a byte for a count that is known only later: `fill` it. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { plans } from '../../domain/billing.ts';
 import { limitsFor, type TierTable } from '../../domain/tiers.ts';
-import { mostPossible } from './window-limits.ts';
+import { mostPossible } from '../record/window-limits.ts';
 
 /** What the organization's limits are of the key's: the law's own multiplier. */
 const widest = limitsFor(0, 'organization').rpm / limitsFor(0, 'key').rpm;

@@ -17,7 +17,7 @@ export type FamilyLimits = readonly WindowLimits[];
 /**
  * The largest limits that the layout holds, each with the word that bounds it. The tiers file is checked against them.
  * A bucket stops counting at its own largest value, which must stay above the limit by as much as open reservations can
- * take back, or a flood of refused attempts would leave the window open (limits.md 3).
+ * take back, or a flood of refused attempts would leave the window open (contract F.2).
  */
 export const mostPossible = {
   /** Head and count of the log are 16-bit words. */

@@ -1,5 +1,3 @@
-import type { ScopeName } from './window-store.ts';
-
 /** Metrics by number; the order is the one in which equal ones are named. */
 export const metricNames = [
   'requests_per_minute',
@@ -16,19 +14,25 @@ export const concurrentRequests = 2;
 export const tokensPerMinute = 3;
 export const tokensPerDay = 4;
 
-/** Why a request was refused: bit `metric * 3 + scope`, with the scope's number in its store. */
+/** Scopes by their names on the wire, from the innermost. */
+export type ScopeName = 'key' | 'credential' | 'project' | 'organization';
+
+/** Why a request was refused: bit `metric * 3 + scope`, with the scope's number in its family. */
 export const reason = (metric: number, scope: number): number => 1 << (metric * 3 + scope);
 
-/** The bit of scope 0; shifted by a scope it is the scope's own. */
+/** Metrics that refused at one scope, as bits of scope 0: what a record answers. */
 export const minuteBit = reason(requestsPerMinute, 0);
 export const dayBit = reason(requestsPerDay, 0);
 export const concurrentBit = reason(concurrentRequests, 0);
 export const minuteTokensBit = reason(tokensPerMinute, 0);
 export const dayTokensBit = reason(tokensPerDay, 0);
 
-/** The bits of one scope, shifted to scope 0. */
+/** The bits of one scope, as those of scope 0. */
 export const ofScope = (why: number, scope: number): number =>
   (why >> scope) & (minuteBit | dayBit | concurrentBit | minuteTokensBit | dayTokensBit);
+
+/** Bits of scope 0 as those of another. */
+export const atScope = (bits: number, scope: number): number => bits << scope;
 
 export interface Reason {
   readonly scope: ScopeName;

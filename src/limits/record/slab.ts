@@ -1,5 +1,5 @@
-import { unitWords } from './layout.ts';
-
+/** Runs begin and end at 16 bytes: 64 would be kinder to the cache and costs 6 % more memory per Free key. */
+export const unitWords = 4;
 /** What the slab grows by: 4 MiB. Pages that no record has touched are not resident. */
 const stepBytes = 2 ** 22;
 /** Where an index of two bytes is still an int32: four million active Free keys. */
@@ -32,14 +32,11 @@ export class Slab {
     return this.#next * Int32Array.BYTES_PER_ELEMENT;
   }
 
-  /** The address of a zeroed run. @throws RangeError when all of the memory is taken */
+  /** The address of a run, with whatever lay there before. @throws RangeError when all of the memory is taken */
   take(units: number): number {
     const words = units * unitWords;
     const reused = this.#free.get(units)?.pop();
-    if (reused !== undefined) {
-      this.i32.fill(0, reused, reused + words);
-      return reused;
-    }
+    if (reused !== undefined) return reused;
     while (this.#next + words > this.i32.length) this.#grow();
     const address = this.#next;
     this.#next += words;

@@ -1,0 +1,68 @@
+import { WindowRecord } from '../record/record.ts';
+import { fillToHalf } from './half-full.ts';
+import type { LimitSubject, WindowStore } from './window-store.ts';
+
+/**
+ * The key's record of a credential, and by its `parent` those of project and organization: made where they are not there,
+ * and with the limits that the organization has now.
+ */
+export const recordOf = (store: WindowStore, who: LimitSubject): WindowRecord => {
+  let key = who.record;
+  if (key === null || key.freed) {
+    key = acquire(store, who);
+    who.record = key;
+  }
+  const { parent, organization } = key;
+  store.touched = key.touch() ^ (parent === null ? 0 : parent.touch()) ^ organization.touch();
+  follow(store, key);
+  return key;
+};
+
+/** Gives a record, and those around it, the limits that are in force for their organization. */
+export const follow = (store: WindowStore, inner: WindowRecord): void => {
+  const plan = store.plans.of(inner.organization.kind.plan.tier);
+  for (let record: WindowRecord | null = inner; record !== null; record = record.parent) {
+    if (record.kind.plan === plan) continue;
+    record.become(plan.kinds[record.kind.scope]!, store.time);
+    store.changed(record);
+  }
+};
+
+/** The record of a credential, made with those around it where they are not there. Seen once a day and credential. */
+export const acquire = (store: WindowStore, { key, project, organization }: LimitSubject): WindowRecord => {
+  const found = store.find(0, key);
+  if (found !== undefined) return found;
+  if (store.top === 1) return create(store, 0, key, acquireOuter(store, 1, organization, ''));
+  if (project === null) throw new TypeError('A key is counted with its project.');
+  return create(store, 0, key, acquireOuter(store, 1, project, organization));
+};
+
+/** The record of a project (with its organization's) or of an organization, made where it is not there. */
+export const acquireOuter = (store: WindowStore, scope: number, id: string, organization: string): WindowRecord =>
+  store.find(scope, id) ??
+  create(store, scope, id, scope === store.top ? null : acquireOuter(store, store.top, organization, ''));
+
+const create = (store: WindowStore, scope: number, id: string, parent: WindowRecord | null): WindowRecord => {
+  const plan = parent === null ? store.plans.of(store.tierOf(id)) : parent.organization.kind.plan;
+  const record = new WindowRecord(plan.kinds[scope]!, id, store.made++, parent, store.time);
+  store.records[scope]!.set(id, record);
+  if (parent !== null) parent.children++;
+  fillToHalf(store, record);
+  // The journal names keys by their numbers, and this one's is in no snapshot yet: what it counts for is told by records.
+  for (let each: WindowRecord | null = record; each !== null; each = each.parent) store.changed(each);
+  return record;
+};
+
+/**
+ * Frees a record when there is nothing in it: no attempt or token of the last day, no request in flight, no record that
+ * names it. Such a record is equal to a new one, so nothing is forgiven. It must have been advanced.
+ * @returns whether it was freed
+ */
+export const freeIfEmpty = (store: WindowStore, record: WindowRecord): boolean => {
+  if (!record.isEmpty) return false;
+  store.records[record.kind.scope]!.delete(record.id);
+  store.unsaved.delete(record);
+  if (record.parent !== null) record.parent.children--;
+  record.free();
+  return true;
+};

@@ -1,6 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { statusOf } from '../../src/http/error-envelopes.ts';
 import { type Ids, rows } from '../matrix/rows.ts';
 import { codeOf, isAdministration, matrix, named, ownerOf, rowOf } from '../matrix/stage.ts';
 import type { Received } from '../support/in-process.ts';
@@ -117,7 +118,7 @@ describe('a body', () => {
       const where = `${one.title}: ${answer.status} ${answer.text.slice(0, 300)}`;
       if (!allows(schema, body)) {
         refused += 1;
-        expect(answer.status, where).toBe(422);
+        expect(answer.status, where).toBe(statusOf('validation_failed', route.family));
         if (isAdministration(route)) {
           const path = one.path.join('.');
           expect(isNear(paramOf(answer), path) || isOfBoth(answer, path), where).toBe(true);

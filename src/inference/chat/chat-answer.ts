@@ -1,7 +1,7 @@
 import type { Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Answer, AnswerBlock, Chunk, StopReason, Usage } from '../../upstream/port.ts';
-import type { AnswerForm } from '../reply/reply.ts';
+import type { AnswerForm } from '../reply/answer-form.ts';
 
 /** What an answer repeats of its request (contract G.6). */
 export interface ChatEnvelope {

@@ -29,10 +29,14 @@ export interface ChatOptions {
   readonly after?: After;
 }
 
+/** Tokens that are reserved for an answer whose length nobody bounds (contract F.4). */
+const unnamedMaximum = 4096;
+
 /** A request in Weir's own form, with what its answer repeats. */
 interface ChatInput {
   readonly body: MessagesBody;
   readonly placeOf: Translated['placeOf'];
+  readonly namesMaximum: boolean;
   readonly seed: number | null;
   readonly includeUsage: boolean;
   readonly stream: boolean;
@@ -102,7 +106,7 @@ export const chatRoute = (options: ChatOptions): Route => {
 
 /** Resolves the model, then the policies, then judges the body by the model (contract F.2). */
 const resolve = (
-  { body: { body, placeOf, seed }, principal }: Pick<ChatCall, 'body' | 'principal'>,
+  { body: { body, placeOf, namesMaximum, seed }, principal }: Pick<ChatCall, 'body' | 'principal'>,
   models: ChatOptions['models'],
 ): StrictTask | Refusal => {
   const hosted = callableModel(models, body.model, principal);
@@ -110,7 +114,8 @@ const resolve = (
   const refused = policyRefusal(body.policy_ids) ?? seedRefusal(seed, hosted);
   if (refused !== null) return refused;
   const task = strictTask(body, hosted);
-  return isRefusal(task) ? inPlace(task, placeOf) : task;
+  if (isRefusal(task)) return inPlace(task, placeOf);
+  return namesMaximum ? task : { ...task, maxTokens: Math.min(unnamedMaximum, task.maxTokens) };
 };
 
 /** Only a model that repeats itself anyway keeps the promise of a seed (contract N2). */
@@ -137,6 +142,7 @@ const chatReader = (models: ReadonlyMap<string, ConnectedModel>) => {
     return {
       body: body as MessagesBody,
       placeOf,
+      namesMaximum: (chat.max_completion_tokens ?? chat.max_tokens) != null,
       seed: chat.seed ?? null,
       includeUsage: chat.stream_options?.include_usage === true,
       stream: chat.stream === true,

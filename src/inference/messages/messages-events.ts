@@ -1,7 +1,7 @@
 import type { Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Chunk, Delta } from '../../upstream/port.ts';
-import type { AnswerForm } from '../reply/reply.ts';
+import type { AnswerForm } from '../reply/answer-form.ts';
 import { blockResource, type Envelope, managedContext, messageResource, tokens } from './messages-answer.ts';
 
 /** One server-sent event, whose name is the `type` of its data (contract G.5). */
@@ -26,7 +26,7 @@ export const messagesForm = (envelope: Envelope): AnswerForm => ({
  * Writes the chunks of one answer as server-sent events (contract G.4, G.5).
  * `estimatedTokens` stands in for the input of an upstream that reports 0 at the start.
  */
-export const messageEvents = (envelope: Envelope, estimatedTokens: number): ((chunk: Chunk) => string) => {
+const messageEvents = (envelope: Envelope, estimatedTokens: number): ((chunk: Chunk) => string) => {
   const { versioned } = envelope;
   return (chunk) => {
     switch (chunk.type) {

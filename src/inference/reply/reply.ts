@@ -1,26 +1,14 @@
 import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
-import type { Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
-import type { Allowance, Family, Reply } from '../../http/route.ts';
+import type { Allowance, Reply } from '../../http/route.ts';
 import type { Answer, Chunk, GenerateRequest, Upstream } from '../../upstream/port.ts';
 import { Spending, tokensTaken } from '../spending.ts';
 import { upstreamRefusal } from '../upstream-refusal.ts';
+import type { AnswerForm } from './answer-form.ts';
 import type { After } from './event-output.ts';
 import { inTime } from './slow-start.ts';
 import { firstChunk, streamAnswer } from './stream.ts';
-
-/** How one API writes an answer, whole or as server-sent events, for one request. */
-export interface AnswerForm {
-  readonly family: Family;
-  readonly whole: (answer: Answer) => object;
-  /** Writes the chunks of one answer, each of them in turn. `estimatedTokens` stands in for an input that nobody reports. */
-  readonly events: (estimatedTokens: number) => (chunk: Chunk) => string;
-  /** What a client is sent so that it does not give up. */
-  readonly ping: string;
-  /** An error after the first byte. */
-  readonly error: (refused: Refusal, requestId: string) => string;
-}
 
 /** What is left of a request that has passed every check and been given to its upstream: not the request itself, which may be large. */
 export interface Generation {

@@ -6,8 +6,8 @@ import { publish } from '../../telemetry.ts';
 import { type Chunk, noUsage, UpstreamError } from '../../upstream/port.ts';
 import type { Spending } from '../spending.ts';
 import { upstreamRefusal } from '../upstream-refusal.ts';
+import type { AnswerForm } from './answer-form.ts';
 import { type After, EventOutput } from './event-output.ts';
-import type { AnswerForm } from './reply.ts';
 import type { First } from './slow-start.ts';
 
 export interface AnswerStream {

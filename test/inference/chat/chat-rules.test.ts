@@ -26,6 +26,7 @@ beforeAll(async () => {
         supported_features: ['tools', 'structured_outputs', 'reasoning'],
         upstream: { kind: 'simulated' },
       },
+      { id: 'long', ...declared, max_output_length: 9000, upstream: { kind: 'simulated', output_tokens: 5 } },
       { id: 'plain', ...declared, supported_features: [], input_modalities: ['text'], upstream: { kind: 'simulated' } },
     ],
   });
@@ -382,6 +383,27 @@ describe('the model is asked', () => {
     );
     expect((await send({ ...usual, ...nulls })).status).toBe(200);
   });
+});
+
+test.each([
+  ['4,096 tokens where nobody names a maximum', 'long', {}, 4096],
+  ['the maximum of the model where that is less', 'm', {}, 500],
+  ['the maximum that is named', 'long', { max_completion_tokens: 9000 }, 9000],
+  ['the maximum that is named, by its old name', 'long', { max_tokens: 8999 }, 8999],
+])('an answer reserves %s', async (_, model, fields, tokens) => {
+  const left = async (body: object): Promise<number> => {
+    const { value } = (await at.make.tenant()).projectKey;
+    const response = await fetch(`http://127.0.0.1:${server.port}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { ...bearer(value), 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    await response.text();
+    return Number(response.headers.get('x-ratelimit-remaining-tokens'));
+  };
+  // The headers of a stream are those of its beginning, when all of its reservation stands.
+  const body = { ...usual, model, stream: true };
+  expect((await left({ ...body, max_completion_tokens: 1 })) - (await left({ ...body, ...fields }))).toBe(tokens - 1);
 });
 
 test('an answer carries the limits and its request id', async () => {

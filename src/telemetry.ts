@@ -14,12 +14,22 @@ export interface Signals {
   };
   /** Somebody else's stream in a place that looks like one of ours; said once for each. */
   'stream.passed_over': { readonly stream: string; readonly type: string };
-  'projection.rebuilt': { readonly reason: string };
+  /** The rows of these are gone, and are made again from the log's beginning. */
+  'projection.rebuilt': { readonly reason: string; readonly projections: readonly string[] };
   /** The volume is full: the rows stay as they are, commands are refused, and all goes on when there is room. */
   'projection.held': { readonly error: unknown };
   'projection.failed': { readonly error: unknown };
-  /** The reactors go through the log from its beginning; what they have done already they do not do twice. */
-  'reactors.begun_again': { readonly reason: string };
+  /** A projection or reactor takes no event from this one on; the others go on. Without a stream: the log cannot be read on. */
+  'follower.stopped': {
+    readonly follower: string;
+    readonly stream?: string;
+    readonly revision?: number;
+    readonly error: unknown;
+  };
+  /** A reaction that had failed again and again has succeeded. */
+  'follower.resumed': { readonly follower: string };
+  /** These begin as new ones do, most of them with the first event; what they have done already they do not do twice. */
+  'reactors.begun_again': { readonly reason: string; readonly reactors: readonly string[] };
   'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
   /** Last uses or refused attempts could not be written down; what can be kept is tried again. */
   'access.unrecorded': { readonly error: unknown };

@@ -18,6 +18,7 @@ const particular = [
 
 /** What takes longest, longest first: begun last, one of them would run while the other cores have nothing to do. */
 const slowest = [
+  'e2e/clients/clients',
   'e2e/schemathesis',
   'torture/disk',
   'torture/traffic',

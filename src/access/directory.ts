@@ -45,6 +45,9 @@ type Refused = Map<string, { readonly position: bigint; readonly reason: Inactiv
 /** Most entries kept; each takes about half a kilobyte. */
 const capacity = 200_000;
 
+/** By these a credential is judged. */
+export const credentialTables = [credentialRows, organizationRows, projectRows];
+
 export const directory = (models: () => ReadModels, limit = capacity): Directory => {
   const entries = new Map<string, { found: Principal | Inactive; groups: readonly string[] }>();
   /** Digests of the entries that a change of a key, project or organization makes stale. */
@@ -98,17 +101,18 @@ export const directory = (models: () => ReadModels, limit = capacity): Directory
         forgetAll(id);
       }
     },
-    committed(batch) {
+    committed() {
       changing.clear();
-      const { position = 0n } = batch.at(-1) ?? {};
-      for (const [id, until] of refused) if (until.position <= position) refused.delete(id);
+      if (refused.size === 0) return;
+      const reached = models().positionOf(credentialTables) ?? -1n;
+      for (const [id, until] of refused) if (until.position <= reached) refused.delete(id);
     },
     cleared() {
       for (const digest of [...entries.keys()]) forget(digest);
       refused.clear();
     },
     refuse(id, position, reason = 'api_key_revoked') {
-      const reached = models().position;
+      const reached = models().positionOf(credentialTables);
       if (position === null || (reached !== null && reached >= position)) return;
       refused.set(id, { position, reason });
       forgetAll(id);

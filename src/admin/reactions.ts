@@ -56,8 +56,12 @@ export const keyReactions = (admin: Administration): Reactor => {
     return !owner || !models.get(activeProjectRows, projectKeyOf(owner.organizationId, projectId));
   };
 
+  const reads = [projectKeyRows, projectOwners];
+
   return {
     name: 'keys-follow-projects',
+    version: 1,
+    begins: 'at the start',
     categories: ['project', 'projectKey'],
     async react(event) {
       const fact = factOf<ProjectFact | ProjectKeyFact>(event);
@@ -66,7 +70,7 @@ export const keyReactions = (admin: Administration): Reactor => {
       ) {
         return;
       }
-      if (!(await models.reached(event.position, patienceMs))) throw new Error('the read models are behind');
+      if (!(await models.reached(event.position, patienceMs, reads))) throw new Error('the read models are behind');
       const id = idOf(event);
       if (fact.type === 'project.archived') return revokeAll(event, id);
       // Admitted before the archive, made after it: it never worked, and its stream shall say so.
@@ -81,6 +85,8 @@ export const keyReactions = (admin: Administration): Reactor => {
 /** Finishes the withdrawal of an Admin key, where a crash came between the organization's stream and the key's own. */
 export const adminKeyReactions = (admin: Administration): Reactor => ({
   name: 'admin-keys-follow-organizations',
+  version: 1,
+  begins: 'at the start',
   categories: ['organization'],
   async react(event) {
     const fact = factOf<OrganizationFact>(event);
@@ -92,6 +98,8 @@ export const adminKeyReactions = (admin: Administration): Reactor => ({
 /** A key that has ended is shown to nobody again: what was sealed for a repeated answer goes with it (contract I). */
 export const replayReactions = (admin: Administration): Reactor => ({
   name: 'sealed-secrets-end-with-their-keys',
+  version: 1,
+  begins: 'at the start',
   categories: ['projectKey', 'adminKey'],
   async react(event) {
     if (event.type === 'project_key.revoked' || event.type === 'admin_key.deleted') {

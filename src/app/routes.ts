@@ -10,7 +10,7 @@ import { organizationRoutes } from '../admin/organization/organization.ts';
 import { projectRoutes } from '../admin/organization/projects.ts';
 import { policyRoutes } from '../admin/policies/policies.ts';
 import { unsure } from '../admin/unsure.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock, Millis } from '../clock.ts';
 import { openapiRoute } from '../http/openapi/openapi.ts';
 import type { Route } from '../http/route.ts';
 import { newId } from '../ids.ts';
@@ -34,17 +34,23 @@ export const allRoutes = (dependencies: {
   readonly windows: Windows;
   readonly tiers: TiersInForce;
   readonly readiness: Readiness;
+  /** Of credentials. */
   readonly knowledge: Knowledge;
+  /** What no list shows may be there all the same. */
+  readonly isBehind: () => boolean;
+  /** How old what is known of an organization's credit is. */
+  readonly creditAgeMs: () => Millis;
   /** What clients reach the server by. */
   readonly publicUrl: () => string;
 }): Route[] => {
   const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, knowledge, publicUrl } = dependencies;
+  const { isBehind, creditAgeMs } = dependencies;
   const routes = [
     messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
     countTokensRoute(models),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
     creditsRoute({
-      ageMs: readiness.ageMs,
+      ageMs: creditAgeMs,
       balanceOf: (organizationId) => ({
         credits: admin.models.get(organizationRows, organizationId)?.credits ?? 0,
         usage: 0,
@@ -60,7 +66,7 @@ export const allRoutes = (dependencies: {
         ...policyRoutes(admin, evaluator),
         ...auditLogRoutes(admin),
       ],
-      () => knowledge.isBehind,
+      isBehind,
     ),
     ...oauthRoutes(admin, { publicUrl, failed: windows.failed, knowledge }),
     ...healthRoutes(readiness, () => models.values()),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import { AccessLog } from '../access/access-log.ts';
 import { apiKeyGate } from '../access/authenticate.ts';
-import { type Directory, directory } from '../access/directory.ts';
+import { credentialTables, type Directory, directory } from '../access/directory.ts';
 import { AccessRecords } from '../admin/audit/access-records.ts';
 import type { Administration } from '../admin/command.ts';
 import { oauthClientReactions } from '../admin/oauth/oauth-reactions.ts';
@@ -23,7 +23,8 @@ import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { type Reactors, startReactors } from '../kernel/reactor.ts';
 import { sharedStreamWriter } from '../kernel/shared-stream-writer.ts';
-import { type EventStore, StoreDamaged, type StoreState, StoreUnavailable } from '../kernel/store.ts';
+import { shareSubscription } from '../kernel/shared-subscription.ts';
+import { type EventStore, type StoreState, StoreUnavailable } from '../kernel/store.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { dayKeys } from '../secrets/day-keys.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
@@ -39,6 +40,7 @@ import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
 import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
+import { whoStands } from './standing.ts';
 
 /** Whatever is stuck, the process is at its end within ten seconds: of its failure, or of the last answer in flight. */
 const closeMs = 6_000;
@@ -102,11 +104,13 @@ const start = async (parts: {
   const store = withRoomFor(() => models, log.store);
   const logId = await logIdOf(store, clock);
   const ours = oursOf(whose);
+  const shared = shareSubscription(store);
+  const followed = { readAll: store.readAll, subscribe: shared.subscribe };
   let limits: OpenLimits | undefined;
   const known: Directory = directory(() => models as ReadModels);
   models = await openReadModels({
     dir: readModelsDir(config),
-    store,
+    store: followed,
     logId,
     projections,
     ours,
@@ -126,12 +130,14 @@ const start = async (parts: {
     store,
     models,
     clock,
+    reliedOn: credentialTables,
     mostMs: config.MAX_STALENESS && config.MAX_STALENESS * 1000,
-    shortened() {
+    async shortened() {
       const reason = 'the log ends before what was read from it: an older one is in its place';
       for (const kind of Object.values(aggregates)) kind.forget();
+      await shared.leave();
       // Why it fails is told by the read models themselves.
-      return rebuild(reason).then(
+      await rebuild(reason).then(
         () => reactors?.beginAgain(reason),
         () => {},
       );
@@ -156,7 +162,7 @@ const start = async (parts: {
   const begun = await firstRun(admin, config.DATA_DIR, by);
   reactors = await startReactors({
     dir: join(config.DATA_DIR, 'reactors'),
-    store,
+    store: followed,
     logId,
     ours,
     lasts,
@@ -185,15 +191,17 @@ const start = async (parts: {
     evaluator,
     windows: limits.windows,
     tiers: limits.tiers,
-    knowledge: fresh,
+    knowledge: fresh.reliedOn,
+    isBehind: () => fresh.isBehind,
+    creditAgeMs: () => fresh.reliedOn.ageMs,
     readiness: {
       ageMs: () => fresh.ageMs,
       checks: {
         eventstore: () => whyAway(store.state),
         'room on the volume of DATA_DIR': () => (log.hasNoRoom || models?.hasNoRoom ? '' : undefined),
-        'the keys': () => (fresh.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
-        'read models': () => whyStill(models?.stopped),
-        reactions: () => whyStill(reactors?.stopped) ?? whoStands(reactors?.stuck),
+        'the keys': () => (fresh.reliedOn.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
+        'read models': () => whoStands(models?.stopped),
+        reactions: () => whoStands(reactors?.stopped),
       },
     },
     publicUrl: () => config.PUBLIC_URL ?? baseUrl,
@@ -210,7 +218,7 @@ const start = async (parts: {
       clock,
       accessLog,
       windows: limits.windows,
-      knowledge: fresh,
+      knowledge: fresh.reliedOn,
     }),
     trustedProxies: config.TRUSTED_PROXIES,
     corsOrigins: config.CORS_ORIGINS,
@@ -247,16 +255,4 @@ const withRoomFor = (models: () => ReadModels | undefined, store: EventStore): E
 const whyAway = (state: StoreState): string | undefined => {
   if (state.is === 'there') return undefined;
   return state.is === 'lost' && state.refuses ? state.why.replace(/\.$/, '') : '';
-};
-
-/** Undefined while every reactor goes on. */
-const whoStands = (stuck: Reactors['stuck'] = new Map()): string | undefined =>
-  stuck.size === 0 ? undefined : `${[...stuck.keys()].join(', ')}: a stream to be changed is damaged`;
-
-/** Undefined while a follower of the log goes on. */
-const whyStill = (stopped: Error | undefined): string | undefined => {
-  if (stopped === undefined) return undefined;
-  return stopped instanceof StoreDamaged
-    ? 'they stand still at an event that is damaged'
-    : 'they stand still at an event that they cannot apply';
 };

@@ -18,7 +18,7 @@ import type { Lock } from '../embedded/lock.ts';
 import { Fault } from '../errors.ts';
 import type { Context } from '../kernel/actor.ts';
 import { IllegalFact } from '../kernel/aggregate.ts';
-import type { Checkpoint } from '../kernel/checkpoint.ts';
+import { type KeptCheckpoint, placeOf } from '../kernel/checkpoint.ts';
 import { logIdOf } from '../kernel/log-id.ts';
 import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels } from '../kernel/projection.ts';
@@ -143,7 +143,9 @@ const currentRows = async (config: Config, store: EventStore): Promise<CurrentRo
 };
 
 /** The claim to the read models, or their rows as the process keeps them that has it: one that starts has none at first. */
-const claimOrRead = async (dir: string): Promise<{ readonly lock: Lock } | { readonly rows: RowStore<Checkpoint> }> => {
+const claimOrRead = async (
+  dir: string,
+): Promise<{ readonly lock: Lock } | { readonly rows: RowStore<KeptCheckpoint> }> => {
   const tables = projections.flatMap((projection) => projection.tables);
   for (const end = performance.now() + longestWaitMs; ; await wait(lookAgainMs)) {
     try {
@@ -151,7 +153,7 @@ const claimOrRead = async (dir: string): Promise<{ readonly lock: Lock } | { rea
     } catch (inUse) {
       if (!(inUse instanceof Failure)) throw inUse;
       try {
-        return { rows: openRows<Checkpoint>(dir, tables, { readOnly: true }) };
+        return { rows: openRows<KeptCheckpoint>(dir, tables, { readOnly: true }) };
       } catch (error) {
         if (!(error instanceof NoTables)) throw error;
         if (performance.now() > end) throw inUse;
@@ -161,11 +163,14 @@ const claimOrRead = async (dir: string): Promise<{ readonly lock: Lock } | { rea
 };
 
 /** Watches another process bring its read models up to a position. */
-const followed = async (rows: RowStore<Checkpoint>, position: bigint, withinMs: number): Promise<boolean> => {
+const followed = async (rows: RowStore<KeptCheckpoint>, position: bigint, withinMs: number): Promise<boolean> => {
   const end = performance.now() + withinMs;
   for (;;) {
-    const mark = rows.mark();
-    if (mark && BigInt(mark.position) >= position) return true;
+    const isThere = ({ name }: { readonly name: string }): boolean => {
+      const kept = rows.mark(name);
+      return kept !== undefined && placeOf(kept) >= position;
+    };
+    if (projections.every(isThere)) return true;
     if (performance.now() > end) return false;
     await wait(lookAgainMs);
   }

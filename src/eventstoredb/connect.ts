@@ -23,7 +23,7 @@ import { isGivenUp, probe } from './probe.ts';
 import { type ReadSource, resumingRead } from './reads.ts';
 import { backoff } from './retry-policy.ts';
 import { type ResumingSubscription, resumingSubscription, type Source } from './subscription.ts';
-import { clientFor, ignoredOptions, type Target } from './target.ts';
+import { clientFor, ignoredOptions, isDiscovered, type Target } from './target.ts';
 import { trials } from './trial.ts';
 
 export interface ConnectOptions {
@@ -57,11 +57,15 @@ const placed = (position: bigint) => ({ commit: position, prepare: position });
  */
 export const connect = (target: Target, options: ConnectOptions = {}): EventStore => {
   const { clock = systemClock } = options;
-  const owner = ownerOf(() => {
-    const client = clientFor(target);
-    guardClient(client);
-    return client;
-  }, clock);
+  const owner = ownerOf(
+    () => {
+      const client = clientFor(target);
+      guardClient(client);
+      return client;
+    },
+    clock,
+    isDiscovered(target),
+  );
   for (const ignored of ignoredOptions(target)) publish('store.option_ignored', ignored);
   return storeOver(owner, options, probe, diagnosis(target));
 };

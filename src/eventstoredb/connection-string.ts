@@ -8,7 +8,7 @@ export interface ConnectionString {
   readonly isDiscovered: boolean;
   /** The value of an option, decoded; the last where it is there twice. */
   option(name: string): string | undefined;
-  /** What the client ignores. It says so itself, with the whole string and its password. */
+  /** What has no effect. Of what it ignores the client says so itself, with the whole string and its password. */
   readonly ignored: readonly Ignored[];
   /** Without what is ignored; with what is added, where the string does not say it. */
   with(added: Readonly<Record<string, string>>): string;
@@ -52,6 +52,9 @@ const defaultPort = 2113;
 
 const whyIgnored = (name: string, value: string): string | undefined => {
   if (!knownFlat.has(flat(name))) return 'there is no such option';
+  // A client that goes elsewhere first is sent on by its first look: until then it may stand before a frozen node.
+  if (flat(name) === flat('nodePreference') && value.trim().toLowerCase() !== 'leader')
+    return 'commands and looks at the log go to the leader, and all else with them';
   if (flat(name) !== flat('tlsVerifyCert') || value.trim() !== 'false') return undefined;
   return 'certificates are always verified: name their authority with tlsCAFile';
 };

@@ -23,7 +23,7 @@ export interface Contact {
   /** The probe's findings. `moved`: the leader is another than before. */
   found(moved: boolean): void;
   missed(error: unknown): void;
-  /** A reader of the log lost its connection, which is told where the loss of the store itself does not. */
+  /** A reader of the log lost its connection. The next finding decides: it is told where commands are taken all the same. */
   stumbled(error: unknown): void;
   /** Resolves when commands are taken again, or after `ms`. */
   back(ms: Millis): Promise<void>;
@@ -34,6 +34,7 @@ export const contact = (clock: Clock, look: (error: unknown) => Promise<unknown>
   let state: StoreState = { is: 'unknown', why: 'it has not been asked yet' };
   let lost: { at: Millis; why: string } | undefined;
   let saidAt = 0;
+  let stumble: string | undefined;
   let stumbledAt = Number.NEGATIVE_INFINITY;
   const waiting = new Set<() => void>();
 
@@ -55,6 +56,11 @@ export const contact = (clock: Clock, look: (error: unknown) => Promise<unknown>
       wasAnswered = true;
       state = { is: 'there' };
       if (moved) publish('store.moved', {});
+      if (stumble !== undefined && clock.monotonic() - stumbledAt >= remindMs) {
+        stumbledAt = clock.monotonic();
+        publish('store.stumbled', { reason: stumble });
+      }
+      stumble = undefined;
       if (lost === undefined) return;
       publish('store.back', { afterMs: Math.round(clock.monotonic() - lost.at) });
       lost = undefined;
@@ -70,6 +76,7 @@ export const contact = (clock: Clock, look: (error: unknown) => Promise<unknown>
         publish('store.awaited', { reason: why });
         return;
       }
+      stumble = undefined;
       state = { is: 'lost', why, refuses: told instanceof CredentialsRefused };
       if (lost === undefined) {
         lost = { at: now, why };
@@ -81,10 +88,7 @@ export const contact = (clock: Clock, look: (error: unknown) => Promise<unknown>
       }
     },
     stumbled(error) {
-      const now = clock.monotonic();
-      if (state.is !== 'there' || now - stumbledAt < remindMs) return;
-      stumbledAt = now;
-      publish('store.stumbled', { reason: saysWhy(error) });
+      if (state.is === 'there') stumble = saysWhy(error);
     },
     back(ms) {
       if (lost === undefined) return Promise.resolve();

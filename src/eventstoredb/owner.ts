@@ -24,11 +24,13 @@ export interface Owner {
   attempt<T>(call: (client: Client) => Promise<T>, ms: Millis, late: () => Error): Promise<T>;
   /** Told before the client is disposed of: what it has open is lost. The returned function forgets it. */
   onLoss(lose: (why: Error) => void): () => void;
+  /** Whether discovery has chosen the node that the client at hand goes to. False where there is nothing to choose. */
+  hasChosen(): Promise<boolean>;
   /**
    * Puts a new client in the place of one that cannot heal, where it is due.
-   * @param isReachable the store answers, and this client's memory of a time when it did not is all that is wrong
+   * @param atOnce what the client has chosen or keeps in mind is what is wrong: more time would be of no use to it
    */
-  replace(why: string, isReachable: boolean): void;
+  replace(why: string, atOnce: boolean): void;
   close(): Promise<void>;
 }
 
@@ -41,10 +43,13 @@ const ownTimeMs = 5_000;
 /** Longest wait for the client to end its streams: one whose reader stands still in the middle never does. */
 const disposeMs = 500;
 
+/** The client's connection, which it does not show: pending as long as discovery has not chosen a node for it. */
+const connectionOf = (client: Client): Promise<{ close(): void }> | undefined =>
+  (client as { getChannel?: () => Promise<{ close(): void }> }).getChannel?.();
+
 /** What the client leaves open when it is disposed of: its connection. */
 const hangUp = async (old: Client): Promise<void> => {
-  const { getChannel } = old as { getChannel?: () => Promise<{ close(): void }> };
-  await getChannel?.().then(
+  await connectionOf(old)?.then(
     (channel) => channel.close(),
     () => {},
   );
@@ -53,8 +58,9 @@ const hangUp = async (old: Client): Promise<void> => {
 /**
  * Makes the client and replaces it. The package keeps some failures for ever: once its discovery has given up while an
  * append asked for the server's features, every later append of that client fails, although its reads work again.
+ * @param isDiscovered the clients ask a host which node to go to
  */
-export const ownerOf = (make: () => Client, clock: Clock): Owner => {
+export const ownerOf = (make: () => Client, clock: Clock, isDiscovered = false): Owner => {
   let client = make();
   let madeAt = clock.monotonic();
   const losing = new Set<(why: Error) => void>();
@@ -84,15 +90,24 @@ export const ownerOf = (make: () => Client, clock: Clock): Owner => {
       losing.add(lose);
       return () => losing.delete(lose);
     },
-    replace(why, isReachable) {
-      if (closed || (!isReachable && clock.monotonic() - madeAt < ownTimeMs)) return;
+    async hasChosen() {
+      if (!isDiscovered) return false;
+      const chosen = connectionOf(client)?.then(
+        () => true,
+        () => false,
+      );
+      return Promise.race([chosen ?? false, new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
+    },
+    replace(why, atOnce) {
+      if (closed || (!atOnce && clock.monotonic() - madeAt < ownTimeMs)) return;
       const old = client;
       client = make();
       madeAt = clock.monotonic();
       // The pending appends of a thread lie in one place: those of the old client are given up before it is disposed of.
       loseAll(new Abandoned(why));
       const disposed = dispose(old)
-        .then(() => hangUp(old))
+        // Where discovery goes on there is nothing yet to close, and nobody waits for it.
+        .then(() => void hangUp(old))
         .finally(() => disposing.delete(disposed));
       disposing.add(disposed);
     },

@@ -59,6 +59,7 @@ export const probe = (options: {
   const look = async (): Promise<void> => {
     let hasMoved = false;
     for (let moves = 0; ; moves++) {
+      const hadChosen = await owner.hasChosen();
       const askedAt = clock.monotonic();
       try {
         const late = () => new Silence(`no answer from the leader within ${patienceMs} ms`);
@@ -72,7 +73,7 @@ export const probe = (options: {
         if (closed) return;
         // The client of this look was replaced meanwhile: the next one is asked.
         if (error instanceof Abandoned) continue;
-        if (!isNotLeader(error) || moves >= mostMoves) return missed(error);
+        if (!isNotLeader(error) || moves >= mostMoves) return missed(error, hadChosen);
         // By this error the client has gone over to the leader that it names; it does so in the next turns of the loop.
         hasMoved = true;
         await new Promise((resolve) => setImmediate(resolve));
@@ -80,11 +81,13 @@ export const probe = (options: {
     }
   };
 
-  const missed = async (error: unknown): Promise<void> => {
+  const missed = async (error: unknown, hadChosen: boolean): Promise<void> => {
     failures++;
+    const isSilent = error instanceof Silence;
     // One silence may be this process's own, on a machine that has much to do; the next look follows at once.
-    if (!(error instanceof Silence) || failures >= failuresOfClient) contact.missed(await contact.told(error));
-    if (failures >= failuresOfClient || isGivenUp(error)) owner.replace(saysWhy(error), false);
+    if (!isSilent || failures >= failuresOfClient) contact.missed(await contact.told(error));
+    // Discovery believes what other nodes say of one that is frozen. Who has had a whole look for such a node needs another.
+    if (failures >= failuresOfClient || isGivenUp(error)) owner.replace(saysWhy(error), isSilent && hadChosen);
   };
 
   const run = async (): Promise<void> => {

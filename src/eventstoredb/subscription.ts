@@ -82,7 +82,11 @@ export const resumingSubscription = (feed: Feed, options: SubscribeOptions): Res
     const source = feed.open(delivered);
     const lose = (error: unknown) => {
       clearTimeout(confirmation);
-      session.loss ??= { error };
+      if (session.loss) return;
+      session.loss = { error };
+      // Told now: whoever is delivering may come to it only after the store is back.
+      const told = feed.translate(error);
+      if (!closed && !(told instanceof StoreDamaged)) feed.lost(told);
       wake();
     };
     const session: Session = {
@@ -186,7 +190,6 @@ export const resumingSubscription = (feed: Feed, options: SubscribeOptions): Res
       if (closed || !session.loss) return;
       const error = feed.translate(session.loss.error);
       if (error instanceof StoreDamaged) throw error;
-      feed.lost(error);
       if (error instanceof CredentialsRefused && !wasConfirmed) throw error;
       await retry.wait(feed.pause.next());
     }

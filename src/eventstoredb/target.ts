@@ -42,6 +42,10 @@ export const clientFor = (target: Target): EventStoreDBClient => {
   }
 };
 
+/** Whether the client asks a host which node to go to. */
+export const isDiscovered = (target: Target): boolean =>
+  'url' in target && readConnectionString(target.url).isDiscovered;
+
 /** What of a connection string has no effect. */
 export const ignoredOptions = (target: Target): readonly Ignored[] =>
   'url' in target ? readConnectionString(target.url).ignored : [];

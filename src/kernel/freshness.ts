@@ -1,15 +1,21 @@
 import type { Clock, Millis } from '../clock.ts';
 import type { ReadModels } from './projection.ts';
+import type { Table } from './rows.ts';
 import { type EventStore, lookEveryMs, type Sight } from './store.ts';
 
-/** How far what this process knows may be behind what is (contract N13). */
-export interface Freshness {
-  /** It knows everything that had happened so many milliseconds ago; it grows from look to look. */
+/** How far what some tables show may be behind what is (contract N13). */
+export interface Age {
+  /** They show everything that had happened so many milliseconds ago; it grows from look to look. */
   readonly ageMs: Millis;
-  /** It is behind: what it does not find may be there. */
+  /** They are behind: what they do not show may be there. */
   readonly isBehind: boolean;
-  /** It is older than anybody wants to rely on. */
+  /** They are older than anybody wants to rely on. */
   readonly isTooOld: boolean;
+}
+
+export interface Freshness extends Age {
+  /** Of the tables that are relied on. */
+  readonly reliedOn: Age;
 }
 
 /** Behind by more than this, beyond the time between two looks, is behind. */
@@ -17,22 +23,26 @@ const graceMs = 500;
 /** A look that has not been caught up with by then is of no more interest: later ones are. */
 const forgetMs = 60_000;
 
+type Models = Pick<ReadModels, 'position' | 'positionOf' | 'reached' | 'stopped' | 'tables'>;
+
 /**
  * Compares each look at the end of the log with how far the read models have come: whoever has passed that end knows what
  * there was when it was asked for. A log that ends before what the models had applied at the look before is another log.
  */
 export const freshness = (options: {
   readonly store: Pick<EventStore, 'onSight'>;
-  readonly models: Pick<ReadModels, 'position' | 'reached' | 'stopped'>;
+  readonly models: Models;
   readonly clock: Clock;
-  /** How old it may be and still be relied on; without it, however old. */
+  /** Of these it is said by itself how old they are: that others stand still does not make them older. */
+  readonly reliedOn: readonly Table<object>[];
+  /** How old they may be and still be relied on; without it, however old. */
   readonly mostMs?: Millis | undefined;
   /** Told, once for each such log, that what the models hold is not in it. Until it resolves they hold neither. */
   readonly shortened: () => Promise<void>;
 }): Freshness & { close(): void } => {
   const { store, models, clock, mostMs, shortened } = options;
-  // Whoever is open and goes on has caught up with all that there was.
-  let knownAt = models.stopped ? Number.NEGATIVE_INFINITY : clock.monotonic();
+  const all = ageOf(models.tables, models, clock, mostMs);
+  const reliedOn = ageOf(options.reliedOn, models, clock, mostMs);
   let before: bigint | null = null;
   let isBetweenLogs = false;
 
@@ -40,23 +50,28 @@ export const freshness = (options: {
     if (isBetweenLogs) return;
     if (before !== null && end < before) {
       before = null;
-      knownAt = Number.NEGATIVE_INFINITY;
       isBetweenLogs = true;
+      all.forget();
+      reliedOn.forget();
       void shortened().finally(() => {
         isBetweenLogs = false;
       });
       return;
     }
     before = models.position;
-    const known = (): void => {
-      knownAt = Math.max(knownAt, askedAt);
-    };
-    if (end === 0n || (models.position !== null && models.position >= end)) known();
-    else void models.reached(end, forgetMs).then((isReached) => isReached && known());
+    all.seen({ askedAt, end });
+    reliedOn.seen({ askedAt, end });
   };
   const close = store.onSight(seen);
+  return Object.assign(all.age, { reliedOn: reliedOn.age, close });
+};
 
-  return {
+const ageOf = (tables: readonly Table<object>[], models: Models, clock: Clock, mostMs: Millis | undefined) => {
+  const isPassed = (end: bigint): boolean => end === 0n || (models.positionOf(tables) ?? -1n) >= end;
+  // Whoever is open and goes on has caught up with all that there was.
+  let knownAt =
+    models.stopped.length > 0 && !isPassed(models.position ?? 1n) ? Number.NEGATIVE_INFINITY : clock.monotonic();
+  const age: Age = {
     get ageMs() {
       return clock.monotonic() - knownAt;
     },
@@ -66,6 +81,18 @@ export const freshness = (options: {
     get isTooOld() {
       return mostMs !== undefined && clock.monotonic() - knownAt > mostMs;
     },
-    close,
+  };
+  return {
+    age,
+    seen({ askedAt, end }: Sight): void {
+      const known = (): void => {
+        knownAt = Math.max(knownAt, askedAt);
+      };
+      if (isPassed(end)) known();
+      else void models.reached(end, forgetMs, tables).then((isReached) => isReached && known());
+    },
+    forget(): void {
+      knownAt = Number.NEGATIVE_INFINITY;
+    },
   };
 };

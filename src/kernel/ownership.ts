@@ -13,7 +13,9 @@ const mostWarned = 1_000;
 /** One for all followers of a log, so that a stream is warned of once. */
 export const oursOf = (whose: Whose): Ours => {
   const warned = new Set<string>();
-  return (batch) =>
+  /** One batch is handed to every follower. */
+  const known = new WeakMap<readonly Recorded[], readonly Recorded[]>();
+  const oursIn = (batch: readonly Recorded[]): readonly Recorded[] =>
     batch.filter((event) => {
       const is = whose(event);
       if (is === 'like-ours' && warned.size < mostWarned && !warned.has(event.stream)) {
@@ -22,4 +24,9 @@ export const oursOf = (whose: Whose): Ours => {
       }
       return is === 'ours';
     });
+  return (batch) => {
+    const mine = known.get(batch) ?? oursIn(batch);
+    known.set(batch, mine);
+    return mine;
+  };
 };

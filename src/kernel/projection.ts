@@ -1,42 +1,37 @@
 import { mkdirSync } from 'node:fs';
 import { publish } from '../telemetry.ts';
-import { allLast, type Checkpoint, type Lasts, lastLasting, whyUnfit } from './checkpoint.ts';
+import { applyBatch, type Projection } from './apply-batch.ts';
+import { allLast, checkpointAfter, fitness, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
+import { readPage } from './log-page.ts';
 import type { Ours } from './ownership.ts';
 import { roomIn } from './room.ts';
-import { type Changes, openRows, type RowReader, type Table } from './rows.ts';
+import { openRows, type RowReader, type RowStore, type Table } from './rows.ts';
+import { type Standstill, toldStandstill } from './standstill.ts';
 import { type EventStore, type Recorded, StoreDamaged, type Subscription } from './store.ts';
 
-/** What a projection reads and writes; reads see what the batch at hand has written. */
-export interface Rows {
-  get<Row>(from: Table<Row>, key: string): Row | undefined;
-  put<Row extends object>(into: Table<Row>, key: string, row: Row): void;
-  remove<Row>(from: Table<Row>, key: string): void;
-}
-
-export interface Projection {
-  readonly name: string;
-  /** Raised with every change of what the rows look like; the read models are then built anew. */
-  readonly version: number;
-  /** Categories of the streams it reads. */
-  readonly categories: readonly string[];
-  readonly tables: readonly Table<object>[];
-  apply(event: Recorded, rows: Rows): void;
-}
+export type { Projection, Rows } from './apply-batch.ts';
 
 export interface ReadModels extends RowReader {
-  /** Resolves true once everything up to `position` is applied, false when `withinMs` pass before or it cannot come any more. */
-  reached(position: bigint, withinMs: number): Promise<boolean>;
+  /** Of all projections. */
+  readonly tables: readonly Table<object>[];
+  /**
+   * Resolves true once everything up to `position` is applied, false when `withinMs` pass before or it cannot come any more.
+   * @param reads the tables that have to show it; without them, those of all projections that go on
+   */
+  reached(position: bigint, withinMs: number, reads?: readonly Table<object>[]): Promise<boolean>;
+  /** Everything up to here is shown by each of these tables; null before the first event. */
+  positionOf(reads: readonly Table<object>[]): bigint | null;
+  /** Everything up to here has been applied, or passed over as somebody else's, by all that go on; null before the first event. */
+  readonly position: bigint | null;
   /** Makes the next reads see what is committed by now, also where rows were read earlier in this turn of the loop. */
   refresh(): void;
-  /** Everything up to here has been applied, or passed over as somebody else's; null before the first event. */
-  readonly position: bigint | null;
   /** Nothing can be written to the volume: the rows stay as they are until there is room. */
   readonly hasNoRoom: boolean;
   /**
-   * Why they do not go on: an event that cannot be applied, or that the disk has damaged, is never skipped. What they hold
+   * Those that do not go on: an event that cannot be applied, or that the disk has damaged, is never skipped. What they hold
    * is served all the same.
    */
-  readonly stopped: Error | undefined;
+  readonly stopped: readonly Standstill[];
   /** Rejects when the files of the rows cannot be written any more. */
   readonly failed: Promise<never>;
   /** Forgets all rows and reads the log from its beginning, for it is not the one that they came from. */
@@ -47,7 +42,7 @@ export interface ReadModels extends RowReader {
 export interface ReadModelOptions {
   /** Folder of the LMDB environment; may be deleted at any time while nobody has it open. */
   readonly dir: string;
-  readonly store: EventStore;
+  readonly store: Pick<EventStore, 'readAll' | 'subscribe'>;
   /** Identity of the log behind `store`: rows built from another are of no use. */
   readonly logId: string;
   readonly projections: readonly Projection[];
@@ -61,77 +56,134 @@ export interface ReadModelOptions {
   readonly cleared?: () => void;
 }
 
-interface Mark extends Checkpoint {
-  /** Everything up to here was somebody else's; where it is not given, the checkpoint's own position. */
-  readonly passed?: string;
-  readonly versions: Readonly<Record<string, number>>;
+/** One projection on its way through the log. */
+interface Follower {
+  readonly projection: Projection;
+  checkpoint: KeptCheckpoint | undefined;
+  /** Everything up to here is applied or somebody else's. */
+  position: bigint | null;
+  stopped: Standstill | undefined;
+}
+
+interface Waiter {
+  readonly position: bigint;
+  /** Undefined: all that go on. */
+  readonly followers: readonly Follower[] | undefined;
+  resolve(reached: boolean): void;
 }
 
 /** So many events of others are passed over, at most, again after a restart. */
 const mostPassed = 10_000;
 
-const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'));
+const isBefore = (a: bigint | null, b: bigint | null): boolean => b !== null && (a === null || a < b);
+
+/** @throws Error where two projections declare one table */
+const keeperOf = (followers: readonly Follower[]): ((table: Table<object>) => Follower) => {
+  const keepers = new Map<string, Follower>();
+  for (const follower of followers) {
+    for (const { name } of follower.projection.tables) {
+      if (keepers.has(name)) throw new Error(`two projections declare the table ${name}`);
+      keepers.set(name, follower);
+    }
+  }
+  return ({ name }) => {
+    const keeper = keepers.get(name);
+    if (!keeper) throw new Error(`no projection declares the table ${name}`);
+    return keeper;
+  };
+};
 
 /**
- * Opens the read models, checks that they belong to the log, and follows it; resolves once everything that the store
- * knew has been applied. Rows and checkpoint go in one LMDB transaction, so each event is applied exactly once.
+ * Opens the read models, checks of each that it belongs to the log, and follows it; resolves once everything that the store
+ * knew has been applied. What a batch changes and the checkpoints of all go in one LMDB transaction, so each projection
+ * applies each event exactly once. One that is behind the others first reads what they had before it was there.
  */
 export const openReadModels = async (options: ReadModelOptions): Promise<ReadModels> => {
   const { store, logId, projections, ours, lasts = allLast } = options;
   mkdirSync(options.dir, { recursive: true });
   const tables = projections.flatMap((projection) => projection.tables);
-  const rows = openRows<Mark>(options.dir, tables);
-  const versions = Object.fromEntries(projections.map((p) => [p.name, p.version]));
-  const mark = rows.mark();
-  const unfit = mark && (await whyNotThese(mark, versions, () => whyUnfit(mark, store, logId, lasts)));
-  if (unfit) {
-    publish('projection.rebuilt', { reason: unfit });
-    rows.clear();
-  }
-  let checkpoint = unfit ? undefined : mark;
-  let position = checkpoint ? BigInt(checkpoint.passed ?? checkpoint.position) : null;
-  /** Events of others since the checkpoint was written. */
-  let passed = 0;
-  let stopped: Error | undefined;
-
+  const rows = openRows<KeptCheckpoint>(options.dir, tables);
+  const followers = await begun(projections, rows, fitness(store, logId, lasts));
+  const keeper = keeperOf(followers);
   const room = roomIn(options.dir, (error) => publish('projection.held', { error }));
-  const waiters = new Set<{ position: bigint; resolve: (reached: boolean) => void }>();
-  const deliver = async (batch: readonly Recorded[]): Promise<void> => {
-    const fresh = batch.filter((event) => position === null || event.position > position);
-    const end = fresh.at(-1)?.position;
-    if (end === undefined) return;
-    const mine = ours(fresh);
-    const last = mine.at(-1);
-    if (last) {
-      let changes: Changes;
-      try {
-        changes = applied(mine, projections, rows);
-      } catch (error) {
-        stopped = error as Error;
-        for (const waiter of waiters) waiter.resolve(false);
-        throw error;
-      }
-      options.committing?.(mine);
-      const lasting = lastLasting(mine, lasts, checkpoint?.lasting);
-      const next = { logId, position: String(last.position), eventId: last.id, lasting, passed: String(end), versions };
-      if (!(await room.write(() => rows.write(changes, next)))) return;
-      checkpoint = next;
-      passed = 0;
-    } else {
-      passed += fresh.length;
-      if (checkpoint && passed >= mostPassed) await keep(checkpoint, end);
-    }
-    position = end;
-    if (last) options.committed?.(mine);
-    for (const waiter of waiters) if (waiter.position <= end) waiter.resolve(true);
-  };
-  const keep = async (mark: Mark, end: bigint): Promise<void> => {
-    const next = { ...mark, passed: String(end) };
-    if (await room.write(() => rows.write(new Map(), next))) passed = 0;
-  };
-
+  const waiters = new Set<Waiter>();
+  /** Events of others since the checkpoints were written. */
+  let passed = 0;
   /** With damage before this the rows would lack more than the news: whoever opens them is told. */
   let isOpen = false;
+
+  const going = (): Follower[] => followers.filter(({ stopped }) => !stopped);
+  const leastOf = (some: readonly Follower[]): bigint | null =>
+    some.reduce<bigint | null>(
+      (least, { position }) => (isBefore(position, least) ? position : least),
+      some[0]?.position ?? null,
+    );
+
+  /** Tells the waiters that it concerns. */
+  const look = (): void => {
+    for (const waiter of [...waiters]) {
+      const { position, followers: some = going() } = waiter;
+      const behind = some.filter((follower) => isBefore(follower.position, position));
+      if (behind.some(({ stopped }) => stopped) || some.length === 0) waiter.resolve(false);
+      else if (behind.length === 0) waiter.resolve(true);
+    }
+  };
+  const stop = (follower: Follower, error: Error, at?: Recorded): void => {
+    follower.stopped = toldStandstill({ follower: follower.projection.name, ...(at && { at }), error });
+  };
+
+  /** A step of one follower: what it has come to, and where it stops. */
+  const stepOf = (follower: Follower, mine: readonly Recorded[], end: bigint) => {
+    const { projection, position } = follower;
+    const fresh = mine.filter((event) => isBefore(position, event.position));
+    const { changes, failure } = applyBatch(projection, fresh, rows);
+    const handled = failure ? fresh.slice(0, fresh.indexOf(failure.event)) : fresh;
+    const upTo = failure ? (handled.at(-1)?.position ?? position) : end;
+    const next = upTo === null ? undefined : checkpointAfter(follower.checkpoint, { logId, lasts }, handled, upTo);
+    const checkpoint = next && { ...next, version: projection.version };
+    return { follower, changes, failure, position: upTo, checkpoint };
+  };
+
+  const deliver = async (batch: readonly Recorded[]): Promise<void> => {
+    const end = batch.at(-1)?.position ?? null;
+    const concerned = going().filter(({ position }) => isBefore(position, end));
+    if (end === null || concerned.length === 0) return;
+    const mine = ours(batch);
+    passed = mine.length > 0 ? 0 : passed + batch.length;
+    if (mine.length > 0 || passed >= mostPassed) {
+      const steps = concerned.map((follower) => stepOf(follower, mine, end));
+      if (mine.length > 0 && isOpen) options.committing?.(mine);
+      const changes = new Map(steps.flatMap((step) => [...step.changes]));
+      if (!(await room.write(() => rows.write(changes, marksOf(steps))))) return;
+      passed = 0;
+      for (const { follower, failure, position, checkpoint } of steps) {
+        follower.position = position;
+        follower.checkpoint = checkpoint;
+        if (failure) stop(follower, failure.error, failure.event);
+      }
+      if (mine.length > 0 && isOpen) options.committed?.(mine);
+    } else {
+      for (const follower of concerned) follower.position = end;
+    }
+    look();
+  };
+
+  /** Reads for those that are behind what the others have, until all have it. */
+  const meet = async (): Promise<void> => {
+    for (;;) {
+      const furthest = going().reduce<bigint | null>(
+        (most, { position }) => (isBefore(most, position) ? position : most),
+        null,
+      );
+      const from = leastOf(going());
+      if (!isBefore(from, furthest)) return;
+      const { events, isLast } = await readPage(store, from);
+      await deliver(events);
+      if (!isLast) continue;
+      for (const follower of going()) if (isBefore(follower.position, furthest)) follower.position = furthest;
+    }
+  };
+
   let fail: (error: Error) => void = () => {};
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
@@ -141,99 +193,107 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   const follow = (): Promise<Subscription> =>
     new Promise((resolve, reject) => {
       const opened = store.subscribe({
-        after: position,
+        after: leastOf(going().length > 0 ? going() : followers),
         deliver,
         caughtUp: () => resolve(opened),
         failed(error) {
+          if (isOpen && error instanceof StoreDamaged) {
+            for (const follower of going()) stop(follower, error);
+            look();
+            return resolve(opened);
+          }
+          // Without its files the process is of no use.
           publish('projection.failed', { error });
-          if (isOpen && error instanceof StoreDamaged) stopped = error;
-          // An event that the law refuses ends nobody; without its files the process is of no use.
-          if (stopped) return resolve(opened);
           reject(error);
           fail(error);
         },
       });
     });
+  await meet();
   let subscription = await follow();
   isOpen = true;
 
   return {
+    tables,
     get: rows.get,
     range: rows.range,
     refresh: rows.refresh,
-    reached(wanted, withinMs) {
-      if (position !== null && position >= wanted) return Promise.resolve(true);
-      if (stopped) return Promise.resolve(false);
+    reached(position, withinMs, reads) {
       return new Promise((resolve) => {
-        const waiter = { position: wanted, resolve: (reached: boolean) => settle(reached) };
-        const timer = setTimeout(() => settle(false), withinMs);
         const settle = (reached: boolean) => {
           clearTimeout(timer);
           waiters.delete(waiter);
           resolve(reached);
         };
+        const timer = setTimeout(() => settle(false), withinMs);
+        const waiter: Waiter = { position, followers: reads && [...new Set(reads.map(keeper))], resolve: settle };
         waiters.add(waiter);
+        look();
       });
     },
+    positionOf: (reads) => leastOf(reads.map(keeper)),
     get position() {
-      return position;
+      return leastOf(going());
     },
     get hasNoRoom() {
       return room.none;
     },
     failed,
     get stopped() {
-      return stopped;
+      return followers.flatMap(({ stopped }) => stopped ?? []);
     },
     async rebuild(reason) {
-      publish('projection.rebuilt', { reason });
+      publish('projection.rebuilt', { reason, projections: projections.map(({ name }) => name) });
       await subscription.close();
-      rows.clear();
+      for (const follower of followers) {
+        rows.clear(follower.projection.name, follower.projection.tables);
+        follower.checkpoint = undefined;
+        follower.position = null;
+        follower.stopped = undefined;
+      }
+      passed = 0;
       options.cleared?.();
-      position = null;
-      checkpoint = undefined;
-      stopped = undefined;
       subscription = await follow();
     },
     async close() {
       // Who waits for room waits no longer.
       room.end();
       await subscription.close();
-      if (checkpoint && passed > 0 && !room.none)
-        await rows.write(new Map(), { ...checkpoint, passed: String(position) });
+      const moved = going().flatMap(({ projection, checkpoint, position }) =>
+        checkpoint && isBefore(placeOf(checkpoint), position)
+          ? [[projection.name, { ...checkpoint, passed: String(position) }] as const]
+          : [],
+      );
+      if (moved.length > 0 && !room.none) await rows.write(new Map(), new Map(moved));
       await rows.close();
     },
   };
 };
 
-/** What a batch changes. Nothing is written yet: an event that cannot be applied leaves no trace of its batch. */
-const applied = (batch: readonly Recorded[], projections: readonly Projection[], stored: RowReader) => {
-  const changes = new Map<string, Map<string, object | null>>();
-  const changesOf = (name: string): Map<string, object | null> => {
-    const known = changes.get(name) ?? new Map<string, object | null>();
-    changes.set(name, known);
-    return known;
-  };
-  const rows: Rows = {
-    get<Row>(from: Table<Row>, key: string): Row | undefined {
-      const row = changes.get(from.name)?.get(key);
-      return row === undefined ? stored.get(from, key) : row === null ? undefined : (row as Row);
-    },
-    put: (into, key, row) => void changesOf(into.name).set(key, row),
-    remove: (from, key) => void changesOf(from.name).set(key, null),
-  };
-  for (const event of batch) {
-    const category = categoryOf(event.stream);
-    for (const projection of projections) if (projection.categories.includes(category)) projection.apply(event, rows);
-  }
-  return changes;
-};
+const marksOf = (
+  steps: readonly { readonly follower: Follower; readonly checkpoint: KeptCheckpoint | undefined }[],
+): Map<string, KeptCheckpoint> =>
+  new Map(
+    steps.flatMap(({ follower, checkpoint }) => (checkpoint ? [[follower.projection.name, checkpoint] as const] : [])),
+  );
 
-const whyNotThese = async (
-  mark: Mark,
-  versions: Mark['versions'],
-  unfit: () => Promise<string | undefined>,
-): Promise<string | undefined> => {
-  const same = Object.keys({ ...mark.versions, ...versions }).every((name) => mark.versions[name] === versions[name]);
-  return same ? unfit() : 'the layout of its rows has changed';
+/** The projections at their checkpoints. The rows of one that cannot be gone on with are gone. */
+const begun = async (
+  projections: readonly Projection[],
+  rows: RowStore<KeptCheckpoint>,
+  whyUnfit: ReturnType<typeof fitness>,
+): Promise<Follower[]> => {
+  const followers: Follower[] = [];
+  const unfit = new Map<string, string[]>();
+  for (const projection of projections) {
+    const { name, version } = projection;
+    const kept = rows.mark(name);
+    const reason = kept && (kept.version === version ? await whyUnfit(kept) : 'the layout of its rows has changed');
+    if (reason !== undefined) unfit.set(reason, [...(unfit.get(reason) ?? []), name]);
+    const checkpoint = reason === undefined ? kept : undefined;
+    if (!checkpoint) rows.clear(name, projection.tables);
+    followers.push({ projection, checkpoint, position: checkpoint ? placeOf(checkpoint) : null, stopped: undefined });
+  }
+  for (const [reason, names] of unfit) publish('projection.rebuilt', { reason, projections: names });
+  return followers;
 };

@@ -1,16 +1,21 @@
 import { mkdirSync } from 'node:fs';
 import { open } from 'lmdb';
 import { publish } from '../telemetry.ts';
-import { allLast, type Checkpoint, type Lasts, lastLasting, whyUnfit } from './checkpoint.ts';
+import { allLast, checkpointAfter, endOfLog, fitness, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
 import { committed } from './commit.ts';
 import { CorruptStream } from './fold.ts';
 import type { Ours } from './ownership.ts';
 import { roomIn } from './room.ts';
+import { type Standstill, toldStandstill } from './standstill.ts';
 import { type EventStore, type Recorded, StoreDamaged, type Subscription } from './store.ts';
 
 /** A process manager: answers facts with commands. What it does must be harmless when done twice. */
 export interface Reactor {
   readonly name: string;
+  /** Raised where what it does of old facts has changed: it then begins again, and the others do not. */
+  readonly version: number;
+  /** Where it begins when it is new: at the first event of the log, or behind those that are there. */
+  readonly begins: 'at the start' | 'at the end';
   /** Categories of the streams it reads. */
   readonly categories: readonly string[];
   react(event: Recorded): Promise<void>;
@@ -18,7 +23,7 @@ export interface Reactor {
 
 export interface ReactorOptions {
   readonly dir: string;
-  readonly store: EventStore;
+  readonly store: Pick<EventStore, 'readAll' | 'subscribe'>;
   readonly logId: string;
   readonly reactors: readonly Reactor[];
   readonly ours: Ours;
@@ -26,130 +31,199 @@ export interface ReactorOptions {
   readonly lasts?: Lasts;
   /** Waits before a reaction that failed is tried again, in milliseconds; grows to 30 s. */
   readonly retryMs?: number;
-  /** The checkpoint follows the reactions by so many milliseconds at most: default 1 s. */
+  /** The checkpoints follow the reactions by so many milliseconds at most: default 1 s. */
   readonly keepMs?: number;
 }
 
 export interface Reactors {
-  /** Why none of them goes on: nothing of the log is ever skipped. */
-  readonly stopped: Error | undefined;
   /**
-   * Those that have come to a stream on which nothing can be decided any more, by their names, and why. A restart takes them
-   * up again where they stopped.
+   * Those that stand still. One whose reaction fails again and again goes on when it succeeds; one that has come to a damaged
+   * or corrupt stream is taken up where it stopped by a restart.
    */
-  readonly stuck: ReadonlyMap<string, StoreDamaged | CorruptStream>;
-  /** Begins again with the first event of the log, for it is not the one that they had followed. */
+  readonly stopped: readonly Standstill[];
+  /** They begin as new ones do, for the log is not the one that they had followed. */
   beginAgain(reason: string): Promise<void>;
   close(): Promise<void>;
 }
 
+/** One reactor on its way through the log. */
+interface Follower {
+  readonly reactor: Reactor;
+  /** What it is done with, and of that what is written down. */
+  checkpoint: KeptCheckpoint | undefined;
+  written: KeptCheckpoint | undefined;
+  /** Events of others since that was written. */
+  passed: number;
+  standstill: Standstill | undefined;
+  subscription: Subscription | undefined;
+}
+
+/** So many events of others are passed over, at most, again after a restart. */
+const mostPassed = 10_000;
+/** Tries after which a reaction is said to stand still, about a minute after the first. */
+const triesUntilTold = 8;
+const longestRetryMs = 30_000;
+
 /**
- * Runs reactors from their own checkpoint, events in order. A reaction that fails is repeated until it succeeds: none is
- * ever skipped. Where repeating cannot heal it that reactor stops, and with it the checkpoint; the others go on. The checkpoint follows the reactions, so a crash repeats the last ones; it does so once a second, since each
- * of its commits would make the event store's wait for the disk.
+ * Runs each reactor from its own checkpoint, events in order. A reaction that fails is repeated until it succeeds: none is
+ * ever skipped. Where repeating cannot heal it that reactor stops; the others go on. The checkpoints follow the reactions, so
+ * a crash repeats the last ones; they do so once a second, since each commit would make the event store's wait for the disk.
  */
 export const startReactors = async (options: ReactorOptions): Promise<Reactors> => {
   const { store, logId, reactors, ours, lasts = allLast, retryMs = 200, keepMs = 1000 } = options;
+  const log = { logId, lasts };
   mkdirSync(options.dir, { recursive: true });
-  const root = open<Checkpoint, string>({
+  const root = open<KeptCheckpoint, string>({
     path: options.dir,
     encoding: 'json',
     compression: false,
     eventTurnBatching: false,
   });
-  const kept = root.get('checkpoint');
-  const unfit = kept && (await whyUnfit(kept, store, logId, lasts));
-  if (unfit) publish('reactors.begun_again', { reason: unfit });
-  const after = kept && !unfit ? BigInt(kept.position) : null;
-  let closing = new AbortController();
   const room = roomIn(options.dir, () => {});
-
-  const stuck = new Map<string, StoreDamaged | CorruptStream>();
-  /** False when it was told to end before every reaction had succeeded. */
-  const reactTo = async (event: Recorded): Promise<boolean> => {
-    const category = event.stream.slice(0, event.stream.indexOf('-'));
-    for (const reactor of reactors.filter((r) => r.categories.includes(category))) {
-      for (let wait = retryMs; ; wait = Math.min(wait * 2, 30_000)) {
-        if (closing.signal.aborted) return false;
-        if (stuck.has(reactor.name)) break;
-        try {
-          await reactor.react(event);
-          break;
-        } catch (error) {
-          publish('reaction.failed', { reactor: reactor.name, stream: event.stream, error });
-          if (error instanceof StoreDamaged || error instanceof CorruptStream) stuck.set(reactor.name, error);
-          else await pause(wait, closing.signal);
-        }
-      }
-    }
-    return true;
-  };
+  let closing = new AbortController();
 
   const failed = (error: Error) => publish('reaction.failed', { reactor: 'all', stream: '$all', error });
-  let stopped: Error | undefined;
-  /** The last event that all reactors are done with, and the last of which that is written down. */
-  let done: Recorded | undefined;
-  let written: Recorded | undefined;
-  let lasting = unfit ? undefined : kept?.lasting;
   let isUnkept = false;
-  const keep = async (): Promise<void> => {
-    if (done === undefined || done === written || room.none) return;
-    const { position, id } = done;
-    written = done;
+  const keep = async (due: readonly Follower[]): Promise<void> => {
+    const kept = due.flatMap((follower) =>
+      follower.checkpoint ? [{ follower, checkpoint: follower.checkpoint }] : [],
+    );
+    if (kept.length === 0 || room.none) return;
     try {
-      await committed(root.put('checkpoint', { logId, position: String(position), eventId: id, lasting }));
+      await committed(
+        root.batch(() => {
+          for (const { follower, checkpoint } of kept) void root.put(follower.reactor.name, checkpoint);
+        }),
+      );
+      for (const { follower, checkpoint } of kept) {
+        follower.written = checkpoint;
+        follower.passed = 0;
+      }
       isUnkept = false;
     } catch (error) {
-      written = undefined;
       if (!isUnkept) failed(error as Error);
       isUnkept = true;
     }
   };
-  const keeping = setInterval(() => void keep(), keepMs).unref();
 
-  const follow = (from: bigint | null): Subscription =>
-    store.subscribe({
-      after: from,
+  /** False when it was told to end before the reaction had succeeded. */
+  const reactTo = async (follower: Follower, event: Recorded): Promise<boolean> => {
+    const { reactor } = follower;
+    const { signal } = closing;
+    for (let tries = 1, wait = retryMs; !signal.aborted; tries++, wait = Math.min(wait * 2, longestRetryMs)) {
+      try {
+        await reactor.react(event);
+        if (follower.standstill) publish('follower.resumed', { follower: reactor.name });
+        follower.standstill = undefined;
+        return true;
+      } catch (error) {
+        const isFinal = error instanceof StoreDamaged || error instanceof CorruptStream;
+        if (isFinal || tries === triesUntilTold) {
+          follower.standstill = toldStandstill({ follower: reactor.name, at: event, error: error as Error });
+        } else if (tries === 1) publish('reaction.failed', { reactor: reactor.name, stream: event.stream, error });
+        if (isFinal) throw error;
+        await pause(wait, signal);
+      }
+    }
+    return false;
+  };
+
+  const follow = (follower: Follower): Subscription => {
+    const { reactor } = follower;
+    const done = (mine: readonly Recorded[], end: bigint): void => {
+      const next = checkpointAfter(follower.checkpoint, log, mine, end);
+      follower.checkpoint = next && { ...next, version: reactor.version };
+    };
+    return store.subscribe({
+      after: follower.checkpoint ? placeOf(follower.checkpoint) : null,
       async deliver(batch) {
-        for (const event of ours(batch)) {
-          if (!(await reactTo(event))) return;
-          if (stuck.size > 0) continue;
-          done = event;
-          lasting = lastLasting([event], lasts, lasting);
+        const mine = ours(batch);
+        let handled = 0;
+        for (const [index, event] of mine.entries()) {
+          if (!reactor.categories.includes(event.stream.slice(0, event.stream.indexOf('-')))) continue;
+          if (!(await reactTo(follower, event))) return;
+          done(mine.slice(handled, index + 1), event.position);
+          handled = index + 1;
         }
+        done(mine.slice(handled), batch.at(-1)!.position);
+        follower.passed += batch.length - mine.length;
       },
       failed(error) {
-        stopped = error;
-        failed(error);
+        follower.standstill ??= toldStandstill({ follower: reactor.name, error });
       },
     });
-  let subscription = follow(after);
+  };
+
+  /** Puts one where it begins when it has no checkpoint, which holds from now on: what comes next is not passed over. */
+  const place = async (follower: Follower): Promise<void> => {
+    if (follower.checkpoint || follower.reactor.begins === 'at the start') return;
+    const end = await endOfLog(store, log);
+    follower.checkpoint = end && { ...end, version: follower.reactor.version };
+    await keep([follower]);
+  };
+
+  const followers = await begun(reactors, (name) => root.get(name), fitness(store, logId, lasts));
+  for (const follower of followers) await place(follower);
+  for (const follower of followers) follower.subscription = follow(follower);
+
+  const isDue = ({ checkpoint, written, passed }: Follower): boolean =>
+    checkpoint !== undefined && (checkpoint.position !== written?.position || passed >= mostPassed);
+  const keeping = setInterval(() => void keep(followers.filter(isDue)), keepMs).unref();
+  const leave = async (): Promise<void> => {
+    closing.abort();
+    await Promise.all(followers.map(({ subscription }) => subscription?.close()));
+  };
 
   return {
     get stopped() {
-      return stopped;
+      return followers.flatMap(({ standstill }) => standstill ?? []);
     },
-    stuck,
     async beginAgain(reason) {
-      publish('reactors.begun_again', { reason });
-      closing.abort();
-      await subscription.close();
+      publish('reactors.begun_again', { reason, reactors: reactors.map(({ name }) => name) });
+      await leave();
       closing = new AbortController();
-      done = undefined;
-      lasting = undefined;
-      stopped = undefined;
-      stuck.clear();
-      await root.remove('checkpoint');
-      subscription = follow(null);
+      for (const follower of followers) {
+        Object.assign(follower, begin(follower.reactor, undefined));
+        await root.remove(follower.reactor.name);
+        await place(follower);
+        follower.subscription = follow(follower);
+      }
     },
     async close() {
-      closing.abort();
-      await subscription.close();
+      await leave();
       clearInterval(keeping);
-      await keep();
+      await keep(followers.filter(({ checkpoint, written }) => checkpoint !== written));
       await root.close();
     },
   };
+};
+
+const begin = (reactor: Reactor, checkpoint: KeptCheckpoint | undefined): Follower => ({
+  reactor,
+  checkpoint,
+  written: checkpoint,
+  passed: 0,
+  standstill: undefined,
+  subscription: undefined,
+});
+
+/** The reactors at their checkpoints; one whose checkpoint cannot be gone on from has none. */
+const begun = async (
+  reactors: readonly Reactor[],
+  keptBy: (name: string) => KeptCheckpoint | undefined,
+  whyUnfit: ReturnType<typeof fitness>,
+): Promise<Follower[]> => {
+  const followers: Follower[] = [];
+  const unfit = new Map<string, string[]>();
+  for (const reactor of reactors) {
+    const { name, version } = reactor;
+    const kept = keptBy(name);
+    const reason = kept && (kept.version === version ? await whyUnfit(kept) : 'what they do has changed');
+    if (reason !== undefined) unfit.set(reason, [...(unfit.get(reason) ?? []), name]);
+    followers.push(begin(reactor, reason === undefined ? kept : undefined));
+  }
+  for (const [reason, names] of unfit) publish('reactors.begun_again', { reason, reactors: names });
+  return followers;
 };
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>

@@ -29,14 +29,15 @@ export interface RowReader {
 /** What is to be written to a table: rows by key, null for those that go. */
 export type Changes = ReadonlyMap<string, ReadonlyMap<string, object | null>>;
 
-/** The LMDB environment behind the read models: a database per table, and a mark that moves with the rows. */
+/** The LMDB environment behind the read models: a database per table, and the marks of its writers, which move with the rows. */
 export interface RowStore<Mark> extends RowReader {
-  mark(): Mark | undefined;
+  mark(writer: string): Mark | undefined;
   /** Ends the snapshot that the reads of this turn of the loop share. */
   refresh(): void;
-  /** Rows and mark in one transaction; resolves once both can be read. */
-  write(changes: Changes, mark: Mark): Promise<void>;
-  clear(): void;
+  /** Rows and marks by writer in one transaction; resolves once both can be read. */
+  write(changes: Changes, marks: ReadonlyMap<string, Mark>): Promise<void>;
+  /** Forgets the mark of a writer and all rows of its tables. */
+  clear(writer: string, tables: readonly Table<object>[]): void;
   close(): Promise<void>;
 }
 
@@ -44,7 +45,7 @@ type Rows = Database<Buffer, string>;
 
 /** Packed without shared structures: any thread or process can read a row by itself. */
 const packr = new Packr({ useRecords: false });
-const markKey = 'checkpoint';
+const marksName = 'checkpoints';
 
 /** There are no tables in the folder, or not all of them: whoever writes there has not made them yet. */
 export class NoTables extends Error {
@@ -81,7 +82,7 @@ export const openRows = <Mark extends object>(
     void root.close();
     throw new NoTables(`There is no table ${name} in ${dir} yet.`);
   };
-  const marks = openTable(markKey);
+  const marked = openTable(marksName);
   const dbs = new Map<string, Rows>([...names].map((name) => [name, openTable(name)]));
 
   const dbOf = (name: string): Rows => {
@@ -94,24 +95,24 @@ export const openRows = <Mark extends object>(
   return {
     get: (from, key) => unpacked(dbOf(from.name).getBinary(key)),
     range: (from, range, wanted) => readRange(dbOf(from.name), range, wanted),
-    mark: () => unpacked(marks.getBinary(markKey)),
+    mark: (writer) => unpacked(marked.getBinary(writer)),
     refresh: () => root.resetReadTxn(),
-    async write(changes, mark) {
+    async write(changes, marks) {
       // All puts of one batch are one transaction. (lmdb's own asynchronous transaction() never answers here.)
       const writing = root.batch(() => {
         for (const [name, changed] of changes) {
           const db = dbOf(name);
           for (const [key, row] of changed) row === null ? db.remove(key) : db.put(key, packr.pack(row));
         }
-        marks.put(markKey, packr.pack(mark));
+        for (const [writer, mark] of marks) marked.put(writer, packr.pack(mark));
       });
       await committed(writing);
       root.resetReadTxn(); // a snapshot opened earlier in this turn would still show the rows as they were
     },
-    clear() {
+    clear(writer, cleared) {
       root.transactionSync(() => {
-        marks.clearSync();
-        for (const db of dbs.values()) db.clearSync();
+        void marked.remove(writer);
+        for (const { name } of cleared) dbOf(name).clearSync();
       });
     },
     close: () => root.close(),

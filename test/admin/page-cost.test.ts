@@ -134,13 +134,15 @@ beforeAll(async () => {
     join(dir, 'rows'),
     projections.flatMap(({ tables }) => tables),
   );
-  await rows.write(fill(), {});
+  await rows.write(fill(), new Map());
   const models = {
     ...rows,
+    tables: [],
+    positionOf: () => 0n,
     reached: async () => true,
     position: 0n,
     hasNoRoom: false,
-    stopped: undefined,
+    stopped: [],
     failed: new Promise<never>(() => {}),
     rebuild: async () => {},
   } as ReadModels;

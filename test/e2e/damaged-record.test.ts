@@ -133,11 +133,13 @@ describe.skipIf(isRemote)('a record that the disk has damaged', () => {
       const { status, body } = await call(server, 'GET', '/v1/ready?verbose', { key: null });
       return status === 503 ? errorOf(body).message : undefined;
     });
-    expect(told).toMatch(/^Not available: reactions \(keys-follow-projects: [^)]+\)\. /);
+    expect(told).toMatch(
+      /^Not available: reactions \(keys-follow-projects stands still at revision 1 of projectKey-key_\w+: [^)]+\)\. /,
+    );
     expect(await use(server, key.value)).toBe('401 api_key_revoked');
     expect(await use(server, (await createKey(server, other)).value)).toBe('200');
-    const failures = server.log().filter(({ msg }) => msg === 'reaction.failed');
-    expect(failures.map(({ reactor }) => reactor)).toEqual(['keys-follow-projects']);
+    const stops = server.log().filter(({ msg }) => msg === 'follower.stopped');
+    expect(stops).toMatchObject([{ follower: 'keys-follow-projects', stream: `projectKey-${key.id}` }]);
     await server.stop();
   });
 });

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { fromPyPI } from './kept.ts';
 import { freshDir } from './server.ts';
 
 /** A foreign reader of our OpenAPI document: schemathesis, from PyPI, in a virtual environment of its own. */
@@ -10,23 +10,10 @@ import { freshDir } from './server.ts';
 const version = '4.32.5';
 const run = promisify(execFile);
 
-/** The command, kept for the next run, or why there is none: no Python, one that is too old, no network. */
+/** The command, or why there is none. */
 export const installed = async (): Promise<{ readonly command: string } | { readonly missing: string }> => {
-  const dir = join(tmpdir(), `weir-schemathesis-${version}-${userInfo().uid}`);
-  const command = join(dir, 'bin', 'schemathesis');
-  // Written last: a folder without it is what an installation that was broken off has left.
-  const complete = join(dir, 'complete');
-  if (existsSync(complete)) return { command };
-  rmSync(dir, { recursive: true, force: true });
-  try {
-    await run('python3', ['-m', 'venv', dir]);
-    await run(join(dir, 'bin', 'pip'), ['install', '--quiet', `schemathesis==${version}`], { timeout: 120_000 });
-    writeFileSync(complete, '');
-    return { command };
-  } catch (error) {
-    const { message, stderr = '' } = error as Error & { stderr?: string };
-    return { missing: stderr.trim().split('\n').at(-1) || message };
-  }
+  const kept = await fromPyPI('schemathesis', [`schemathesis==${version}`]);
+  return 'missing' in kept ? kept : { command: join(kept.dir, 'bin', 'schemathesis') };
 };
 
 export interface Hunt {

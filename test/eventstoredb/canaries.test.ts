@@ -30,6 +30,7 @@ const asItIs = (real: Owner): Owner => real;
 const neverReplaces = (real: Owner): Owner => ({
   client: real.client,
   attempt: real.attempt,
+  hasChosen: real.hasChosen,
   onLoss: real.onLoss,
   replace: () => {},
   close: real.close,

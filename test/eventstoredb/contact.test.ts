@@ -48,13 +48,30 @@ describe('an outage is told', () => {
     const { time, state, during } = stage();
     state.found(false);
     const reset = clientError('read ECONNRESET\n  at a place');
-    expect(during(() => state.stumbled(reset))).toEqual([['store.stumbled', { reason: 'read ECONNRESET' }]]);
-    expect(during(() => state.stumbled(reset))).toEqual([]);
+    const stumbles = () => {
+      state.stumbled(reset);
+      state.found(false);
+    };
+    expect(during(stumbles)).toEqual([['store.stumbled', { reason: 'read ECONNRESET' }]]);
+    expect(during(stumbles)).toEqual([]);
     time.now = 60_000;
-    expect(during(() => state.stumbled(reset))).toHaveLength(1);
-    state.missed('no leader');
-    time.now = 120_000;
-    expect(during(() => state.stumbled(reset))).toEqual([]);
+    expect(during(stumbles)).toHaveLength(1);
+  });
+
+  test('with one line where a reader notices it first, or too late', () => {
+    const { time, state, during } = stage();
+    state.found(false);
+    time.now = 60_000;
+    const lostAndBack = () => {
+      state.stumbled(new Error('read ECONNRESET'));
+      state.missed('no leader');
+      state.stumbled(new Error('read ECONNRESET'));
+      state.found(false);
+    };
+    expect(during(lostAndBack)).toEqual([
+      ['store.lost', { reason: 'no leader' }],
+      ['store.back', { afterMs: 0 }],
+    ]);
   });
 });
 

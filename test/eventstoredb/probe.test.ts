@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { type ConnectOptions, storeOver } from '../../src/eventstoredb/connect.ts';
 import { ownerOf } from '../../src/eventstoredb/owner.ts';
 import { probe } from '../../src/eventstoredb/probe.ts';
@@ -20,16 +21,28 @@ const endAt = (commit: bigint) => [{ event: { position: { commit } } }];
 const notLeader = clientError('Leader info available', { type: 'not-leader' });
 type Answer = Parameters<ReturnType<typeof fakeClient>['readAnswers']['push']>[0];
 
+interface Discovered {
+  /** Of each client, whether its discovery has chosen a node; without it there is none. */
+  readonly chosen?: readonly boolean[];
+  readonly clock?: Clock;
+}
+
 /** A store that is probed for real, over clients whose looks at the log's end have these answers, one list for each client. */
-const stage = async (...looks: Answer[][]) => {
+const discoveredStage = async ({ chosen, clock = systemClock }: Discovered, ...looks: Answer[][]) => {
   const made: ReturnType<typeof fakeClient>[] = [];
-  const clock = { wall: () => 0, monotonic: () => performance.now() };
-  const owner = ownerOf(() => {
-    const fake = fakeClient();
-    fake.readAnswers.push(...(looks[made.length] ?? []));
-    made.push(fake);
-    return fake.client;
-  }, clock);
+  const owner = ownerOf(
+    () => {
+      const fake = fakeClient();
+      const hasChosen = chosen?.[made.length];
+      const connection = hasChosen ? Promise.resolve({ close() {} }) : new Promise(() => {});
+      if (hasChosen !== undefined) Object.assign(fake.client, { getChannel: () => connection });
+      fake.readAnswers.push(...(looks[made.length] ?? []));
+      made.push(fake);
+      return fake.client;
+    },
+    clock,
+    chosen !== undefined,
+  );
   let look: ReturnType<typeof probe> | undefined;
   const options: ConnectOptions = { clock, resubscribeMs: [1, 1] };
   const store = storeOver(owner, options, (given) => {
@@ -40,6 +53,7 @@ const stage = async (...looks: Answer[][]) => {
   await expect.poll(() => store.state.is).toBe('there');
   return { made, owner, store, hurry: () => look!.hurry() };
 };
+const stage = (...looks: Answer[][]) => discoveredStage({}, ...looks);
 
 describe('a client that was replaced in the middle of a look', () => {
   test('is no loss of the store: the next one is asked, and what it says counts', async () => {
@@ -77,6 +91,30 @@ describe('a client that was replaced in the middle of a look', () => {
   });
 });
 
+describe('a client in its first five seconds whose looks have no answer', () => {
+  // No time passes for the client: it never is older than five seconds.
+  const clock = { wall: () => 0, monotonic: () => 0 };
+  const silent = [endAt(7n), ...Array.from({ length: 9 }, (): Answer => ['silence'])];
+  const patience = { timeout: 10_000 };
+
+  test('is replaced with the second of them where discovery had chosen its node: it would stay there', async () => {
+    const { made, store } = await discoveredStage({ clock, chosen: [true, true] }, silent, [endAt(9n)]);
+    await expect.poll(() => made.length, patience).toBe(2);
+    await expect.poll(() => store.state.is).toBe('there');
+    expect(made[0]!.reads).toHaveLength(3);
+  });
+
+  test.each([
+    ['discovery is still looking', [false]],
+    ['there is nothing to choose from', undefined],
+  ])('is left alone where %s', async (_, chosen) => {
+    const { made, store } = await discoveredStage({ clock, ...(chosen && { chosen }) }, silent);
+    await expect.poll(() => made[0]!.reads.length, patience).toBe(4);
+    expect(store.state.is).toBe('lost');
+    expect(made).toHaveLength(1);
+  });
+});
+
 describe('a subscription that Weir itself opens anew is no stumble', () => {
   test.each([
     ['with a new client', [endAt(0n)], ({ owner }: Awaited<ReturnType<typeof stage>>) => owner.replace('r', true)],
@@ -96,7 +134,24 @@ describe('a subscription that Weir itself opens anew is no stumble', () => {
     const heard = listen(store);
     endings.push(() => heard.close());
     (await made[0]!.subscription(1)).emit('error', clientError('read ECONNRESET'));
+    await expect.poll(() => told).toEqual(['store.stumbled read ECONNRESET']);
     await made[0]!.subscription(2);
-    expect(told).toEqual(['store.stumbled read ECONNRESET']);
+  });
+
+  test('which is told at once, whatever is being delivered', async () => {
+    const { made, store } = await stage([endAt(0n)]);
+    let deliver = (): void => {};
+    const delivering = new Promise<void>((resolve) => {
+      deliver = resolve;
+    });
+    const heard = listen(store, { deliver: () => delivering });
+    endings.push(() => heard.close());
+    const source = await made[0]!.subscription(1);
+    source.event(1);
+    await heard.begun(1);
+    source.emit('error', clientError('read ECONNRESET'));
+    await expect.poll(() => told).toEqual(['store.stumbled read ECONNRESET']);
+    deliver();
+    await heard.until(1);
   });
 });

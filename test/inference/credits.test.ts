@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { organizationRows } from '../../projections/organizations.ts';
 import { type Freshness, freshness } from '../../src/kernel/freshness.ts';
 import { bearer, context, wholeGateway } from '../support/whole-gateway.ts';
 
@@ -13,10 +14,10 @@ let release = (): void => {};
 beforeEach(async () => {
   at = await wholeGateway({
     delay: async (label) => (label === 'delivery' ? held : undefined),
-    balanceAgeMs: () => fresh.ageMs,
+    balanceAgeMs: () => fresh.reliedOn.ageMs,
   });
   const { store, clock, admin } = at;
-  fresh = freshness({ store, models: admin.models, clock, shortened: async () => {} });
+  fresh = freshness({ store, models: admin.models, clock, reliedOn: [organizationRows], shortened: async () => {} });
   look();
   const made = await at.make.tenant();
   key = made.projectKey.value;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { openReadModels, type Projection, type ReadModels } from '../../src/kernel/projection.ts';
-import { startReactors } from '../../src/kernel/reactor.ts';
+import { type Reactor, startReactors } from '../../src/kernel/reactor.ts';
 import { table } from '../../src/kernel/rows.ts';
 import { type EventStore, StoreDamaged } from '../../src/kernel/store.ts';
 import { event } from '../support/events.ts';
@@ -68,7 +68,7 @@ test('the rows stay where the store is damaged further on, and say why they stan
   await store.append('counter-a', [event(1)], 'no_stream');
   const models = await follow(store);
   begin();
-  expect(models.stopped).toBe(damage);
+  expect(models.stopped).toEqual([{ follower: 'latest', error: damage }]);
   expect(models.get(numbers, 'latest')).toEqual({ n: 1 });
   // The process goes on with them.
   const goesOn = Symbol();
@@ -80,16 +80,24 @@ test('rows that are built anew stop at the damage, and whoever opens them is tol
   const models = await follow(store);
   begin();
   await models.rebuild('for a test');
-  expect(models.stopped).toBe(damage);
+  expect(models.stopped).toEqual([{ follower: 'latest', error: damage }]);
   await expect(follow(store)).rejects.toBe(damage);
 });
+
+const idle: Reactor = {
+  name: 'idle',
+  version: 1,
+  begins: 'at the start',
+  categories: [],
+  react: async () => {},
+};
 
 test('the reactions say why they stand still', async () => {
   const { store, begin } = damageable();
   const dir = freshDir();
-  const reactions = await startReactors({ dir, store, logId: 'log-1', ours: (batch) => batch, reactors: [] });
+  const reactions = await startReactors({ dir, store, logId: 'log-1', ours: (batch) => batch, reactors: [idle] });
   cleanUps.push(() => reactions.close());
-  expect(reactions.stopped).toBeUndefined();
+  expect(reactions.stopped).toEqual([]);
   begin();
-  expect(reactions.stopped).toBe(damage);
+  expect(reactions.stopped).toEqual([{ follower: 'idle', error: damage }]);
 });

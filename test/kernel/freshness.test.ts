@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { freshness } from '../../src/kernel/freshness.ts';
+import { table } from '../../src/kernel/rows.ts';
 import type { Sight } from '../../src/kernel/store.ts';
 
-const stage = (mostMs?: number, stopped?: Error) => {
+const relied = table<object>('relied');
+const other = table<object>('other');
+
+/** @param still positions at which tables stand still */
+const stage = (mostMs?: number, still: { relied?: bigint; other?: bigint } = {}) => {
   const time = { now: 0 };
   const models = { position: null as bigint | null };
   const waiting: { position: bigint; resolve: (reached: boolean) => void }[] = [];
@@ -17,12 +22,18 @@ const stage = (mostMs?: number, stopped?: Error) => {
       },
     },
     models: {
-      stopped,
+      tables: [relied, other],
+      stopped: Object.entries(still).map(([follower]) => ({ follower, error: new Error('poison') })),
       get position() {
         return models.position;
       },
+      positionOf: (tables) => {
+        const [least] = tables.flatMap(({ name }) => still[name as keyof typeof still] ?? []);
+        return least ?? models.position;
+      },
       reached: (position) => new Promise((resolve) => waiting.push({ position, resolve })),
     },
+    reliedOn: [relied],
     clock: { wall: () => 0, monotonic: () => time.now },
     mostMs,
     shortened() {
@@ -52,7 +63,7 @@ const stage = (mostMs?: number, stopped?: Error) => {
 
 describe('what is known here', () => {
   test('is of no known age where the models stand still from the first, and else of the moment at which they are open', () => {
-    const still = stage(undefined, new Error('an event that they cannot apply'));
+    const still = stage(undefined, { relied: 0n });
     expect(still.fresh.ageMs).toBe(Number.POSITIVE_INFINITY);
     expect(still.fresh.isBehind).toBe(true);
     const { fresh, time } = stage();

@@ -130,17 +130,18 @@ describe('a projection', () => {
     expect(await models.reached(10n ** 12n, 5)).toBe(false);
   });
 
-  test('stops at an event that it cannot apply, and keeps nothing of its batch', async () => {
+  test('stops at an event that it cannot apply, with what came before it applied', async () => {
     const store = memoryStore();
     await append(store, 'counter-a', [1]);
     const models = await follow(store, freshDir());
     const waiting = models.reached(10n ** 12n, 1_000_000);
     await append(store, 'counter-a', [2, 666], 0);
-    await expect.poll(() => models.stopped?.message).toMatch('poison');
+    await expect.poll(() => models.stopped[0]?.error.message).toMatch('poison');
+    expect(models.stopped).toMatchObject([{ follower: 'adding', at: { stream: 'counter-a', revision: 2 } }]);
     // Nobody waits for what cannot come.
     expect(await waiting).toBe(false);
     expect(await models.reached(10n ** 12n, 1_000_000)).toBe(false);
-    expect(models.get(sums, 'counter-a')).toEqual({ sum: 1, count: 1 });
+    expect(models.get(sums, 'counter-a')).toEqual({ sum: 3, count: 2 });
   });
 });
 

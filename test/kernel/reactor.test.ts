@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { CorruptStream } from '../../src/kernel/fold.ts';
 import { type Reactor, startReactors } from '../../src/kernel/reactor.ts';
 import { type EventStore, type Recorded, StoreDamaged } from '../../src/kernel/store.ts';
+import { onSignal } from '../../src/telemetry.ts';
 import { event } from '../support/events.ts';
 import { memoryStore } from '../support/memory-store.ts';
 
@@ -26,6 +27,8 @@ const counting = (failures = 0) => {
   let check = (): void => {};
   const reactor: Reactor = {
     name: 'counting',
+    version: 1,
+    begins: 'at the start',
     categories: ['counter'],
     async react({ data }) {
       if (left-- > 0) throw new Error('not yet');
@@ -161,7 +164,7 @@ describe('a reactor', () => {
     cleanUps.push(() => kept.close());
     await vi.waitFor(() => {
       kept.resetReadTxn();
-      expect(kept.get('checkpoint')?.eventId).toBe(last);
+      expect(kept.get('counting')?.eventId).toBe(last);
     });
   });
 
@@ -178,6 +181,8 @@ describe('a reactor', () => {
       const handled: number[] = [];
       const broken: Reactor = {
         name: 'broken',
+        version: 1,
+        begins: 'at the start',
         categories: ['counter'],
         async react({ data }) {
           tries++;
@@ -206,8 +211,7 @@ describe('a reactor', () => {
       await append(at.store, [4], 2);
       await at.until(4);
       expect(at.seen).toEqual([1, 2, 3, 4]);
-      expect([...running.stuck.keys()]).toEqual(['broken']);
-      expect(running.stopped).toBeUndefined();
+      expect(running.stopped).toMatchObject([{ follower: 'broken', at: { stream: 'counter-a', revision: 1 } }]);
       expect([at.tries(), at.handled]).toEqual([2, [1]]);
     });
 
@@ -219,9 +223,10 @@ describe('a reactor', () => {
       await running.close();
       at.heal();
       const again = await at.run();
-      await at.until(5);
-      expect(at.handled).toEqual([1, 2, 3]);
-      expect(again.stuck.size).toBe(0);
+      await vi.waitFor(() => expect(at.handled).toEqual([1, 2, 3]));
+      // Nobody else does anything twice for it.
+      expect(at.seen).toEqual([1, 2, 3]);
+      expect(again.stopped).toEqual([]);
     });
 
     test('begins again with another log', async () => {
@@ -233,7 +238,93 @@ describe('a reactor', () => {
       await running.beginAgain('for a test');
       await at.until(4);
       expect(at.handled).toEqual([1, 1, 2]);
-      expect(running.stuck.size).toBe(0);
+      expect(running.stopped).toEqual([]);
+    });
+  });
+
+  describe('among others', () => {
+    /** Runs until it is closed; what it saw is kept. */
+    const run = async (store: EventStore, dir: string, reactors: readonly Reactor[]) => {
+      const running = await startReactors({ ours: (batch) => batch, dir, store, logId: 'log-1', reactors, retryMs: 1 });
+      cleanUps.push(() => running.close().catch(() => {}));
+      return running;
+    };
+    const named = (name: string, more: Partial<Reactor> = {}) => {
+      const counted = counting();
+      return { ...counted, reactor: { ...counted.reactor, name, ...more } };
+    };
+
+    test('of another version begins again alone', async () => {
+      const store = memoryStore();
+      const dir = freshDir();
+      await append(store, [1, 2]);
+      const first = [named('a'), named('b')];
+      const running = await run(
+        store,
+        dir,
+        first.map(({ reactor }) => reactor),
+      );
+      for (const { until } of first) await until(2);
+      await running.close();
+      await append(store, [3], 1);
+      const second = [named('a', { version: 2 }), named('b')];
+      await run(
+        store,
+        dir,
+        second.map(({ reactor }) => reactor),
+      );
+      await second[0]?.until(3);
+      await second[1]?.until(1);
+      expect(second.map(({ seen }) => seen)).toEqual([[1, 2, 3], [3]]);
+    });
+
+    test('that is new begins where it says', async () => {
+      const store = memoryStore();
+      const dir = freshDir();
+      await append(store, [1, 2]);
+      const old = named('old');
+      const running = await run(store, dir, [old.reactor]);
+      await old.until(2);
+      await running.close();
+      const [start, end] = [named('start'), named('end', { begins: 'at the end' })];
+      await run(store, dir, [start.reactor, end.reactor]);
+      await append(store, [3], 1);
+      await start.until(3);
+      await end.until(1);
+      expect([start.seen, end.seen]).toEqual([[1, 2, 3], [3]]);
+    });
+
+    test('that began at the end goes on from there after a restart, however soon that came', async () => {
+      const store = memoryStore();
+      const dir = freshDir();
+      await append(store, [1]);
+      const first = named('end', { begins: 'at the end' });
+      const running = await run(store, dir, [first.reactor]);
+      await append(store, [2], 0);
+      await running.close();
+      await append(store, [3], 1);
+      const second = named('end', { begins: 'at the end' });
+      await run(store, dir, [second.reactor]);
+      await vi.waitFor(() => expect([...first.seen, ...second.seen]).toEqual([2, 3]));
+    });
+
+    test('is named while its reaction fails again and again, in two lines of the log, until it succeeds', async () => {
+      const store = memoryStore();
+      const told: string[] = [];
+      cleanUps.push(onSignal((name) => void told.push(name)) as () => void);
+      let isHealed = false;
+      const failing = named('failing', {
+        async react() {
+          if (!isHealed) throw new TypeError('not today');
+        },
+      });
+      await append(store, [1, 2]);
+      const running = await run(store, freshDir(), [failing.reactor]);
+      await vi.waitFor(() => expect(running.stopped).toHaveLength(1));
+      expect(running.stopped).toMatchObject([{ follower: 'failing', at: { stream: 'counter-a', revision: 0 } }]);
+      isHealed = true;
+      await vi.waitFor(() => expect(running.stopped).toEqual([]));
+      expect(told).toEqual(['reaction.failed', 'follower.stopped', 'follower.resumed']);
     });
   });
 

@@ -61,8 +61,8 @@ const store: readonly PlantedFault[] = [
   {
     title: 'a reaction that failed is passed over',
     file: 'src/kernel/reactor.ts',
-    from: 'await pause(wait, closing.signal);',
-    to: 'break;',
+    from: 'await pause(wait, signal);',
+    to: 'return true;',
     test: 'test/kernel/reactor.test.ts',
   },
 ];

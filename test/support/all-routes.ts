@@ -24,6 +24,8 @@ export const administrationRoutes = (
     windows,
     tiers: { table: tiers },
     knowledge: upToDate,
+    isBehind: () => false,
+    creditAgeMs: () => 0,
     readiness: { checks: {}, ageMs: () => 0 },
     publicUrl: () => 'http://127.0.0.1:8080',
   });

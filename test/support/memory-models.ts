@@ -1,6 +1,7 @@
 import { Packr } from 'msgpackr';
 import type { Projection, ReadModels, Rows } from '../../src/kernel/projection.ts';
 import type { Range, Table } from '../../src/kernel/rows.ts';
+import type { Standstill } from '../../src/kernel/standstill.ts';
 import type { EventStore } from '../../src/kernel/store.ts';
 
 /** As the rows on disk are: what a projection keeps a hold of is no longer what is stored. */
@@ -24,7 +25,7 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
   };
   let position: bigint | null = null;
   const waiting = new Set<() => void>();
-  let stopped: Error | undefined;
+  const stopped: Standstill[] = [];
   const subscription = store.subscribe({
     after: null,
     async deliver(batch) {
@@ -36,7 +37,7 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
       for (const look of [...waiting]) look();
     },
     failed(error) {
-      stopped = error;
+      stopped.push({ follower: 'all', error });
     },
   });
   return {
@@ -68,9 +69,9 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
       return position;
     },
     failed: new Promise<never>(() => {}),
-    get stopped() {
-      return stopped;
-    },
+    stopped,
+    tables: projections.flatMap(({ tables }) => tables),
+    positionOf: () => position,
     rebuild: async () => {},
     close: () => subscription.close(),
   };

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describeConfig } from '../../src/config.ts';
 import type { Route } from '../../src/http/route.ts';
 import { mermaid } from '../../src/kernel/chart.ts';
+import { clientsTable } from '../e2e/clients/table.ts';
 import { aggregates } from './all-aggregates.ts';
 import { routesToLookAt } from './all-routes.ts';
 
@@ -32,6 +33,7 @@ const charts = (): string =>
 const sections: Readonly<Record<string, () => string>> = {
   routes,
   charts,
+  clients: clientsTable,
   configuration: () => `\`\`\`\n${describeConfig()}\n\`\`\``,
 };
 

@@ -30,7 +30,7 @@ export const expireKeys = async ({ aggregates, clock, models }: Administration):
     );
     const last = results.reduce((most, { head }) => (head !== null && head > most ? head : most), 0n);
     // Until the read models show these as expired, the same ones would come again.
-    if (last > 0n && !(await models.reached(last, patienceMs))) return;
+    if (last > 0n && !(await models.reached(last, patienceMs, [expiringKeys]))) return;
     if (due.length < pageSize) return;
   }
 };

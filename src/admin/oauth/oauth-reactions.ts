@@ -13,6 +13,8 @@ import { patienceMs, reactionContext } from '../reactions.ts';
  */
 export const oauthClientReactions = ({ aggregates, models }: Administration): Reactor => ({
   name: 'oauth-clients-follow-organizations',
+  version: 1,
+  begins: 'at the start',
   categories: ['organization', 'oauthClient'],
   async react(event) {
     const fact = factOf<OrganizationFact | OAuthClientFact>(event);
@@ -25,7 +27,8 @@ export const oauthClientReactions = ({ aggregates, models }: Administration): Re
       await end();
       return;
     }
-    if (!(await models.reached(event.position, patienceMs))) throw new Error('the read models are behind');
+    if (!(await models.reached(event.position, patienceMs, [oauthClientRows, organizationRows])))
+      throw new Error('the read models are behind');
     const organizationId = models.get(oauthClientRows, clientId)?.data.organizationId ?? '';
     if (fact.type === 'oauth_client.deleted') {
       await aggregates.organization.dispatch(organizationId, 'endOAuthClient', { clientId }, context);

@@ -113,7 +113,7 @@ const revokeRoute = (admin: Administration, clients: Acquaintance): Route => {
   /** Whether the read models know all that the store does: a token that they lack is then nobody's. */
   const isCurrent = async (): Promise<boolean> => {
     for await (const last of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) {
-      return models.reached(last.position, admin.projectionWaitMs);
+      return models.reached(last.position, admin.projectionWaitMs, [credentialRows]);
     }
     return true;
   };

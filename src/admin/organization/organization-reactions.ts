@@ -57,11 +57,14 @@ export const organizationReactions = (admin: Administration): Reactor => {
 
   return {
     name: 'resources-follow-organizations',
+    version: 1,
+    begins: 'at the start',
     categories: ['organization', 'project', 'adminKey'],
     async react(event) {
       const fact = factOf<OrganizationFact | ProjectFact | AdminKeyFact>(event);
       if (!['organization.closed', 'project.created', 'admin_key.created'].includes(fact.type)) return;
-      if (!(await models.reached(event.position, patienceMs))) throw new Error('the read models are behind');
+      if (!(await models.reached(event.position, patienceMs, [organizationRows, activeProjectRows])))
+        throw new Error('the read models are behind');
       const id = idOf(event);
       if (fact.type === 'organization.closed') for (const end of endings) await end(event, id);
       // Begun before the closing and made after it: it never worked, and its stream shall say so.

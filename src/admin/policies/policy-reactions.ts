@@ -7,10 +7,13 @@ import { abandoned, patienceMs, reactionContext } from '../reactions.ts';
 /** Keeps the organization's count of policies in step with the policies' own streams (architecture 4, cross-aggregate rules). */
 export const policyReactions = (admin: Administration): Reactor => ({
   name: 'admissions-follow-policies',
+  version: 1,
+  begins: 'at the start',
   categories: ['policy'],
   async react(event) {
     if (event.type !== 'policy.deleted') return;
-    if (!(await admin.models.reached(event.position, patienceMs))) throw new Error('the read models are behind');
+    if (!(await admin.models.reached(event.position, patienceMs, [policyOwners])))
+      throw new Error('the read models are behind');
     const policyId = idOf(event);
     const owner = admin.models.get(policyOwners, policyId);
     if (!owner) throw new Error(`a policy that nobody owns was deleted: ${policyId}`);

@@ -1,0 +1,19 @@
+import { IllegalFact } from '../kernel/aggregate.ts';
+import { CorruptStream } from '../kernel/fold.ts';
+import type { Standstill } from '../kernel/standstill.ts';
+import { StoreDamaged } from '../kernel/store.ts';
+
+/** What anybody may read of an error; the words of others stay in the log. */
+const reasonOf = (error: Error): string => {
+  if (error instanceof IllegalFact || error instanceof CorruptStream) return error.message;
+  return error instanceof StoreDamaged ? 'a record of the event store is damaged' : 'it fails, and the log says how';
+};
+
+/** Which followers of the log stand still, where and why, for `/v1/ready`; undefined while all go on. */
+export const whoStands = (standing: readonly Standstill[] = []): string | undefined => {
+  const said = standing.map(({ follower, at, error }) => {
+    const place = at === undefined ? '' : ` at revision ${at.revision} of ${at.stream}`;
+    return `${follower} stands still${place}: ${reasonOf(error)}`;
+  });
+  return said.length === 0 ? undefined : said.join('; ');
+};

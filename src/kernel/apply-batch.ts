@@ -1,0 +1,62 @@
+import type { RowReader, Table } from './rows.ts';
+import type { Recorded } from './store.ts';
+
+/** What a projection reads and writes: rows of its own tables. Reads see what the batch at hand has written. */
+export interface Rows {
+  get<Row>(from: Table<Row>, key: string): Row | undefined;
+  put<Row extends object>(into: Table<Row>, key: string, row: Row): void;
+  remove<Row>(from: Table<Row>, key: string): void;
+}
+
+export interface Projection {
+  readonly name: string;
+  /** Raised with every change of what the rows look like; those of this projection are then built anew. */
+  readonly version: number;
+  /** Categories of the streams it reads. */
+  readonly categories: readonly string[];
+  /** Nobody else writes or, while the log is followed, reads these. */
+  readonly tables: readonly Table<object>[];
+  apply(event: Recorded, rows: Rows): void;
+}
+
+type TableChanges = ReadonlyMap<string, object | null>;
+
+export interface Applied {
+  /** By the name of the table. Nothing is written yet. */
+  readonly changes: ReadonlyMap<string, TableChanges>;
+  /** The event that could not be applied. The changes are those of the events before it. */
+  readonly failure?: { readonly event: Recorded; readonly error: Error };
+}
+
+const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'));
+
+/** What a batch changes in the rows of one projection, up to the first event that it cannot apply. */
+export const applyBatch = (projection: Projection, batch: readonly Recorded[], stored: RowReader): Applied => {
+  const changes = new Map<string, Map<string, object | null>>();
+  const own = new Set(projection.tables.map(({ name }) => name));
+  /** Rows of others may be further on, or not as far: nothing can be said by them that will be said again. */
+  const changesOf = ({ name }: Table<unknown>): Map<string, object | null> => {
+    if (!own.has(name)) throw new Error(`${projection.name} does not declare the table ${name}`);
+    const known = changes.get(name) ?? new Map<string, object | null>();
+    changes.set(name, known);
+    return known;
+  };
+  const rows: Rows = {
+    get<Row>(from: Table<Row>, key: string): Row | undefined {
+      const row = changesOf(from).get(key);
+      return row === undefined ? stored.get(from, key) : row === null ? undefined : (row as Row);
+    },
+    put: (into, key, row) => void changesOf(into).set(key, row),
+    remove: (from, key) => void changesOf(from).set(key, null),
+  };
+  for (const [index, event] of batch.entries()) {
+    if (!projection.categories.includes(categoryOf(event.stream))) continue;
+    try {
+      projection.apply(event, rows);
+    } catch (error) {
+      // It may have changed something before it threw: what came before it is applied anew, without it.
+      return { ...applyBatch(projection, batch.slice(0, index), stored), failure: { event, error: error as Error } };
+    }
+  }
+  return { changes };
+};

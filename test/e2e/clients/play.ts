@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { copyFileSync, readdirSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { fromNpm, fromPyPI } from '../kept.ts';
+import { type Client, npmPackages, type Scenario } from './clients.ts';
+
+/** Runs the script of a client: a process that prints a line of JSON of what came of each scenario. */
+
+const run = promisify(execFile);
+const scripts = fileURLToPath(new URL('scripts', import.meta.url));
+
+export interface Stage {
+  readonly baseUrl: string;
+  readonly key: string;
+  /** The ids of two models. */
+  readonly strict: string;
+  readonly passing: string;
+}
+
+export type Mode = 'strict' | 'passing';
+
+/** What a scenario gave, or how it was refused. */
+export type Outcome =
+  | { readonly result: unknown }
+  | { readonly refused: { readonly status: number | null; readonly message: string } };
+
+interface Line {
+  readonly mode: Mode;
+  readonly scenario: Scenario;
+}
+
+export interface Played {
+  of(mode: Mode, scenario: Scenario): Outcome;
+}
+
+/** Installs the client where that has not been done yet, and has it play every scenario. */
+export const play = async (client: Client, stage: Stage): Promise<Played | { readonly missing: string }> => {
+  const program = await programOf(client);
+  if ('missing' in program) return program;
+  const { baseUrl, key, strict, passing } = stage;
+  const args = [...program.args, baseUrl, key, strict, passing, client.argument];
+  const { stdout } = await run(program.command, args, { timeout: 120_000, env: { ...process.env, ...surroundings } });
+  const lines = stdout.split('\n').filter((line) => line.startsWith('{"mode"'));
+  const outcomes = new Map(lines.map((line) => JSON.parse(line) as Line & Outcome).map((each) => [keyOf(each), each]));
+  return {
+    of: (mode, scenario) => {
+      const outcome = outcomes.get(keyOf({ mode, scenario }));
+      if (outcome === undefined) throw new Error(`${client.name} has not played ${scenario} with the ${mode} model`);
+      return outcome;
+    },
+  };
+};
+
+const keyOf = ({ mode, scenario }: Line): string => `${mode} ${scenario}`;
+
+/** LiteLLM reads lists from the network where nothing tells it not to. */
+const surroundings = {
+  PYTHONWARNINGS: 'ignore',
+  // Not beside the scripts.
+  PYTHONPYCACHEPREFIX: join(tmpdir(), `weir-clients-bytecode-${userInfo().uid}`),
+  LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+  LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS: 'True',
+};
+
+type Program = { readonly command: string; readonly args: readonly string[] } | { readonly missing: string };
+
+const programOf = async ({ from, script, packages }: Client): Promise<Program> => {
+  if (from === 'here') return { command: process.execPath, args: [join(scripts, script)] };
+  if (from === 'npm') {
+    const kept = await fromNpm('clients', npmPackages);
+    if ('missing' in kept) return kept;
+    // Beside its packages, since a module looks for them where it is.
+    for (const name of readdirSync(scripts)) copyFileSync(join(scripts, name), join(kept.dir, name));
+    return { command: process.execPath, args: [join(kept.dir, script)] };
+  }
+  const [name] = Object.keys(packages);
+  const kept = await fromPyPI(
+    `client-${name}`,
+    Object.entries(packages).map(([each, version]) => `${each}==${version}`),
+  );
+  return 'missing' in kept ? kept : { command: join(kept.dir, 'bin', 'python'), args: [join(scripts, script)] };
+};

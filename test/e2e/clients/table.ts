@@ -1,0 +1,45 @@
+import { claudeCodeVersion } from './claude-code.ts';
+import { type Client, clients, refusedByStrict, type Scenario, scenarios } from './clients.ts';
+
+/** What works with what, as the README says it: from the same lists that the tests play. */
+
+const row = (...cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+
+const versions = ({ packages }: Client): string =>
+  Object.entries(packages)
+    .map(([name, version]) => `\`${name}\` ${version}`)
+    .join(', ');
+
+const strictly = ({ plays }: Client): string => {
+  const refused = plays.filter((scenario) => refusedByStrict[scenario] !== undefined);
+  return refused.length === 0 ? 'all' : `all but ${refused.map((scenario) => scenarios[scenario]).join(', ')}`;
+};
+
+/** What not every client can do, or is asked to. */
+const beyond = (client: Client): string => {
+  const special = client.plays.filter((scenario) => !clients.every(({ plays }) => plays.includes(scenario)));
+  return special.map((scenario) => scenarios[scenario]).join(', ') || '–';
+};
+
+export const clientsTable = (): string => {
+  const shared = (Object.keys(scenarios) as Scenario[]).filter((scenario) =>
+    clients.every(({ plays }) => plays.includes(scenario)),
+  );
+  return [
+    `With each: ${shared.map((scenario) => scenarios[scenario]).join(', ')}.`,
+    '',
+    row('client', 'version', 'and', 'strict model', 'passing model', 'what differs'),
+    row(...Array<string>(6).fill('---')),
+    ...clients.map((client) =>
+      row(client.name, versions(client), beyond(client), strictly(client), 'all', client.differs || '–'),
+    ),
+    row(
+      'Claude Code, as recorded',
+      `\`@anthropic-ai/claude-code\` ${claudeCodeVersion}`,
+      'streams with tools, thinking, tool search, web search',
+      'all but tool search, web search',
+      'all',
+      'A strict model has to support reasoning.',
+    ),
+  ].join('\n');
+};

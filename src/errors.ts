@@ -1,6 +1,6 @@
 /**
  * The catalogue of everything that can go wrong for a client (contract E.2). A code is stable; its status, type and
- * default message come from here. `http/wire.ts` turns a refusal into the envelope of the caller's family.
+ * default message come from here. `http/error-envelopes.ts` turns a refusal into the envelope of the caller's family.
  */
 
 interface Entry {

@@ -1,43 +1,95 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
 import { tiers } from '../src/domain/tiers.ts';
 import { loadModels } from '../src/upstream/models/models.ts';
-import { current, readmeFile } from './support/readme.ts';
+import { type Part, readGuide, readPart, written } from './support/guides.ts';
 
-const text = readFileSync(readmeFile, 'utf8');
+const root = fileURLToPath(new URL('..', import.meta.url));
+const isThere = (path: string): boolean => existsSync(join(root, path));
 
-test('the charts, routes and variables in the README are those of the code (npm run fix writes them)', () => {
-  expect(text).toBe(current(text));
-});
+/** Every page, relative to the repository. */
+const pages = [
+  'README.md',
+  ...['src', 'projections', 'test', 'bench'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.md'))
+      .map((path) => join(folder, path)),
+  ),
+];
 
-test('every file and folder that the README names is there', () => {
-  const named = [...text.matchAll(/`((?:src|projections|test|bench)\/[\w./-]*)`/g)].map((m) => m[1] as string);
-  expect(named.length).toBeGreaterThan(8);
-  expect(named.filter((path) => !existsSync(new URL(`../${path}`, import.meta.url)))).toEqual([]);
-});
-
-test('every file and folder that the map of the source names is there, and no room is left out', () => {
-  const map = readFileSync(new URL('../src/README.md', import.meta.url), 'utf8');
-  const named = [...map.matchAll(/`((?:src|projections|test|bench)\/[\w./-]*)`/g)].map((m) => m[1] as string);
-  expect(named.filter((path) => !existsSync(new URL(`../${path}`, import.meta.url)))).toEqual([]);
-  const rooms = readdirSync(new URL('../src', import.meta.url), { withFileTypes: true }).filter((at) =>
-    at.isDirectory(),
+/** As GitHub names the place of a heading. */
+const anchorsOf = (text: string): string[] =>
+  [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
   );
-  expect(rooms.map(({ name }) => `src/${name}/`).filter((room) => !named.includes(room))).toEqual([]);
+
+/** Links to other pages of the repository and to headings. */
+const linksOf = (page: string): { readonly path: string; readonly anchor: string | undefined }[] =>
+  [...readGuide(page).matchAll(/\]\((?!https?:)([^)\s]*)\)/g)].map(([, target]) => {
+    const [path, anchor] = target!.split('#') as [string, string?];
+    return { path: path === '' ? page : normalize(join(dirname(page), path)), anchor };
+  });
+
+test('README.md has at most 12 KiB', () => {
+  expect(Buffer.byteLength(readGuide('README.md'))).toBeLessThanOrEqual(12_288);
 });
 
-test('every npm script that the README names is there', () => {
-  const { scripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-  const named = [...text.matchAll(/npm run ([\w:]+)/g)].map((m) => m[1] as string);
-  expect(named.filter((name) => !(name in scripts))).toEqual([]);
+test.each(Object.entries(written))('the part %s is what the source says (npm run fix writes it)', (name, make) => {
+  expect(readPart(name as Part)).toBe(`${make()}\n`);
 });
 
-const [oneUpstream, several, tiersRow] = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map((m) => m[1] as string);
+test('every page is two links away from README.md at most', () => {
+  const first = linksOf('README.md').map(({ path }) => path);
+  const reached = new Set([
+    'README.md',
+    ...first,
+    ...first.filter((p) => p.endsWith('.md')).flatMap((p) => linksOf(p).map(({ path }) => path)),
+  ]);
+  expect(pages.length).toBeGreaterThan(12);
+  expect(pages.filter((page) => !reached.has(page))).toEqual([]);
+});
 
-test('the models files that the README shows are some', () => {
+describe.each(pages)('%s', (page) => {
+  test('names files and folders that are there', () => {
+    const named = [...readGuide(page).matchAll(/`((?:src|projections|test|bench)\/[\w./-]*)`/g)].map(
+      ([, path]) => path!,
+    );
+    expect(named.filter((path) => !isThere(path))).toEqual([]);
+  });
+
+  test('has links that lead somewhere', () => {
+    const lost = linksOf(page).filter(
+      ({ path, anchor }) => !isThere(path) || (anchor !== undefined && !anchorsOf(readGuide(path)).includes(anchor)),
+    );
+    expect(lost).toEqual([]);
+  });
+
+  test('names npm scripts that are there', () => {
+    const { scripts } = JSON.parse(readGuide('package.json'));
+    const named = [...readGuide(page).matchAll(/npm run (?:--silent )?([a-z:]+)/g)].map(([, name]) => name!);
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+});
+
+test('the map of the source leaves no room out', () => {
+  const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const map = readGuide('src/README.md');
+  expect(rooms.map(({ name }) => `\`src/${name}/\``).filter((room) => !map.includes(room))).toEqual([]);
+});
+
+/** The blocks of JSON on a page. */
+const jsonOn = (page: string): string[] =>
+  [...readGuide(page).matchAll(/```json\n([\s\S]*?)```/g)].map(([, json]) => json!);
+
+test('the models files that src/inference/README.md shows are some', () => {
   const env = { ANTHROPIC_API_KEY: 'x', EAST_KEY: 'x', WEST_KEY: 'x', SPARE_KEY: 'x' };
-  const shown = [oneUpstream, several].map((file) =>
-    loadModels(file as string, env).map(({ model, upstreams }) => [model.id, upstreams.length]),
+  const shown = jsonOn('src/inference/README.md').map((file) =>
+    loadModels(file, env).map(({ model, upstreams }) => [model.id, upstreams.length]),
   );
   expect(shown).toEqual([
     [
@@ -48,6 +100,8 @@ test('the models files that the README shows are some', () => {
   ]);
 });
 
-test('the row of a tiers file that the README shows is one of the built-in table', () => {
-  expect(tiers).toContainEqual(JSON.parse(tiersRow as string));
+test('the row of a tiers file that src/limits/README.md shows is one of the built-in table', () => {
+  const [row, ...more] = jsonOn('src/limits/README.md');
+  expect(more).toEqual([]);
+  expect(tiers).toContainEqual(JSON.parse(row!));
 });

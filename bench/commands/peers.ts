@@ -11,7 +11,7 @@ Examples:
   npm run bench -- peers                                     every bar there is, in one table
   npm run bench -- peers --only models,messages --rounds 5
   npm run bench -- peers --peer other=http://127.0.0.1:8081 --peer-key sk-… --peer-model gpt
-  npm run bench -- report results/latest/result.json --readme      puts the table into the README
+  npm run bench -- report results/latest/result.json --readme      puts the table into bench/README.md
 
 Left out unless --all is given, because they take long: ${left.join(', ')}.`;
 

@@ -19,16 +19,16 @@ const examples = `
 Examples:
   npm run bench -- report                                        the newest run again
   npm run bench -- report results/latest/result.json --html page.html
-  npm run bench -- report --readme                               rewrites the table in README.md
+  npm run bench -- report --readme                               rewrites the table in bench/README.md
   npm run bench -- report peers/result.json soak/result.json --readme
                                                                  one table of several runs; the later counts`;
 
 export const reportCommand = (terminal: Terminal): Command =>
   new Command('report')
-    .description('Show runs again, make their pages anew, or put their bars into the README')
+    .description('Show runs again, make their pages anew, or put their bars into bench/README.md')
     .argument('[results...]', 'result.json of each', [latest])
     .option('--html <file>', 'where the page of a single run goes (default: beside the result)')
-    .option('--readme', 'rewrite the table of bars in README.md')
+    .option('--readme', 'rewrite the table of bars in bench/README.md')
     .addHelpText('after', examples)
     .action((files: readonly string[], { html, readme }: ReportOptions) => {
       if (html !== undefined && files.length > 1) throw new Error('--html is for one result.');

@@ -4,7 +4,7 @@ import type { Bar } from './bar.ts';
 import { blank, shownValue } from './figures.ts';
 import type { Result } from './result.ts';
 
-const readmeFile = fileURLToPath(new URL('../../README.md', import.meta.url));
+const guideFile = fileURLToPath(new URL('../README.md', import.meta.url));
 const begin = '<!-- bench -->';
 const end = '<!-- /bench -->';
 
@@ -43,12 +43,12 @@ const readmeTable = (results: readonly Result[]): string => {
 /** The text with its table of bars made anew. @throws Error where it has no place for one */
 export const withTable = (text: string, results: readonly Result[]): string => {
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`the README has no ${begin} … ${end}`);
+  if (from < 0 || to < from) throw new Error(`bench/README.md has no ${begin} … ${end}`);
   return `${text.slice(0, from)}${begin}\n${readmeTable(results)}\n${text.slice(to)}`;
 };
 
 /** @returns the file that was rewritten */
 export const writeReadme = (results: readonly Result[]): string => {
-  writeFileSync(readmeFile, withTable(readFileSync(readmeFile, 'utf8'), results));
-  return readmeFile;
+  writeFileSync(guideFile, withTable(readFileSync(guideFile, 'utf8'), results));
+  return guideFile;
 };

@@ -25,7 +25,7 @@ import type { Evaluator } from '../rules/evaluate.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 import { healthRoutes, type Readiness } from './health.ts';
 
-/** Every route of Weir: what the router serves, the OpenAPI document describes and the README lists. */
+/** Every route of Weir: what the router serves, the OpenAPI document describes and src/http/README.md lists. */
 export const allRoutes = (dependencies: {
   readonly admin: Administration;
   readonly models: ReadonlyMap<string, ConnectedModel>;

@@ -235,7 +235,7 @@ describe('a gateway whose secrets are not those of the log', () => {
   test('starts where the previous pepper is known, and those without the new one do so no more', async () => {
     await stop(await start(environment(shared)));
     const next = { ...shared, PEPPER: secret() };
-    // As the README says: all accept the new one first.
+    // As src/cli/README.md says: all accept the new one first.
     await stop(await start(environment({ ...shared, PREVIOUS_PEPPER: next.PEPPER })));
     expect(await ofType('log.secrets_known')).toHaveLength(1);
     await stop(await start(environment({ ...next, PREVIOUS_PEPPER: shared.PEPPER })));

@@ -1,15 +1,14 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { readmeFile } from '../support/readme.ts';
+import { readGuide } from '../support/guides.ts';
 import { call, dataOf, type Json } from './calls.ts';
 import { startServer } from './server.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const shown = /<!-- walkthrough -->\n```sh\n([\s\S]*?)```/.exec(readFileSync(readmeFile, 'utf8'))?.[1] ?? '';
+const shown = /<!-- walkthrough -->\n```sh\n([\s\S]*?)```/.exec(readGuide('README.md'))?.[1] ?? '';
 
 test('what the README says to type does what it says', async () => {
   expect(shown).toContain('http://127.0.0.1:8080');

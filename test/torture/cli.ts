@@ -1,8 +1,7 @@
-/** `npm run torture`: the long form of every torture, and its figures into the README. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** `npm run torture`: the long form of every torture, and its figures into test/README.md. */
 import { availableParallelism, loadavg } from 'node:os';
 import { progressBar } from '../../src/cli/progress.ts';
-import { part, readmeFile, withPart } from '../support/readme.ts';
+import { rewritePart } from '../support/guides.ts';
 import { type Figures, noFigures, type Plan } from './figures.ts';
 import { type LongTest, passed, passes, withPassed } from './long-tests.ts';
 import { BadOptions, type Options, readOptions, usage } from './options.ts';
@@ -55,14 +54,9 @@ const run = async (kind: Kind, plan: Plan): Promise<{ readonly row?: Row; readon
   return { row: rowOf(kind, plan, figures, canary), isWell };
 };
 
-const rewrite = (name: string, change: (table: string) => string): void => {
-  const text = readFileSync(readmeFile, 'utf8');
-  writeFileSync(readmeFile, withPart(text, name, change(part(text, name))));
-};
-
 const atLength = async (test: LongTest, count: number): Promise<boolean> => {
   const isWell = await passes(test, count);
-  if (isWell) rewrite('long-tests', (table) => withPassed(table, passed(test, count)));
+  if (isWell) rewritePart('long-tests', (table) => withPassed(table, passed(test, count)));
   else say(`${test.id}: has failed. Again: npm run torture -- ${test.id}=${count}`);
   return isWell;
 };
@@ -92,7 +86,7 @@ const main = async ({ runs, seed = Date.now() % 1_000_000, from, store, help }: 
     if (from > 0 || store) continue;
     // After each, since the next may take hours and be interrupted.
     const { row } = done;
-    rewrite('torture', (table) => tableOf(merged(rowsIn(table), [row])));
+    rewritePart('torture', (table) => tableOf(merged(rowsIn(table), [row])));
   }
   process.stdout.write(`${tableOf(rows)}\n`);
   return isWell ? 0 : 1;

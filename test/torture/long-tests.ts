@@ -16,7 +16,6 @@ export interface LongTest {
   readonly counts: { readonly long: number };
 }
 
-/** By their numbers in reliability.md 8 and 9, where they have one. */
 export const longTests: readonly LongTest[] = [
   {
     id: 'ADMIN',
@@ -91,7 +90,7 @@ export const passes = async ({ file, variable }: LongTest, count: number): Promi
 
 const heads = ['test', 'what was run', 'failures'];
 
-/** Its line in the README's table. */
+/** Its line in the table of test/README.md. */
 export const passed = ({ id, title, unit }: LongTest, count: number): Row => ({
   id,
   count,

@@ -58,7 +58,7 @@ test('a store that is not ours is spared what needs its files, and what stands i
     expect(doneTo(url)).toEqual(['D11', 'G5', 'H5', 'K6']);
 });
 
-test('the table of the README keeps the larger runs, in order', () => {
+test('the table of the guide keeps the larger runs, in order', () => {
   const before = rowsIn(tableOf([ran(first, 1000), ran(second, 10)]));
   expect(before).toEqual([ran(first, 1000), ran(second, 10)]);
   const by = (wanted: string) => tortures.find(({ id }) => id === wanted)!;

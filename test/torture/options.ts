@@ -35,10 +35,10 @@ ${listed(longTests)}
 
   --seed N    everything that chance decides follows from it (default: a new one)
   --store URL connection string of a store that is not ours, such as a cluster for tests: what can be done to it is done to
-              it, and what is left out is told; the README is left as it is
-  --from N    begin with this cycle, to see a failure again; the README is left as it is
+              it, and what is left out is told; the guide is left as it is
+  --from N    begin with this cycle, to see a failure again; the guide is left as it is
 
-The figures are printed and go into the table of the README, where a smaller run does not replace a larger one.
+The figures are printed and go into the table of test/README.md, where a smaller run does not replace a larger one.
 Exit status: 0 all is well, 1 something was wrong, 2 bad options. What needs root, strace or a C compiler is skipped
 without, and said so. TORTURE_KEEP names a folder for files that D6 has damaged unnoticed.
 `;

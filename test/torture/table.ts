@@ -40,7 +40,7 @@ export const rowOf = ({ id, title, unit }: Kind, { seed }: Plan, figures: Figure
 
 const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
-/** The rows of a table as it stands in the README. */
+/** The rows of a table as it stands in test/README.md. */
 export const rowsIn = (text: string): Row[] =>
   text
     .split('\n')

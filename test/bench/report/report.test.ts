@@ -134,7 +134,7 @@ test('markup escapes what is not markup', () => {
   expect(jsonInScript({ a: '</script>' }).text).toBe('{"a":"\\u003c/script>"}');
 });
 
-describe('the table in the README', () => {
+describe('the table in bench/README.md', () => {
   const place = 'before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n';
 
   test('is rewritten in its place, and what must not be quoted is left out', () => {

@@ -1,0 +1,83 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describeConfig } from '../../src/config.ts';
+import type { Route } from '../../src/http/route.ts';
+import { mermaid } from '../../src/kernel/chart.ts';
+import { clientsTable } from '../e2e/clients/table.ts';
+import { aggregates } from './all-aggregates.ts';
+import { routesToLookAt } from './all-routes.ts';
+
+/** Parts of the guides that are written by a program. Each stands between two comments with its name. */
+
+const root = new URL('../../', import.meta.url);
+
+/** Where each part stands. */
+const guides = {
+  charts: 'src/domain/README.md',
+  clients: 'src/inference/README.md',
+  configuration: 'src/app/README.md',
+  routes: 'src/http/README.md',
+  torture: 'test/README.md',
+  'long-tests': 'test/README.md',
+  mutants: 'test/README.md',
+} as const;
+
+export type Part = keyof typeof guides;
+
+const accessOf = ({ access }: Route): string => {
+  if (access.credential === 'none') return 'none';
+  if (access.credential === 'client') return 'OAuth client';
+  if (access.credential === 'project') return `project key, \`${access.permission}\``;
+  return `admin key${access.adminKeyOnly ? '' : ' or access token'}, \`${access.permission}\``;
+};
+
+const routes = (): string =>
+  [
+    '| route | credential and permission | what it does |',
+    '|---|---|---|',
+    ...routesToLookAt().map((each) => `| \`${each.method} ${each.path}\` | ${accessOf(each)} | ${each.summary} |`),
+  ].join('\n');
+
+const charts = (): string =>
+  aggregates
+    .map(({ category, machine }) => `**${category}**\n\n\`\`\`mermaid\n${mermaid(machine)}\n\`\`\``)
+    .join('\n\n');
+
+/** The parts that the source alone decides; the others are results of runs. */
+export const written = {
+  routes,
+  charts,
+  clients: clientsTable,
+  configuration: () => `\`\`\`\n${describeConfig()}\n\`\`\``,
+} satisfies Partial<Record<Part, () => string>>;
+
+/** @param path relative to the repository */
+export const readGuide = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+
+const bounds = (name: Part, text: string): readonly [from: number, to: number] => {
+  const begin = `<!-- ${name} -->\n`;
+  const from = text.indexOf(begin);
+  const to = text.indexOf(`<!-- /${name} -->`);
+  if (from < 0 || to < from) throw new Error(`${guides[name]} has no <!-- ${name} --> … <!-- /${name} -->`);
+  return [from + begin.length, to];
+};
+
+/** What stands in one part of its guide. @throws Error when it has lost its place */
+export const readPart = (name: Part): string => {
+  const text = readGuide(guides[name]);
+  return text.slice(...bounds(name, text));
+};
+
+/** Writes one part of its guide anew. @throws Error when it has lost its place */
+export const rewritePart = (name: Part, change: (before: string) => string): void => {
+  const text = readGuide(guides[name]);
+  const [from, to] = bounds(name, text);
+  writeFileSync(
+    new URL(guides[name], root),
+    `${text.slice(0, from)}${change(text.slice(from, to))}\n${text.slice(to)}`,
+  );
+};
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const [name, make] of Object.entries(written)) rewritePart(name as Part, make);
+}

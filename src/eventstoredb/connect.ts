@@ -52,7 +52,7 @@ const placed = (position: bigint) => ({ commit: position, prepare: position });
 
 /**
  * The store behind a socket or a connection string. One per thread: the client keeps the pending appends of a whole
- * thread in one place (eventstore.md 1.4). From now on the store is asked twice a second where its log ends.
+ * thread in one place. From now on the store is asked twice a second where its log ends.
  * @throws Error for a connection string that cannot be read
  */
 export const connect = (target: Target, options: ConnectOptions = {}): EventStore => {

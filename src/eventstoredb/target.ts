@@ -30,7 +30,7 @@ const gossipTimeout = '1';
 export const clientFor = (target: Target): EventStoreDBClient => {
   if ('endpoint' in target) return new EventStoreDBClient({ endpoint: target.endpoint }, { insecure: true });
   const read = readConnectionString(target.url);
-  // With it the client answers a refused append with numbers that mean nothing (eventstore.md 1.4, 5).
+  // With it the client answers a refused append with numbers that mean nothing.
   if (read.option('throwOnAppendFailure') === 'false')
     throw unusable('throwOnAppendFailure must be left at its default');
   const port = badPort(read);

@@ -12,7 +12,7 @@ export interface StreamOwner {
   now(): number;
 }
 
-/** Bytes that may wait in the core for one slow reader (reliability.md 4.11). */
+/** Bytes that may wait in the core for one slow reader. */
 const maxWaiting = 1024 * 1024;
 
 const sizeOf = (chunk: string | Uint8Array): number =>

@@ -56,10 +56,17 @@ test('every page is two links away from README.md at most', () => {
 
 describe.each(pages)('%s', (page) => {
   test('names files and folders that are there', () => {
-    const named = [...readGuide(page).matchAll(/`((?:src|projections|test|bench)\/[\w./-]*)`/g)].map(
-      ([, path]) => path!,
-    );
-    expect(named.filter((path) => !isThere(path))).toEqual([]);
+    const text = readGuide(page);
+    const inRepository = [...text.matchAll(/`((?:src|projections|test|bench)\/[\w./-]*)`/g)].map(([, path]) => path!);
+    expect(inRepository.filter((path) => !isThere(path))).toEqual([]);
+    const room = readdirSync(join(root, page === 'README.md' ? 'src' : dirname(page)), {
+      recursive: true,
+      encoding: 'utf8',
+    }).map((path) => `/${path}`);
+    const inRoom = [...text.matchAll(/`([\w./-]+\.(?:ts|mjs))`/g)]
+      .map(([, path]) => path!)
+      .filter((path) => !inRepository.includes(path));
+    expect(inRoom.filter((path) => !room.some((file) => file.endsWith(`/${path}`)))).toEqual([]);
   });
 
   test('has links that lead somewhere', () => {

@@ -26,7 +26,7 @@ const badPort = ({ hosts }: ConnectionString): number | undefined =>
  */
 const gossipTimeout = '1';
 
-/** The client as it comes, but for its patience with gossip. @throws Error for a connection string that cannot be used; it says why and shows no password */
+/** The client as it comes, but for its time limit of gossip. @throws Error for a connection string that cannot be used; it says why and shows no password */
 export const clientFor = (target: Target): EventStoreDBClient => {
   if ('endpoint' in target) return new EventStoreDBClient({ endpoint: target.endpoint }, { insecure: true });
   const read = readConnectionString(target.url);

@@ -127,6 +127,8 @@ export interface Call<P, Params, Query, Body, Found> {
 export interface Sink {
   /** False when the client reads slower than we write: wait for `drained` before the next write. */
   write(chunk: string | Uint8Array): boolean;
+  /** The last write of all, which leaves together with the end of the answer where it can. */
+  last(chunk: string | Uint8Array): void;
   /** Resolves when there is room again, or the client is gone. */
   drained(): Promise<void>;
   readonly gone: boolean;

@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from '../errors.ts';
+import { type Code, catalogue, type Refusal, refusal } from '../errors.ts';
 import { UpstreamError } from '../upstream/port.ts';
 
 /** Unspecified: the pause after an overload for which the provider names none; contract E.2 wants 1 to 30 seconds. */
@@ -10,7 +10,11 @@ const overloadSeconds = 5;
  */
 export const upstreamRefusal = (error: unknown): Refusal | null => {
   if (!(error instanceof UpstreamError)) return null;
-  const { code, message, retryAfterSeconds, status } = error;
+  const { code, message, retryAfterSeconds, status, told } = error;
+  if (told !== undefined && isCodeOf(told.code, status)) {
+    const details = told.details.map(({ loc, msg, type, input, ctx }) => ({ loc, msg, type, input, ctx }));
+    return refusal(told.code, { message, param: told.param, details });
+  }
   // An upstream says 400 where a gateway that has counted itself says 422.
   if (code === 'context_length_exceeded')
     return refusal(code, { message, param: 'messages', ...(status === 400 && { status }) });
@@ -18,3 +22,7 @@ export const upstreamRefusal = (error: unknown): Refusal | null => {
   if (pause === undefined) return refusal(code, { message });
   return refusal(code, { message, headers: { 'Retry-After': String(Math.min(30, Math.max(1, Math.ceil(pause)))) } });
 };
+
+/** Whether it is a code of ours that has this status. */
+const isCodeOf = (code: string, status: number | undefined): code is Code =>
+  Object.hasOwn(catalogue, code) && catalogue[code as Code].status === status;

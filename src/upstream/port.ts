@@ -158,7 +158,7 @@ export interface PassedAnswer {
 /** Whole events of a streamed answer, as the upstream wrote them. */
 export interface PassedEvents {
   /** The event that begins the message; in the first piece only. */
-  readonly start: string | null;
+  readonly start: Buffer | null;
   readonly events: Buffer;
   /** As far as the upstream has told. */
   readonly usage: Usage;
@@ -206,6 +206,20 @@ export type UpstreamCode =
   | 'invalid_request'
   | 'request_too_large';
 
+/** What a gateway that writes its errors as this one does (contract E.1) says of a request, beyond the message. */
+export interface ToldRefusal {
+  /** Of the catalogue, or so it claims. */
+  readonly code: string;
+  readonly param: string | null;
+  readonly details: readonly {
+    readonly loc: readonly string[];
+    readonly msg: string;
+    readonly type: string;
+    readonly input?: unknown;
+    readonly ctx: Readonly<Record<string, unknown>>;
+  }[];
+}
+
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly code: UpstreamCode;
@@ -218,6 +232,7 @@ export class UpstreamError extends Error {
    * that it is done and charged twice.
    */
   readonly begun: boolean;
+  readonly told: ToldRefusal | undefined;
   /** `message` may be shown to the client: it never holds a credential or an address. */
   constructor(
     code: UpstreamCode,
@@ -226,6 +241,7 @@ export class UpstreamError extends Error {
       readonly retryAfterSeconds?: number | undefined;
       readonly status?: number | undefined;
       readonly begun?: boolean;
+      readonly told?: ToldRefusal | undefined;
       readonly cause?: unknown;
     } = {},
   ) {
@@ -234,5 +250,6 @@ export class UpstreamError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.status = options.status;
     this.begun = options.begun ?? true;
+    this.told = options.told;
   }
 }

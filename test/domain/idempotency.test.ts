@@ -44,6 +44,14 @@ describe('reserve', () => {
       .when('reserve', again(6_000))
       .then([reserved('key_1', 6_000, 'req_2')]);
   });
+  test('keeps the id of an abandoned one however long ago it was, and refuses another body for it', () => {
+    given(idempotency, [reserved()])
+      .when('reserve', again(2 * day))
+      .then([reserved('key_1', 2 * day, 'req_2')]);
+    given(idempotency, [reserved()])
+      .when('reserve', again(2 * day, 'g'))
+      .refuses(refused('idempotency_key_reused'));
+  });
   test('takes up at once what a request left behind that is known to be over, and nothing of another one', () => {
     given(idempotency, [reserved()])
       .when('reserve', again(1, 'f', new Set(['req_1'])))

@@ -235,6 +235,10 @@ describe('pause', () => {
       .then([{ type: 'policy.paused', paused_at: at }])
       .leaves({ status: 'paused', data: { revision: revision + 1, updatedAt: at, pausedRevision: revision } });
   });
+  test('shows paused, also with a version that was published meanwhile', () => {
+    expect(shownBy(standing(histories.paused.facts))).toBe('paused');
+    expect(shownBy(standing([...histories.paused.facts, published(2, { mode: 'enforcing' })]))).toBe('paused');
+  });
   test('of a paused policy changes nothing, at its revision and at the one that the pause was given', () => {
     for (const revision of [2, 3]) given(policy, histories.paused.facts).when('pause', { revision, at }).then([]);
     given(policy, histories.paused.facts).when('pause', { revision: 1, at }).refuses(conflict(3));

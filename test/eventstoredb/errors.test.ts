@@ -27,6 +27,12 @@ describe('repeated', () => {
     expect(finalError(error, call)).toBeUndefined();
   });
 
+  test('a refused user, as long as the store has never answered: a new database does not know its users at once', () => {
+    const refused = clientError('16 UNAUTHENTICATED', { type: 'access-denied', code: 16 });
+    expect(finalError(refused, { ...call, wasAnswered: false, tries: 9 })).toBeUndefined();
+    expect(finalError(refused, call)).toBeInstanceOf(CredentialsRefused);
+  });
+
   test('a store that hangs up, once it has answered before, or at the first tries', () => {
     const error = clientError('14 UNAVAILABLE: No connection established. Last error: Failed to connect (now)', {
       code: 14,

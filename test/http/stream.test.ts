@@ -73,6 +73,22 @@ beforeAll(async () => {
       }
     }),
     streamRoute('/v1/messages/empty', async () => {}),
+    streamRoute('/v1/messages/last', async (sink) => sink.last('the end')),
+    streamRoute('/v1/messages/large-last', async (sink) => sink.last(chunk)),
+    streamRoute('/v1/messages/first-and-last', async (sink) => {
+      sink.write('first, ');
+      await new Promise((resolve) => setImmediate(resolve));
+      sink.last(Buffer.from('the end'));
+    }),
+    streamRoute('/v1/messages/late-last', async (sink) => {
+      while (sink.write(chunk)) seen.written++;
+      // To a reader who is behind.
+      sink.last('the end');
+    }),
+    streamRoute('/v1/messages/last-and-fault', async (sink) => {
+      sink.last('the end');
+      throw fault('provider_overloaded');
+    }),
     streamRoute('/v1/messages/idle', async (sink, signal) => {
       sink.write('first');
       await new Promise<void>((resolve) => signal.addEventListener('abort', resolve));
@@ -106,6 +122,45 @@ describe('a stream', () => {
     expect(answers[0]?.headers.get('content-type')).toBe('text/event-stream');
     expect(answers[0]?.body).toBe(Array.from({ length: 50 }, (_, i) => `data: ${i}\n\n`).join(''));
     expect(answers[1]?.status).toBe(200);
+  });
+
+  test.each([
+    ['last', 'the end'],
+    ['large-last', chunk.toString()],
+    ['first-and-last', 'first, the end'],
+  ])('ends with its last write, whatever came before: %s', async (path, expected) => {
+    const { answers } = await send(service.port, '', {
+      pieces: [post(path), request('GET /v1/marker')].map((piece) => Buffer.from(piece)),
+      inTurn: true,
+      answers: 2,
+    });
+    expect(answers[0]).toMatchObject({ status: 200, body: expected });
+    expect(answers[0]!.headers.get('x-kind')).toBe('stream');
+    expect(answers[1]?.status).toBe(200);
+    const closing = await send(service.port, chunked(`/v1/messages/${path}`, '{}'), { closes: true });
+    expect(closing.text.endsWith(`${expected.slice(-7)}\r\n0\r\nx-complete: true\r\n\r\n`)).toBe(true);
+    expect(closing.closed).toBe(true);
+    await idle();
+  });
+
+  test('that has a reader who is behind ends with its last write all the same', async () => {
+    reset();
+    const socket = connect(service.port, '127.0.0.1');
+    let tail = '';
+    socket.on('data', (data) => {
+      tail = (tail + data.toString('latin1')).slice(-100);
+    });
+    socket.write(post('late-last'));
+    await eventually(() => tail.endsWith('\r\nthe end\r\n0\r\n\r\n')).toBe(true);
+    expect(seen.written).toBeGreaterThan(0);
+    socket.destroy();
+    await idle();
+  });
+
+  test('that fails after its last write, and before any other, is an ordinary error', async () => {
+    const { answers } = await send(service.port, post('last-and-fault'), { answers: 1 });
+    expect(answers[0]).toMatchObject({ status: 529 });
+    expect(answers[0]?.body).not.toContain('the end');
   });
 
   const chunked = (path: string, body: string): string =>

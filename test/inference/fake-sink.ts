@@ -19,6 +19,10 @@ export class FakeSink implements Sink {
     return this.reads;
   }
 
+  last(chunk: string | Uint8Array): void {
+    this.write(chunk);
+  }
+
   drained(): Promise<void> {
     if (this.reads || this.gone) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push(resolve));

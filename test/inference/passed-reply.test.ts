@@ -14,7 +14,8 @@ import { ScriptedUpstream, usage } from './scripted-upstream.ts';
 
 type Step = PassedEvents | Error | Promise<unknown>;
 
-const start = 'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_1"}}\n\n';
+const startText = 'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_1"}}\n\n';
+const start = Buffer.from(startText);
 const events = (text: string, fields: Partial<PassedEvents> = {}): PassedEvents => ({
   start: null,
   events: Buffer.from(text),

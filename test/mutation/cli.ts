@@ -1,6 +1,6 @@
 /** `npm run mutants`: changes small pieces of the source, one at a time, and counts the changes that no test notices. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rewritePart } from '../support/guides.ts';
@@ -14,6 +14,7 @@ const version = '9.6.1';
 const main = join(tools, 'node_modules/@stryker-mutator/core/bin/stryker.js');
 const results = join(root, 'results/mutants');
 const reportFile = join(results, 'report.json');
+const sandbox = join(results, 'sandbox');
 
 const install = (): void => {
   if (existsSync(main)) return;
@@ -37,7 +38,7 @@ const settings = (name: Guarded) => ({
   timeoutMS: 3000,
   reporters: [process.stdout.isTTY ? 'progress' : 'progress-append-only', 'json'],
   jsonReporter: { fileName: reportFile },
-  tempDirName: join(results, 'sandbox'),
+  tempDirName: sandbox,
 });
 
 /** @throws Error where Stryker could not do its work */
@@ -69,6 +70,8 @@ if (unknown !== undefined) {
 }
 install();
 mkdirSync(results, { recursive: true });
+// What an interrupted run left would be copied into the next one's sandbox.
+rmSync(sandbox, { recursive: true, force: true });
 for (const name of wanted.length > 0 ? wanted : Object.keys(guarded)) {
   const score = measured(name as Guarded);
   for (const each of score.survived) process.stdout.write(`unnoticed: ${each}\n`);

@@ -43,8 +43,6 @@ export const guarded = {
       'src/domain/policy.ts',
       'src/domain/project-key.ts',
       'src/domain/project.ts',
-      'src/kernel/aggregate.ts',
-      'src/kernel/chart.ts',
     ],
     tests: [
       'test/domain/project-key.test.ts',
@@ -54,8 +52,6 @@ export const guarded = {
       'test/domain/policy.test.ts',
       'test/domain/admin-key.test.ts',
       'test/domain/oauth.test.ts',
-      'test/kernel/aggregate.test.ts',
-      'test/kernel/chart.test.ts',
     ],
   },
   idempotency: {

@@ -153,6 +153,7 @@ const asReceived = async (reply: Reply, family: Family): Promise<Received> => {
       text += Buffer.from(chunk as string).toString();
       return true;
     },
+    last: (chunk: string | Uint8Array) => void sink.write(chunk),
     drained: async () => {},
     gone: false,
   };

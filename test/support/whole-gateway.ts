@@ -10,6 +10,7 @@ import { tiers } from '../../src/domain/tiers.ts';
 import { type ServerOptions, serve } from '../../src/http/server.ts';
 import { newId, newToken, type TokenKind } from '../../src/ids.ts';
 import type { Context } from '../../src/kernel/actor.ts';
+import type { Windows } from '../../src/limits/windows.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
@@ -27,6 +28,8 @@ export interface WholeOptions extends MemoryOptions {
   readonly checks?: Checks;
   readonly balanceAgeMs?: () => number;
   readonly knowledge?: Knowledge;
+  /** Default: those whose limits nobody meets. */
+  readonly windows?: Windows;
 }
 
 /** Every route over a store in memory, with the real gate, read models and law in front of and behind it. */
@@ -35,13 +38,13 @@ export const wholeGateway = async ({
   checks = {},
   balanceAgeMs = () => 0,
   knowledge = upToDate,
+  windows = wideWindows(),
   ...memory
 }: WholeOptions = {}) => {
   const at = await stage(memory);
   const { admin, clock } = at;
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
   const evaluator = openEvaluator();
-  const windows = wideWindows();
   const routes = allRoutes({
     admin,
     models: models ?? connected,

@@ -61,7 +61,7 @@ describe('events pass as they came', () => {
           });
           expect(failure).toBeNull();
           expect(text).toBe(expected);
-          expect(JSON.parse(pieces[0]!.start!.split('data: ')[1]!)).toEqual({
+          expect(JSON.parse(pieces[0]!.start!.toString().split('data: ')[1]!)).toEqual({
             ...JSON.parse(start.split('data: ')[1]!),
             message: { ...JSON.parse(start.split('data: ')[1]!).message, id: 'msg_ours', model: 'ours' },
           });

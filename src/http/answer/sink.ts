@@ -15,6 +15,9 @@ export interface StreamOwner {
 /** Bytes that may wait in the core for one slow reader. */
 const maxWaiting = 1024 * 1024;
 
+/** Bytes that may be held back for the end: the core corks so many, so that they cannot find the reader behind. */
+const maxHeld = 8 * 1024;
+
 const sizeOf = (chunk: string | Uint8Array): number =>
   typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length;
 
@@ -26,6 +29,7 @@ export class ResponseSink implements Sink {
   #listening = false;
   #drained: (() => void)[] = [];
   #next: string | Uint8Array = '';
+  #last: string | Uint8Array = '';
   /** When the reader fell behind; undefined while it keeps up. */
   blockedSince: number | undefined;
 
@@ -58,6 +62,24 @@ export class ResponseSink implements Sink {
     this.#next = chunk;
     this.#owner.response.cork(this.#send);
     return this.blockedSince === undefined;
+  }
+
+  last(chunk: string | Uint8Array): void {
+    if (this.blockedSince === undefined && sizeOf(chunk) <= maxHeld) this.#last = chunk;
+    else this.write(chunk);
+  }
+
+  /** Whether there is something that is to leave with the end. */
+  get holdsLast(): boolean {
+    return this.#last.length > 0;
+  }
+
+  /** Writes what is to leave with the end; inside a cork. */
+  sendLast(): void {
+    if (!this.holdsLast) return;
+    this.#next = this.#last;
+    this.#last = '';
+    this.#send();
   }
 
   readonly #send = (): void => {

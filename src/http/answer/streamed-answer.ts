@@ -47,10 +47,13 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
     // An answer that has ended is nobody's any more, so it does not end before its reader has taken it.
     await sink.drained();
     if (this.gone || this.stage !== 'answering') return;
-    if (!sink.begun) this.endEmpty();
+    if (!sink.begun && !sink.holdsLast) this.endEmpty();
     else if (this.closing) this.endConnection(sink);
     else {
-      this.response.cork(() => this.response.end());
+      this.response.cork(() => {
+        sink.sendLast();
+        this.response.end();
+      });
       this.finish();
     }
   }
@@ -70,7 +73,10 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
    * line of headers, which makes it one with a trailer, and the answer stays pending until the connection is cut.
    */
   private endConnection(sink: ResponseSink): void {
-    this.response.cork(() => this.response.writeHeader('\r\n0\r\nx-complete', 'true\r\n'));
+    this.response.cork(() => {
+      sink.sendLast();
+      this.response.writeHeader('\r\n0\r\nx-complete', 'true\r\n');
+    });
     this.linger();
     // A reader that has been behind may still be.
     if (!sink.hasBlocked) setImmediate(() => this.cut());

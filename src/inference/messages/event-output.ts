@@ -18,6 +18,7 @@ export interface EventOutputOptions {
   readonly keepAliveMs: Millis;
 }
 
+const noEvents = new Uint8Array(0);
 /** Characters that are written at once rather than at the end of the turn. */
 const batch = 16_384;
 
@@ -82,11 +83,18 @@ export class EventOutput {
     }
   }
 
-  /** Writes what is left, as soon as the client takes it. Nothing may be added after. */
-  async end(): Promise<void> {
+  /** Writes what is left and then these events, as soon as the client takes them. Nothing may be added after. */
+  async end(events: Uint8Array = noEvents): Promise<void> {
     this.#callOff();
     await this.room();
-    this.flush();
+    if (events.length > 0) {
+      this.flush();
+      this.#options.sink.last(events);
+      return;
+    }
+    if (this.#flush !== null) clearImmediate(this.#flush);
+    if (this.#pending !== '') this.#options.sink.last(this.#pending);
+    this.#pending = '';
   }
 
   readonly #keepAlive = (): void => {

@@ -31,11 +31,13 @@ export const firstPassed = async (pieces: AsyncIterator<PassedEvents>): Promise<
 export const streamPassed = async (sink: Sink, { first, pieces, generation, clock, after }: PassedStream) => {
   const { envelope, estimatedTokens, requestId, signal } = generation;
   const output = new EventOutput({ sink, clock, after, ping: pingEvent, keepAliveMs: pingEveryMs });
+  let last: Uint8Array | undefined;
   try {
     let piece: PassedEvents;
+    let start: Buffer | null = null;
     if ('come' in first) {
       piece = first.come;
-      output.add(piece.start ?? '');
+      start = piece.start;
     } else {
       // The message begins without the upstream, which comes too late to begin it.
       output.add(messageEvents(envelope, estimatedTokens)({ type: 'start', usage: noUsage }));
@@ -44,8 +46,13 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, cloc
     }
     for (;;) {
       spend(piece, generation);
-      output.send(piece.events);
-      if (piece.ended) return;
+      const events = start === null ? piece.events : Buffer.concat([start, piece.events]);
+      start = null;
+      if (piece.ended) {
+        last = events;
+        return;
+      }
+      output.send(events);
       await output.room();
       if (sink.gone) return;
       const step = await pieces.next();
@@ -56,7 +63,7 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, cloc
     if (!sink.gone && !signal.aborted) output.add(failureEvent(error, requestId));
   } finally {
     pieces.return?.().catch(() => undefined);
-    await output.end();
+    await output.end(last);
   }
 };
 

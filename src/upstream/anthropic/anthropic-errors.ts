@@ -2,6 +2,7 @@ import type { Millis } from '../../clock.ts';
 import type { HttpFault } from '../http1/fault.ts';
 import { type UpstreamCode, UpstreamError } from '../port.ts';
 import { SseError } from '../transport/sse.ts';
+import { toldRefusal } from './told-refusal.ts';
 
 /**
  * What a client reads where the upstream's own words are not for it: they stay in the cause, for the operator, since they
@@ -32,7 +33,7 @@ export interface ErrorBody {
 }
 
 /** The `error` object of the text of an error response; empty fields for anything else. */
-export const errorBodyOf = (text: string): ErrorBody => {
+const errorBodyOf = (text: string): ErrorBody => {
   try {
     return errorOf(JSON.parse(text));
   } catch {
@@ -56,13 +57,15 @@ export type Hide = (text: string) => string;
 /** Longest message of an upstream that a client is shown. */
 const maxShown = 400;
 
-/** A response with another status than 200. */
-export const statusError = (status: number, body: ErrorBody, hide: Hide, retryAfterSeconds?: number): UpstreamError => {
-  const told = hide(body.message);
-  const cause = new Error(`the upstream answered ${status}, ${body.type}: ${told.slice(0, maxDetail)}`);
+/** A response with another status than 200, and the text of its body. */
+export const statusError = (status: number, text: string, hide: Hide, retryAfterSeconds?: number): UpstreamError => {
+  const body = errorBodyOf(text);
+  const said = hide(body.message);
+  const cause = new Error(`the upstream answered ${status}, ${body.type}: ${said.slice(0, maxDetail)}`);
   const code = codeOfStatus(status, body);
-  const message = isForClient(code, status) && told !== '' ? told.slice(0, maxShown) : messages[code];
-  return new UpstreamError(code, message, { cause, retryAfterSeconds, status, begun: false });
+  const options = { cause, retryAfterSeconds, status, begun: false };
+  if (said === '' || !isForClient(code, status)) return new UpstreamError(code, messages[code], options);
+  return new UpstreamError(code, said.slice(0, maxShown), { ...options, told: toldRefusal(text, hide) });
 };
 
 /** Whether what the upstream says helps whoever wrote the request, and is about nothing else. */

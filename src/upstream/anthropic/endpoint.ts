@@ -17,7 +17,6 @@ import { readWhole } from '../transport/read-whole.ts';
 import { RetryBudget } from '../transport/retry-budget.ts';
 import { fieldsOf, parsedJson } from './anthropic-blocks.ts';
 import {
-  errorBodyOf,
   type Hide,
   isConnectionFailure,
   malformed,
@@ -187,7 +186,7 @@ export class Endpoint {
       const wait = [429, 503, 529].includes(status)
         ? retryAfterSeconds(head.header('retry-after'), this.#clock.wall())
         : undefined;
-      throw statusError(status, errorBodyOf(text), this.hide, wait);
+      throw statusError(status, text, this.hide, wait);
     }
     const encoding = head.header('content-encoding');
     if (encoding !== undefined && encoding !== 'identity') throw malformed('the response is encoded, unasked');

@@ -88,9 +88,9 @@ async function* events(
     while (!reader.ended) {
       const piece = await exchange.read();
       if (piece === null) throw malformed('the stream ends before the message does');
-      const passed = readAll(reader, frames.push(piece));
+      const passed = reader.readAll(frames.push(piece));
       if (reader.ended) exchange.drain();
-      if (passed.pieces.length > 0) yield eventsOf(reader, passed.pieces);
+      if (passed.events.length > 0) yield eventsOf(reader, passed.events);
       if (passed.failure !== null) throw passed.failure;
     }
   } catch (error) {
@@ -100,21 +100,10 @@ async function* events(
   }
 }
 
-const eventsOf = (reader: PassedEventReader, pieces: readonly Buffer[]): PassedEvents => ({
+const eventsOf = (reader: PassedEventReader, events: Buffer): PassedEvents => ({
   start: reader.takeStart(),
-  events: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces),
+  events,
   usage: reader.usage,
   outputBytes: reader.outputBytes,
   ended: reader.ended,
 });
-
-/** What of the events passes, and the failure that ends them. */
-const readAll = (reader: PassedEventReader, all: readonly Buffer[]): { pieces: Buffer[]; failure: unknown } => {
-  const pieces: Buffer[] = [];
-  try {
-    for (const frame of all) if (reader.read(frame)) pieces.push(frame);
-    return { pieces, failure: null };
-  } catch (failure) {
-    return { pieces, failure };
-  }
-};

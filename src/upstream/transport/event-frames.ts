@@ -4,9 +4,20 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const noBytes = Buffer.alloc(0);
 
+/** The place after the first blank line at or after `from`, -1 where there is none. A line that begins at `from` may be blank. */
+export const frameEnd = (bytes: Buffer, from: number): number => {
+  let lineStart = from;
+  for (;;) {
+    const feed = bytes.indexOf(lineFeed, lineStart);
+    if (feed === -1) return -1;
+    if (feed === lineStart) return feed + 1;
+    lineStart = feed + 1;
+  }
+};
+
 /**
- * Cuts an event stream into its events without reading them. Line ends of either kind become line feeds, so that an event
- * ends with a blank line of one byte; every other byte stays as it came.
+ * Cuts an event stream after its last whole event without reading it. Line ends of either kind become line feeds, so that an
+ * event ends with a blank line of one byte; every other byte stays as it came.
  */
 export class EventFrames {
   readonly #maxEventBytes: number;
@@ -18,34 +29,17 @@ export class EventFrames {
   }
 
   /**
-   * The events that this piece completes, each with its blank line.
-   * @throws SseError for an event above the limit
+   * The events that this piece completes, as they lie one after another, each with its blank line.
+   * @throws SseError for one that is above the limit and goes on
    */
-  push(piece: Buffer): readonly Buffer[] {
+  push(piece: Buffer): Buffer {
     const fresh = this.#afterReturn || piece.includes(carriageReturn) ? this.#withLineFeeds(piece) : piece;
     const bytes = this.#held.length === 0 ? fresh : Buffer.concat([this.#held, fresh]);
-    const frames: Buffer[] = [];
-    let from = 0;
-    // The held bytes have no blank line, but their last byte may be half of one.
-    let at = Math.max(0, this.#held.length - 1);
-    for (;;) {
-      const feed = bytes.indexOf(lineFeed, at);
-      if (feed === -1 || feed + 1 >= bytes.length) break;
-      at = feed + 1;
-      if (bytes[at] !== lineFeed) continue;
-      at += 1;
-      this.#check(at - from);
-      frames.push(bytes.subarray(from, at));
-      from = at;
-    }
-    this.#check(bytes.length - from);
-    // Copied, since what came is only lent and a small rest would keep a large piece.
-    this.#held = from === bytes.length ? noBytes : Buffer.from(bytes.subarray(from));
-    return frames;
-  }
-
-  #check(bytes: number): void {
-    if (bytes > this.#maxEventBytes) throw new SseError('an event is too large');
+    // What is held has no blank line, but its last byte may be half of one.
+    const end = lastFrameEnd(bytes, Math.max(0, this.#held.length - 1));
+    if (bytes.length - end > this.#maxEventBytes) throw new SseError('an event is too large');
+    this.#held = end === bytes.length ? noBytes : Buffer.from(bytes.subarray(end));
+    return end === bytes.length ? bytes : bytes.subarray(0, end);
   }
 
   #withLineFeeds(piece: Buffer): Buffer {
@@ -59,3 +53,12 @@ export class EventFrames {
     return bytes.subarray(0, length);
   }
 }
+
+/** The place after the last blank line, 0 where there is none; nothing before `from` can be its beginning. */
+const lastFrameEnd = (bytes: Buffer, from: number): number => {
+  // Most pieces end with an event.
+  for (let at = bytes.length - 1; at > from; at--) {
+    if (bytes[at] === lineFeed && bytes[at - 1] === lineFeed) return at + 1;
+  }
+  return 0;
+};

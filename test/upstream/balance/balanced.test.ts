@@ -175,7 +175,7 @@ describe('bytes that pass', () => {
         if (error !== null) throw error;
       };
       const event: PassedEvents = {
-        start: '',
+        start: null,
         events: Buffer.from('x'),
         usage: noUsage,
         outputBytes: 0,

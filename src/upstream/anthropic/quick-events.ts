@@ -1,0 +1,80 @@
+/** Events of a streamed message as the API itself writes them, told by their bytes. Whatever is written otherwise is parsed. */
+
+const quote = 0x22;
+const backslash = 0x5c;
+const lineFeed = 0x0a;
+const zero = 0x30;
+const nine = 0x39;
+const letterU = 0x75;
+
+const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
+
+const deltaHead = bytesOf('event: content_block_delta\ndata: {"type":"content_block_delta","index":');
+const deltaMember = bytesOf(',"delta":{"type":"');
+const textHeads = [
+  bytesOf('text_delta","text":"'),
+  bytesOf('input_json_delta","partial_json":"'),
+  bytesOf('thinking_delta","thinking":"'),
+];
+const deltaTail = bytesOf('"}}\n\n');
+const blockHeads = [
+  bytesOf('event: content_block_start\ndata: {"type":"content_block_start","index":'),
+  bytesOf('event: content_block_stop\ndata: {"type":"content_block_stop","index":'),
+];
+const stopHead = bytesOf('event: message_stop\ndata: {"type":"message_stop"');
+
+const isAt = (bytes: Uint8Array, at: number, what: Uint8Array): boolean => {
+  if (at + what.length > bytes.length) return false;
+  for (let index = 0; index < what.length; index++) if (bytes[at + index] !== what[index]) return false;
+  return true;
+};
+
+/** The place after the head that stands there, -1 where none of them does. */
+const afterOne = (bytes: Uint8Array, at: number, heads: readonly Uint8Array[]): number => {
+  for (const head of heads) if (isAt(bytes, at, head)) return at + head.length;
+  return -1;
+};
+
+/** The place after the end of an event whose last line goes on at `from`; -1 where more lines follow. */
+const afterLastLine = (bytes: Buffer, from: number): number => {
+  const feed = bytes.indexOf(lineFeed, from);
+  return bytes[feed + 1] === lineFeed ? feed + 2 : -1;
+};
+
+/** An event that adds text to a block. */
+export interface TextDelta {
+  /** The place after its blank line. */
+  readonly end: number;
+  /** Of the text, in UTF-8. */
+  readonly textBytes: number;
+}
+
+/** The event at this place of whole events, if it adds text, thinking or input of a tool; null for any other. */
+export const textDeltaAt = (bytes: Buffer, from: number): TextDelta | null => {
+  if (!isAt(bytes, from, deltaHead)) return null;
+  let at = from + deltaHead.length;
+  while (bytes[at]! >= zero && bytes[at]! <= nine) at++;
+  if (!isAt(bytes, at, deltaMember)) return null;
+  const start = afterOne(bytes, at + deltaMember.length, textHeads);
+  if (start === -1) return null;
+  let escapes = 0;
+  for (at = start; bytes[at] !== quote; at++) {
+    if (bytes[at] === lineFeed) return null;
+    if (bytes[at] !== backslash) continue;
+    // It stands for one byte; \u for one to four.
+    if (bytes[at + 1] === letterU) return null;
+    escapes += 1;
+    at += 1;
+  }
+  return isAt(bytes, at, deltaTail) ? { end: at + deltaTail.length, textBytes: at - start - escapes } : null;
+};
+
+/** The place after the event there, if it begins or ends a block; -1 for any other. */
+export const blockEventEnd = (bytes: Buffer, at: number): number => {
+  const rest = afterOne(bytes, at, blockHeads);
+  return rest === -1 ? -1 : afterLastLine(bytes, rest);
+};
+
+/** The place after the event there, if it ends the message; -1 for any other. */
+export const stopEventEnd = (bytes: Buffer, at: number): number =>
+  isAt(bytes, at, stopHead) ? afterLastLine(bytes, at + stopHead.length) : -1;

@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { PassedEventReader } from '../../src/upstream/anthropic/passed-events.ts';
+import { EventFrames } from '../../src/upstream/transport/event-frames.ts';
+import { event, recorded } from './mock.ts';
+
+/** Events that pass are told from each other by their bytes where they are written as usual: held to what parsing tells. */
+
+const [start = ''] = recorded;
+
+/** What a reader tells of a stream that comes in these pieces. */
+const read = (pieces: readonly Buffer[]) => {
+  const frames = new EventFrames(100_000);
+  const reader = new PassedEventReader('msg_ours', 'ours', (text) => text);
+  let passed = '';
+  let failure: string | null = null;
+  for (const piece of pieces) {
+    if (reader.ended || failure !== null) break;
+    // Lent, as a connection does.
+    const lent = Buffer.from(piece);
+    const told = reader.readAll(frames.push(lent));
+    passed += told.events.toString();
+    if (told.failure !== null) failure = String((told.failure as { code?: unknown }).code);
+    lent.fill('?');
+  }
+  const { outputBytes, usage, ended } = reader;
+  return { passed, failure, outputBytes, usage, ended, start: reader.takeStart()?.toString() ?? null };
+};
+
+const cut = (text: string, sizes: readonly number[]): Buffer[] => {
+  const bytes = Buffer.from(text);
+  const pieces: Buffer[] = [];
+  for (let at = 0, turn = 0; at < bytes.length; turn++) {
+    const end = at + sizes[turn % sizes.length]!;
+    pieces.push(bytes.subarray(at, end));
+    at = end;
+  }
+  return pieces;
+};
+
+const anyText = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom('a', '"', '\\', '\n', '\u0007', 'é', '😀', '}', '{', 'data: ', '\\u'),
+    fc.string({ maxLength: 1 }),
+  ),
+  maxLength: 20,
+});
+const anyDelta = fc.oneof(
+  anyText.map((text) => ({ type: 'text_delta', text })),
+  anyText.map((partial_json) => ({ type: 'input_json_delta', partial_json })),
+  anyText.map((thinking) => ({ type: 'thinking_delta', thinking })),
+  anyText.map((signature) => ({ type: 'signature_delta', signature })),
+  anyText.map((text) => ({ text, type: 'text_delta' })),
+  anyText.map((text) => ({ type: 'text_delta', text, more: 1 })),
+  anyText.map((text) => ({ type: 'new_delta', text })),
+);
+type Fields = Readonly<Record<string, unknown>>;
+const anyEvent: fc.Arbitrary<Fields> = fc.oneof(
+  {
+    arbitrary: fc.tuple(fc.nat(30), anyDelta).map(([index, delta]) => ({ type: 'content_block_delta', index, delta })),
+    weight: 5,
+  },
+  fc.nat(30).map((index) => ({ type: 'content_block_start', index, content_block: { type: 'text', text: '' } })),
+  fc.nat(30).map((index) => ({ type: 'content_block_stop', index })),
+  fc.constant({ type: 'ping' }),
+  anyText.map((of) => ({ type: 'unheard_of', of })),
+  fc.nat(1000).map((output_tokens) => ({ type: 'message_delta', delta: {}, usage: { output_tokens } })),
+);
+/** As the API writes it, and in ways that mean the same. */
+const anyWriting = fc.constantFrom<(fields: Fields) => string>(
+  (fields) => `event: ${fields.type}\ndata: ${JSON.stringify(fields)}\n\n`,
+  (fields) => `event: ${fields.type}\ndata: ${JSON.stringify(fields)}\n\n`,
+  (fields) => `event: ${fields.type}\ndata: ${JSON.stringify(fields)}\n\n`,
+  (fields) => `data: ${JSON.stringify(fields)}\n\n`,
+  (fields) => `event: ${fields.type}\ndata: ${JSON.stringify(fields)}\nid: 7\n\n`,
+  (fields) => `event: ${fields.type}\ndata:${JSON.stringify(fields).replace('{', '{ ')}\n\n`,
+  (fields) => `event: ${fields.type}\ndata: ${JSON.stringify(fields, null, 1).replaceAll('\n', '\ndata: ')}\n\n`,
+  (fields) =>
+    `event: ${fields.type}\ndata: ${JSON.stringify(fields).replace(/[^\0-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n\n`,
+);
+
+const textBytes = ({ type, delta }: Fields): number => {
+  if (type !== 'content_block_delta') return 0;
+  const { text, partial_json, thinking } = delta as Record<string, string | undefined>;
+  return Buffer.byteLength(text ?? partial_json ?? thinking ?? '');
+};
+
+describe('events', () => {
+  test('are counted as what they say, and pass as they are, however they are written and cut', () => {
+    const anyStream = fc.array(fc.tuple(anyEvent, anyWriting), { maxLength: 12 });
+    const anySizes = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(anyStream, fc.boolean(), anySizes, (events, ends, sizes) => {
+        const texts = events.map(([fields, write]) => write(fields));
+        const last = ends ? event('message_stop') : '';
+        const told = read(cut(start + texts.join('') + last + (ends ? event('error') : ''), sizes));
+        const usages = events.map(([{ usage }]) => usage as { output_tokens: number } | undefined);
+        expect(told).toMatchObject({
+          passed: texts.join('') + last,
+          failure: null,
+          ended: ends,
+          outputBytes: events.reduce((sum, [fields]) => sum + textBytes(fields), 0),
+        });
+        expect(told.usage.output_tokens).toBe(usages.findLast((usage) => usage !== undefined)?.output_tokens ?? 1);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('lone surrogates count three bytes, as they would be sent', () => {
+    const lone =
+      'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\\ud800"}}\n\n';
+    expect(read([Buffer.from(start + lone)]).outputBytes).toBe(3);
+  });
+
+  test.each([
+    ['more lines', 'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\ndata: {\n\n'],
+    [
+      'no JSON',
+      'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\n\n',
+    ],
+    ['an error in the guise of another', 'event: content_block_stop\ndata: {"type":"error","error":{}}\n\n'],
+  ])('that look usual but are not are parsed: %s', (_, odd) => {
+    expect(read([Buffer.from(start + event('ping') + odd)])).toMatchObject({
+      failure: 'provider_error',
+      passed: event('ping'),
+    });
+  });
+});
+
+describe('the event that begins a message', () => {
+  test('keeps every byte but id and model', () => {
+    const data =
+      '{"type":"message_start","message":{"id" : "msg_1","content":[],"model":"a\\"b", "n":1.0e400,"n":9007199254740993}, "x":[1,  2]}';
+    const told = read([Buffer.from(`event: message_start\ndata: ${data}\n\n`)]);
+    const expected = data.replace('"msg_1"', '"msg_ours"').replace('"a\\"b"', '"ours"');
+    expect(told.start).toBe(`event: message_start\ndata: ${expected}\n\n`);
+  });
+
+  test.each(['id', 'model'])('without %s is no message', (name) => {
+    const text = start.replace(`"${name}":`, '"else":');
+    expect(read([Buffer.from(text)])).toMatchObject({ failure: 'provider_error', start: null });
+  });
+});
+
+test('an event above the limit is refused, whole or not', () => {
+  const large = event('unheard_of', { of: 'x'.repeat(100_000) });
+  expect(() => read([Buffer.from(start + large.slice(0, -1))])).toThrow('too large');
+  const huge = event('unheard_of', { of: 'x'.repeat(1_100_000) });
+  expect(read([Buffer.from(start + huge)]).failure).not.toBeNull();
+});

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { upstreamRefusal } from '../../src/inference/upstream-refusal.ts';
+import { statusError } from '../../src/upstream/anthropic/anthropic-errors.ts';
+
+/** What is told of an upstream's refusal that has the form of our own (contract N1). */
+
+const hide = (text: string): string => text.replaceAll('sk-canary', '[key]');
+const detail = { loc: ['body', 'zzz'], msg: 'No.', type: 'value_error', input: { a: 1 }, ctx: { le: 2 } };
+const error = { type: 'invalid_request_error', message: 'zzz: No.', code: 'unsupported_parameter', param: 'zzz' };
+
+const refused = (status: number, body: object) => upstreamRefusal(statusError(status, JSON.stringify(body), hide));
+const generic = { code: 'invalid_request', status: 400, message: 'zzz: No.', param: null, details: [] };
+
+test('is all of it', () => {
+  expect(refused(422, { error, detail: [detail] })).toMatchObject({
+    code: 'unsupported_parameter',
+    status: 422,
+    message: 'zzz: No.',
+    param: 'zzz',
+    details: [detail],
+  });
+});
+
+describe('is the message alone where', () => {
+  test.each<[string, number, object]>([
+    ['it has no code', 422, { error: { ...error, code: undefined } }],
+    ['nobody knows the code', 422, { error: { ...error, code: 'constructor' } }],
+    ['the code is of another status', 422, { error: { ...error, code: 'internal_error' } }],
+    ['the status is not that of the code', 400, { error }],
+    ['a detail has another form', 422, { error, detail: [{ ...detail, loc: 'body' }] }],
+    ['there are too many details', 422, { error, detail: Array(21).fill(detail) }],
+    ['it holds the key', 422, { error, detail: [{ ...detail, input: 'sk-canary' }] }],
+    ['it is long', 422, { error, detail: [{ ...detail, msg: 'x'.repeat(8192) }] }],
+  ])('%s', (_, status, body) => {
+    expect(refused(status, body)).toMatchObject(generic);
+  });
+});
+
+test('is nothing where it is about the operator’s account', () => {
+  const body = { error: { ...error, message: 'Your credit balance is too low.' } };
+  expect(refused(422, body)).toMatchObject({ code: 'provider_error', status: 502, param: null });
+});

@@ -36,6 +36,8 @@ export interface InputBlock {
 export interface Message {
   readonly role: 'user' | 'assistant' | 'system';
   readonly content: string | readonly InputBlock[];
+  /** A hint for the answers from here on. */
+  readonly output_config?: { readonly effort?: string | null | undefined } | null | undefined;
 }
 
 export interface Tool {
@@ -54,6 +56,8 @@ export interface ToolChoice {
 export interface Thinking {
   readonly type: 'enabled' | 'disabled' | 'adaptive' | 'between_tools';
   readonly budget_tokens?: number | undefined;
+  /** Whether the text of the thinking is wanted; its signature comes in any case. */
+  readonly display?: 'summarized' | 'omitted' | undefined;
 }
 
 export interface GenerateRequest {

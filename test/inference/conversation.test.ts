@@ -88,6 +88,14 @@ describe('merging', () => {
     expect(messages[1]).toEqual(user(text('World')));
   });
 
+  test('one with a hint of its own begins anew', () => {
+    const hinted = { ...hello, output_config: { effort: 'low' } } as const;
+    expect(mergeTurns([hello, hinted, hello, { ...hello, output_config: { effort: null } }])).toEqual([
+      hello,
+      { role: 'user', content: [text('Hello'), text('Hello'), text('Hello')], output_config: { effort: 'low' } },
+    ]);
+  });
+
   test('a hundred thousand of one role take no more than linear time', () => {
     const started = performance.now();
     const [merged] = mergeTurns(Array.from({ length: 100_000 }, () => hello));

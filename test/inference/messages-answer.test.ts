@@ -158,6 +158,23 @@ describe('the request to the upstream', () => {
     expect((await asked({ thinking: { type: 'disabled', budget_tokens: 5 } })).thinking).toEqual({ type: 'disabled' });
   });
 
+  test('has what is null anywhere left out', async () => {
+    const format = { type: 'json_schema', schema: { type: 'object' } };
+    const messages = [{ role: 'user', content: 'Hello', output_config: { effort: null }, zzz: null }];
+    const fields = { messages, output_config: { format: { ...format, name: null }, zzz: null } };
+    expect(await asked(fields)).toMatchObject({
+      messages: [{ role: 'user', content: 'Hello' }],
+      output_config: { format },
+    });
+    expect(JSON.stringify(await asked(fields))).not.toContain('null');
+  });
+
+  test('says how thinking is to be shown, and the effort from a message on', async () => {
+    const messages = [user(text('a')), { role: 'system', content: 'b', output_config: { effort: 'low' } }];
+    const fields = { messages, thinking: { type: 'adaptive', display: 'omitted' } };
+    expect(await asked(fields)).toMatchObject(fields);
+  });
+
   test('has neighbours of one role merged, and blocks whole', async () => {
     const marked = { ...text('b'), cache_control: { type: 'ephemeral' } };
     const messages = [user(text('a')), user(marked), assistant(text('c'))];

@@ -173,6 +173,10 @@ describe('thinking', () => {
     [{ type: 'adaptive' }, 'ok'],
     [{ type: 'between_tools' }, 'ok'],
     [{ type: 'on' }, 'validation_failed thinking.type literal_error'],
+    [{ type: 'adaptive', display: 'omitted' }, 'ok'],
+    [{ type: 'adaptive', display: 'summarized' }, 'ok'],
+    [{ type: 'adaptive', display: null }, 'ok'],
+    [{ type: 'adaptive', display: 'whole' }, 'validation_failed thinking.display literal_error'],
   ])('%j → %s', (thinking, expected) => {
     expect(judge(body({ thinking }))).toBe(expected);
   });
@@ -266,6 +270,42 @@ test('null means absent in every optional field', () => {
 test('what is not known is refused by its name', () => {
   expect(judge(body({ zzz: 1 }))).toBe('unsupported_parameter zzz value_error');
   expect(judge(body({ zzz: null, betas: null }))).toBe('ok');
+});
+
+describe('what is not known inside of a field is refused by its name too', () => {
+  const schema = { type: 'json_schema', schema: { type: 'object', zzz: 1 } };
+  const edit = { type: 'clear_thinking_20251015', keep: 'all' };
+  const places: [path: string, fields: (of: object) => object][] = [
+    ['messages.0', (of) => ({ messages: [{ role: 'user', content: 'x', ...of }] })],
+    ['messages.0.output_config', (of) => ({ messages: [{ role: 'user', content: 'x', output_config: { ...of } }] })],
+    ['thinking', (of) => ({ thinking: { type: 'disabled', ...of } })],
+    ['output_config', (of) => ({ output_config: { effort: 'low', ...of } })],
+    ['output_config.format', (of) => ({ output_config: { format: { ...schema, ...of } } })],
+    ['tool_choice', (of) => ({ tool_choice: { type: 'none', ...of } })],
+    ['context_management', (of) => ({ context_management: { edits: [edit], ...of } })],
+    ['context_management.edits.0', (of) => ({ context_management: { edits: [{ ...edit, ...of }] } })],
+    [
+      'context_management.edits.0.keep',
+      (of) => ({ context_management: { edits: [{ ...edit, keep: { type: 'all', ...of } }] } }),
+    ],
+  ];
+  test.each(places)('%s', (path, fields) => {
+    expect(judge(body(fields({ zzz: 1 })))).toBe(`unsupported_parameter ${path}.zzz value_error`);
+    expect(judge(body(fields({ zzz: null })))).toBe('ok');
+  });
+});
+
+describe('the effort from a message on', () => {
+  test.each([
+    [{ effort: 'medium' }, 'ok'],
+    [{ effort: null }, 'ok'],
+    [null, 'ok'],
+    [{ effort: 'huge' }, 'validation_failed messages.1.output_config.effort literal_error'],
+    [{ format: {} }, 'unsupported_parameter messages.1.output_config.format value_error'],
+  ])('%j → %s', (output_config, expected) => {
+    const noted = { role: 'system', content: 'Note.', output_config };
+    expect(judge(body({ messages: [{ role: 'user', content: 'x' }, noted] }))).toBe(expected);
+  });
 });
 
 describe('a body that is wrong in a million places', () => {

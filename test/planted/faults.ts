@@ -193,5 +193,29 @@ const administration: readonly PlantedFault[] = [
   },
 ];
 
+const upstreams: readonly PlantedFault[] = [
+  {
+    title: 'the next upstream is asked where one may be at work',
+    file: 'src/upstream/balance/first-of.ts',
+    from: '!error.begun && isItsOwn(error)',
+    to: 'isItsOwn(error)',
+    test: 'test/upstream/balance/failover.test.ts',
+  },
+  {
+    title: 'failovers have no budget',
+    file: 'src/upstream/balance/first-of.ts',
+    from: '(failure !== null && !group.retries.take())',
+    to: '(failure !== null && group.members.length === 0)',
+    test: 'test/upstream/balance/first-of.test.ts',
+  },
+  {
+    title: 'a probe is not alone',
+    file: 'src/upstream/balance/breaker.ts',
+    from: 'return this.#probe === null && ',
+    to: 'return ',
+    test: 'test/upstream/balance/first-of.test.ts',
+  },
+];
+
 /** The long test Q1 (test/README.md): planted one at a time, each has to be noticed. */
-export const plantedFaults: readonly PlantedFault[] = [...store, ...limits, ...administration];
+export const plantedFaults: readonly PlantedFault[] = [...store, ...limits, ...administration, ...upstreams];

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { list } from './list-schema.ts';
 import { documentSource, imageSource } from './media-source.ts';
+import { namedFields } from './named-fields.ts';
 import { taggedUnion, textOr } from './tagged-union.ts';
 
 /**
@@ -53,11 +54,21 @@ const redactedThinking = z.looseObject({ type: z.literal('redacted_thinking'), d
 const content = <const T extends readonly z.ZodObject[]>(...options: T) =>
   textOr(z.string().min(1), list(blocks(options)).min(1));
 
+/** How much a model is to do for its answer: a hint. */
+export const effort = z.enum(['low', 'medium', 'high', 'xhigh', 'max']);
+
+/** From this message on; it goes to the upstream with the message. */
+const output_config = namedFields({ effort: effort.nullish() }).nullish();
+
 /** One item of `messages` (contract A.5). */
 export const message = taggedUnion('role', null, [
-  z.object({ role: z.literal('user'), content: content(textBlock, image, document, toolResult) }),
-  z.object({ role: z.literal('assistant'), content: content(textBlock, toolUse, thinking, redactedThinking) }),
-  z.object({ role: z.literal('system'), content: content(textBlock) }),
+  namedFields({ role: z.literal('user'), content: content(textBlock, image, document, toolResult), output_config }),
+  namedFields({
+    role: z.literal('assistant'),
+    content: content(textBlock, toolUse, thinking, redactedThinking),
+    output_config,
+  }),
+  namedFields({ role: z.literal('system'), content: content(textBlock), output_config }),
 ]);
 
 export type MessageInput = z.output<typeof message>;

@@ -56,22 +56,26 @@ export const someUser = { contains: { properties: { role: { const: 'user' } }, r
 export const isPrefilled = (messages: readonly { readonly role: string }[]): boolean =>
   messages.at(-1)?.role === 'assistant';
 
+/** Whether a message goes on where the one before it ended. One with a hint of its own begins anew, or the hint would be lost. */
+const goesOn = ({ role, output_config: hint }: Message, before: Message | undefined): boolean =>
+  role === before?.role && hint?.effort == null;
+
 /** The messages with neighbours of one role made one (contract G.1). Without any, the array itself. */
 export const mergeTurns = (messages: readonly MessageInput[]): readonly Message[] => {
-  if (!messages.some(({ role }, index) => index > 0 && role === messages[index - 1]!.role)) return messages;
+  if (!messages.some((message, index) => goesOn(message, messages[index - 1]))) return messages;
   const merged: Message[] = [];
   /** The content of the last of `merged` where it has grown, so that a long run is copied once. */
   let grown: InputBlock[] | null = null;
   for (const message of messages) {
     const last = merged.at(-1);
-    if (last === undefined || last.role !== message.role) {
+    if (last === undefined || !goesOn(message, last)) {
       merged.push(message);
       grown = null;
       continue;
     }
     if (grown === null) {
       grown = [...blocksOf(last)];
-      merged[merged.length - 1] = { role: last.role, content: grown };
+      merged[merged.length - 1] = { ...last, content: grown };
     }
     for (const block of blocksOf(message)) grown.push(block);
   }

@@ -1,5 +1,5 @@
 import type { ConnectedModel } from '../../upstream/connect.ts';
-import type { CountRequest, GenerateRequest, Thinking, Tool, ToolChoice } from '../../upstream/port.ts';
+import type { CountRequest, GenerateRequest, Message, Thinking, Tool, ToolChoice } from '../../upstream/port.ts';
 import { mergeTurns } from './conversation.ts';
 import type { MessagesBody, MessagesCount } from './messages-schema.ts';
 import { type ThinkingInput, thinkingBudget, thinkingType } from './thinking-schema.ts';
@@ -19,13 +19,18 @@ export const generateRequest = (body: MessagesBody, hosted: ConnectedModel): Gen
 /** The part of it whose tokens are counted. */
 export const countRequest = (body: MessagesCount, hosted: ConnectedModel): CountRequest => ({
   model: hosted.upstreamModel,
-  messages: mergeTurns(body.messages),
+  messages: mergeTurns(body.messages).map(withoutNulls),
   system: body.system ?? undefined,
   tools: declaredTools(body.tools),
   tool_choice: toolChoice(body.tool_choice),
   thinking: thinking(body.thinking, hosted),
   output_config: outputConfig(body.output_config),
 });
+
+const withoutNulls = ({ role, content, output_config }: Message): Message =>
+  output_config?.effort == null
+    ? { role, content }
+    : { role, content, output_config: { effort: output_config.effort } };
 
 const declaredTools = (tools: ToolsInput | null | undefined): readonly Tool[] | undefined =>
   tools == null || tools.length === 0
@@ -43,9 +48,19 @@ const toolChoice = (choice: ToolChoiceInput | null | undefined): ToolChoice | un
 };
 
 const thinking = (input: ThinkingInput, { model }: ConnectedModel): Thinking | undefined =>
-  input == null ? undefined : { type: thinkingType(input), budget_tokens: thinkingBudget(input, model) };
+  input == null
+    ? undefined
+    : {
+        type: thinkingType(input),
+        budget_tokens: thinkingBudget(input, model),
+        display: input.display ?? undefined,
+      };
 
 const outputConfig = (config: MessagesBody['output_config']): GenerateRequest['output_config'] => {
   const { format, effort } = config ?? {};
-  return format == null && effort == null ? undefined : { format: format ?? undefined, effort: effort ?? undefined };
+  if (format == null && effort == null) return undefined;
+  return {
+    format: format == null ? undefined : { type: format.type, schema: format.schema },
+    effort: effort ?? undefined,
+  };
 };

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { type Code, catalogue } from '../../errors.ts';
 import { whole } from '../../http/answer/whole.ts';
-import { message, textBlock } from './content-blocks.ts';
+import { effort, message, textBlock } from './content-blocks.ts';
 import { checkConversation, isPrefilled, someUser } from './conversation.ts';
 import { list } from './list-schema.ts';
+import { namedFields, refused } from './named-fields.ts';
 import { taggedUnion, textOr } from './tagged-union.ts';
 import { thinkingSchema, thinkingType } from './thinking-schema.ts';
 import { checkToolChoice, toolChoiceSchema, toolChoiceTogether, toolsSchema } from './tools-schema.ts';
@@ -17,37 +18,28 @@ const maxSchemaBytes = 64 * 1024;
 
 const code = (code: Code) => ({ params: { code } });
 
-/** A parameter that changes the meaning of a request and is not offered (contract G.2). */
-const refused = z
-  .unknown()
-  .refine((value) => value == null, { ...code('unsupported_parameter'), error: 'This parameter is not supported.' })
-  .optional()
-  .meta({ type: 'null', description: 'Not supported: must be absent or null.' });
-
 const fits = (schema: object): boolean => Buffer.byteLength(JSON.stringify(schema)) <= maxSchemaBytes;
 
-const outputConfig = z.object({
-  format: z
-    .object({
-      type: z.literal('json_schema'),
-      schema: z.record(z.string(), z.unknown()).refine(fits, 'The schema has more than 64 KiB.'),
-    })
-    .nullish(),
-  effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+const outputConfig = namedFields({
+  format: namedFields({
+    type: z.literal('json_schema'),
+    schema: z.record(z.string(), z.unknown()).refine(fits, 'The schema has more than 64 KiB.'),
+  }).nullish(),
+  effort: effort.nullish(),
 });
 
 /** The one edit that changes nothing (spec; contract A.5). */
-const contextManagement = z.object({
+const contextManagement = namedFields({
   edits: list(
     taggedUnion('type', null, [
-      z.object({
+      namedFields({
         type: z.literal('clear_thinking_20251015'),
         keep: textOr(
           z
             .string()
             .refine((keep) => keep === 'all', 'Must be "all".')
             .meta({ enum: ['all'] }),
-          z.object({ type: z.literal('all') }),
+          namedFields({ type: z.literal('all') }),
         ),
       }),
     ]),
@@ -102,9 +94,8 @@ const fields = {
   fallbacks: refused,
 };
 
-/** What is not named could change the meaning of the request, so it is refused and not dropped (contract N2). */
-const body = z.object(fields).catchall(refused);
-const countBody = z.object({ ...fields, max_tokens: fields.max_tokens.nullish() }).catchall(refused);
+const body = namedFields(fields);
+const countBody = namedFields({ ...fields, max_tokens: fields.max_tokens.nullish() });
 
 type Body = z.output<typeof body>;
 type CountBody = z.output<typeof countBody>;

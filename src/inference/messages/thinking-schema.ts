@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { whole } from '../../http/answer/whole.ts';
 import type { Thinking } from '../../upstream/port.ts';
+import { namedFields } from './named-fields.ts';
 
 /** `thinking` of a request (spec; contract A.5). `budget_tokens` alone means `enabled`, which needs it. */
-export const thinkingSchema = z
-  .object({
-    type: z.enum(['enabled', 'disabled', 'adaptive', 'between_tools']).nullish(),
-    budget_tokens: whole().min(1).max(999_990).nullish(),
-  })
+export const thinkingSchema = namedFields({
+  type: z.enum(['enabled', 'disabled', 'adaptive', 'between_tools']).nullish(),
+  budget_tokens: whole().min(1).max(999_990).nullish(),
+  display: z.enum(['summarized', 'omitted']).nullish(),
+})
   .superRefine(({ type, budget_tokens: budget }, context) => {
     if (budget != null || (type != null && type !== 'enabled')) return;
     const [expected, name] = type == null ? (['string', 'type'] as const) : (['int', 'budget_tokens'] as const);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { list } from './list-schema.ts';
+import { namedFields } from './named-fields.ts';
 import { taggedUnion } from './tagged-union.ts';
 
 /** contract G.1. */
@@ -34,13 +35,11 @@ export const toolsSchema = list(taggedUnion('type', 'unsupported_tool', [customT
   });
 
 /** Which tool the model is to use (contract A.5). Without a `type`, a `name` means `tool` and nothing means `auto`. */
-export const toolChoiceSchema = z
-  .object({
-    type: z.enum(['auto', 'any', 'tool', 'none']).nullish(),
-    name: z.string().nullish(),
-    disable_parallel_tool_use: z.boolean().nullish(),
-  })
-  .meta({ not: { properties: { type: { const: 'tool' }, name: { type: 'null' } }, required: ['type'] } });
+export const toolChoiceSchema = namedFields({
+  type: z.enum(['auto', 'any', 'tool', 'none']).nullish(),
+  name: z.string().nullish(),
+  disable_parallel_tool_use: z.boolean().nullish(),
+}).meta({ not: { properties: { type: { const: 'tool' }, name: { type: 'null' } }, required: ['type'] } });
 
 export type ToolsInput = z.output<typeof toolsSchema>;
 export type ToolChoiceInput = z.output<typeof toolChoiceSchema>;

@@ -127,6 +127,9 @@ describe.each(['strict', 'passing'] as const)('Claude Code, as recorded, with a 
       expect(said).toMatch(/^event: message_start\n/);
       expect(said).toMatch(/event: message_stop\ndata: .*\n\n$/);
       expect(said).not.toContain('event: error');
+      // It asks for thinking without its text.
+      if (mode === 'strict')
+        expect(said.match(/"type":"(?:thinking|signature)_delta"/g)).toEqual(['"type":"signature_delta"']);
     } else expect(JSON.parse(said).error.message).toContain(named);
     const [received] = provider.take();
     if (mode === 'strict') return expect(received).toBeUndefined();

@@ -10,7 +10,7 @@ import { type Case, cases, changed } from './cases.ts';
 import { document, type Operation, type Parameter, type Schema } from './document.ts';
 
 /**
- * Requests read off the OpenAPI document (reliability.md H11): each bound, one below and one above, every wrong type,
+ * Requests read off the OpenAPI document (the long test H11): each bound, one below and one above, every wrong type,
  * missing, null and surplus members, and random ones. Each answer is one that the document describes, which the gateway
  * in the test sees to; what the document does not allow is refused where it is wrong, what it allows is not.
  * WEIR_H11=5000 makes so many random requests to each route.

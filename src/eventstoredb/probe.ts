@@ -55,6 +55,8 @@ export const probe = (options: {
   const wait = interruptible(soonestMs);
   let closed = false;
   let failures = 0;
+  /** Silent looks in a row for which discovery had chosen a node from their beginning. */
+  let wholeSilences = 0;
 
   const look = async (): Promise<void> => {
     let hasMoved = false;
@@ -65,6 +67,7 @@ export const probe = (options: {
         const late = () => new Silence(`no answer from the leader within ${patienceMs} ms`);
         const end = await owner.attempt(endOfLog, patienceMs, late);
         failures = 0;
+        wholeSilences = 0;
         contact.found(hasMoved);
         if (hasMoved) moved();
         seen({ askedAt, end });
@@ -84,10 +87,14 @@ export const probe = (options: {
   const missed = async (error: unknown, hadChosen: boolean): Promise<void> => {
     failures++;
     const isSilent = error instanceof Silence;
+    wholeSilences = isSilent && hadChosen ? wholeSilences + 1 : 0;
     // One silence may be this process's own, on a machine that has much to do; the next look follows at once.
     if (!isSilent || failures >= failuresOfClient) contact.missed(await contact.told(error));
-    // Discovery believes what other nodes say of one that is frozen. Who has had a whole look for such a node needs another.
-    if (failures >= failuresOfClient || isGivenUp(error)) owner.replace(saysWhy(error), isSilent && hadChosen);
+    if (failures < failuresOfClient && !isGivenUp(error)) return;
+    // Discovery believes what other nodes say of one that is frozen, and the client would stay there.
+    const atOnce = wholeSilences >= failuresOfClient;
+    if (atOnce) wholeSilences = 0;
+    owner.replace(saysWhy(error), atOnce);
   };
 
   const run = async (): Promise<void> => {

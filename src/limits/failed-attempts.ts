@@ -1,6 +1,6 @@
 import type { Millis } from '../clock.ts';
 import { addressRange } from './address-range.ts';
-import { logHeadWords, RequestLog } from './record/request-log.ts';
+import { RequestLog } from './record/request-log.ts';
 import { Slab } from './record/slab.ts';
 
 export interface FailedAttemptsOptions {
@@ -42,7 +42,7 @@ export class FailedAttempts {
   constructor(options: FailedAttemptsOptions = {}) {
     const perMinute = options.perMinute ?? 60;
     this.#capacity = options.addresses ?? 65_536;
-    this.#log = new RequestLog(0, logHeadWords, perMinute);
+    this.#log = RequestLog.alone(perMinute);
     this.#slab = new Slab();
     this.#shared = this.#make('');
   }

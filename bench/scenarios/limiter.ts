@@ -13,7 +13,7 @@ interface Contestant {
   readonly label: string;
   readonly entry: URL;
   readonly order: Order | WindowsOrder;
-  /** What limits.md 5 asks for. */
+  /** The bar. */
   readonly nanoseconds?: number;
   readonly bytes?: number;
 }

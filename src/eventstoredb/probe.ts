@@ -8,7 +8,7 @@ import type { ReadSource } from './reads.ts';
 import { interruptible } from './retry-policy.ts';
 
 /** The leader's answer may take so long (contract N13). */
-const patienceMs: Millis = 1_000;
+const timeoutMs: Millis = 1_000;
 /** A client that has just been sent to the leader asks again at once; leaders that send it on and on are none. */
 const mostMoves = 3;
 /** Failures in a row after which the client may be what is wrong. */
@@ -64,8 +64,8 @@ export const probe = (options: {
       const hadChosen = await owner.hasChosen();
       const askedAt = clock.monotonic();
       try {
-        const late = () => new Silence(`no answer from the leader within ${patienceMs} ms`);
-        const end = await owner.attempt(endOfLog, patienceMs, late);
+        const late = () => new Silence(`no answer from the leader within ${timeoutMs} ms`);
+        const end = await owner.attempt(endOfLog, timeoutMs, late);
         failures = 0;
         wholeSilences = 0;
         contact.found(hasMoved);

@@ -23,8 +23,8 @@ interface Entry {
 const lookedAt = 8;
 
 /**
- * Failed authentication by client address, in an exact trailing minute and bounded memory (contract F.3, reliability.md
- * K7). Only unknown credentials are counted and refused here; valid ones behind the same address never come by.
+ * Failed authentication by client address, in an exact trailing minute and bounded memory (contract F.3).
+ * Only unknown credentials are counted and refused here; valid ones behind the same address never come by.
  *
  * Unspecified: more addresses than there is room for, all with a failure in the last minute. Those that find no room share
  * one counter, so a flood from everywhere is refused and nobody's count is thrown away for it.

@@ -19,6 +19,7 @@ export const simulatedUpstream = (
   declared: DeclaredSimulated,
   { clock, sleep = realSleep }: SimulatedDependencies,
 ): Upstream => ({
+  repeatable: true,
   answer(request, { signal }): Promise<Answer> {
     if (signal.aborted) return Promise.reject(signal.reason);
     const answer = simulate(request, declared);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -46,7 +46,7 @@ export const bundled = (entry: URL): URL => {
 
 const mostBytes = 2 ** 28;
 
-/** The entry of Weir as it was at a commit, built with the packages of now; null where it cannot be had. */
+/** The entry of Weir as it was at a commit, with the packages that it names; null where it cannot be had. */
 export const formerBuild = (commit: string): string | null => {
   const dir = join(root, 'results/builds', commit);
   const main = join(dir, 'dist/src/main.js');
@@ -56,7 +56,9 @@ export const formerBuild = (commit: string): string | null => {
     const tree = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: mostBytes, stdio: [...quiet] });
     mkdirSync(dir, { recursive: true });
     execFileSync('tar', ['-x', '-C', dir], { input: tree });
-    symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+    const lockOf = (place: string): string => readFileSync(join(place, 'package-lock.json'), 'utf8');
+    if (lockOf(dir) === lockOf(root)) symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+    else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: dir, stdio: [...quiet] });
     execFileSync('npm', ['run', '-s', 'build'], { cwd: dir, stdio: [...quiet] });
     return main;
   } catch {

@@ -145,7 +145,7 @@ export const tokenKind = (token: string): TokenKind | null => {
 /** `gwp_aB3...x9Qz`: recognisable, and leaves more than 200 bits unknown (contract J). */
 export const redact = (token: string): string => `${token.slice(0, 7)}...${token.slice(-4)}`;
 
-/** SHA-256(pepper ‖ token) as 32 latin1 characters: the cheapest form to hash into and to look up by (limits.md 3). */
+/** SHA-256(pepper ‖ token) as 32 latin1 characters: the cheapest form to hash into and to look up by. */
 export const digest = (pepper: string, token: string): string => hash('sha256', pepper + token, 'binary');
 
 /** The digest as it is written into events. */

@@ -37,6 +37,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/access': ['src/http', 'src/limits', 'projections', 'src/kernel', 'src/errors', 'src/clock', 'src/ids'],
   'src/inference': [
     'src/access',
+    'src/exact-number',
     'src/json',
     'src/http',
     'src/upstream',

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
@@ -28,6 +28,18 @@ test('every section of the contract that the source cites is there, once', () =>
   expect(all.length).toBeGreaterThan(200);
   expect(all.filter(({ section }) => !isThere(section))).toEqual([]);
   expect(sections.filter((each, i) => sections.indexOf(each) !== i)).toEqual([]);
+});
+
+const pageNamed = /(?:[\w.-]+\/)*[\w-]+\.md\b/g;
+
+test('every page that the source names is in the repository', () => {
+  const named = texts
+    .filter((file) => !file.endsWith('.md'))
+    .flatMap((file) => [...readFileSync(file, 'utf8').matchAll(pageNamed)].map(([page]) => ({ file, page })));
+  expect(named.length).toBeGreaterThan(10);
+  const isPage = (file: string, page: string): boolean =>
+    [root, dirname(file), join(root, 'src')].some((folder) => existsSync(join(folder, page)));
+  expect(named.filter(({ file, page }) => !isPage(file, page))).toEqual([]);
 });
 
 test('a citation of what is not there is noticed', () => {

@@ -9,15 +9,11 @@ import { type Part, readGuide, readPart, written } from './support/guides.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const isThere = (path: string): boolean => existsSync(join(root, path));
 
-/** Every page, relative to the repository. */
-const pages = [
-  'README.md',
-  ...['src', 'projections', 'test', 'bench'].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.md'))
-      .map((path) => join(folder, path)),
-  ),
-];
+/** Every file of the source and every page, relative to the repository. */
+const files = ['src', 'projections', 'test', 'bench'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+);
+const pages = ['README.md', ...files.filter((path) => path.endsWith('.md'))];
 
 /** As GitHub names the place of a heading. */
 const anchorsOf = (text: string): string[] =>
@@ -56,10 +52,15 @@ test('every page is two links away from README.md at most', () => {
 
 describe.each(pages)('%s', (page) => {
   test('names files and folders that are there', () => {
-    const named = [...readGuide(page).matchAll(/`((?:src|projections|test|bench)\/[\w./-]*)`/g)].map(
-      ([, path]) => path!,
-    );
-    expect(named.filter((path) => !isThere(path))).toEqual([]);
+    const text = readGuide(page);
+    const inRepository = [...text.matchAll(/`((?:src|projections|test|bench)\/[\w./-]*)`/g)].map(([, path]) => path!);
+    expect(inRepository.filter((path) => !isThere(path))).toEqual([]);
+    // In a room, and among its tests, a name may stand without its folder.
+    const near = files.filter((path) => path.startsWith('test/') || path.startsWith(`${dirname(page)}/`));
+    const inRoom = [...text.matchAll(/`([\w./-]+\.(?:ts|mjs))`/g)]
+      .map(([, path]) => path!)
+      .filter((path) => !inRepository.includes(path));
+    expect(inRoom.filter((path) => !near.some((file) => file.endsWith(`/${path}`)))).toEqual([]);
   });
 
   test('has links that lead somewhere', () => {

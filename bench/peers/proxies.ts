@@ -9,7 +9,7 @@ import { nginxConfig } from './nginx.ts';
 
 /**
  * What a proxy is to do: refuse by three request rates (per key, per project, per organization, told apart by parts of
- * the key, as bench.md's fairness list asks), and then answer with a fixed body or forward to an upstream.
+ * the key), and then answer with a fixed body or forward to an upstream.
  */
 export interface ProxyWork {
   /** Taken where there is no upstream. */

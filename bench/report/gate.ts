@@ -92,7 +92,7 @@ export const judgeGate = (
       p99Change,
       // Beyond the limit, and so in nearly every round that no change is out of the question.
       verdict: change.median > limit && change.low > 1 ? 'slower' : 'same',
-      warning: isLate ? `p99 is ${p99Change.median.toFixed(2)} times that of before` : null,
+      warning: isLate ? `p99 is ${p99Change.median.toFixed(2)} times what it was` : null,
     };
   });
 

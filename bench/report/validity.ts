@@ -94,7 +94,7 @@ const rateFault = ({ name, purpose, generatorShare: generator, serverShare: serv
   return null;
 };
 
-/** Judges a scenario by the rules of bench.md ("Honest methodology"). */
+/** Judges a scenario by the rules of bench/README.md (how to read it). */
 export const judge = (evidence: Evidence): Verdict => {
   const invalid = whole(evidence);
   const faults = evidence.loads.map((load) => ({ name: load.name, fault: rateFault(load) }));

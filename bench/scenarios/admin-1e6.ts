@@ -23,7 +23,7 @@ const seedingRatio: BarRule = {
   id: 'seed-ratio',
   title: 'weir org seed, keys beside appends to the empty framing with 100 in flight',
   unit: '×',
-  // Where 10,000 were set, the framing took 27,000 (eventstore.md 3).
+  // Where 10,000 were set, the framing took 27,000.
   atLeast: 0.37,
 };
 const pages: BarRule = {

@@ -11,7 +11,7 @@ import { answerOf, refusedKeys, weirUnderLoad } from './weir-under-load.ts';
 
 const sameEntry = new URL('../peers/uws-same.ts', import.meta.url);
 
-/** Equal reply bytes on both sides (bench.md 2, rule 8). Beside the five bytes of `hello` it is the unit's column. */
+/** Equal reply bytes on both sides. Beside the five bytes of `hello` it is the unit's column. */
 const cpu: BarRule = {
   id: 'models-cpu',
   title: 'GET /v1/models, CPU per request beside bare uWebSockets.js, same request and answer',

@@ -15,7 +15,7 @@ const failover: BarRule = {
   isStrict: true,
 };
 
-/** What bench.md asks of parts that are not there: said, so that nobody takes silence for a pass. */
+/** Bars of parts that are not there: said, so that nobody takes silence for a pass. */
 export const notBuilt: Scenario = {
   id: 'not-built',
   title: 'What cannot be measured yet',

@@ -23,7 +23,7 @@ interface Case {
   readonly name: string;
   readonly title: string;
   readonly work: StoreOrder['work'];
-  /** What eventstore.md 3 asks for as a share of the empty framing, and in events per second. */
+  /** The bars: as a share of the empty framing, and in events per second. */
   readonly ratio?: number;
   readonly perSecond?: number;
   /** Puts in flight, where bare LMDB does something comparable. */
@@ -105,7 +105,7 @@ const latencyBars = (
     const p50s = measured.find(({ contender }) => contender.name === way)?.p50s ?? [];
     const added = p50s.length === 0 || !puts ? null : median(p50s) - 1000 / puts.perSecond;
     const beyond = { id, title: `store, ${title}: p50 beyond that of a bare LMDB put`, unit: 'ms', atMost: ms };
-    // Where the milliseconds were set, one answer of the empty framing took 0.1 ms (eventstore.md 3).
+    // Where the milliseconds were set, one answer of the empty framing took 0.1 ms.
     const ratioTitle = `store, ${title}: the same, beside one answer of the empty framing`;
     const ratio = { id: `${id}-ratio`, title: ratioTitle, unit: '×', atMost: answers };
     const inAnswers = added === null || !framing ? null : (added * framing.perSecond) / 1000;

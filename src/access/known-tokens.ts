@@ -35,7 +35,7 @@ const ways = 8;
  * A cache of sets of eight: a token has its set and its tag by its own last characters, which are random, and in a full
  * set the one that came first gives way. That spares what a `Map` does to a string that has just been made, to hash it, and
  * a look at tokens whose tag is another's. Beside the tags lies where the windows of each were last, so that these are read
- * while the token is still compared: from token to credential to its seat to its records each is a cache miss of its own.
+ * while the token is still compared: from token to credential to its subject to its records each is a cache miss of its own.
  *
  * It holds tokens in clear in the process's memory, where each of them has been with every request that carries it.
  */

@@ -13,7 +13,7 @@ import type { Administration } from './command.ts';
 import { sealedSecretStream } from './sealed-secret-store.ts';
 
 /** Longest wait of a reaction for the read models, in milliseconds; it is tried again after that. */
-export const patienceMs = 10_000;
+export const waitForRowsMs = 10_000;
 /** Keys revoked at a time. */
 const pageSize = 100;
 /** An admission whose stream has not come by then was left by a crash: no command lives so long. */
@@ -70,7 +70,7 @@ export const keyReactions = (admin: Administration): Reactor => {
       ) {
         return;
       }
-      if (!(await models.reached(event.position, patienceMs, reads))) throw new Error('the read models are behind');
+      if (!(await models.reached(event.position, waitForRowsMs, reads))) throw new Error('the read models are behind');
       const id = idOf(event);
       if (fact.type === 'project.archived') return revokeAll(event, id);
       // Admitted before the archive, made after it: it never worked, and its stream shall say so.

@@ -2,10 +2,10 @@
 export interface Closing {
   later(what: string, close: () => Promise<unknown>): void;
   /**
-   * @param patienceMs for all that is open together; what comes after has a quarter of a second each
+   * @param timeoutMs for all that is open together; what comes after has a quarter of a second each
    * @throws Unclosed when something has not come to its end
    */
-  all(patienceMs: number): Promise<void>;
+  all(timeoutMs: number): Promise<void>;
 }
 
 /** The process has to be ended all the same: threads of it may never end by themselves. */
@@ -19,8 +19,8 @@ export const closing = (): Closing => {
   const open: { readonly what: string; readonly close: () => Promise<unknown> }[] = [];
   return {
     later: (what, close) => void open.push({ what, close }),
-    async all(patienceMs) {
-      const end = performance.now() + patienceMs;
+    async all(timeoutMs) {
+      const end = performance.now() + timeoutMs;
       const failures: unknown[] = [];
       const stuck: string[] = [];
       for (let next = open.pop(); next !== undefined; next = open.pop()) {

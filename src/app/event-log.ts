@@ -30,14 +30,14 @@ const lookAgainMs: Millis = 20;
 
 /**
  * The events for a server: the cluster that EVENTSTORE_URL names, or an embedded store of its own.
- * @param patienceMs where another process has the store, which may be a server that is still closing
+ * @param waitMs where another process has the store, which may be a server that is still closing
  * @throws StoreLocked when it has it even then
  */
-export const ownEventLog = async (config: Config, patienceMs = holderMs): Promise<EventLog> => {
+export const ownEventLog = async (config: Config, waitMs = holderMs): Promise<EventLog> => {
   if (config.EVENTSTORE_URL !== undefined) return elsewhere({ url: config.EVENTSTORE_URL });
   const dir = storeDir(config);
   let hasSaid = false;
-  for (const end = performance.now() + patienceMs; ; await wait(lookAgainMs)) {
+  for (const end = performance.now() + waitMs; ; await wait(lookAgainMs)) {
     try {
       return ofServer(dir, await startEmbedded({ dir }));
     } catch (error) {

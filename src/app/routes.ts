@@ -14,6 +14,7 @@ import type { Clock, Millis } from '../clock.ts';
 import { openapiRoute } from '../http/openapi/openapi.ts';
 import type { Route } from '../http/route.ts';
 import { newId } from '../ids.ts';
+import { chatRoute } from '../inference/chat/chat.ts';
 import { creditsRoute } from '../inference/credits.ts';
 import { countTokensRoute } from '../inference/messages/count-tokens.ts';
 import { messagesRoute } from '../inference/messages/messages.ts';
@@ -48,6 +49,7 @@ export const allRoutes = (dependencies: {
   const routes = [
     messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
     countTokensRoute(models),
+    chatRoute({ models, clock, completionId: () => newId('msg', clock).replace('msg_', 'chatcmpl-') }),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
     creditsRoute({
       ageMs: creditAgeMs,

@@ -2,10 +2,12 @@ import { IllegalFact } from '../kernel/aggregate.ts';
 import { CorruptStream } from '../kernel/fold.ts';
 import type { Standstill } from '../kernel/standstill.ts';
 import { StoreDamaged } from '../kernel/store.ts';
+import { NewerFact } from '../kernel/upcast.ts';
 
 /** What anybody may read of an error; the words of others stay in the log. */
 const reasonOf = (error: Error): string => {
-  if (error instanceof IllegalFact || error instanceof CorruptStream) return error.message;
+  if (error instanceof IllegalFact || error instanceof CorruptStream || error instanceof NewerFact)
+    return error.message;
   return error instanceof StoreDamaged ? 'a record of the event store is damaged' : 'it fails, and the log says how';
 };
 

@@ -2,6 +2,7 @@ import { aggregates, type Category } from '../domain/aggregates.ts';
 import { prefixes, whose } from '../domain/streams.ts';
 import { type Aggregate, genesis, record, type State, stateOf } from '../kernel/aggregate.ts';
 import type { EventStore, Recorded } from '../kernel/store.ts';
+import { upcast } from '../kernel/upcast.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: replaying needs no more of an aggregate than its chart, whatever its facts.
 type AnyAggregate = Aggregate<any, any, any>;
@@ -59,7 +60,8 @@ export interface StateAt {
  * @throws IllegalFact when the stream holds what the law does not admit
  */
 export const stateAt = async (store: EventStore, id: string, moment?: Moment): Promise<StateAt> => {
-  const { machine } = kindOf(id);
+  const kind = kindOf(id);
+  const { machine } = kind;
   const within = (event: Recorded): boolean => {
     if (moment === undefined) return true;
     return 'revision' in moment ? event.revision <= moment.revision : event.metadata.at <= moment.time;
@@ -68,7 +70,7 @@ export const stateAt = async (store: EventStore, id: string, moment?: Moment): P
   let last: Recorded | undefined;
   for (const event of await history(store, id)) {
     if (!within(event)) break;
-    snapshot = record(machine, snapshot, { ...event.data, type: event.type });
+    snapshot = record(machine, snapshot, upcast(kind, event));
     last = event;
   }
   if (!last) throw new NoHistory(`${id} did not exist then.`);

@@ -28,14 +28,17 @@ const organization: Wording<OrganizationFact> = {
     'organization.reactivated': 'organization.reactivated',
     'organization.closed': 'organization.closed',
     'organization.tier_changed': ({ type, from, to }) => ({ type, data: { from, to } }),
-    'billing.credited': ({ type, kind, amount, reference }) => ({
+    'billing.credited': ({ type, kind, micro_dollars, reference }) => ({
       type,
-      data: { kind, amount: dollars(amount), reference },
+      data: { kind, amount: dollars(micro_dollars), reference },
     }),
-    'billing.refunded': ({ type, amount, reference }) => ({ type, data: { amount: dollars(amount), reference } }),
-    'billing.subscription_updated': ({ type, plan, amount, reference }) => ({
+    'billing.refunded': ({ type, micro_dollars, reference }) => ({
       type,
-      data: { plan, amount: dollars(amount), reference },
+      data: { amount: dollars(micro_dollars), reference },
+    }),
+    'billing.subscription_updated': ({ type, plan, micro_dollars, reference }) => ({
+      type,
+      data: { plan, amount: dollars(micro_dollars), reference },
     }),
     'organization.admin_key_issued': null,
     'organization.admin_key_ended': null,

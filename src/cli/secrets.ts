@@ -78,7 +78,7 @@ Examples:
 
 /** `weir secrets`: what keys are made with, without ever showing it. */
 export const secretsCommand = (terminal: Terminal): Command => {
-  const secrets = new Command('secrets').description('Look at the peppers, replace one, end the one of before');
+  const secrets = new Command('secrets').description('Look at the peppers, replace one, end the previous one');
   withExamples(secrets, examples);
   const changed = async (change: (dir: string) => Secrets, options: Json): Promise<void> => {
     const dir = folderOf(readConfig(terminal.env));
@@ -128,7 +128,7 @@ export const secretsCommand = (terminal: Terminal): Command => {
 
   secrets
     .command('create')
-    .description('Make new secrets where those of before are lost; no key of before will work')
+    .description('Make new secrets where the previous ones are lost; older keys will not work')
     .option('--yes', 'do not ask')
     .action(async (options: { yes?: true }) => {
       const config = readConfig(terminal.env);
@@ -145,7 +145,7 @@ export const secretsCommand = (terminal: Terminal): Command => {
 
   secrets
     .command('accept')
-    .description('Let the secrets in place be the right ones of the event store, where those of before are lost')
+    .description('Accept the secrets in place for the event store, where the previous ones are lost')
     .option('--yes', 'do not ask')
     .action((options: { yes?: true }) =>
       asOperator(terminal, async ({ store, secrets: given }) => {

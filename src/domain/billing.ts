@@ -23,14 +23,14 @@ export type BillingFact =
   | {
       readonly type: 'billing.credited';
       readonly kind: 'payment' | 'grant';
-      readonly amount: number;
+      readonly micro_dollars: number;
       readonly reference: string;
     }
-  | { readonly type: 'billing.refunded'; readonly amount: number; readonly reference: string }
+  | { readonly type: 'billing.refunded'; readonly micro_dollars: number; readonly reference: string }
   | {
       readonly type: 'billing.subscription_updated';
       readonly plan: BillingPlan;
-      readonly amount: number;
+      readonly micro_dollars: number;
       readonly reference: string;
     }
   | { readonly type: 'organization.tier_changed'; readonly from: Tier; readonly to: Tier };
@@ -51,11 +51,11 @@ const dollars = (micros: number): string => `$${micros / 1_000_000}`;
 const contentOf = (fact: EntryFact): string => {
   switch (fact.type) {
     case 'billing.credited':
-      return `${fact.kind} of ${dollars(fact.amount)}`;
+      return `${fact.kind} of ${dollars(fact.micro_dollars)}`;
     case 'billing.refunded':
-      return `refund of ${dollars(fact.amount)}`;
+      return `refund of ${dollars(fact.micro_dollars)}`;
     case 'billing.subscription_updated':
-      return `plan ${fact.plan} at ${dollars(fact.amount)}`;
+      return `plan ${fact.plan} at ${dollars(fact.micro_dollars)}`;
   }
 };
 
@@ -71,11 +71,11 @@ const entered = (ledger: Ledger, fact: EntryFact, paid: number, credited: number
 export const post = (ledger: Ledger, fact: BillingFact): Ledger => {
   switch (fact.type) {
     case 'billing.credited':
-      return entered(ledger, fact, fact.kind === 'payment' ? fact.amount : 0, fact.amount);
+      return entered(ledger, fact, fact.kind === 'payment' ? fact.micro_dollars : 0, fact.micro_dollars);
     case 'billing.refunded':
-      return entered(ledger, fact, -fact.amount, -fact.amount);
+      return entered(ledger, fact, -fact.micro_dollars, -fact.micro_dollars);
     case 'billing.subscription_updated':
-      return { ...entered(ledger, fact, fact.amount, 0), subscription: fact.plan };
+      return { ...entered(ledger, fact, fact.micro_dollars, 0), subscription: fact.plan };
     case 'organization.tier_changed':
       return { ...ledger, tier: fact.to };
   }
@@ -119,19 +119,19 @@ interface Entry {
 
 export const billing = {
   topUp: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingFact[] =>
-    enter(data, { type: 'billing.credited', kind: 'payment', amount: amountOf(amount, 1), reference }, tiers),
+    enter(data, { type: 'billing.credited', kind: 'payment', micro_dollars: amountOf(amount, 1), reference }, tiers),
   /** Credit that nobody paid for: it counts to no tier. */
   grant: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingFact[] =>
-    enter(data, { type: 'billing.credited', kind: 'grant', amount: amountOf(amount, 1), reference }, tiers),
+    enter(data, { type: 'billing.credited', kind: 'grant', micro_dollars: amountOf(amount, 1), reference }, tiers),
   refund: ({ data }: State<Ledger>, { amount, reference, tiers }: Entry): BillingFact[] =>
-    enter(data, { type: 'billing.refunded', amount: amountOf(amount, 1), reference }, tiers),
+    enter(data, { type: 'billing.refunded', micro_dollars: amountOf(amount, 1), reference }, tiers),
   /** A fee counts to what was paid and adds no credit; there may be none (contract B.1, N10). */
   setSubscription: ({ data }: State<Ledger>, input: Entry & { readonly plan: BillingPlan }): BillingFact[] => {
     const { plan, reference, tiers } = input;
-    const amount = amountOf(input.amount, 0);
-    return enter(data, { type: 'billing.subscription_updated', plan, amount, reference }, tiers);
+    const micro_dollars = amountOf(input.amount, 0);
+    return enter(data, { type: 'billing.subscription_updated', plan, micro_dollars, reference }, tiers);
   },
   /** Its half of the tier drops at once. */
   endSubscription: ({ data }: State<Ledger>, { reference, tiers }: Omit<Entry, 'amount'>): BillingFact[] =>
-    enter(data, { type: 'billing.subscription_updated', plan: 'Free', amount: 0, reference }, tiers),
+    enter(data, { type: 'billing.subscription_updated', plan: 'Free', micro_dollars: 0, reference }, tiers),
 };

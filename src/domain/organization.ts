@@ -2,6 +2,7 @@ import { fault } from '../errors.ts';
 import { type Aggregate, type Changes, chartOf, type StateOf } from '../kernel/aggregate.ts';
 import { PersistentMap, PersistentSet } from '../kernel/persistent-map.ts';
 import { type BillingFact, billing, type Ledger, post, unpaid } from './billing.ts';
+import { organizationUpcasts } from './billing-upcasts.ts';
 
 interface AdmittedAdminKey {
   readonly writesAdminKeys: boolean;
@@ -229,7 +230,8 @@ const decide = {
 
 export const organization: Aggregate<Organization, OrganizationFact, typeof decide> = {
   category: 'organization',
-  version: 1,
+  version: 2,
+  upcasts: organizationUpcasts,
   machine,
   apply,
   decide,

@@ -37,7 +37,7 @@ interface Pending {
 
 export interface OrderedAppendsOptions {
   readonly open: () => Promise<BatchCall>;
-  readonly patience: RetryPolicy;
+  readonly retry: RetryPolicy;
   /** An answer may take so long before the connection is given up. */
   readonly silenceMs: Millis;
 }
@@ -59,7 +59,7 @@ export class OrderedAppends {
     this.options = options;
   }
 
-  /** Resolves with the store's answer. @throws what the patience gives up with */
+  /** Resolves with the store's answer. @throws what the retries give up with */
   add(append: RawAppend): Promise<RawAnswer> {
     const correlation = randomUUID();
     return new Promise((resolve, reject) => {
@@ -109,7 +109,7 @@ export class OrderedAppends {
     if (this.pending.size === 0) return;
     this.waiting = true;
     try {
-      await this.options.patience.failed(error);
+      await this.options.retry.failed(error);
     } catch (final) {
       for (const { reject } of this.pending.values()) reject(final);
       this.pending.clear();
@@ -157,7 +157,7 @@ export class OrderedAppends {
       void this.call?.then((call) => call.cancel());
       return;
     }
-    this.options.patience.progress();
+    this.options.retry.progress();
     this.pending.delete(correlation);
     if (this.pending.size === 0) this.unlisten();
     else this.listen();

@@ -58,7 +58,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
   const told = diagnosis(target);
   let wasAnswered = false;
 
-  const patient = () => {
+  const retries = () => {
     const trial = retryPolicy({
       clock,
       totalMs,
@@ -94,7 +94,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
   };
 
   const appends = new OrderedAppends({
-    patience: patient(),
+    retry: retries(),
     silenceMs,
     open: inner.GRPCStreamCreator(grpcServices.StreamsClient, 'appendRaw', (streams) =>
       streams.batchAppend(...inner.callArguments({}, forever)),
@@ -109,7 +109,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
         behind: (event) => event.position,
         wanted: () => true,
         spare: 0,
-        patience: patient(),
+        retry: retries(),
         silenceMs: () => silenceMs,
       },
       null,
@@ -124,7 +124,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
     },
     append: (append) => appends.add(append),
     async tombstone(stream) {
-      const trial = patient();
+      const trial = retries();
       for (;;) {
         try {
           const late = () => new Error(`no answer to the tombstone of ${stream} within ${silenceMs} ms`);

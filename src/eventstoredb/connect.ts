@@ -52,7 +52,7 @@ const placed = (position: bigint) => ({ commit: position, prepare: position });
 
 /**
  * The store behind a socket or a connection string. One per thread: the client keeps the pending appends of a whole
- * thread in one place (eventstore.md 1.4). From now on the store is asked twice a second where its log ends.
+ * thread in one place. From now on the store is asked twice a second where its log ends.
  * @throws Error for a connection string that cannot be read
  */
 export const connect = (target: Target, options: ConnectOptions = {}): EventStore => {
@@ -103,7 +103,7 @@ export const storeOver = (
     },
   });
 
-  const patient = trials({
+  const newTrial = trials({
     clock,
     contact: state,
     times: {
@@ -136,7 +136,7 @@ export const storeOver = (
       jsonEvent({ id, type, data: data as JSONType, metadata: metadata as unknown as JSONType }),
     );
     const expectedRevision = expected === 'no_stream' ? NO_STREAM : BigInt(expected);
-    const trial = patient({ stream, expected }, budget);
+    const trial = newTrial({ stream, expected }, budget);
     for (;;) {
       try {
         const ms = trial.callMs;
@@ -162,7 +162,7 @@ export const storeOver = (
 
   /** A call that may be made any number of times, until it has been answered. */
   const trying = async (stream: string, call: (client: Client) => Promise<unknown>, budget?: Budget): Promise<void> => {
-    const trial = patient({ stream }, budget);
+    const trial = newTrial({ stream }, budget);
     for (;;) {
       try {
         const ms = trial.callMs;
@@ -176,8 +176,8 @@ export const storeOver = (
   };
 
   const reading = (about: { readonly stream?: string }, budget?: Budget) => {
-    const trial = patient(about, budget);
-    return { recorded, silenceMs: () => trial.callMs, patience: trial };
+    const trial = newTrial(about, budget);
+    return { recorded, silenceMs: () => trial.callMs, retry: trial };
   };
 
   /** What the client at hand has open, until that is replaced: then it ends with an error. */

@@ -7,7 +7,7 @@ import { finalError } from './errors.ts';
 import type { Target } from './target.ts';
 
 /** A host that has not said anything by then is not what is wrong, or not to be told from one that is slow. */
-const patienceMs: Millis = 1_000;
+const timeoutMs: Millis = 1_000;
 
 /** What a client of HTTP/2 says first, and settings of which none is set. */
 const preface = Buffer.concat([
@@ -54,7 +54,7 @@ const faultOf = (host: Host, read: ConnectionString): Promise<unknown> =>
       socket.destroy();
       resolve(fault);
     };
-    const timer = setTimeout(end, patienceMs);
+    const timer = setTimeout(end, timeoutMs);
     if (isPlain) speakPlainly(socket, end);
     else socket.once('secureConnect', () => end());
     socket.on('error', (error) => end(single(error)));

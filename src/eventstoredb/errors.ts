@@ -1,8 +1,8 @@
 import { type Expected, StoreDamaged, StoreUnavailable, WrongRevision } from '../kernel/store.ts';
 
 /**
- * What the errors of `@eventstore/db-client` 6.2.1 mean. Some carry its `type`, some only a gRPC `code`, some neither
- * (eventstore.md 1.4, 1.5), so all three are looked at: type, code, text.
+ * What the errors of `@eventstore/db-client` 6.2.1 mean. Some carry its `type`, some only a gRPC `code`, some neither,
+ * so all three are looked at: type, code, text.
  */
 interface ClientError {
   readonly message: string;

@@ -1,6 +1,6 @@
 /**
  * Three defects of `@eventstore/db-client` 6.2.1 would end the process. Two sit where it writes and reads its stream of
- * batch appends (eventstore.md 1.4, 2 and 4). The package stays as it is; what is wrapped is one of its own streams, and
+ * batch appends. The package stays as it is; what is wrapped is one of its own streams, and
  * what it does after an error:
  *
  * - An error on one such stream forgets the pending appends of all of them, and the answer to a forgotten append throws

@@ -8,7 +8,7 @@ import type { ReadSource } from './reads.ts';
 import { interruptible } from './retry-policy.ts';
 
 /** The leader's answer may take so long (contract N13). */
-const patienceMs: Millis = 1_000;
+const timeoutMs: Millis = 1_000;
 /** A client that has just been sent to the leader asks again at once; leaders that send it on and on are none. */
 const mostMoves = 3;
 /** Failures in a row after which the client may be what is wrong. */
@@ -55,6 +55,8 @@ export const probe = (options: {
   const wait = interruptible(soonestMs);
   let closed = false;
   let failures = 0;
+  /** Silent looks in a row for which discovery had chosen a node from their beginning. */
+  let wholeSilences = 0;
 
   const look = async (): Promise<void> => {
     let hasMoved = false;
@@ -62,9 +64,10 @@ export const probe = (options: {
       const hadChosen = await owner.hasChosen();
       const askedAt = clock.monotonic();
       try {
-        const late = () => new Silence(`no answer from the leader within ${patienceMs} ms`);
-        const end = await owner.attempt(endOfLog, patienceMs, late);
+        const late = () => new Silence(`no answer from the leader within ${timeoutMs} ms`);
+        const end = await owner.attempt(endOfLog, timeoutMs, late);
         failures = 0;
+        wholeSilences = 0;
         contact.found(hasMoved);
         if (hasMoved) moved();
         seen({ askedAt, end });
@@ -84,10 +87,14 @@ export const probe = (options: {
   const missed = async (error: unknown, hadChosen: boolean): Promise<void> => {
     failures++;
     const isSilent = error instanceof Silence;
+    wholeSilences = isSilent && hadChosen ? wholeSilences + 1 : 0;
     // One silence may be this process's own, on a machine that has much to do; the next look follows at once.
     if (!isSilent || failures >= failuresOfClient) contact.missed(await contact.told(error));
-    // Discovery believes what other nodes say of one that is frozen. Who has had a whole look for such a node needs another.
-    if (failures >= failuresOfClient || isGivenUp(error)) owner.replace(saysWhy(error), isSilent && hadChosen);
+    if (failures < failuresOfClient && !isGivenUp(error)) return;
+    // Discovery believes what other nodes say of one that is frozen, and the client would stay there.
+    const atOnce = wholeSilences >= failuresOfClient;
+    if (atOnce) wholeSilences = 0;
+    owner.replace(saysWhy(error), atOnce);
   };
 
   const run = async (): Promise<void> => {

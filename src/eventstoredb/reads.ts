@@ -74,7 +74,7 @@ export interface Read<C, E extends { readonly position: bigint } = Recorded> {
   readonly behind: (event: E) => C;
   /** Whether the event is to be given out; what is not does not count. */
   readonly wanted: (event: E) => boolean;
-  readonly patience: RetryPolicy;
+  readonly retry: RetryPolicy;
   /** The store may be silent so long, from now on. */
   readonly silenceMs: () => Millis;
   /** Ask for at least so many more than are wanted, since some may not be. */
@@ -87,7 +87,7 @@ export async function* resumingRead<C, E extends { readonly position: bigint } =
   from: C,
   limit: number,
 ): AsyncGenerator<E> {
-  const { patience } = read;
+  const { retry } = read;
   let cursor = from;
   let given = 0;
   let last: bigint | undefined;
@@ -98,7 +98,7 @@ export async function* resumingRead<C, E extends { readonly position: bigint } =
       for await (const item of items(read.open(cursor, asked), asked, read.silenceMs())) {
         const event = read.recorded(item);
         came++;
-        patience.progress();
+        retry.progress();
         cursor = read.behind(event);
         if (event.position === last || !read.wanted(event)) continue;
         last = event.position;
@@ -107,12 +107,12 @@ export async function* resumingRead<C, E extends { readonly position: bigint } =
         if (given === limit) return;
       }
     } catch (error) {
-      if (isMissing(error)) return patience.progress();
+      if (isMissing(error)) return retry.progress();
       if (error instanceof StoreUnavailable) throw error;
-      await patience.failed(error);
+      await retry.failed(error);
       continue;
     }
-    patience.progress();
+    retry.progress();
     if (came < asked) return;
   }
 }

@@ -26,11 +26,11 @@ const badPort = ({ hosts }: ConnectionString): number | undefined =>
  */
 const gossipTimeout = '1';
 
-/** The client as it comes, but for its patience with gossip. @throws Error for a connection string that cannot be used; it says why and shows no password */
+/** The client as it comes, but for its time limit of gossip. @throws Error for a connection string that cannot be used; it says why and shows no password */
 export const clientFor = (target: Target): EventStoreDBClient => {
   if ('endpoint' in target) return new EventStoreDBClient({ endpoint: target.endpoint }, { insecure: true });
   const read = readConnectionString(target.url);
-  // With it the client answers a refused append with numbers that mean nothing (eventstore.md 1.4, 5).
+  // With it the client answers a refused append with numbers that mean nothing.
   if (read.option('throwOnAppendFailure') === 'false')
     throw unusable('throwOnAppendFailure must be left at its default');
   const port = badPort(read);

@@ -8,7 +8,7 @@ const ofOrganization = refusal('server_busy', {
 });
 const ofAll = refusal('server_busy');
 
-/** Bytes of request bodies held in memory by requests in flight: over all of a server, and of each account (reliability.md 4.13). */
+/** Bytes of request bodies held in memory by requests in flight: over all of a server, and of each account. */
 export class BodyBudget {
   used = 0;
   readonly #most: number;

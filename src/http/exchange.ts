@@ -24,7 +24,7 @@ const noBytes: Buffer = Buffer.alloc(0);
 
 const hasSeldomBody = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 
-/** One request: judged at its headers, acted upon after its last byte (reliability.md 4.2, 4.13). */
+/** One request: judged at its headers, acted upon after its last byte (contract A.3). */
 export class Exchange<P> extends StreamedAnswer<P> {
   private readonly match: Match<Endpoint> | undefined;
   private readonly target: Endpoint | undefined;
@@ -73,7 +73,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
       return;
     }
     this.framing = framing;
-    // The pinned core mis-reads chunks (F10), and a nameless header line hides a length from it and from us: what follows
+    // The pinned core mis-reads chunks, and a nameless header line hides a length from it and from us: what follows
     // on such a connection may not be a request.
     this.closing = framing.chunked || (!framing.framed && !hasSeldomBody(head.method));
     const verdict = this.judge();

@@ -157,7 +157,7 @@ const isDotted = (segment: string): boolean => segment === '.' || segment === '.
 /**
  * Decodes the parameters of a match strictly, once.
  * @returns a refusal: 400 invalid_request for unsound percent-encoding, a hidden slash or a dot segment; 422
- *   validation_failed for a length outside 1..200 (reliability.md 4.5, contract A.3)
+ *   validation_failed for a length outside 1..200 (contract A.3)
  */
 export const readParameters = (match: Match<unknown>): Readonly<Record<string, string>> | Refused => {
   const values: Record<string, string> = Object.create(null);

@@ -76,7 +76,7 @@ export const expectPort = async (host: string, port: number): Promise<void> => {
 };
 
 /**
- * Serves the routes over HTTP/1.1 by the rules of reliability.md 4. The core's own refusals (a header block over 16 KiB,
+ * Serves the routes over HTTP/1.1. The core's own refusals (a header block over 16 KiB,
  * 100 headers, an unreadable request line) are short HTML without a request id; everything else is in the caller's
  * envelope. A second request on a connection whose first is still being handled ends the connection.
  * @returns once it listens

@@ -3,7 +3,7 @@ import { thisHost, whyNoServer } from './native-needs.ts';
 
 export type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 
-/** Bytes of one request's header block; the core reads it from the environment when it is loaded (reliability.md 4.8). */
+/** Bytes of one request's header block; the core reads it from the environment when it is loaded. */
 const maxHeaderBytes = '16384';
 
 /**

@@ -10,6 +10,14 @@ import {
   setup,
 } from 'xstate';
 
+type Data = Readonly<Record<string, unknown>>;
+
+/**
+ * How facts of older versions are read: by version and type, the data of a fact of that version as the next version writes
+ * it. What is not listed has not changed. Events stay as they were written.
+ */
+export type Upcasts = Readonly<Record<number, Readonly<Record<string, (data: Data) => Data>>>>;
+
 /** What happened: a machine event, flat, dotted and in the past tense. It *is* the domain event on the stream. */
 export interface Fact {
   readonly type: string;
@@ -37,6 +45,8 @@ export interface Aggregate<D extends object, F extends Fact, C extends Decisions
   readonly decide: C;
   /** Version of the facts' shapes, written into every event's metadata. */
   readonly version: number;
+  /** How facts of older versions are read. */
+  readonly upcasts?: Upcasts;
 }
 
 /** Where an aggregate stands: the chart's state and the data that the facts left behind. */

@@ -4,7 +4,7 @@ const stuckTicks = 30;
 
 /**
  * Awaits an LMDB commit. lmdb-js puts the reason of a failed one into a second promise, which is an unhandled rejection,
- * and so the end of the process, for whoever does not look at it (reliability.md F4). Where LMDB cannot even begin, after
+ * and so the end of the process, for whoever does not look at it. Where LMDB cannot even begin, after
  * a commit that broke its file, it settles neither.
  * @throws the reason; its `code` is the system's error number
  */

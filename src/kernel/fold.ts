@@ -12,6 +12,7 @@ import type { Budget } from './budget.ts';
 import { compile, type Table } from './chart.ts';
 import type { Whose } from './ownership.ts';
 import type { EventStore, Recorded } from './store.ts';
+import { upcast } from './upcast.ts';
 
 /** A stream holds what its chart cannot have admitted, or lacks an event. Nothing can be decided on it any more. */
 export class CorruptStream extends Error {
@@ -81,7 +82,7 @@ export const placeOfEvents = (
   return inPlace ? replay.places.get(events.at(-1)!.id) : undefined;
 };
 
-/** The fact that an event of the store holds. */
+/** The fact that an event of the store holds, as it was written. */
 export const factOf = (event: Pick<Recorded, 'type' | 'data'>): Fact => ({ ...event.data, type: event.type });
 
 // biome-ignore lint/suspicious/noExplicitAny: folding needs no more of an aggregate than its chart and what facts change.
@@ -119,7 +120,7 @@ export const catchUp = async (
       throw new CorruptStream(stream, due, event.type, `revision ${event.revision} is in its place`);
     }
     try {
-      if (whose(event) === 'ours') state = table.step(state, factOf(event));
+      if (whose(event) === 'ours') state = table.step(state, upcast(aggregate, event));
     } catch (error) {
       if (!(error instanceof IllegalFact)) throw error;
       throw new CorruptStream(stream, due, event.type, error.message, error);

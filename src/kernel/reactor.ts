@@ -60,7 +60,7 @@ interface Follower {
 
 /** So many events of others are passed over, at most, again after a restart. */
 const mostPassed = 10_000;
-/** Tries after which a reaction is said to stand still, about a minute after the first. */
+/** Tries after which a reaction is said to stand still, 25 s after the first at the earliest. */
 const triesUntilTold = 8;
 const longestRetryMs = 30_000;
 

@@ -1,6 +1,6 @@
 import type { Millis } from '../clock.ts';
 import { addressRange } from './address-range.ts';
-import { logHeadWords, RequestLog } from './record/request-log.ts';
+import { RequestLog } from './record/request-log.ts';
 import { Slab } from './record/slab.ts';
 
 export interface FailedAttemptsOptions {
@@ -23,8 +23,8 @@ interface Entry {
 const lookedAt = 8;
 
 /**
- * Failed authentication by client address, in an exact trailing minute and bounded memory (contract F.3, reliability.md
- * K7). Only unknown credentials are counted and refused here; valid ones behind the same address never come by.
+ * Failed authentication by client address, in an exact trailing minute and bounded memory (contract F.3).
+ * Only unknown credentials are counted and refused here; valid ones behind the same address never come by.
  *
  * Unspecified: more addresses than there is room for, all with a failure in the last minute. Those that find no room share
  * one counter, so a flood from everywhere is refused and nobody's count is thrown away for it.
@@ -42,7 +42,7 @@ export class FailedAttempts {
   constructor(options: FailedAttemptsOptions = {}) {
     const perMinute = options.perMinute ?? 60;
     this.#capacity = options.addresses ?? 65_536;
-    this.#log = new RequestLog(0, logHeadWords, perMinute);
+    this.#log = RequestLog.alone(perMinute);
     this.#slab = new Slab();
     this.#shared = this.#make('');
   }

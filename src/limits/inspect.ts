@@ -61,7 +61,7 @@ export const idle = (store: WindowStore, scope: ScopeName, id: string, tier: num
 
 type State = Pick<WindowView, 'used' | 'remaining' | 'resetMs'>;
 
-const windowsOf = (limits: readonly number[], stateOf: (metric: number, limit: number) => State): WindowView[] =>
+const windowsOf = (limits: Float64Array, stateOf: (metric: number, limit: number) => State): WindowView[] =>
   metricNames.flatMap((name, metric) => {
     const limit = limits[metric]!;
     return limit === 0 ? [] : [{ metric: name, limit, ...stateOf(metric, limit) }];

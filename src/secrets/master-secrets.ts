@@ -84,8 +84,8 @@ const readSecretFile = (dir: string): SecretValues => {
 };
 
 /**
- * Makes a new pepper for every key from now on. The one of before still counts.
- * @throws Error where there is one of before already: with three, the first one's keys would end unnoticed
+ * Makes a new pepper for every key from now on. The previous one still counts.
+ * @throws Error where there is a previous one already: with three, the first one's keys would end unnoticed
  */
 export const rotatePepper = (dir: string): Secrets => {
   const { master_key, pepper, previous_pepper: previous } = readSecretFile(dir);

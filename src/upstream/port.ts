@@ -194,6 +194,8 @@ export interface Upstream {
   stream(request: GenerateRequest, options: GenerateOptions): AsyncIterable<Chunk>;
   /** As `Passing.countTokens`; absent where the upstream cannot count. */
   countTokens?(request: CountRequest, options: GenerateOptions): Promise<number | null>;
+  /** Whether the same request gets the same answer. */
+  readonly repeatable?: true;
   /** Absent where the upstream speaks no API of ours. */
   readonly passing?: Passing;
   /** Ends idle connections; in-flight ones finish. */

@@ -13,12 +13,12 @@ beforeEach(async () => {
 });
 afterEach(() => at.close());
 
-const shown = (told: { readonly head: bigint | null }) => at.admin.models.reached(told.head as bigint, 2000);
+const inRows = (result: { readonly head: bigint | null }) => at.admin.models.reached(result.head as bigint, 2000);
 
 const make = async (id: string, expiresAt: number | null): Promise<void> => {
   const key = { organizationId: 'org_1', projectId: 'proj_1', name: 'k', permissions: ['models:read'], expiresAt };
   const secret = { digest: id, pepperId: 'p1', redactedValue: 'gwp_abc...wxyz' };
-  await shown(await at.admin.aggregates.projectKey.dispatch(id, 'create', { ...key, ...secret, at: 1 }, context));
+  await inRows(await at.admin.aggregates.projectKey.dispatch(id, 'create', { ...key, ...secret, at: 1 }, context));
 };
 const expired = (): string[] =>
   at.store.log.filter(({ type }) => type === 'project_key.expired').map(({ stream }) => stream);
@@ -53,10 +53,10 @@ describe('the expiry of a key', () => {
     const { projectKey } = at.admin.aggregates;
     const due = at.clock.at + 1000;
     for (const id of ['key_moved', 'key_lifted', 'key_revoked', 'key_suspended']) await make(id, due);
-    await shown(await projectKey.dispatch('key_moved', 'update', { expiresAt: due + 1000, at: 2 }, context));
-    await shown(await projectKey.dispatch('key_lifted', 'update', { expiresAt: null, at: 2 }, context));
-    await shown(await projectKey.dispatch('key_revoked', 'revoke', { reason: 'requested' }, context));
-    await shown(await projectKey.dispatch('key_suspended', 'suspend', { at: 2 }, context));
+    await inRows(await projectKey.dispatch('key_moved', 'update', { expiresAt: due + 1000, at: 2 }, context));
+    await inRows(await projectKey.dispatch('key_lifted', 'update', { expiresAt: null, at: 2 }, context));
+    await inRows(await projectKey.dispatch('key_revoked', 'revoke', { reason: 'requested' }, context));
+    await inRows(await projectKey.dispatch('key_suspended', 'suspend', { at: 2 }, context));
     at.clock.at = due;
     await expireKeys(at.admin);
     expect(expired()).toEqual(['projectKey-key_suspended']);

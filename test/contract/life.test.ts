@@ -98,7 +98,7 @@ embeddedTest(
     const event = numbered(1);
     const append = () => client.appendToStream('frozen-1', event, { expectedRevision: 0n });
     const first = append().catch((error: Error) => error);
-    // The client itself would wait for its keepalive, 20 s (eventstore.md 1.4).
+    // The client itself would wait for its keepalive, 20 s.
     expect(await Promise.race([first, wait(300).then(() => 'own limit')])).toBe('own limit');
     child.process.kill('SIGCONT');
     expect((await append()).nextExpectedRevision).toBe(1n);

@@ -20,7 +20,7 @@ import { useServer } from './target.ts';
 
 useServer(eventStoreClient);
 
-/** What was asked of a real EventStoreDB 24.2.0 node through the unmodified client, with its answers (eventstore.md 4). */
+/** What was asked of a real EventStoreDB 24.2.0 node through the unmodified client, with its answers. */
 const recorded: Readonly<Record<string, Questions>> = {
   'an append': appends,
   'an append again': repetitions,

@@ -9,7 +9,7 @@ const created: OrganizationFact = { type: 'organization.created', name: 'Acme', 
 const paid = (amount: number, reference = 'r1'): BillingFact => ({
   type: 'billing.credited',
   kind: 'payment',
-  amount: dollars(amount),
+  micro_dollars: dollars(amount),
   reference,
 });
 const tier = (from: number, to: number): BillingFact =>
@@ -55,20 +55,20 @@ describe('an entry', () => {
   test('of a grant credits and counts to no tier', () => {
     given(organization, [created])
       .when('grant', { amount: dollars(5000), reference: 'g' })
-      .then([{ type: 'billing.credited', kind: 'grant', amount: dollars(5000), reference: 'g' }])
+      .then([{ type: 'billing.credited', kind: 'grant', micro_dollars: dollars(5000), reference: 'g' }])
       .leaves({ data: { credits: dollars(5000), lifetimePaid: 0, tier: 0 } });
   });
   test('of a refund subtracts from both, and can take a tier back', () => {
     given(organization, [created, paid(50), tier(0, 2)])
       .when('refund', { amount: dollars(31), reference: 'back' })
-      .then([{ type: 'billing.refunded', amount: dollars(31), reference: 'back' }, tier(2, 0)])
+      .then([{ type: 'billing.refunded', micro_dollars: dollars(31), reference: 'back' }, tier(2, 0)])
       .leaves({ data: { credits: dollars(19), lifetimePaid: dollars(19), tier: 0 } });
   });
   test('with a reference that was there before is a no-op, and an error where it says something else', () => {
     const subscribed: BillingFact = {
       type: 'billing.subscription_updated',
       plan: 'Scale',
-      amount: dollars(1),
+      micro_dollars: dollars(1),
       reference: 's1',
     };
     const history = [created, paid(20), tier(0, 1), subscribed, tier(1, 3)];
@@ -100,28 +100,31 @@ describe('a subscription', () => {
   test('sets the tier at once, adds no credit, and its fee counts as paid', () => {
     given(organization, [created])
       .when('setSubscription', { plan: 'Growth', amount: dollars(20), reference: 's' })
-      .then([{ type: 'billing.subscription_updated', plan: 'Growth', amount: dollars(20), reference: 's' }, tier(0, 2)])
+      .then([
+        { type: 'billing.subscription_updated', plan: 'Growth', micro_dollars: dollars(20), reference: 's' },
+        tier(0, 2),
+      ])
       .leaves({ data: { credits: 0, lifetimePaid: dollars(20), subscription: 'Growth', tier: 2 } });
   });
   test('never lowers the tier that was paid for', () => {
     given(organization, [created, paid(1000), tier(0, 4)])
       .when('setSubscription', { plan: 'Developer', amount: dollars(1), reference: 's' })
-      .then([{ type: 'billing.subscription_updated', plan: 'Developer', amount: dollars(1), reference: 's' }]);
+      .then([{ type: 'billing.subscription_updated', plan: 'Developer', micro_dollars: dollars(1), reference: 's' }]);
   });
   test('may cost nothing', () => {
     given(organization, [created])
       .when('setSubscription', { plan: 'Growth', amount: 0, reference: 's' })
-      .then([{ type: 'billing.subscription_updated', plan: 'Growth', amount: 0, reference: 's' }, tier(0, 2)])
+      .then([{ type: 'billing.subscription_updated', plan: 'Growth', micro_dollars: 0, reference: 's' }, tier(0, 2)])
       .leaves({ data: { subscription: 'Growth', lifetimePaid: 0, tier: 2 } });
   });
   test('ends, once, and its half of the tier drops at once', () => {
     const subscribed: BillingFact = {
       type: 'billing.subscription_updated',
       plan: 'Scale',
-      amount: dollars(25),
+      micro_dollars: dollars(25),
       reference: 's',
     };
-    const end: BillingFact = { type: 'billing.subscription_updated', plan: 'Free', amount: 0, reference: 'end' };
+    const end: BillingFact = { type: 'billing.subscription_updated', plan: 'Free', micro_dollars: 0, reference: 'end' };
     given(organization, [created, subscribed, tier(0, 3)])
       .when('endSubscription', { reference: 'end' })
       .then([end, tier(3, 1)])

@@ -23,7 +23,7 @@ export const factOf = (type: string, id = 'x'): Fact & Record<string, unknown> =
   completed_at: 4,
   policy_id: id,
   client_id: id,
-  amount: 1,
+  micro_dollars: 1,
   kind: 'payment',
   reference: id,
   plan: 'Growth',

@@ -10,7 +10,7 @@ import { eventually, exitOf, runWeir, type Server, startServer } from './server.
 
 vi.setConfig({ testTimeout: 180_000 });
 
-/** Decisions and reliability.md D5. */
+/** From the moment that there is room again, until appends are taken. */
 const recoveryMs = 5_000;
 const mib = 1024 * 1024;
 /** Of the disk, below which the store takes no appends. */

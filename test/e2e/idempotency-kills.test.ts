@@ -48,7 +48,7 @@ test('one key for each credential and Idempotency-Key, however often the server 
   expect((await again(server)).text).toBe(known!.text);
   await server.kill();
 
-  // Neither a key's value nor an Idempotency-Key is in anything that outlives the process (reliability.md K3).
+  // Neither a key's value nor an Idempotency-Key is in anything that outlives the process.
   const { dataDir } = server;
   const secretsDir = `${dataDir}.secrets`;
   const values = new Set(answered.map(({ text }) => String((JSON.parse(text) as { value: string }).value)));

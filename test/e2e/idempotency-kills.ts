@@ -27,7 +27,7 @@ const abandonedMs = 31_000;
 /**
  * Creations of keys from many writers, three in ten of them repeated, while the server is killed again and again: between
  * an append and its answer, as it comes. Every 201 of one credential and Idempotency-Key has the same bytes, another body
- * is refused, another credential makes a key of its own, and no key is there twice (reliability.md K8).
+ * is refused, another credential makes a key of its own, and no key is there twice (the long test K8).
  */
 export const idempotencyUnderKills = async (options: {
   readonly requests: number;

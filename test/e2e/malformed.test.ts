@@ -203,7 +203,7 @@ describe('a credential or key in doubt is refused', () => {
       }
     }
     await expectNothing(cases);
-    // The core trims what is above ASCII from the ends of a value before anybody sees it (reliability.md F11).
+    // The core trims what is above ASCII from the ends of a value before anybody sees it.
     const ends = [0x00, 0x01, 0x0b, 0x7f, 0x80, 0x85, 0xa0, 0xff].map(async (byte) => {
       const head = `GET ${paths.projects}?limit=1 HTTP/1.1\r\n${host}${auth.trimEnd()}${String.fromCharCode(byte)}\r\n\r\n`;
       const { statuses } = await send(server.port, head, { answers: 1, quietMs: 2000 });

@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const secret = (): string => randomBytes(32).toString('hex');
 
 describe('the peppers', () => {
-  test('are replaced in the file while it keeps the one of before', async () => {
+  test('are replaced in the file while it keeps the previous one', async () => {
     const dataDir = freshDir();
     let server = await startServer({ dataDir });
     const { first } = server;

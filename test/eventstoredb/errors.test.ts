@@ -5,7 +5,7 @@ import { clientError } from '../support/fake-client.ts';
 
 const call: Call = { stream: 's-1', expected: 3, tries: 1, wasAnswered: true };
 
-/** Texts as the client said them to a real node or to a server that stood in for one (eventstore.md 1.5, 5). */
+/** Texts as the client said them to a real node or to a server that stood in for one. */
 describe('repeated', () => {
   test.each([
     ['a node that died', clientError('14 UNAVAILABLE: read ECONNRESET', { code: 14 })],

@@ -22,8 +22,8 @@ const notLeader = clientError('Leader info available', { type: 'not-leader' });
 type Answer = Parameters<ReturnType<typeof fakeClient>['readAnswers']['push']>[0];
 
 interface Discovered {
-  /** Of each client, whether its discovery has chosen a node; without it there is none. */
-  readonly chosen?: readonly boolean[];
+  /** Of each client, whether its discovery has chosen a node, or when; without it there is none. */
+  readonly chosen?: readonly (boolean | Promise<true>)[];
   readonly clock?: Clock;
 }
 
@@ -34,7 +34,7 @@ const discoveredStage = async ({ chosen, clock = systemClock }: Discovered, ...l
     () => {
       const fake = fakeClient();
       const hasChosen = chosen?.[made.length];
-      const connection = hasChosen ? Promise.resolve({ close() {} }) : new Promise(() => {});
+      const connection = Promise.resolve(hasChosen || new Promise(() => {})).then(() => ({ close() {} }));
       if (hasChosen !== undefined) Object.assign(fake.client, { getChannel: () => connection });
       fake.readAnswers.push(...(looks[made.length] ?? []));
       made.push(fake);
@@ -102,6 +102,18 @@ describe('a client in its first five seconds whose looks have no answer', () => 
     await expect.poll(() => made.length, patience).toBe(2);
     await expect.poll(() => store.state.is).toBe('there');
     expect(made[0]!.reads).toHaveLength(3);
+  });
+
+  test('is left its time for each look in which discovery was at work', async () => {
+    let choose = (_: true): void => {};
+    const chosen = new Promise<true>((resolve) => {
+      choose = resolve;
+    });
+    const { made } = await discoveredStage({ clock, chosen: [chosen, true] }, silent, [endAt(9n)]);
+    await expect.poll(() => made[0]!.reads.length, patience).toBe(3);
+    choose(true);
+    await expect.poll(() => made.length, patience).toBe(2);
+    expect(made[0]!.reads).toHaveLength(5);
   });
 
   test.each([

@@ -147,7 +147,7 @@ const law = (options: Partial<ActorOptions> = {}) =>
     },
   );
 
-/** Histories in one run of the suite; a release runs a million (reliability.md, D13). */
+/** Histories in one run of the suite; a release runs a million (the torture D13). */
 const runs = Number(process.env.LAW_RUNS ?? 400);
 
 describe('actors, in any order of events and with any faults of the store', () => {

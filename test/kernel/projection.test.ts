@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Ours } from '../../src/kernel/ownership.ts';
 import { openReadModels, type Projection, type ReadModels } from '../../src/kernel/projection.ts';
 import { table } from '../../src/kernel/rows.ts';
 import type { EventStore } from '../../src/kernel/store.ts';
@@ -41,11 +42,11 @@ const freshDir = (): string => {
 const follow = async (
   store: EventStore,
   dir: string,
-  options: { version?: number; logId?: string; committed?: (batch: readonly unknown[]) => void } = {},
+  options: { version?: number; logId?: string; ours?: Ours; committed?: (batch: readonly unknown[]) => void } = {},
 ): Promise<ReadModels> => {
-  const { version, logId = 'log-1', committed } = options;
+  const { version, logId = 'log-1', ours = (batch) => batch, committed } = options;
   const models = await openReadModels({
-    ours: (batch) => batch,
+    ours,
     lasts: ({ stream }) => !stream.startsWith('counter-passing'),
     dir,
     store,
@@ -69,6 +70,19 @@ const rebuilds = (): string[] => {
 };
 
 describe('a projection', () => {
+  test('behind events of somebody else alone knows that it has seen them', async () => {
+    const store = memoryStore();
+    await append(store, 'counter-a', [1]);
+    const models = await follow(store, freshDir(), {
+      ours: (batch) => batch.filter(({ stream }) => stream !== 'theirs-1'),
+    });
+    const { position } = await append(store, 'theirs-1', [2, 3]);
+    expect(await models.reached(position, 5_000)).toBe(true);
+    expect(models.position).toBe(position);
+    expect(models.get(sums, 'counter-a')).toEqual({ sum: 1, count: 1 });
+    expect(models.get(sums, 'theirs-1')).toBeUndefined();
+  });
+
   test('has applied everything known when it opens, and follows what comes', async () => {
     const store = memoryStore();
     await append(store, 'counter-a', [1, 2]);

@@ -42,7 +42,7 @@ describe('memory for records', () => {
 
   test('has room for four million Free keys', () => {
     const slab = new Slab();
-    // 973 bytes each (limits.md 3), of which the last one is written to.
+    // 973 bytes each, of which the last one is written to.
     const units = 2 ** 26;
     let last = 0;
     for (let n = 0; n < 3; n++) last = slab.take(units);

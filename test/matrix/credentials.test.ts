@@ -6,7 +6,7 @@ import { bearer, context } from '../support/whole-gateway.ts';
 import type { Ids } from './rows.ts';
 import { codeOf, isAdministration, matrix, named, type Tenant } from './stage.ts';
 
-/** What each state of a credential may do, at every route there is (reliability.md K1). */
+/** What each state of a credential may do, at every route there is. */
 
 let stage: Awaited<ReturnType<typeof matrix>>;
 let at: typeof stage.at;

@@ -4,7 +4,7 @@ import { holdRequest } from '../support/held-request.ts';
 import { bearer, context } from '../support/whole-gateway.ts';
 import { base, type matrix, named, rowOf, type Tenant } from './stage.ts';
 
-/** Requests whose last bytes come when the credential that sent their headers is not what it was (reliability.md K6). */
+/** Requests whose last bytes come when the credential that sent their headers is not what it was (the torture K6). */
 
 type Stage = Awaited<ReturnType<typeof matrix>>;
 

@@ -40,6 +40,7 @@ export const noCursor = 'poldec_none';
 export const rows: Readonly<Record<string, Row>> = {
   createMessage: { body: message, status: 200 },
   countMessageTokens: { body: message, status: 200 },
+  createChatCompletion: { body: message, status: 200 },
   listModels: { status: 200 },
   retrieveModel: { ids: async () => ({ model: 'weir-sim-1' }), status: 200 },
   retrieveCredits: { status: 200 },

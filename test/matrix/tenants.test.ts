@@ -6,7 +6,7 @@ import { bearer } from '../support/whole-gateway.ts';
 import { type Ids, message, noCursor, rows } from './rows.ts';
 import { base, codeOf, isAdministration, matrix, named, ownerOf, routes, rowOf, type Tenant } from './stage.ts';
 
-/** Whose things a caller sees, at every route there is (reliability.md K1): a route without a row in rows.ts fails. */
+/** Whose things a caller sees, at every route there is: a route without a row in rows.ts fails. */
 
 let stage: Awaited<ReturnType<typeof matrix>>;
 let at: typeof stage.at;

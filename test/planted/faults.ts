@@ -217,5 +217,5 @@ const upstreams: readonly PlantedFault[] = [
   },
 ];
 
-/** Q1 of reliability.md: planted one at a time, each has to be noticed. */
+/** The long test Q1 (test/README.md): planted one at a time, each has to be noticed. */
 export const plantedFaults: readonly PlantedFault[] = [...store, ...limits, ...administration, ...upstreams];

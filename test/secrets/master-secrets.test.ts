@@ -41,7 +41,7 @@ test('leave no other file behind, and no file that is not the owner’s alone', 
     expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test('a pepper is replaced by another, the one of before still counts, and goes when it is told to', () => {
+test('a pepper is replaced by another, the previous one still counts, and goes when it is told to', () => {
   const folder = fresh();
   const first = loadSecrets(folder);
   const second = rotatePepper(folder);

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describeConfig } from '../../src/config.ts';
+import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/tiers.ts';
 import type { Route } from '../../src/http/route.ts';
 import { mermaid } from '../../src/kernel/chart.ts';
 import { clientsTable } from '../e2e/clients/table.ts';
@@ -17,6 +18,7 @@ const guides = {
   clients: 'src/inference/README.md',
   configuration: 'src/app/README.md',
   routes: 'src/http/README.md',
+  tiers: 'src/domain/README.md',
   torture: 'test/README.md',
   'long-tests': 'test/README.md',
   mutants: 'test/README.md',
@@ -43,11 +45,36 @@ const charts = (): string =>
     .map(({ category, machine }) => `**${category}**\n\n\`\`\`mermaid\n${mermaid(machine)}\n\`\`\``)
     .join('\n\n');
 
+const grouped = (amount: number): string => String(amount).replace(/\B(?=(\d{3})+$)/g, ',');
+
+const tiersTable = (): string =>
+  [
+    '| tier | paid, US$ | subscription | requests a minute | requests a day | tokens a minute | tokens a day | in flight |',
+    '|---|---|---|---|---|---|---|---|',
+    ...tiers.map(({ paid, subscription, tpd }, tier) => {
+      const of = (scope: Scope) => limitsFor(tier as Tier, scope);
+      const each = (what: 'rpm' | 'rpd' | 'tpm' | 'concurrent') =>
+        [of('key'), of('project'), of('organization')].map((limits) => grouped(limits[what])).join(' / ');
+      const cells = [
+        tier,
+        grouped(paid),
+        subscription ?? '–',
+        each('rpm'),
+        each('rpd'),
+        each('tpm'),
+        grouped(tpd),
+        each('concurrent'),
+      ];
+      return `| ${cells.join(' | ')} |`;
+    }),
+  ].join('\n');
+
 /** The parts that the source alone decides; the others are results of runs. */
 export const written = {
   routes,
   charts,
   clients: clientsTable,
+  tiers: tiersTable,
   configuration: () => `\`\`\`\n${describeConfig()}\n\`\`\``,
 } satisfies Partial<Record<Part, () => string>>;
 

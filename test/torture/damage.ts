@@ -35,7 +35,7 @@ const withPageOf = (sound: Buffer, older: Buffer, page: number): Buffer => {
   return bytes;
 };
 
-/** The kinds of reliability.md D6. Stale pages come from the same file at an earlier time. */
+/** Kinds of damage, for the torture D6. Stale pages come from the same file at an earlier time. */
 const kinds: Readonly<Record<string, Kind>> = {
   'flipped bit': (sound, _, random) => {
     const bytes = Buffer.from(sound);

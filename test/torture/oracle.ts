@@ -1,5 +1,5 @@
 /**
- * The Jepsen-style oracle of reliability.md 7. A history of what was asked and answered, kept outside of the store's
+ * The Jepsen-style oracle. A history of what was asked and answered, kept outside of the store's
  * process and files, is compared with what the store holds. Linear in operations and events, because ids are unique.
  */
 

@@ -19,7 +19,7 @@ type Decision =
 
 const wrong: Decision = { is: 'wrong-expected-version' };
 
-/** The five decisions of KurrentDB, as its source and a real node have them (eventstore.md 2.1), in a form of its own. */
+/** The five decisions of KurrentDB, as its source and a real node have them, in a form of its own. */
 function lawful(state: State, expected: Expectation, sending: Sending): Decision {
   if (state === 'tombstoned') return { is: 'stream-deleted' };
   const there = state === 'missing' ? '' : '01';

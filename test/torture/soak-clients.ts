@@ -117,13 +117,14 @@ export class Clients {
     const { id, value } = JSON.parse(answer.text) as { id: string; value: string };
     const key: Key = { id, value, name, project, madeAt, isEnding: false, ended: undefined };
     this.ledger.keys.set(name, key);
+    // From now on: the repeat may have to wait for a fault to end.
+    for (const site of this.sites) this.follow(this.untilKnown(site, key));
     if (this.random.next() < 0.3) {
       this.ledger.repeated++;
       const [again] = this.sites.filter((site) => site !== by);
       const { answer: same } = await this.until(201, 'POST', path, more, again);
       if (same.text !== answer.text) complain(this.figures, `${name} was answered in two ways`);
     }
-    for (const site of this.sites) this.follow(this.untilKnown(site, key));
     return key;
   }
 

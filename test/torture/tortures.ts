@@ -19,7 +19,7 @@ import { torturedByTracing } from './sync-order.ts';
 import { torturedByTornCommits } from './torn.ts';
 import { torturedByDeafReaders } from './unread.ts';
 
-/** One torture of reliability.md 7 or 8, and how much of it there is. */
+/** One torture, and how much of it there is. */
 export interface Kind {
   readonly id: string;
   readonly title: string;

@@ -11,7 +11,7 @@ const [start = ''] = recorded;
 /** What a reader tells of a stream that comes in these pieces. */
 const read = (pieces: readonly Buffer[]) => {
   const frames = new EventFrames(100_000);
-  const reader = new PassedEventReader('msg_ours', 'ours', (text) => text);
+  const reader = new PassedEventReader({ id: 'msg_ours', model: 'ours' }, (text) => text);
   let passed = '';
   let failure: string | null = null;
   for (const piece of pieces) {
@@ -129,6 +129,25 @@ describe('events', () => {
 });
 
 describe('the event that begins a message', () => {
+  test.each([
+    ['usual', (text: string) => text],
+    ['with its data in two lines', (text: string) => text.replace('"message"', '\ndata: "message"')],
+    ['without its name', (text: string) => text.replace('event: message_start\n', '')],
+    [
+      'with its model first',
+      (text: string) => text.replace('"model":"remote",', '').replace('{"id"', '{"model":"remote","id"'),
+    ],
+    ['without usage', (text: string) => text.replace(/"usage":\{[^}]*\}/, '"used":{}')],
+    ['with a member twice', (text: string) => text.replace('"role":', '"role":"x","role":')],
+  ])('is told by its bytes as by parsing: %s', (kind, change) => {
+    const told = read([Buffer.from(change(start))]);
+    const { message } = JSON.parse(start.split('data: ')[1]!);
+    const [own] = told.start!.split('data: ').slice(1);
+    expect(JSON.parse(own!).message).toMatchObject({ id: 'msg_ours', model: 'ours', role: message.role });
+    expect(told.usage.input_tokens).toBe(kind === 'without usage' ? 0 : message.usage.input_tokens);
+    expect(told).toMatchObject({ failure: null, passed: '' });
+  });
+
   test('keeps every byte but id and model', () => {
     const data =
       '{"type":"message_start","message":{"id" : "msg_1","content":[],"model":"a\\"b", "n":1.0e400,"n":9007199254740993}, "x":[1,  2]}';

@@ -1,6 +1,6 @@
 import { expiringKeys } from '../../../projections/project-keys.ts';
 import type { Administration } from '../command.ts';
-import { patienceMs } from '../reactions.ts';
+import { waitForRowsMs } from '../reactions.ts';
 
 /** Keys recorded at a time. */
 const pageSize = 100;
@@ -30,7 +30,7 @@ export const expireKeys = async ({ aggregates, clock, models }: Administration):
     );
     const last = results.reduce((most, { head }) => (head !== null && head > most ? head : most), 0n);
     // Until the read models show these as expired, the same ones would come again.
-    if (last > 0n && !(await models.reached(last, patienceMs, [expiringKeys]))) return;
+    if (last > 0n && !(await models.reached(last, waitForRowsMs, [expiringKeys]))) return;
     if (due.length < pageSize) return;
   }
 };

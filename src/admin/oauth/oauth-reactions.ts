@@ -5,7 +5,7 @@ import type { OAuthClientFact } from '../../domain/oauth-client.ts';
 import type { OrganizationFact } from '../../domain/organization.ts';
 import type { Reactor } from '../../kernel/reactor.ts';
 import type { Administration } from '../command.ts';
-import { patienceMs, reactionContext } from '../reactions.ts';
+import { reactionContext, waitForRowsMs } from '../reactions.ts';
 
 /**
  * Keeps the streams of OAuth clients and that of their organization, which admits them and ends them with itself, in step
@@ -27,7 +27,7 @@ export const oauthClientReactions = ({ aggregates, models }: Administration): Re
       await end();
       return;
     }
-    if (!(await models.reached(event.position, patienceMs, [oauthClientRows, organizationRows])))
+    if (!(await models.reached(event.position, waitForRowsMs, [oauthClientRows, organizationRows])))
       throw new Error('the read models are behind');
     const organizationId = models.get(oauthClientRows, clientId)?.data.organizationId ?? '';
     if (fact.type === 'oauth_client.deleted') {

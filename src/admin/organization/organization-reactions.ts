@@ -7,7 +7,7 @@ import type { ProjectFact } from '../../domain/project.ts';
 import type { Reactor } from '../../kernel/reactor.ts';
 import type { Recorded } from '../../kernel/store.ts';
 import type { Administration } from '../command.ts';
-import { patienceMs, reactionContext } from '../reactions.ts';
+import { reactionContext, waitForRowsMs } from '../reactions.ts';
 
 /** Ends one kind of what a closed organization had. Harmless when done twice. */
 type Ending = (event: Recorded, organizationId: string) => Promise<void>;
@@ -63,7 +63,7 @@ export const organizationReactions = (admin: Administration): Reactor => {
     async react(event) {
       const fact = factOf<OrganizationFact | ProjectFact | AdminKeyFact>(event);
       if (!['organization.closed', 'project.created', 'admin_key.created'].includes(fact.type)) return;
-      if (!(await models.reached(event.position, patienceMs, [organizationRows, activeProjectRows])))
+      if (!(await models.reached(event.position, waitForRowsMs, [organizationRows, activeProjectRows])))
         throw new Error('the read models are behind');
       const id = idOf(event);
       if (fact.type === 'organization.closed') for (const end of endings) await end(event, id);

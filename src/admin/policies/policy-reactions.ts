@@ -2,7 +2,7 @@ import { admittedPolicies, policyOwners } from '../../../projections/policies.ts
 import { idOf } from '../../../projections/recorded.ts';
 import type { Reactor } from '../../kernel/reactor.ts';
 import type { Administration } from '../command.ts';
-import { abandoned, patienceMs, reactionContext } from '../reactions.ts';
+import { abandoned, reactionContext, waitForRowsMs } from '../reactions.ts';
 
 /** Keeps the organization's count of policies in step with the policies' own streams (architecture 4, cross-aggregate rules). */
 export const policyReactions = (admin: Administration): Reactor => ({
@@ -12,7 +12,7 @@ export const policyReactions = (admin: Administration): Reactor => ({
   categories: ['policy'],
   async react(event) {
     if (event.type !== 'policy.deleted') return;
-    if (!(await admin.models.reached(event.position, patienceMs, [policyOwners])))
+    if (!(await admin.models.reached(event.position, waitForRowsMs, [policyOwners])))
       throw new Error('the read models are behind');
     const policyId = idOf(event);
     const owner = admin.models.get(policyOwners, policyId);

@@ -183,8 +183,8 @@ export class Call {
    * status of one that is reset before. Who sends more, or nothing, is stopped.
    */
   private stopLatecomer(): void {
-    const patience = setTimeout(() => this.stopPeer(), latecomerMs);
-    this.stream.once('close', () => clearTimeout(patience));
+    const latecomer = setTimeout(() => this.stopPeer(), latecomerMs);
+    this.stream.once('close', () => clearTimeout(latecomer));
     this.stream.once('data', () => setImmediate(() => this.stopPeer()));
   }
 

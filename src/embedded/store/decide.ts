@@ -19,7 +19,7 @@ export interface Lookup {
   idAt(stream: Stream, revision: number): { id: UuidKey; position: number } | undefined;
 }
 
-/** The rules of eventstore.md 2.1 over the newest state, committed or not. */
+/** What the store answers to an append, judged by the newest state, committed or not. */
 export function decide(stream: Stream, expected: Expected, ids: readonly UuidKey[], lookup: Lookup): Verdict {
   if (stream.tombstoned) return { is: 'deleted' };
   const metastream = lookup.streams.metastreamOf(stream);

@@ -25,7 +25,7 @@ const NAMED = /^\(\?(?:<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')/;
 const CODES = /^\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|c[A-Za-z]|[pP]\{[A-Za-z_]+\})/;
 
 /**
- * The regular expression that .NET, and so a real node, understands by `source` (eventstore.md 2.3). `\w`, `\d` and `\b`
+ * The regular expression that .NET, and so a real node, understands by `source`. `\w`, `\d` and `\b`
  * know ASCII only.
  * @throws UnknownRegex where JavaScript cannot say the same, SyntaxError for what is no expression
  */

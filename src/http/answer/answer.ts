@@ -17,7 +17,7 @@ const isDrawn = (): boolean => Math.random() * lots < 1;
 const json = 'application/json';
 
 /**
- * The answering half of an exchange and the only owner of the core's response object (reliability.md 4.2): it writes inside
+ * The answering half of an exchange and the only owner of the core's response object: it writes inside
  * cork, whole answers and refusals.
  */
 export abstract class Answer<P> extends InFlight<P> {

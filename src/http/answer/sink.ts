@@ -12,7 +12,7 @@ export interface StreamOwner {
   now(): number;
 }
 
-/** Bytes that may wait in the core for one slow reader (reliability.md 4.11). */
+/** Bytes that may wait in the core for one slow reader. */
 const maxWaiting = 1024 * 1024;
 
 /** Bytes that may be held back for the end: the core corks so many, so that they cannot find the reader behind. */

@@ -75,10 +75,10 @@ const guard = (name: string): number => {
 const credentials = 1 | 4;
 
 /**
- * Judges the header lines before anything else looks at them (reliability.md 4, rules 3 and 4). The pinned core accepts
+ * Judges the header lines before anything else looks at them (contract A.3). The pinned core accepts
  * repeated lengths, `identity, chunked` and more, so a doubt here is a 400 and the end of the connection.
  *
- * The core trims bytes of 0x80 and above from the ends of a value before it shows it to anybody (F11): a value that ends in
+ * The core trims bytes of 0x80 and above from the ends of a value before it shows it to anybody: a value that ends in
  * one is seen, and judged, without it.
  * @param fields names in lower case and values, in turn
  */

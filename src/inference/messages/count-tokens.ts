@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ProjectPrincipal } from '../../access/principal.ts';
-import { isRefusal, type Refusal, refusal } from '../../errors.ts';
+import { isRefusal, type Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import { type Call, type Reply, type Route, route } from '../../http/route.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
@@ -15,6 +15,7 @@ import { type MessagesCount, messagesCount } from './messages-schema.ts';
 import { passedHeaders } from './passed-reply.ts';
 import { passingCount } from './passing-schema.ts';
 import { messagesReader, type PassedCount, type ReadBody } from './read-messages.ts';
+import { policyRefusal } from './strict-task.ts';
 
 type CountInput = ReadBody<MessagesCount, PassedCount>;
 type CountCall = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, CountInput, undefined>;
@@ -67,8 +68,7 @@ const resolve = (
   const { model: name, policy_ids: policies } = strict ?? passed.fields;
   const hosted = callableModel(models, name, principal);
   if (isRefusal(hosted)) return hosted;
-  if (policies?.length) return refusal('policy_not_found', { param: 'policy_ids' });
-  return (strict && modelRefusal(strict, hosted.model)) ?? hosted;
+  return policyRefusal(policies) ?? (strict && modelRefusal(strict, hosted.model)) ?? hosted;
 };
 
 const counted = async ({ body, head, signal }: CountCall, hosted: ConnectedModel): Promise<Reply> => {

@@ -1,22 +1,32 @@
 import type { Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Chunk, Delta } from '../../upstream/port.ts';
+import type { AnswerForm } from '../reply/answer-form.ts';
 import { blockResource, type Envelope, managedContext, messageResource, tokens } from './messages-answer.ts';
 
 /** One server-sent event, whose name is the `type` of its data (contract G.5). */
 const event = (data: { readonly type: string }): string => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 
-export const pingEvent = event({ type: 'ping' });
+const pingEvent = event({ type: 'ping' });
 
 /** An error after the first byte: the body of the MSG envelope as an event (contract G.5). */
-export const errorEvent = (refused: Refusal, requestId: string): string =>
+const errorEvent = (refused: Refusal, requestId: string): string =>
   `event: error\ndata: ${JSON.stringify(failure(refused, 'messages', requestId).body)}\n\n`;
+
+/** The messages API's own (contract G.3 to G.5). */
+export const messagesForm = (envelope: Envelope): AnswerForm => ({
+  family: 'messages',
+  whole: (answer) => messageResource(envelope, answer),
+  events: (estimatedTokens) => messageEvents(envelope, estimatedTokens),
+  ping: pingEvent,
+  error: errorEvent,
+});
 
 /**
  * Writes the chunks of one answer as server-sent events (contract G.4, G.5).
  * `estimatedTokens` stands in for the input of an upstream that reports 0 at the start.
  */
-export const messageEvents = (envelope: Envelope, estimatedTokens: number): ((chunk: Chunk) => string) => {
+const messageEvents = (envelope: Envelope, estimatedTokens: number): ((chunk: Chunk) => string) => {
   const { versioned } = envelope;
   return (chunk) => {
     switch (chunk.type) {

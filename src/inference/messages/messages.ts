@@ -1,21 +1,20 @@
 import type { ProjectPrincipal } from '../../access/principal.ts';
 import type { Clock } from '../../clock.ts';
-import { isRefusal, type Refusal, refusal } from '../../errors.ts';
+import { isRefusal, type Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import { type Call, type Reply, type Route, route } from '../../http/route.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
-import { estimateInputTokens } from '../../upstream/estimate.ts';
-import type { GenerateRequest, Upstream } from '../../upstream/port.ts';
 import { callableModel } from '../models/callable-model.ts';
-import { type After, realAfter } from './event-output.ts';
-import { generateRequest } from './generate-request.ts';
-import { contextRefusal, modelRefusal } from './messages-model-rules.ts';
-import { type Generation, streamedReply, wholeReply } from './messages-reply.ts';
+import { type After, realAfter } from '../reply/event-output.ts';
+import { answerReply, type Generation, type Timing } from '../reply/reply.ts';
+import type { Envelope } from './messages-answer.ts';
+import { messagesForm } from './messages-events.ts';
 import { messageResponse } from './messages-response-schema.ts';
 import { type MessagesBody, messagesBody } from './messages-schema.ts';
 import { passedHeaders, passedStream, passedWhole } from './passed-reply.ts';
 import { passingBody } from './passing-schema.ts';
 import { messagesReader, type PassedBody, type PassedFields, type ReadBody } from './read-messages.ts';
+import { policyRefusal, type StrictTask, strictTask, tokensOf } from './strict-task.ts';
 
 export interface MessagesOptions {
   /** By the id that callers send. */
@@ -75,44 +74,42 @@ export const messagesRoute = (options: MessagesOptions): Route => {
     ],
     tokens: (call) => {
       const task = resolve(call, models);
-      return isRefusal(task) ? 0 : tokensOf(task);
+      return isRefusal(task) ? 0 : tokensOfTask(task);
     },
     handle: (call): Reply | Promise<Reply> => {
       const task = reserveTokens(call, models);
       if (isRefusal(task)) return failure(task, 'messages', call.head.requestId);
-      const generation = generationOf(call, task, messageId());
+      const { allowance, head, signal, body } = call;
+      const { estimatedTokens } = task.strict ?? task.passed;
+      const envelope = envelopeOf(call, messageId());
+      const generation = {
+        form: messagesForm(envelope),
+        estimatedTokens,
+        allowance,
+        requestId: head.requestId,
+        signal,
+      };
       // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
-      generation.allowance.spent = generation.estimatedTokens;
-      return task.passed === null
-        ? strictReply(task, generation, { clock, after })
-        : passedReply(call, task.passed, generation, { clock, after });
+      allowance.spent = estimatedTokens;
+      return task.strict === null
+        ? passedReply(call, task.passed, envelope, generation, { clock, after })
+        : answerReply(task.strict, body.strict?.stream === true, generation, { clock, after });
     },
   });
 };
 
 /** A valid request and who answers it. */
-type Task = StrictTask | PassedTask;
-interface StrictTask {
-  readonly passed: null;
-  readonly upstream: Upstream;
-  readonly request: GenerateRequest;
-  readonly body: MessagesBody;
-  readonly estimatedTokens: number;
-  readonly maxTokens: number;
-}
-interface PassedTask {
-  readonly passed: PassedBody<PassedFields>;
-  readonly estimatedTokens: number;
-  readonly maxTokens: number;
-}
+type Task =
+  | { readonly strict: StrictTask; readonly passed: null }
+  | { readonly strict: null; readonly passed: PassedBody<PassedFields> };
 
-/** What is reserved for it: its input, estimated, and the longest answer that it allows (contract F.4). */
-const tokensOf = ({ estimatedTokens, maxTokens }: Task): number => estimatedTokens + maxTokens;
+const tokensOfTask = ({ strict, passed }: Task): number =>
+  tokensOf(strict ?? { estimatedTokens: passed.estimatedTokens, maxTokens: passed.fields.max_tokens });
 
 /** Resolves the request and reserves its tokens (contract F.2). */
 const reserveTokens = (call: MessagesCall, models: MessagesOptions['models']): Task | Refusal => {
   const task = resolve(call, models);
-  return isRefusal(task) ? task : (call.allowance.reserve(tokensOf(task)) ?? task);
+  return isRefusal(task) ? task : (call.allowance.reserve(tokensOfTask(task)) ?? task);
 };
 
 /** Resolves the model, then the policies, then judges the body by the model (contract F.2). */
@@ -120,63 +117,31 @@ const resolve = (
   { body, principal }: Pick<MessagesCall, 'body' | 'principal'>,
   models: MessagesOptions['models'],
 ): Task | Refusal => {
-  const { strict, passed } = body;
-  const { model: name, policy_ids: policies } = strict ?? passed.fields;
+  const { strict: read, passed } = body;
+  const { model: name, policy_ids: policies } = read ?? passed.fields;
   const hosted = callableModel(models, name, principal);
   if (isRefusal(hosted)) return hosted;
-  // There are no policies yet, so every name is one that the organization does not have (contract B.6).
-  if (policies?.length) return refusal('policy_not_found', { param: 'policy_ids' });
-  if (passed !== null) return { passed, estimatedTokens: passed.estimatedTokens, maxTokens: passed.fields.max_tokens };
-  const { model, upstream } = hosted;
-  const refused = modelRefusal(strict, model);
+  const refused = policyRefusal(policies);
   if (refused !== null) return refused;
-  const request = generateRequest(strict, hosted);
-  const estimatedTokens = estimateInputTokens(request);
-  const task: StrictTask = {
-    passed: null,
-    upstream,
-    request,
-    body: strict,
-    estimatedTokens,
-    maxTokens: strict.max_tokens,
-  };
-  return contextRefusal(estimatedTokens, model) ?? task;
+  if (passed !== null) return { strict: null, passed };
+  const strict = strictTask(read, hosted);
+  return isRefusal(strict) ? strict : { strict, passed: null };
 };
 
-const generationOf = (call: MessagesCall, { estimatedTokens }: Task, id: string): Generation => {
-  const { allowance, body, head, signal } = call;
+const envelopeOf = ({ body, head }: MessagesCall, id: string): Envelope => {
   const { model, context_management: managed } = body.strict ?? body.passed.fields;
-  return {
-    estimatedTokens,
-    allowance,
-    envelope: {
-      id,
-      model,
-      versioned: head.header('anthropic-version') !== undefined,
-      contextManaged: managed != null,
-    },
-    requestId: head.requestId,
-    signal,
-  };
-};
-
-type Timing = { readonly clock: Clock; readonly after: After };
-
-const strictReply = ({ upstream, request, body }: StrictTask, generation: Generation, timing: Timing) => {
-  const { signal, requestId } = generation;
-  return body.stream === true
-    ? streamedReply(upstream.stream(request, { signal, requestId }), generation, timing)
-    : wholeReply(upstream.answer(request, { signal, requestId }), generation);
+  return { id, model, versioned: head.header('anthropic-version') !== undefined, contextManaged: managed != null };
 };
 
 const passedReply = (
   { head }: MessagesCall,
   { passing, fields, bytes }: PassedBody<PassedFields>,
+  { id, model }: Envelope,
   generation: Generation,
   timing: Timing,
 ) => {
-  const { signal, requestId, envelope } = generation;
-  const request = { body: bytes(), id: envelope.id, model: envelope.model, headers: passedHeaders(head) };
+  const { signal, requestId } = generation;
+  const request = { body: bytes(), id, model, headers: passedHeaders(head) };
   return fields.stream === true
     ? passedStream(passing.stream(request, { signal, requestId }), generation, timing)
     : passedWhole(passing.answer(request, { signal, requestId }), generation);

@@ -1,9 +1,9 @@
 import type { Head, Reply } from '../../http/route.ts';
 import type { PassedAnswer, PassedEvents } from '../../upstream/port.ts';
+import { failedReply, type Generation, streamHeaders, type Timing } from '../reply/reply.ts';
+import { inTime } from '../reply/slow-start.ts';
 import { tokensTaken } from '../spending.ts';
-import { failedReply, type Generation, streamHeaders, type Timing } from './messages-reply.ts';
 import { firstPassed, streamPassed } from './passed-stream.ts';
-import { inTime } from './slow-start.ts';
 
 /** Headers of a client that mean something to an upstream of the same API (contract N1). */
 const passedNames = ['anthropic-version', 'anthropic-beta'] as const;

@@ -2,12 +2,11 @@ import type { Clock } from '../../clock.ts';
 import type { Sink } from '../../http/route.ts';
 import { estimateTokensOf } from '../../upstream/estimate.ts';
 import { noUsage, type PassedEvents, UpstreamError } from '../../upstream/port.ts';
+import { type After, EventOutput } from '../reply/event-output.ts';
+import type { Generation } from '../reply/reply.ts';
+import type { First } from '../reply/slow-start.ts';
+import { failureEvent, pingEveryMs } from '../reply/stream.ts';
 import { tokensTaken } from '../spending.ts';
-import { type After, EventOutput } from './event-output.ts';
-import { messageEvents, pingEvent } from './messages-events.ts';
-import type { Generation } from './messages-reply.ts';
-import { failureEvent, pingEveryMs } from './messages-stream.ts';
-import type { First } from './slow-start.ts';
 
 export interface PassedStream {
   readonly first: First<PassedEvents>;
@@ -29,8 +28,8 @@ export const firstPassed = async (pieces: AsyncIterator<PassedEvents>): Promise<
  * an `error` event, after which nothing follows; a client that leaves ends it silently.
  */
 export const streamPassed = async (sink: Sink, { first, pieces, generation, clock, after }: PassedStream) => {
-  const { envelope, estimatedTokens, requestId, signal } = generation;
-  const output = new EventOutput({ sink, clock, after, ping: pingEvent, keepAliveMs: pingEveryMs });
+  const { form, estimatedTokens, signal } = generation;
+  const output = new EventOutput({ sink, clock, after, ping: form.ping, keepAliveMs: pingEveryMs });
   let last: Uint8Array | undefined;
   try {
     let piece: PassedEvents;
@@ -40,7 +39,7 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, cloc
       start = piece.start;
     } else {
       // The message begins without the upstream, which comes too late to begin it.
-      output.add(messageEvents(envelope, estimatedTokens)({ type: 'start', usage: noUsage }));
+      output.add(form.events(estimatedTokens)({ type: 'start', usage: noUsage }));
       output.flush();
       piece = await first.coming;
     }
@@ -60,7 +59,7 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, cloc
       piece = step.value;
     }
   } catch (error) {
-    if (!sink.gone && !signal.aborted) output.add(failureEvent(error, requestId));
+    if (!sink.gone && !signal.aborted) output.add(failureEvent(error, generation));
   } finally {
     pieces.return?.().catch(() => undefined);
     await output.end(last);

@@ -37,7 +37,7 @@ export class Kind {
   readonly plan: Plan;
   readonly scope: number;
   /** By metric; 0 is none. */
-  readonly limits: readonly number[];
+  readonly limits: Float64Array;
   readonly log: RequestLog;
   readonly minuteTokens: Ring | null;
   readonly dayRequests: Ring | null;
@@ -50,7 +50,8 @@ export class Kind {
     this.plan = plan;
     this.scope = scope;
     const { rpm, rpd, tpm, tpd, concurrent } = limits;
-    const byMetric = [0, 0, 0, 0, 0];
+    // Of one form for all kinds: a plain array has another where a limit needs more than 31 bits.
+    const byMetric = new Float64Array(5);
     byMetric[requestsPerMinute] = rpm;
     byMetric[requestsPerDay] = rpd ?? 0;
     byMetric[concurrentRequests] = concurrent ?? 0;

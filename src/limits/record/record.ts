@@ -119,18 +119,6 @@ export class WindowRecord {
   }
 
   /**
-   * Reads what an attempt and its tokens will read one after the other. The decisions between those reads keep the processor
-   * from going ahead of them; asked for together, for all records of a request, the lines of memory come together.
-   * @returns what means nothing; keep it, or the reads may be left out
-   */
-  touch(): number {
-    const { log, minuteTokens } = this.kind;
-    return (
-      log.touch(this.kind.slab, this.#at) ^ (minuteTokens === null ? 0 : minuteTokens.touch(this.kind.slab, this.#at))
-    );
-  }
-
-  /**
    * Counts an attempt, whatever comes of it.
    * @returns the limits that refuse it for what was there before, as bits of scope 0
    */

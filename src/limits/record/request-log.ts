@@ -26,6 +26,11 @@ export class RequestLog {
   readonly #head: number;
   readonly #entries: number;
 
+  /** One that is all there is at its address. */
+  static alone(capacity: number): RequestLog {
+    return new RequestLog(0, logHeadWords, capacity);
+  }
+
   /** Both in Int32 words from the address. */
   constructor(head: number, entries: number, capacity: number) {
     this.#head = head;
@@ -105,14 +110,6 @@ export class RequestLog {
     const half = (address + this.#head) << 1;
     if (u16[half + countHalf] === 0) return 0;
     return minuteMs - (((ms - i32[address + this.#head + newestWord]!) | 0) + u16[half + spanHalf]!);
-  }
-
-  /** Reads the entry that the next attempt looks at first. */
-  touch({ u16 }: Slab, address: number): number {
-    const half = (address + this.#head) << 1;
-    let second = u16[half + nextHalf]! - u16[half + countHalf]! + 1;
-    if (second < 0) second += this.capacity;
-    return u16[(address << 1) + this.#entries + second]!;
   }
 
   clear({ u16 }: Slab, address: number): void {

@@ -41,12 +41,6 @@ export class Ring {
     return f64[(address + this.#head) >> 1]!;
   }
 
-  /** Reads the cell that the next advance looks at first. */
-  touch(slab: Slab, address: number): number {
-    const oldest = slab.i32[address + this.#head + oldestWord]!;
-    return this.#buffer(slab)[this.#cellsAt(address) + (oldest % this.length)]!;
-  }
-
   /** An empty ring at this tick; its memory is zero or of a ring that was here before. */
   clear(slab: Slab, address: number, tick: number): void {
     const head = address + this.#head;

@@ -2,14 +2,14 @@ import { crc32 } from 'node:zlib';
 
 /**
  * A chunk of a snapshot, little-endian. Chunks follow each other in a file without anything between them. What it holds is
- * read in its order: attempts are added to the records that are there, and a record replaces what was said of it before. A
- * tag means something within its run alone, from the record that bears it on.
+ * read in its order: attempts are added to the records that are there, and a record replaces what was said of it before. The
+ * number of a record means something within its run alone, from the record on.
  *
  * ```
  * "WEIRWIN\0" | u16 version | u32 length of the chunk | f64 wall ms | u32 records | name | u32 run
  *         | u32 ms into the running second | u32 ms into the running ten minutes | i32 ms, as of the journal
- *         | u32 n | n × (i32 tag of a key, i32 ms) | records … | u32 CRC-32 of all before
- * record: u8 scope | i32 tag | id | project id | organization id      strings: u8 length, UTF-8; empty where there is none
+ *         | u32 n | n × (i32 number of a key, i32 ms) | records … | u32 CRC-32 of all before
+ * record: u8 scope | i32 number | id | project id | organization id      strings: u8 length, UTF-8; empty where there is none
  *         u16 attempts | u32 ms since the newest | (attempts - 1) × u16 gaps, oldest first
  *         u8 n | n × (u8 seconds ago, u32 tokens) | u8 n | n × (u8 ten minutes ago, u32 requests) | the same of tokens
  * ```

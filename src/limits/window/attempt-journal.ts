@@ -5,8 +5,8 @@ const most = 2 ** 21;
 export const keyAlone = 0x8000_0000 | 0;
 
 /**
- * The attempts since the last snapshot, in order: two words each, who (the key's tag, `Slots.tagOf`) and when
- * (`WindowStore.ms`). A snapshot takes them instead of all the records that they have changed: at 50,000 requests/s on
+ * The attempts since the last snapshot, in order: two words each, who (the number of the key's record) and when
+ * (`WindowTime.ms`). A snapshot takes them instead of all the records that they have changed: at 50,000 requests/s on
  * 12,000 keys those are 30 MB a second, of which one in a hundred bytes is new.
  */
 export class AttemptJournal {
@@ -15,9 +15,9 @@ export class AttemptJournal {
   /** There were more than fit, and only whole records can tell of them. */
   overflowed = false;
 
-  add(tag: number, ms: number): void {
+  add(key: number, ms: number): void {
     if (this.length === this.words.length) this.#lengthen();
-    this.words[this.length] = tag;
+    this.words[this.length] = key;
     this.words[this.length + 1] = ms;
     this.length += 2;
   }

@@ -6,7 +6,7 @@ import type { WindowStore } from './window-store.ts';
 
 /**
  * Says that nothing is known of the last minute, as after a start whose snapshot is missing or unsound: until it is over,
- * records begin with their minute windows half used (reliability.md 5, row Restart: "empty-to-half, never full").
+ * records begin with their minute windows half used.
  *
  * Unspecified: the day windows then. They begin empty: half a day's requests refused on a guess would harm more than it
  * protects, and the minute windows bound what can be lost.

@@ -12,8 +12,6 @@ export const recordOf = (store: WindowStore, who: LimitSubject): WindowRecord =>
     key = acquire(store, who);
     who.record = key;
   }
-  const { parent, organization } = key;
-  store.touched = key.touch() ^ (parent === null ? 0 : parent.touch()) ^ organization.touch();
   follow(store, key);
   return key;
 };

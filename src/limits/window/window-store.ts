@@ -11,20 +11,21 @@ import { Tickets } from './ticket.ts';
 
 /** Who is counted. Keep one object per credential, beside its principal: it remembers where that is counted. */
 export interface LimitSubject {
+  /** The key's record once it has been looked for; `recordOf` looks again when it has been freed. */
+  record: WindowRecord | null;
   readonly key: string;
   /** Null where the family has no such scope. */
   readonly project: string | null;
   readonly organization: string;
-  /** The key's record once it has been looked for; `recordOf` looks again when it has been freed. */
-  record: WindowRecord | null;
 }
 
 /** A `LimitSubject` of which nothing is known yet. */
 export const limitSubject = (key: string, project: string | null, organization: string): LimitSubject => ({
+  // First, where the object's own line of memory is: all that a request reads of it.
+  record: null,
   key,
   project,
   organization,
-  record: null,
 });
 
 /** What should never happen and has; for a log and a metric. */
@@ -75,8 +76,6 @@ export class WindowStore {
   readonly run = randomInt(2 ** 32);
   /** Records ever made: each has the next number. */
   made = 0;
-  /** What `WindowRecord.touch` has read; it means nothing. */
-  touched = 0;
   /** Inner time of the last snapshot. */
   savedAt = this.time.now;
   /** When windows began without knowing the last minute; records made within that minute begin half full. */

@@ -1,15 +1,12 @@
 import { isUtf8 } from 'node:buffer';
-import { type Edit, edited, outerMembers } from '../../json/outer-members.ts';
 import { noUsage, type Usage } from '../port.ts';
 import { frameEnd } from '../transport/event-frames.ts';
 import { maxEventBytes } from '../transport/limits.ts';
 import { SseError } from '../transport/sse.ts';
 import { type Fields, fieldsOf, parsedJson, readUsage } from './anthropic-blocks.ts';
 import { errorOf, eventError, type Hide, malformed } from './anthropic-errors.ts';
-import { blockEventEnd, stopEventEnd, textDeltaAt } from './quick-events.ts';
-
-/** No count of a passing upstream is believed beyond it: far above what any request takes, far below what sums lose. */
-export const mostPassedTokens = 1_000_000_000;
+import { mostPassedTokens, type OwnMessage, type OwnNames, parsedStart, quickStart } from './passed-message.ts';
+import { blockEventEnd, startData, stopEventEnd, textDeltaAt } from './quick-events.ts';
 
 /** The values of an event's `data` lines, joined by line feeds; null for an event without any. */
 const dataOf = (frame: Buffer): string | null => {
@@ -45,8 +42,7 @@ export interface Passed {
  * all, are not parsed.
  */
 export class PassedEventReader {
-  readonly #id: string;
-  readonly #model: string;
+  readonly #own: OwnNames;
   readonly #hide: Hide;
   #start: Buffer | null = null;
   #started = false;
@@ -54,9 +50,8 @@ export class PassedEventReader {
   outputBytes = 0;
   ended = false;
 
-  constructor(id: string, model: string, hide: Hide) {
-    this.#id = id;
-    this.#model = model;
+  constructor(own: OwnNames, hide: Hide) {
+    this.#own = own;
     this.#hide = hide;
   }
 
@@ -110,13 +105,14 @@ export class PassedEventReader {
    * @throws UpstreamError for an error event, and for what is no event of a message
    */
   #read(frame: Buffer): boolean {
+    if (!this.#started && this.#beginsAt(frame)) return false;
     if (!isUtf8(frame)) throw malformed('the stream is not UTF-8');
     const data = dataOf(frame);
     if (data === null) return false;
     const event = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');
     if (event.type === 'error') throw eventError(errorOf(event), this.#hide);
     if (event.type === 'message_start') {
-      this.#begin(Buffer.from(data), event);
+      this.#begin(parsedStart(Buffer.from(data), event, this.#own));
       return false;
     }
     if (event.type === 'ping') return this.#started;
@@ -127,24 +123,19 @@ export class PassedEventReader {
     return true;
   }
 
-  #begin(data: Buffer, event: Fields): void {
+  /** Whether the event begins the message, written as the API writes it. */
+  #beginsAt(frame: Buffer): boolean {
+    const data = startData(frame);
+    const message = data === null ? null : quickStart(data, this.#own);
+    if (message !== null) this.#begin(message);
+    return message !== null;
+  }
+
+  #begin(message: OwnMessage): void {
     if (this.#started) throw malformed('a second message_start');
     this.#started = true;
-    this.usage = readUsage(fieldsOf(event.message, 'message').usage, mostPassedTokens);
-    const { valueStart } = outerMembers(data).get('message')!;
-    const members = outerMembers(data.subarray(valueStart));
-    const edits: Edit[] = [];
-    for (const [name, value] of Object.entries({ id: this.#id, model: this.#model })) {
-      const member = members.get(name);
-      if (member === undefined) throw malformed(`the message has no ${name}`);
-      edits.push({
-        start: valueStart + member.valueStart,
-        end: valueStart + member.end,
-        text: JSON.stringify(value),
-      });
-    }
-    edits.sort((one, other) => one.start - other.start);
-    this.#start = Buffer.concat([startLines, edited(data, edits), blankLine]);
+    this.usage = message.usage;
+    this.#start = Buffer.concat([startLines, message.document, blankLine]);
   }
 }
 

@@ -21,6 +21,9 @@ const blockHeads = [
   bytesOf('event: content_block_start\ndata: {"type":"content_block_start","index":'),
   bytesOf('event: content_block_stop\ndata: {"type":"content_block_stop","index":'),
 ];
+const startHead = bytesOf('event: message_start\ndata: {"type":"message_start"');
+/** Of the head, what comes before the data. */
+const startLineBytes = startHead.indexOf(0x7b);
 const stopHead = bytesOf('event: message_stop\ndata: {"type":"message_stop"');
 
 const isAt = (bytes: Uint8Array, at: number, what: Uint8Array): boolean => {
@@ -78,3 +81,9 @@ export const blockEventEnd = (bytes: Buffer, at: number): number => {
 /** The place after the event there, if it ends the message; -1 for any other. */
 export const stopEventEnd = (bytes: Buffer, at: number): number =>
   isAt(bytes, at, stopHead) ? afterLastLine(bytes, at + stopHead.length) : -1;
+
+/** The data of an event that begins a message; null for any other. */
+export const startData = (frame: Buffer): Buffer | null => {
+  if (!isAt(frame, 0, startHead)) return null;
+  return afterLastLine(frame, startHead.length) === frame.length ? frame.subarray(startLineBytes, -2) : null;
+};

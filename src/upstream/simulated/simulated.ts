@@ -19,6 +19,7 @@ export const simulatedUpstream = (
   declared: DeclaredSimulated,
   { clock, sleep = realSleep }: SimulatedDependencies,
 ): Upstream => ({
+  repeatable: true,
   async answer(request, { signal }): Promise<Answer> {
     if (signal.aborted) throw signal.reason;
     const answer = simulate(request, declared);

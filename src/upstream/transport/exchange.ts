@@ -72,7 +72,8 @@ export class Exchange implements Asker, Due {
 
   /** Breaks the connection off unless the response has been read to its end. */
   close(): void {
-    if (!this.#draining) this.#fail(new Error('not read to the end'));
+    // Most have been: an error is only made where it is needed, since its stack costs more than the rest.
+    if (this.#over === null && !this.#draining) this.#fail(new Error('not read to the end'));
   }
 
   /** Nothing more is wanted, but if the response ends soon its connection can be used again. */

@@ -9,7 +9,7 @@ export type Resolve = (
 ) => void;
 
 /**
- * Name resolution that refuses a name as soon as one of its addresses is not allowed (reliability.md, G9). It runs at
+ * Name resolution that refuses a name as soon as one of its addresses is not allowed. It runs at
  * each connection, with the very addresses that are then dialled, so that a name cannot change its mind in between.
  */
 export const guardedLookup =

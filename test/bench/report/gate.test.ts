@@ -107,7 +107,7 @@ describe('the gate', () => {
       baseline,
       limits,
     );
-    expect(row).toMatchObject({ verdict: 'same', warning: 'p99 is 1.50 times that of before' });
+    expect(row).toMatchObject({ verdict: 'same', warning: 'p99 is 1.50 times what it was' });
   });
 
   test('says where there is nothing to compare with', () => {

@@ -12,7 +12,7 @@ import type {
 import { jsonEvent } from '../events.ts';
 import { type Client, credentials, theClient } from '../target.ts';
 
-/** One question to a store, and what a real EventStoreDB 24.2.0 node answered (eventstore.md 4, the recorded cases). */
+/** One question to a store, and what a real EventStoreDB 24.2.0 node answered. */
 export interface Question {
   ask(this: void, x: Asker): Promise<unknown>;
   readonly answer: unknown;

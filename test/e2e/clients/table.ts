@@ -26,9 +26,9 @@ export const clientsTable = (): string => {
     clients.every(({ plays }) => plays.includes(scenario)),
   );
   return [
-    `With each: ${shared.map((scenario) => scenarios[scenario]).join(', ')}.`,
+    `Every client: ${shared.map((scenario) => scenarios[scenario]).join(', ')}.`,
     '',
-    row('client', 'version', 'and', 'strict model', 'passing model', 'what differs'),
+    row('client', 'version', 'besides', 'strict model', 'passing model', 'what differs'),
     row(...Array<string>(6).fill('---')),
     ...clients.map((client) =>
       row(client.name, versions(client), beyond(client), strictly(client), 'all', client.differs || '–'),

@@ -6,11 +6,12 @@ import { publish } from '../../telemetry.ts';
 import { type Chunk, noUsage, UpstreamError } from '../../upstream/port.ts';
 import type { Spending } from '../spending.ts';
 import { upstreamRefusal } from '../upstream-refusal.ts';
+import type { AnswerForm } from './answer-form.ts';
 import { type After, EventOutput } from './event-output.ts';
-import { errorEvent, pingEvent } from './messages-events.ts';
 import type { First } from './slow-start.ts';
 
-export interface MessageStream {
+export interface AnswerStream {
+  readonly form: Pick<AnswerForm, 'ping' | 'error'>;
   readonly requestId: string;
   /** Taken before the status was committed, unless it takes too long; the rest is in `chunks`. */
   readonly first: First<Chunk>;
@@ -43,9 +44,9 @@ export const firstChunk = async (chunks: AsyncIterator<Chunk>): Promise<Chunk> =
  * Sends an answer as it is produced. The next chunk is asked for when the client has room for it. A failure in the
  * middle is told as an `error` event, after which nothing follows; a client that leaves ends it silently.
  */
-export const streamMessage = async (sink: Sink, stream: MessageStream): Promise<void> => {
-  const { chunks, toEvents, spending, clock, after, signal } = stream;
-  const output = new EventOutput({ sink, clock, after, ping: pingEvent, keepAliveMs: pingEveryMs });
+export const streamAnswer = async (sink: Sink, stream: AnswerStream): Promise<void> => {
+  const { form, chunks, toEvents, spending, clock, after, signal } = stream;
+  const output = new EventOutput({ sink, clock, after, ping: form.ping, keepAliveMs: pingEveryMs });
   try {
     await begin(stream, output);
     let isBegun = false;
@@ -63,25 +64,25 @@ export const streamMessage = async (sink: Sink, stream: MessageStream): Promise<
       isBegun = true;
     }
   } catch (error) {
-    if (!sink.gone && !signal.aborted) output.add(failureEvent(error, stream.requestId));
+    if (!sink.gone && !signal.aborted) output.add(failureEvent(error, stream));
   } finally {
     stop(chunks);
     await output.end();
   }
 };
 
-/** A message whose upstream is slow begins without it, and so without the input that it would report (contract N3). */
-const begin = async ({ first, spending, toEvents }: MessageStream, output: EventOutput): Promise<void> => {
+/** An answer whose upstream is slow begins without it, and so without the input that it would report (contract N3). */
+const begin = async ({ first, spending, toEvents }: AnswerStream, output: EventOutput): Promise<void> => {
   const known: Chunk = 'come' in first ? first.come : { type: 'start', usage: noUsage };
   output.add(toEvents(known));
   output.flush();
   spending.add('come' in first ? known : await first.coming);
 };
 
-export const failureEvent = (error: unknown, requestId: string): string => {
+export const failureEvent = (error: unknown, { form, requestId }: Pick<AnswerStream, 'form' | 'requestId'>): string => {
   const refused = upstreamRefusal(error);
   if (refused === null) publish('request.failed', { requestId, error });
-  return errorEvent(refused ?? refusal('internal_error'), requestId);
+  return form.error(refused ?? refusal('internal_error'), requestId);
 };
 
 /** Lets an upstream clean up, without waiting for it: a generator answers only when its pending step has ended. */

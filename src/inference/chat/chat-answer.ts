@@ -1,0 +1,114 @@
+import type { Refusal } from '../../errors.ts';
+import { failure } from '../../http/error-envelopes.ts';
+import type { Answer, AnswerBlock, Chunk, StopReason, Usage } from '../../upstream/port.ts';
+import type { AnswerForm } from '../reply/answer-form.ts';
+
+/** What an answer repeats of its request (contract G.6). */
+export interface ChatEnvelope {
+  /** `chatcmpl-…` */
+  readonly id: string;
+  /** As the caller wrote it. */
+  readonly model: string;
+  /** Unix seconds. */
+  readonly created: number;
+  /** Whether a streamed answer ends with its usage. */
+  readonly includeUsage: boolean;
+}
+
+/** There is one build of a gateway: seeds repeat what they repeat while this stays. */
+const fingerprint = 'fp_weir';
+
+/** Chat completions (contract G.6). */
+export const chatForm = (envelope: ChatEnvelope): AnswerForm => ({
+  family: 'chat',
+  whole: (answer) => completion(envelope, answer),
+  events: () => chunkEvents(envelope),
+  ping: ': ping\n\n',
+  error: errorEvent,
+});
+
+const finishReasons: Readonly<Record<StopReason, string>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  max_tokens: 'length',
+  tool_use: 'tool_calls',
+};
+
+const completion = ({ id, model, created }: ChatEnvelope, { content, stop_reason, usage }: Answer): object => {
+  const calls = content.flatMap((block) => (block.type === 'tool_use' ? [callOf(block)] : []));
+  const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+  const message = {
+    role: 'assistant',
+    content: texts.length === 0 ? null : texts.join(''),
+    refusal: null,
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+  return {
+    id,
+    object: 'chat.completion',
+    created,
+    model,
+    system_fingerprint: fingerprint,
+    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReasons[stop_reason] }],
+    usage: chatUsage(usage),
+  };
+};
+
+const callOf = ({ id, name, input }: Extract<AnswerBlock, { type: 'tool_use' }>) => ({
+  id,
+  type: 'function',
+  function: { name, arguments: JSON.stringify(input) },
+});
+
+/** Cached tokens are part of the prompt here. Tokens of reasoning are not told apart by any upstream. */
+const chatUsage = (usage: Usage) => {
+  const prompt = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: usage.output_tokens,
+    total_tokens: prompt + usage.output_tokens,
+    prompt_tokens_details: { cached_tokens: usage.cache_read_input_tokens },
+    completion_tokens_details: { reasoning_tokens: 0 },
+  };
+};
+
+const errorEvent = (refused: Refusal, requestId: string): string =>
+  `data: ${JSON.stringify(failure(refused, 'chat', requestId).body)}\n\n`;
+
+/** Writes the chunks of one answer as `data` lines; what chat completions have no place for, reasoning, is left out. */
+const chunkEvents = ({ id, model, created, includeUsage }: ChatEnvelope): ((chunk: Chunk) => string) => {
+  // Everything of an event but its delta is the same in all of them.
+  const head = `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},"system_fingerprint":"${fingerprint}","choices":[`;
+  const event = (delta: object, reason: string | null): string =>
+    `${head}{"index":0,"delta":${JSON.stringify(delta)},"logprobs":null,"finish_reason":${JSON.stringify(reason)}}]}\n\n`;
+  let calls = -1;
+  /** Whether the open block is one of a tool call. */
+  let isCall = false;
+  return (chunk) => {
+    switch (chunk.type) {
+      case 'start':
+        return event({ role: 'assistant', content: '' }, null);
+      case 'block_start': {
+        const { block } = chunk;
+        isCall = block.type === 'tool_use';
+        if (block.type !== 'tool_use') return '';
+        calls += 1;
+        const called = { name: block.name, arguments: '' };
+        return event({ tool_calls: [{ index: calls, id: block.id, type: 'function', function: called }] }, null);
+      }
+      case 'block_delta': {
+        const { delta } = chunk;
+        if (delta.type === 'text_delta') return event({ content: delta.text }, null);
+        if (delta.type !== 'input_json_delta' || !isCall) return '';
+        return event({ tool_calls: [{ index: calls, function: { arguments: delta.partial_json } }] }, null);
+      }
+      case 'block_stop':
+        return '';
+      case 'end': {
+        const last = event({}, finishReasons[chunk.stop_reason]);
+        const usage = includeUsage ? `${head}],"usage":${JSON.stringify(chatUsage(chunk.usage))}}\n\n` : '';
+        return `${last}${usage}data: [DONE]\n\n`;
+      }
+    }
+  };
+};

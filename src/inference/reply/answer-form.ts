@@ -1,0 +1,15 @@
+import type { Refusal } from '../../errors.ts';
+import type { Family } from '../../http/route.ts';
+import type { Answer, Chunk } from '../../upstream/port.ts';
+
+/** How one API writes an answer, whole or as server-sent events, for one request. */
+export interface AnswerForm {
+  readonly family: Family;
+  readonly whole: (answer: Answer) => object;
+  /** Writes the chunks of one answer, each of them in turn. `estimatedTokens` stands in for an input that nobody reports. */
+  readonly events: (estimatedTokens: number) => (chunk: Chunk) => string;
+  /** What a client is sent so that it does not give up. */
+  readonly ping: string;
+  /** An error after the first byte. */
+  readonly error: (refused: Refusal, requestId: string) => string;
+}

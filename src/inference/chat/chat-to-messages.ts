@@ -210,7 +210,7 @@ const placeOf = (
       return ['reasoning_effort'];
     case 'output_config':
       if (second === 'effort') return ['reasoning_effort'];
-      return third === 'schema' ? ['response_format', 'json_schema', 'schema'] : ['response_format'];
+      return third === 'schema' ? ['response_format', 'json_schema', ...path.slice(2)] : ['response_format'];
     case 'metadata':
       return ['user'];
     default:

@@ -412,3 +412,22 @@ test('an answer carries the limits and its request id', async () => {
   expect(headers.get('x-ratelimit-limit-requests')).not.toBeNull();
   expect(body.id).toMatch(/^chatcmpl-[0-9a-z]{26}$/);
 });
+
+describe('a schema that the simulated model cannot keep is refused where the caller wrote it', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^a' } }, required: ['a'] };
+  const tools = [tool, { type: 'function', function: { name: 'g', parameters: schema } }];
+  const toolChoice = { type: 'function', function: { name: 'g' } };
+  test.each<[string, object, string]>([
+    ['of a tool', { tools, tool_choice: toolChoice }, 'tools.1.function.parameters.properties.a.pattern'],
+    [
+      'of the answer',
+      { response_format: { type: 'json_schema', json_schema: { name: 'n', schema } } },
+      'response_format.json_schema.schema.properties.a.pattern',
+    ],
+  ])('%s', async (_, over, param) => {
+    for (const stream of [false, true]) {
+      const { status, body } = await send({ ...usual, ...over, stream });
+      expect([status, body]).toMatchObject([422, { error: { code: 'unsupported_parameter', param } }]);
+    }
+  });
+});

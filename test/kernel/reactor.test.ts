@@ -300,6 +300,15 @@ describe('a reactor', () => {
       await append(store, [1]);
       const first = named('end', { begins: 'at the end' });
       const running = await run(store, dir, [first.reactor]);
+      const kept = open<{ position: string }, string>({
+        path: dir,
+        encoding: 'json',
+        compression: false,
+        readOnly: true,
+      });
+      cleanUps.push(() => kept.close());
+      // A crash from here on passes nothing over.
+      expect(kept.get('end')?.position).toBe(String(store.log[0]?.position));
       await append(store, [2], 0);
       await running.close();
       await append(store, [3], 1);

@@ -145,6 +145,23 @@ describe('a hostile stream', () => {
     }
   });
 
+  test('a head that comes byte by byte for ever is provider_timeout, and so are endless interim answers', async () => {
+    const upstreams = [`HTTP/1.1 200 OK\r\nx: ${'a'.repeat(10_000)}`, 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(16)].map(
+      (text) =>
+        upstreamTo(
+          (socket) => {
+            let at = 0;
+            const timer = setInterval(() => socket.write(text[at++] ?? ''), 2);
+            socket.on('close', () => clearInterval(timer));
+          },
+          { first_byte_timeout_ms: 150, idle_timeout_ms: 50 },
+        ),
+    );
+    for (const upstream of upstreams) {
+      expect(await codeOf((await upstream).answer(request(), options()))).toBe('provider_timeout');
+    }
+  });
+
   test('an error whose body never ends is not waited for long', async () => {
     const upstream = await upstreamTo(
       (socket) => socket.write('HTTP/1.1 529 Overloaded\r\ncontent-length: 9\r\n\r\n{'),

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type LookupFunction, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
+import { type Clock, systemClock } from '../../../src/clock.ts';
 import type { Asker, Connection, Origin } from '../../../src/upstream/http1/connection.ts';
 import { Pool } from '../../../src/upstream/http1/pool.ts';
 import { post } from '../../../src/upstream/http1/request.ts';
@@ -104,12 +104,15 @@ export type Outcome = { readonly body: string } | { readonly code: string; reado
 const lookup: LookupFunction = (_, __, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]);
 
 /** A pool of connections to a port of the loopback, closed when the test ends. */
-export const poolTo = (port: number, over: Partial<Origin> & { readonly connections?: number } = {}): Pool => {
-  const { connections = 10, ...origin } = over;
+export const poolTo = (
+  port: number,
+  over: Partial<Origin> & { readonly connections?: number; readonly clock?: Clock } = {},
+): Pool => {
+  const { connections = 10, clock = systemClock, ...origin } = over;
   const pool = new Pool(
     { host: 'models.example', port, trust: null, lookup, connectMs: 60_000, keepMs: 60_000, ...origin },
     connections,
-    new Sweep(systemClock),
+    new Sweep(clock),
   );
   onTestFinished(() => void pool.close());
   return pool;

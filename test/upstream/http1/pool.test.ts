@@ -66,6 +66,19 @@ describe('a connection', () => {
   });
 
   test('is not used when its time is over, though it is still open', async () => {
+    const server = await echo('keep-alive: timeout=5\r\n');
+    let now = 0;
+    const pool = poolTo(server.port, { clock: { wall: () => 0, monotonic: () => now } });
+    await ask(pool).over;
+    now = 3_999;
+    await ask(pool).over;
+    expect(server.sockets).toHaveLength(1);
+    now += 4_000;
+    await ask(pool).over;
+    expect(server.sockets).toHaveLength(2);
+  });
+
+  test('is not used at all where the upstream gives it hardly any time', async () => {
     const server = await echo('keep-alive: timeout=1\r\n');
     const pool = poolTo(server.port);
     await ask(pool).over;

@@ -452,7 +452,7 @@ describe('a schema that the simulated model cannot keep is refused where the cal
   ])('%s', async (_, over, param) => {
     for (const stream of [false, true]) {
       const { status, body } = await send({ ...usual, ...over, stream });
-      expect([status, body]).toMatchObject([422, { error: { code: 'unsupported_parameter', param } }]);
+      expect([status, body]).toMatchObject([400, { error: { code: 'unsupported_parameter', param } }]);
     }
   });
 });

@@ -55,7 +55,7 @@ export interface Signals {
     readonly records: number;
     readonly refused: readonly string[];
     /** The minute windows begin half used. */
-    readonly cautious: boolean;
+    readonly halfFull: boolean;
   };
   /** The windows could not be saved: until they are, a restart would forget what has changed. */
   'limits.unsaved': { readonly error: unknown };

@@ -60,7 +60,9 @@ describe.each(pages)('%s', (page) => {
     const inRoom = [...text.matchAll(/`([\w./-]+\.(?:ts|mjs))`/g)]
       .map(([, path]) => path!)
       .filter((path) => !inRepository.includes(path));
-    expect(inRoom.filter((path) => !near.some((file) => file.endsWith(`/${path}`)))).toEqual([]);
+    const isNear = (path: string) =>
+      near.some((file) => file.endsWith(`/${path}`)) || isThere(join(dirname(page), path));
+    expect(inRoom.filter((path) => !isNear(path))).toEqual([]);
   });
 
   test('has links that lead somewhere', () => {

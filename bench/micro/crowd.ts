@@ -21,13 +21,13 @@ export class CountedCrowd {
   constructor(keys: number, tier: Tier, nowMs: number) {
     const store = inferenceWindows({ tierOf: () => tier });
     this.store = store;
-    const seats = Array.from({ length: keys }, (_, n) => {
+    const subjects = Array.from({ length: keys }, (_, n) => {
       const { key, project, organization } = ownersOf(n);
       return limitSubject(key, project, organization);
     });
-    this.#drawn = Array.from(popularKeys(keys, 1 << 20), (key) => seats[key]!);
-    for (const seat of seats) {
-      const ticket = start(store, seat, nowMs);
+    this.#drawn = Array.from(popularKeys(keys, 1 << 20), (key) => subjects[key]!);
+    for (const subject of subjects) {
+      const ticket = start(store, subject, nowMs);
       if (!isRefused(ticket)) settle(store, reserve(store, ticket, 1, nowMs) as never, 1);
     }
   }
@@ -36,10 +36,10 @@ export class CountedCrowd {
   request(nowMs: number, withHeaders: boolean): boolean {
     const { store } = this;
     this.#turn = (this.#turn + 1) & (this.#drawn.length - 1);
-    const seat = this.#drawn[this.#turn]!;
-    const ticket = start(store, seat, nowMs);
+    const subject = this.#drawn[this.#turn]!;
+    const ticket = start(store, subject, nowMs);
     const reserved = isRefused(ticket) ? ticket : reserve(store, ticket, tokens.reserved, nowMs);
-    if (withHeaders) this.headerBytes += quotaLines(store, seat, nowMs).length;
+    if (withHeaders) this.headerBytes += quotaLines(store, subject, nowMs).length;
     if (isRefused(reserved)) return false;
     settle(store, reserved, tokens.taken);
     return true;

@@ -135,25 +135,25 @@ export const apiKeyGate = (options: {
       );
     }
     const { credits, inference } = windows;
-    const seat = subjectOf(known, 'inference', found);
+    const subject = subjectOf(known, 'inference', found);
     if (limits !== 'credits') {
-      const tell = () => quotaLines(inference, seat, clock.monotonic(), true);
-      return new InactiveLease(found, refused, clock, [inference, seat], tell);
+      const tell = () => quotaLines(inference, subject, clock.monotonic(), true);
+      return new InactiveLease(found, refused, clock, [inference, subject], tell);
     }
     const own = subjectOf(known, 'credits', found);
-    const tell = () => creditLines(credits, own, inference, seat, clock.monotonic(), true);
+    const tell = () => creditLines(credits, own, inference, subject, clock.monotonic(), true);
     return new InactiveLease(found, refused, clock, [credits, own], tell);
   };
 
   const leaseOf = (known: KnownToken, limits: LimitFamily, found: BearerPrincipal): CountedLease => {
     if (found.kind !== 'project_key') {
-      const seat = known.administration ?? subjectOf(known, 'administration', found);
-      return new AdministrationLease(found, clock, windows.administration, seat);
+      const subject = known.administration ?? subjectOf(known, 'administration', found);
+      return new AdministrationLease(found, clock, windows.administration, subject);
     }
-    const seat = known.inference ?? subjectOf(known, 'inference', found);
-    if (limits !== 'credits') return new InferenceLease(found, clock, windows.inference, seat);
+    const subject = known.inference ?? subjectOf(known, 'inference', found);
+    if (limits !== 'credits') return new InferenceLease(found, clock, windows.inference, subject);
     const own = subjectOf(known, 'credits', found);
-    return new CreditsLease(found, clock, [windows.credits, own], [windows.inference, seat]);
+    return new CreditsLease(found, clock, [windows.credits, own], [windows.inference, subject]);
   };
 
   return {

@@ -6,7 +6,7 @@ import { text } from '../http/request/query.ts';
 
 /** Schemas of the fields that several administration bodies share. */
 
-/** Path ids: 1 to 200 characters (spec); anything well-formed that does not exist is 404. */
+/** Path ids: 1 to 200 characters; anything well-formed that does not exist is 404. */
 export const pathId = text(1, 200);
 
 const blank = String.raw`\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff`;
@@ -84,7 +84,7 @@ const wholeSecond = (at: Millis): Millis => seconds(at) * 1000;
 
 const keyBytes = /^[\x21-\x7e]*$/;
 
-/** 8 to 200 visible ASCII characters (spec, contract I). */
+/** 8 to 200 visible ASCII characters (contract I). */
 export const idempotencyKey = z
   .string({
     error: (issue) =>

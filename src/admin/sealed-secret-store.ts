@@ -16,7 +16,7 @@ export interface IdempotentRequest {
   readonly fingerprint: string;
 }
 
-/** Seconds that a sealed secret can be read from its stream (spec: 24 hours). */
+/** Seconds that a sealed secret can be read from its stream: 24 hours. */
 const keptSeconds = 86_400;
 
 /** The one stream that a sealed secret is on, alone. */

@@ -62,7 +62,7 @@ export const openLimits = async (options: {
     const refused = restored.refused.map(
       ({ buffer, offset, reason }) => `${reason} in file ${buffer + 1} at ${offset}`,
     );
-    publish('limits.restored', { family, records: restored.records, refused, cautious: restored.cautious });
+    publish('limits.restored', { family, records: restored.records, refused, halfFull: restored.halfFull });
   }
   const unsaved = (error: unknown) => publish('limits.unsaved', { error });
   const ended = upkeep({ kept, clock, longestRequestMs, unsaved });

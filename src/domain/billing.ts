@@ -113,7 +113,7 @@ const amountOf = (amount: number, least: number): number => {
 interface Entry {
   readonly amount: number;
   readonly reference: string;
-  /** The table whose thresholds hold; the spec's where there is none. */
+  /** The table whose thresholds hold; the built-in one where there is none. */
   readonly tiers?: TierTable;
 }
 

@@ -31,7 +31,7 @@ export type IdempotencyFact =
   | ({ readonly type: 'idempotency.completed'; readonly completed_at: number } & KeptAnswer)
   | { readonly type: 'idempotency.released'; readonly reserved_by: string };
 
-/** How long a result stands for its key, in milliseconds (spec: 24 hours). */
+/** How long a result stands for its key, in milliseconds: 24 hours. */
 const keptMs = 24 * 3600 * 1000;
 /** A reservation older than this was left by a crash: no command takes so long (contract N14). */
 const abandonedMs = 6_000;

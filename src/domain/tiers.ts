@@ -1,4 +1,4 @@
-/** The spec's tables as data (spec, Limits). */
+/** The tables of limits as data. */
 
 export type Tier = 0 | 1 | 2 | 3 | 4 | 5;
 export type Scope = 'key' | 'project' | 'organization';
@@ -41,7 +41,7 @@ export const tiers: TierTable = [
   { paid: 5_000, subscription: null, rpm: 900, tpm: 10 * M, rpd: 100_000, tpd: 50 * B, concurrent: slots(32, 32, 32) },
 ];
 
-/** Project limits are 1.5 times, organization limits twice the key's (spec, Scope multipliers). */
+/** Project limits are 1.5 times, organization limits twice the key's. */
 const multiplier: Readonly<Record<Scope, number>> = { key: 1, project: 1.5, organization: 2 };
 
 export const limitsFor = (tier: Tier, scope: Scope, table = tiers): TierLimits => {

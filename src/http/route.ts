@@ -26,7 +26,7 @@ export type Access =
       readonly permission: string;
       /** Whether `x-api-key` is read where there is no `Authorization` (contract A.3). */
       readonly apiKeyHeader?: boolean;
-      /** Whether an Admin key alone will do: no access token, and no request with an `Origin`, which only browsers send (spec, contract A.3). */
+      /** Whether an Admin key alone will do: no access token, and no request with an `Origin`, which only browsers send (contract A.3). */
       readonly adminKeyOnly?: boolean;
       /** Limits of the route's own; by default those of the credential's kind: inference or administration. */
       readonly limits?: 'credits';

@@ -7,7 +7,7 @@ export type FamilyOptions = Pick<WindowStoreOptions, 'owner' | 'report'>;
 
 const scopes = ['key', 'project', 'organization'] as const satisfies readonly Scope[];
 
-/** The limits of a table, tier by tier and scope by scope (spec, Limits). */
+/** The limits of a table, tier by tier and scope by scope. */
 export const plansOf = (table: TierTable): FamilyLimits[] =>
   table.map((_, tier) => scopes.map((scope) => limitsFor(tier as Tier, scope, table)));
 
@@ -27,7 +27,7 @@ const requestsOnly = (rpm: number, concurrent: number | null = null) => ({
   concurrent,
 });
 
-/** `GET /v1/credits`: 60 a minute and key, 300 a minute and organization, whatever the tier (spec, Credit balance reads). */
+/** `GET /v1/credits`: 60 a minute and key, 300 a minute and organization, whatever the tier. */
 export const creditWindows = (options: FamilyOptions = {}): WindowStore =>
   new WindowStore({
     ...options,

@@ -19,7 +19,7 @@ let windows: Windows;
 let ask: Ask;
 let tier: Tier;
 let key: string;
-let seat: LimitSubject;
+let subject: LimitSubject;
 
 beforeEach(async () => {
   at = await stage();
@@ -40,7 +40,7 @@ beforeEach(async () => {
     headers: { 'idempotency-key': 'idempotency-key-1', authorization: 'Bearer the-caller' },
   });
   key = String(made.body.id);
-  seat = limitSubject(key, 'proj_1', 'org_1');
+  subject = limitSubject(key, 'proj_1', 'org_1');
 });
 afterEach(() => at.close());
 
@@ -84,11 +84,11 @@ describe('the limits of a key', () => {
   test('show what is used, when there is more, and which limit refused last', async () => {
     const { inference, credits } = windows;
     const now = () => at.clock.monotonic();
-    reserve(inference, start(inference, seat, now()) as Ticket, 1_500, now());
+    reserve(inference, start(inference, subject, now()) as Ticket, 1_500, now());
     at.clock.at += 20_000;
-    for (let n = 0; n < 59; n++) countRequest(inference, seat, now());
+    for (let n = 0; n < 59; n++) countRequest(inference, subject, now());
     at.clock.at += 1_000;
-    expect(isRefused(start(inference, seat, now()))).toBe(true);
+    expect(isRefused(start(inference, subject, now()))).toBe(true);
     const refusedAt = Math.floor(at.clock.at / 1000);
     countRequest(credits, limitSubject(key, null, 'org_1'), now());
     at.clock.at += 5_000;
@@ -118,11 +118,11 @@ describe('the limits of a key', () => {
   test('name every limit that refused last, and of several moments the latest', async () => {
     const { inference } = windows;
     const refused = (who: LimitSubject) => isRefused(start(inference, who, at.clock.monotonic()));
-    for (let n = 0; n < 4; n++) expect(refused(seat)).toBe(false);
-    expect(refused(seat)).toBe(true);
+    for (let n = 0; n < 4; n++) expect(refused(subject)).toBe(false);
+    expect(refused(subject)).toBe(true);
     at.clock.at += 10_000;
     for (let n = 0; n < 2; n++) expect(refused(limitSubject(`key_${n}`, 'proj_1', 'org_1'))).toBe(false);
-    expect(refused(seat)).toBe(true);
+    expect(refused(subject)).toBe(true);
     expect((await limits()).last_refusal).toEqual({
       at: Math.floor(at.clock.at / 1000),
       limits: [

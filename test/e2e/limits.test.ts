@@ -29,7 +29,7 @@ test('limits hold, are told, outlive a restart, and follow a payment at once', a
   ]);
   server = await startServer({ dataDir: server.dataDir, env: bySpec });
   const restored = server.log().find(({ msg, family }) => msg === 'limits.restored' && family === 'inference');
-  expect(restored).toMatchObject({ level: 30, records: expect.any(Number), refused: [], cautious: false });
+  expect(restored).toMatchObject({ level: 30, records: expect.any(Number), refused: [], halfFull: false });
   for (let n = 46; n <= 60; n++) expect(quota(await models(server, key))).toBe(`60 ${60 - n}`);
   const refused = await models(server, key);
   expect(refused.status).toBe(429);

@@ -221,8 +221,8 @@ describe('a request that a limit refuses', () => {
     await begin({ tier: 1 });
     const mine = service.key();
     expect((await models(mine)).status).toBe(200);
-    const seat = limitSubject('key_1', 'proj_1', 'org_1');
-    for (let n = 1; n < 15_000; n++) countRequest(service.windows.inference, seat, service.clock.monotonic());
+    const subject = limitSubject('key_1', 'proj_1', 'org_1');
+    for (let n = 1; n < 15_000; n++) countRequest(service.windows.inference, subject, service.clock.monotonic());
     service.clock.advance(60_000);
     const refused = await models(mine);
     expect(refused.body.error.message).toMatch(

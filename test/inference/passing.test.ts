@@ -179,7 +179,15 @@ describe('the request', () => {
         ],
       },
     ],
-    ['null for what would be state', { container: null, thread: null }],
+    [
+      'a name that looks like state in a schema',
+      {
+        tools: [{ name: 'n', input_schema: { properties: { file_id: {} } }, input_examples: [{ file_id: 'file_1' }] }],
+        output_config: { format: { type: 'json_schema', schema: { properties: { file_id: {} } } } },
+        metadata: { file_id: 'file_1' },
+      },
+    ],
+    ['null for what would be state', { container: null, thread: null, file_id: null }],
   ])('may have %s: the upstream is the judge', async (_, fields) => {
     const { status, text } = await post(say(fields));
     expect(status, text).toBe(200);
@@ -230,6 +238,17 @@ const states: readonly (readonly [string, object, string])[] = [
     '422 unsupported_parameter messages.0.content.0.file_id',
   ],
   ['a file in the system prompt', { system: [image] }, '422 unsupported_parameter system.0.source.file_id'],
+  ['a file of the request', { file_id: 'file_1' }, '422 unsupported_parameter file_id'],
+  [
+    'a file of a message',
+    { messages: [{ role: 'user', content: 'x', attachments: [{ file_id: 'file_1' }] }] },
+    '422 unsupported_parameter messages.0.attachments.0.file_id',
+  ],
+  [
+    'a file of a tool',
+    { tools: [{ type: 'search', files: [{ file_id: 'file_1' }] }] },
+    '422 unsupported_parameter tools.0.files.0.file_id',
+  ],
 ];
 
 describe('state that the upstream keeps for its account', () => {

@@ -27,7 +27,7 @@ describe('the files of the windows', () => {
     attempt(store, 1, 100);
     const next = windows();
     const after = await open(next);
-    expect(after.restored).toEqual({ records: expect.any(Number), refused: [], cautious: false });
+    expect(after.restored).toEqual({ records: expect.any(Number), refused: [], halfFull: false });
     expect([seen(next, 1), seen(next, 2)]).toEqual([7, 1]);
     expect(statSync(file(1)).mode & 0o777).toBe(0o600);
   });
@@ -38,21 +38,21 @@ describe('the files of the windows', () => {
     attempt(store, 1, 5);
     await files.close();
     const next = windows();
-    expect((await open(next)).restored?.cautious).toBe(false);
+    expect((await open(next)).restored?.halfFull).toBe(false);
     expect(seen(next, 1)).toBe(5);
   });
 
   test('of a run in which nobody came are no reason for caution', async () => {
     await (await open(windows(), { fresh: true })).files.close();
     const next = windows();
-    expect((await open(next)).restored).toEqual({ records: 0, refused: [], cautious: false });
+    expect((await open(next)).restored).toEqual({ records: 0, refused: [], halfFull: false });
     attempt(next, 1);
     expect(inspect(next, 'key', 'key_1', clock.monotonic())?.windows[0]?.used).toBe(1);
   });
 
   test('that are missing where somebody has been before make the minute begin half used', async () => {
     const store = windows();
-    expect((await open(store)).restored).toEqual({ records: 0, refused: [], cautious: true });
+    expect((await open(store)).restored).toEqual({ records: 0, refused: [], halfFull: true });
     attempt(store, 1);
     expect(inspect(store, 'key', 'key_1', clock.monotonic())?.windows[0]?.used).toBe(451);
   });
@@ -99,7 +99,7 @@ describe('the files of the windows', () => {
     writeFileSync(file(1), readFileSync(file(1)).subarray(0, sound + 30));
     const next = windows();
     const { restored } = await open(next);
-    expect(restored).toMatchObject({ cautious: true, refused: [{ buffer: 0, offset: sound, reason: 'truncated' }] });
+    expect(restored).toMatchObject({ halfFull: true, refused: [{ buffer: 0, offset: sound, reason: 'truncated' }] });
     expect(seen(next, 1)).toBe(5);
     expect(inspect(next, 'key', 'key_1', clock.monotonic())?.windows[0]?.used).toBe(450);
   });
@@ -111,14 +111,14 @@ describe('the files of the windows', () => {
     await files.close();
     const mine = windows('log_1');
     const foreign = await open(mine);
-    expect(foreign.restored).toMatchObject({ records: 0, cautious: true, refused: [{ reason: 'other_family' }] });
+    expect(foreign.restored).toMatchObject({ records: 0, halfFull: true, refused: [{ reason: 'other_family' }] });
     expect(seen(mine, 1)).toBe(0);
     await foreign.files.close();
     expect(names()).toEqual(['inference-2.windows']);
     appendFileSync(file(2), 'nonsense');
     writeFileSync(join(at.dir, 'inference-x.windows'), 'not ours');
     const third = await open(windows('log_1'));
-    expect(third.restored).toMatchObject({ cautious: true, refused: [{ reason: 'not_a_snapshot' }] });
+    expect(third.restored).toMatchObject({ halfFull: true, refused: [{ reason: 'not_a_snapshot' }] });
     const credits = creditWindows({ owner: 'log_1' });
     writeFileSync(join(at.dir, 'credits-1.windows'), readFileSync(file(2)));
     const { restored } = await SnapshotFiles.open({
@@ -142,7 +142,7 @@ describe('the files of the windows', () => {
     mkdirSync(at.dir);
     await files.close();
     const next = windows();
-    expect((await open(next)).restored?.cautious).toBe(false);
+    expect((await open(next)).restored?.halfFull).toBe(false);
     expect([seen(next, 1), seen(next, 2)]).toEqual([2, 1]);
   });
 

@@ -16,7 +16,7 @@ describe('a snapshot', () => {
     const { store } = busy(5_000_000);
     const chunks = drain(store, wall, 5_002_000);
     const other = inferenceOf();
-    expect(restore(other, chunks, wall + 3_000, 250)).toEqual({ records: 3, refused: [], cautious: false });
+    expect(restore(other, chunks, wall + 3_000, 250)).toEqual({ records: 3, refused: [], halfFull: false });
     const tokensOfDay = [undefined, undefined, 600];
     expect(used(other, 250)).toEqual(tokensOfDay.map((day) => [21, 21, 0, 600, ...(day === undefined ? [] : [day])]));
     // The first attempt was 5 s before; the newest, and the tokens, 3 s. The bucket may last one second longer.

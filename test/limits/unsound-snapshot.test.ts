@@ -24,7 +24,7 @@ describe('bytes that are no sound snapshot', () => {
       damaged[bit >> 3]! ^= 1 << (bit & 7);
       const result = restore(inferenceOf(), [damaged], wall, 0);
       expect(result.records).toBe(0);
-      expect(result.cautious).toBe(true);
+      expect(result.halfFull).toBe(true);
       reasons.add(result.refused[0]!.reason);
     }
     expect([...reasons].sort()).toEqual(['checksum', 'not_a_snapshot', 'other_version', 'truncated']);
@@ -44,7 +44,7 @@ describe('bytes that are no sound snapshot', () => {
     expect(restore(store, [torn], wall, 0)).toEqual({
       records: 3,
       refused: [{ buffer: 0, offset: bytes.length, reason: 'checksum' }],
-      cautious: true,
+      halfFull: true,
     });
     // What was restored, filled to half.
     expect(used(store, 0)[0]).toEqual([30, 21, 0, 500_000]);
@@ -70,7 +70,7 @@ describe('bytes that are no sound snapshot', () => {
 describe('without a snapshot', () => {
   test('records of the first minute begin with half of their minute, and of no other window', () => {
     const store = inferenceOf();
-    expect(restore(store, [], wall, 1_000)).toEqual({ records: 0, refused: [], cautious: true });
+    expect(restore(store, [], wall, 1_000)).toEqual({ records: 0, refused: [], halfFull: true });
     const me = limitSubject('k', 'p', 'o');
     expect(countRequest(store, me, 1_500)).toBe(0);
     expect(used(store, 1_500)).toEqual([

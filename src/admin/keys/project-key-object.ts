@@ -4,7 +4,7 @@ import type { ProjectRow } from '../../../projections/projects.ts';
 import { type Millis, seconds } from '../../clock.ts';
 import { projectPermissions } from '../../domain/permissions.ts';
 
-/** The project API key as callers see it (spec, resources). */
+/** The project API key as callers see it. */
 
 export const statuses = ['active', 'revoked', 'expired', 'suspended'] as const;
 

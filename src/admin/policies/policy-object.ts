@@ -5,7 +5,7 @@ import { hasUnpublishedChanges, policyState } from '../../domain/policy.ts';
 import type { PolicyVersion } from '../../domain/policy-facts.ts';
 import { directions, fieldsOf, modes, scopes } from '../../domain/policy-terms.ts';
 
-/** Policies as the wire shows them (spec, contract C.1). */
+/** Policies as the wire shows them (contract C.1). */
 
 export const policyStates = ['draft', 'monitoring', 'enforcing', 'paused'] as const;
 

@@ -5,7 +5,7 @@ const text = { type: 'string' };
 const whole = { type: 'integer', minimum: 0 };
 const duration = { type: 'string', pattern: '^\\d+(\\.\\d{1,3})?s$' };
 
-/** `x-ratelimit-…` of inference (spec, Rate-limit response headers). */
+/** `x-ratelimit-…` of inference. */
 const quotaHeaders = (subject: string, what: string): [string, Json][] => [
   [`x-ratelimit-limit-${subject}`, { description: `Limit of ${what}.`, schema: whole }],
   [`x-ratelimit-remaining-${subject}`, { description: `What is left of it.`, schema: whole }],
@@ -18,7 +18,7 @@ const inference = [
   ...quotaHeaders('project-tokens', 'tokens of the project, where that is the window closest to its limit'),
 ];
 
-/** Of the administration (spec, status 429; contract F.5). */
+/** Of the administration (contract F.5). */
 const administration: [string, Json][] = [
   ['X-RateLimit-Limit', { description: 'The limit that is closest to being reached.', schema: whole }],
   ['X-RateLimit-Remaining', { description: 'What is left of it.', schema: whole }],

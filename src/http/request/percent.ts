@@ -40,7 +40,7 @@ export const decodePercent = (text: string, plusIsSpace = false): string | undef
   return isUtf8(decoded) ? decoded.toString('utf8') : undefined;
 };
 
-/** Code points, not UTF-16 units: the unit of every length in the spec. */
+/** Code points, not UTF-16 units: the unit of every length. */
 export const codePoints = (text: string): number => {
   let count = text.length;
   for (let i = 0; i < text.length; i++) {

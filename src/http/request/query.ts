@@ -91,7 +91,7 @@ export const wholeNumber = (least: number, most: number) =>
 
 /** Page size, 1..100. */
 export const limit = wholeNumber(1, 100).default(20).meta({ default: 20 });
-/** A string whose length is counted in code points, as every length of the spec is; the OpenAPI document says the same. */
+/** A string whose length is counted in code points, as every length is; the OpenAPI document says the same. */
 export const text = (least: number, most: number) =>
   z
     .string()

@@ -1,4 +1,5 @@
-import { parseExactly } from '../../exact-number.ts';
+import { Refused } from '../../http/refused.ts';
+import { parseJson } from '../../http/request/json.ts';
 import type { ChatBody, ChatMessage } from './chat-schema.ts';
 
 type Path = readonly (string | number)[];
@@ -107,14 +108,13 @@ const blocksOf = (message: ChatMessage): Made[] | TranslationFault => {
   return made;
 };
 
+/** By the rules of bodies, and one level down: there numbers keep their digits (contract N9). Null for what is no such object. */
 const objectOf = (text: string): unknown => {
   if (text === '') return {};
-  try {
-    const value = parseExactly(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const wrapped = parseJson(Buffer.from(`{"input":${text}}`));
+  if (wrapped instanceof Refused || Object.keys(wrapped).length !== 1) return null;
+  const { input } = wrapped;
+  return typeof input === 'object' && !Array.isArray(input) ? input : null;
 };
 
 const partsOf = (content: ChatMessage['content']): Made[] => {
@@ -210,7 +210,7 @@ const placeOf = (
       return ['reasoning_effort'];
     case 'output_config':
       if (second === 'effort') return ['reasoning_effort'];
-      return third === 'schema' ? ['response_format', 'json_schema', 'schema'] : ['response_format'];
+      return third === 'schema' ? ['response_format', 'json_schema', ...path.slice(2)] : ['response_format'];
     case 'metadata':
       return ['user'];
     default:

@@ -92,12 +92,13 @@ export const chatRoute = (options: ChatOptions): Route => {
       const { estimatedTokens } = task;
       // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
       allowance.spent = estimatedTokens;
-      const form = chatForm({
+      const chat = chatForm({
         id: completionId(),
         model: body.body.model,
         created: Math.floor(clock.wall() / 1000),
         includeUsage: body.includeUsage,
       });
+      const form = { ...chat, inPlace: (refused: Refusal) => inPlace(refused, body.placeOf) };
       const generation = { form, estimatedTokens, allowance, requestId, signal };
       return answerReply(task, body.stream, generation, { clock, after });
     },

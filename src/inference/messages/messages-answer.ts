@@ -18,7 +18,7 @@ export interface AnswerSoFar extends Omit<Answer, 'stop_reason'> {
 }
 
 /**
- * The message object (spec, messages response; contract G.3, G.4). Nothing that an upstream adds gets through. Written out,
+ * The message object (contract G.3, G.4). Nothing that an upstream adds gets through. Written out,
  * since a spread gives each object a hidden class of its own.
  */
 export const messageResource = (envelope: Envelope, answer: AnswerSoFar): object => {
@@ -61,7 +61,7 @@ export const blockResource = (block: AnswerBlock, versioned: boolean): object =>
   }
 };
 
-/** The spec's four integers. */
+/** The four integers that every usage has. */
 export const tokens = (usage: Usage): Usage => ({
   input_tokens: usage.input_tokens,
   output_tokens: usage.output_tokens,
@@ -82,6 +82,6 @@ const versionedUsage = (usage: Usage) => ({
   speed: null,
 });
 
-/** No edit that is accepted changes anything (spec), so none is ever reported (contract G.4). */
+/** No edit that is accepted changes anything, so none is ever reported (contract G.4). */
 export const managedContext = ({ versioned, contextManaged }: Envelope): object =>
   versioned && contextManaged ? { context_management: { applied_edits: [] } } : {};

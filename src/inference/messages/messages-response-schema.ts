@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The spec's message response. With `anthropic-version` there are more fields (contract G.4). */
+/** The message response (contract G.3). With `anthropic-version` there are more fields (contract G.4). */
 export const strictResponse = z.object({
   id: z.string().regex(/^msg_/),
   type: z.literal('message'),

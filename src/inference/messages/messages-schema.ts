@@ -9,7 +9,7 @@ import { taggedUnion, textOr } from './tagged-union.ts';
 import { thinkingSchema, thinkingType } from './thinking-schema.ts';
 import { checkToolChoice, toolChoiceSchema, toolChoiceTogether, toolsSchema } from './tools-schema.ts';
 
-/** Spec, messages request. */
+/** A messages request (contract G.1). */
 export const maxTokens = 999_990;
 /** Policies that a request may name (contract B.6). */
 export const maxPolicies = 20;
@@ -28,7 +28,7 @@ const outputConfig = namedFields({
   effort: effort.nullish(),
 });
 
-/** The one edit that changes nothing (spec; contract A.5). */
+/** The one edit that changes nothing (contract A.5). */
 const contextManagement = namedFields({
   edits: list(
     taggedUnion('type', null, [
@@ -118,7 +118,7 @@ const checkFieldsTogether = (request: CountBody, context: z.RefinementCtx): void
   context.addIssue({ code: 'custom', path, message, input: 'assistant' });
 };
 
-/** The body of `POST /v1/messages` for a strict model: the spec's fields, contract A.5, G.1 and G.2. */
+/** The body of `POST /v1/messages` for a strict model: contract A.5, G.1 and G.2. */
 export const messagesBody = body.superRefine(checkFieldsTogether).meta(toolChoiceTogether);
 /** The same of `POST /v1/messages/count_tokens`, which needs no `max_tokens`. */
 export const messagesCount = countBody.superRefine(checkFieldsTogether).meta(toolChoiceTogether);

@@ -32,7 +32,7 @@ type MessagesCall = Call<ProjectPrincipal, Record<string, never>, Record<string,
 /** Bytes (contract A.3). */
 export const bodyLimit = 32 * 1024 * 1024;
 
-/** `POST /v1/messages` (spec; contract A.5, G.1–G.5, N1): the answer of a model, whole or as server-sent events. */
+/** `POST /v1/messages` (contract A.5, G.1–G.5, N1): the answer of a model, whole or as server-sent events. */
 export const messagesRoute = (options: MessagesOptions): Route => {
   const { models, clock, messageId, after = realAfter } = options;
   return route<ProjectPrincipal, Record<string, never>, Record<string, never>, MessagesInput>({

@@ -11,7 +11,7 @@ type Path = readonly (string | number)[];
 export const stateRefusal = (body: PassingCount): Refusal | null => {
   if (body.thread != null) return refusal('thread_unsupported_request', { param: 'thread' });
   if (body.container != null) return refused(['container']);
-  const path = fileIn(body.system, ['system']) ?? fileInMessages(body.messages);
+  const path = fileIn(body, []);
   return path && refused(path);
 };
 
@@ -23,18 +23,14 @@ const refused = (path: Path): Refusal =>
     input: null,
   });
 
-const fileInMessages = (messages: PassingCount['messages']): Path | null => {
-  for (const [index, { content }] of messages.entries()) {
-    const path = fileIn(content, ['messages', index, 'content']);
-    if (path !== null) return path;
-  }
-  return null;
-};
+/** Members whose values are the caller's own data, in which a name means nothing: of blocks, of tools and of the request. */
+const ownData: ReadonlySet<string> = new Set([
+  ...['input', 'text', 'data', 'thinking'],
+  ...['input_schema', 'input_examples'],
+  ...['schema', 'metadata'],
+]);
 
-/** Members of a block whose values are the caller's own data, in which a name means nothing. */
-const ownData: ReadonlySet<string> = new Set(['input', 'text', 'data', 'thinking']);
-
-/** Where a `file_id` is named, at any depth of blocks: tool results hold blocks, and documents hold sources. */
+/** Where a `file_id` is named, at any depth: tool results hold blocks, and documents hold sources. */
 const fileIn = (value: unknown, path: Path): Path | null => {
   if (typeof value !== 'object' || value === null) return null;
   for (const [name, inner] of Object.entries(value)) {

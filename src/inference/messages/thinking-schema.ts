@@ -3,7 +3,7 @@ import { whole } from '../../http/answer/whole.ts';
 import type { Thinking } from '../../upstream/port.ts';
 import { namedFields } from './named-fields.ts';
 
-/** `thinking` of a request (spec; contract A.5). `budget_tokens` alone means `enabled`, which needs it. */
+/** `thinking` of a request (contract A.5). `budget_tokens` alone means `enabled`, which needs it. */
 export const thinkingSchema = namedFields({
   type: z.enum(['enabled', 'disabled', 'adaptive', 'between_tools']).nullish(),
   budget_tokens: whole().min(1).max(999_990).nullish(),

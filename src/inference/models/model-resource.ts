@@ -4,7 +4,7 @@ import { missingRequirements } from './model-requirements.ts';
 
 const strings = z.array(z.string());
 
-/** The spec's Model resource (contract A.4). */
+/** The Model resource (contract A.4). */
 export const modelResource = z.object({
   id: z.string(),
   name: z.string(),
@@ -80,7 +80,7 @@ export const describeModel = (model: Model, ownedBy: string, { tier, versioned }
   };
 };
 
-/** What the types of the anthropic SDK require beyond the spec (contract A.4). */
+/** What the types of the anthropic SDK require beyond those fields (contract A.4). */
 const extras = (model: Model) => ({
   type: 'model',
   created_at: new Date(model.created * 1000).toISOString(),

@@ -21,7 +21,7 @@ const tiers = [0, 1, 2, 3, 4, 5] as const;
 const isVersioned = (head: Head): boolean => head.header('anthropic-version') !== undefined;
 
 /**
- * `GET /v1/models` and `GET /v1/models/{id}` (spec; contract A.4).
+ * `GET /v1/models` and `GET /v1/models/{id}` (contract A.4).
  *
  * An answer depends on the organization's tier, on the models that are dedicated to it and on whether `anthropic-version` was
  * sent, on nothing else. The lists are made once, as bytes: this route measures what the gateway itself costs.

@@ -10,6 +10,8 @@ export interface AnswerForm {
   readonly events: (estimatedTokens: number) => (chunk: Chunk) => string;
   /** What a client is sent so that it does not give up. */
   readonly ping: string;
+  /** A refusal of an upstream, told by what the caller sent; absent where that has the same names. */
+  readonly inPlace?: (refused: Refusal) => Refusal;
   /** An error after the first byte. */
   readonly error: (refused: Refusal, requestId: string) => string;
 }

@@ -85,5 +85,5 @@ export const failedReply = (error: unknown, { form, signal, requestId }: Generat
   if (signal.aborted) return abandoned;
   const refused = upstreamRefusal(error);
   if (refused === null) throw error;
-  return failure(refused, form.family, requestId);
+  return failure(form.inPlace?.(refused) ?? refused, form.family, requestId);
 };

@@ -11,7 +11,7 @@ import { type After, EventOutput } from './event-output.ts';
 import type { First } from './slow-start.ts';
 
 export interface AnswerStream {
-  readonly form: Pick<AnswerForm, 'ping' | 'error'>;
+  readonly form: Pick<AnswerForm, 'ping' | 'error' | 'inPlace'>;
   readonly requestId: string;
   /** Taken before the status was committed, unless it takes too long; the rest is in `chunks`. */
   readonly first: First<Chunk>;
@@ -81,8 +81,11 @@ const begin = async ({ first, spending, toEvents }: AnswerStream, output: EventO
 
 export const failureEvent = (error: unknown, { form, requestId }: Pick<AnswerStream, 'form' | 'requestId'>): string => {
   const refused = upstreamRefusal(error);
-  if (refused === null) publish('request.failed', { requestId, error });
-  return form.error(refused ?? refusal('internal_error'), requestId);
+  if (refused === null) {
+    publish('request.failed', { requestId, error });
+    return form.error(refusal('internal_error'), requestId);
+  }
+  return form.error(form.inPlace?.(refused) ?? refused, requestId);
 };
 
 /** Lets an upstream clean up, without waiting for it: a generator answers only when its pending step has ended. */

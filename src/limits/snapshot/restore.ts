@@ -13,7 +13,7 @@ export interface Restored {
   /** What was not taken, by place: of a buffer everything from a fault on. */
   readonly refused: readonly { readonly buffer: number; readonly offset: number; readonly reason: ChunkFault }[];
   /** Whether the minute windows begin half used, because something was refused or there was no chunk at all. */
-  readonly cautious: boolean;
+  readonly halfFull: boolean;
 }
 
 /**
@@ -45,9 +45,9 @@ export const restore = (store: WindowStore, buffers: Iterable<Uint8Array>, wallM
     }
     number++;
   }
-  const cautious = chunks === 0 || refused.length > 0;
-  if (cautious) startHalfFull(store, nowMs);
-  return { records, refused, cautious };
+  const halfFull = chunks === 0 || refused.length > 0;
+  if (halfFull) startHalfFull(store, nowMs);
+  return { records, refused, halfFull };
 };
 
 /** Keys by their numbers in the run whose chunks are being read. */

@@ -63,7 +63,7 @@ export class SnapshotFiles {
     }
     if (fresh) return { files, restored: null };
     startHalfFull(store, clock.monotonic());
-    return { files, restored: { records: 0, refused: [], cautious: true } };
+    return { files, restored: { records: 0, refused: [], halfFull: true } };
   }
 
   /**

@@ -6,7 +6,7 @@ import { mostPossible } from '../record/window-limits.ts';
 /** What the organization's limits are of the key's: the law's own multiplier. */
 const widest = limitsFor(0, 'organization').rpm / limitsFor(0, 'key').rpm;
 
-/** Per-key numbers must be even, or the project's one and a half times would be a fraction (spec, Scope multipliers). */
+/** Per-key numbers must be even, or the project's one and a half times would be a fraction. */
 const perKey = (most: number) =>
   z
     .int({ error: 'must be a whole number' })

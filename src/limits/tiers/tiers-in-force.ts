@@ -11,7 +11,7 @@ export interface TiersInForce {
 export type TiersReload = { readonly table: TierTable } | { readonly fault: string };
 
 export interface TiersFileOptions {
-  /** Absent: the spec's table, for good. */
+  /** Absent: the built-in table, for good. */
   readonly file: string | undefined;
   /** Puts another table into force. What it throws is a fault of the file, too. */
   readonly apply: (table: TierTable) => void;
@@ -41,7 +41,7 @@ const tableOf = (text: string): TierTable => {
   }
 };
 
-/** The content of a tiers file and the table that it declares; the spec's table where there is none. @throws UnusableTiers */
+/** The content of a tiers file and the table that it declares; the built-in table where there is none. @throws UnusableTiers */
 export const readTiers = async (file: string | undefined): Promise<FirstTiers> => {
   if (file === undefined) return { text: '', table: tiers };
   const text = await textOf(file);

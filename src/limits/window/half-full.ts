@@ -13,7 +13,7 @@ import type { WindowStore } from './window-store.ts';
  */
 export const startHalfFull = (store: WindowStore, nowMs: Millis): void => {
   store.time.set(nowMs);
-  store.cautiousSince = store.time.now;
+  store.halfFullSince = store.time.now;
   for (const records of store.records) {
     for (const record of records.values()) {
       record.advance(store.time);
@@ -23,8 +23,8 @@ export const startHalfFull = (store: WindowStore, nowMs: Millis): void => {
 };
 
 /** Books up to half of the minute windows of a record that the store's caution covers. */
-export const fillToHalf = ({ time, cautiousSince }: WindowStore, record: WindowRecord): void => {
-  if (time.now - cautiousSince >= minuteMs) return;
+export const fillToHalf = ({ time, halfFullSince }: WindowStore, record: WindowRecord): void => {
+  if (time.now - halfFullSince >= minuteMs) return;
   // Booked at the present, not at the start: a record made late in that minute may be the later for it, never the fuller.
   const requests = Math.ceil(record.limit(requestsPerMinute) / 2);
   while (record.requestsLastMinute < requests) record.logAttempt(0, time);

@@ -79,7 +79,7 @@ export class WindowStore {
   /** Inner time of the last snapshot. */
   savedAt = this.time.now;
   /** When windows began without knowing the last minute; records made within that minute begin half full. */
-  cautiousSince = Number.NEGATIVE_INFINITY;
+  halfFullSince = Number.NEGATIVE_INFINITY;
 
   constructor(options: WindowStoreOptions) {
     if (options.scopes.length < 2 || options.scopes.length > 3)

@@ -135,9 +135,13 @@ export class PassedEventReader {
     if (this.#started) throw malformed('a second message_start');
     this.#started = true;
     this.usage = message.usage;
-    this.#start = Buffer.concat([startLines, message.document, blankLine]);
+    this.#start = Buffer.concat([startLines, dataLines(message.document), blankLine]);
   }
 }
+
+/** A document that came in several `data` lines goes out in as many: a line without the name would not belong to the event. */
+const dataLines = (document: Buffer): Buffer =>
+  document.includes(0x0a) ? Buffer.from(document.toString('latin1').replaceAll('\n', '\ndata: '), 'latin1') : document;
 
 const startLines = Buffer.from('event: message_start\ndata: ');
 const blankLine = Buffer.from('\n\n');

@@ -16,7 +16,7 @@ import { type Environment, type Fault, field, upstreamFaults } from './upstream-
 type Declared = z.output<typeof modelSchema>;
 
 /**
- * A hosted model: the fields of the spec's Model resource that do not depend on the caller or on the operator's name
+ * A hosted model: the fields of the Model resource that do not depend on the caller or on the operator's name
  * (`owned_by`, `access.available`, `access.locked`, `access.missing_requirements` are the gateway's), and what the
  * gateway must know to check a request.
  */

@@ -1,10 +1,17 @@
 import { jsonText } from '../../exact-number.ts';
 import { estimateInputTokens } from '../estimate.ts';
 import type { DeclaredSimulated } from '../models/model-schema.ts';
-import type { Answer, AnswerBlock, GenerateRequest, StopReason, Tool } from '../port.ts';
+import {
+  type Answer,
+  type AnswerBlock,
+  type GenerateRequest,
+  type StopReason,
+  type Tool,
+  UpstreamError,
+} from '../port.ts';
 import { integerBetween, type Random, type Seed, seededId, seededRandom, seedOf } from '../seed.ts';
 import { countTokens } from '../tokens.ts';
-import { sampleSchema } from './json-schema/sample.ts';
+import { SchemaRefusal, sampleSchema } from './json-schema.ts';
 import { findStop, firstTokens, type Prose, prose } from './simulated-text.ts';
 import { excerpt, readTurn, type Turn } from './turn.ts';
 
@@ -19,6 +26,7 @@ const searched = 8192;
 /**
  * The answer of a simulated model: the same for the same request. What is random depends on the conversation alone,
  * so that another `max_tokens` or stop sequence cuts the same text elsewhere.
+ * @throws UpstreamError for a schema that no value is made up for (contract G.1)
  */
 export const simulate = (request: GenerateRequest, shape: Shape): Answer => {
   const seed = seedOf(request.model, request.system, request.messages);
@@ -27,7 +35,10 @@ export const simulate = (request: GenerateRequest, shape: Shape): Answer => {
   const draft: Draft = { content: [], left: request.max_tokens };
   think(draft, request, shape, turn, seed);
   const tools = toolsToCall(request, turn, random);
-  const stop = tools.length > 0 ? callTools(draft, tools, seed, random) : speak(draft, request, shape, turn, random);
+  const stop =
+    tools.length > 0
+      ? callTools(draft, tools, request.tools ?? [], seed, random)
+      : speak(draft, request, shape, turn, random);
   return {
     content: draft.content,
     stop_reason: stop.stop_reason,
@@ -92,9 +103,15 @@ const mentions = (text: string, name: string): boolean => {
 };
 
 /** A call that does not fit is lost, but its tokens up to the limit have been produced. */
-const callTools = (draft: Draft, tools: readonly Tool[], seed: Seed, random: Random): Stop => {
+const callTools = (
+  draft: Draft,
+  tools: readonly Tool[],
+  declared: readonly Tool[],
+  seed: Seed,
+  random: Random,
+): Stop => {
   for (const [index, tool] of tools.entries()) {
-    const input = sampleSchema({ type: 'object', allOf: [tool.input_schema] }, random);
+    const input = sampled(tool.input_schema, ['tools', String(declared.indexOf(tool)), 'input_schema'], random);
     const tokens = countTokens(jsonText(input));
     if (tokens > draft.left) {
       draft.left = 0;
@@ -102,14 +119,24 @@ const callTools = (draft: Draft, tools: readonly Tool[], seed: Seed, random: Ran
     }
     draft.left -= tokens;
     const id = `toolu_${seededId(seed, 2 + index)}`;
-    draft.content.push({ type: 'tool_use', id, name: tool.name, input: asObject(input) });
+    draft.content.push({ type: 'tool_use', id, name: tool.name, input: input as Tool['input_schema'] });
   }
   return stopped('tool_use');
 };
 
-/** A schema that nothing satisfies gets the empty object. */
-const asObject = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+/** @throws UpstreamError that says which keyword, and where in the request, is more than is simulated */
+const sampled = (schema: unknown, place: readonly string[], random: Random): unknown => {
+  try {
+    return sampleSchema(schema, random);
+  } catch (error) {
+    if (!(error instanceof SchemaRefusal)) throw error;
+    const path = [...place, ...error.place];
+    const param = path.join('.');
+    const detail = { loc: ['body', ...path], msg: error.message, type: 'value_error', input: null, ctx: {} };
+    const told = { code: 'unsupported_parameter', param, details: [detail] };
+    throw new UpstreamError('invalid_request', `${param}: ${error.message}`, { status: 422, begun: false, told });
+  }
+};
 
 const speak = (draft: Draft, request: GenerateRequest, shape: Shape, turn: Turn, random: Random): Stop => {
   const said = utter(request, shape, turn, draft.left, random);
@@ -123,7 +150,8 @@ const speak = (draft: Draft, request: GenerateRequest, shape: Shape, turn: Turn,
 
 const utter = (request: GenerateRequest, shape: Shape, turn: Turn, most: number, random: Random): Prose => {
   const schema = request.output_config?.format?.schema;
-  if (schema !== undefined) return firstTokens(jsonText(sampleSchema(schema, random)), most);
+  if (schema !== undefined)
+    return firstTokens(jsonText(sampled(schema, ['output_config', 'format', 'schema'], random)), most);
   const spread = shape.output_tokens * shape.output_tokens_variation;
   const length = Math.max(1, Math.round(shape.output_tokens + spread * (2 * random() - 1)));
   return prose(opening(turn), length, most, random);

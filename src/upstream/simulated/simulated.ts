@@ -13,18 +13,19 @@ export interface SimulatedDependencies {
 
 /**
  * A model that runs in this process, for load tests, demonstrations and tests: deterministic, honest about tokens and
- * as slow as it was declared to be. It never fails.
+ * as slow as it was declared to be. It refuses schemas that it makes up no value for, and never fails.
  */
 export const simulatedUpstream = (
   declared: DeclaredSimulated,
   { clock, sleep = realSleep }: SimulatedDependencies,
 ): Upstream => ({
   repeatable: true,
-  answer(request, { signal }): Promise<Answer> {
-    if (signal.aborted) return Promise.reject(signal.reason);
+  async answer(request, { signal }): Promise<Answer> {
+    if (signal.aborted) throw signal.reason;
     const answer = simulate(request, declared);
     const wait = declared.first_token_ms + Math.max(0, answer.usage.output_tokens - 1) * declared.token_ms;
-    return wait > 0 ? sleep(wait, signal).then(() => answer) : Promise.resolve(answer);
+    if (wait > 0) await sleep(wait, signal);
+    return answer;
   },
   stream: (request, options) => ({
     [Symbol.asyncIterator]: () => new Paced(declared, request, options, clock, sleep),
@@ -68,7 +69,12 @@ class Paced implements AsyncIterator<Chunk> {
     if (this.#ended) return Promise.resolve(done);
     if (this.#signal.aborted) return this.#abort();
     if (this.#request !== null) {
-      this.#chunks = chunksOf(simulate(this.#request, this.#declared), this.#declared.tokens_per_delta);
+      try {
+        this.#chunks = chunksOf(simulate(this.#request, this.#declared), this.#declared.tokens_per_delta);
+      } catch (error) {
+        this.#ended = true;
+        return Promise.reject(error);
+      }
       this.#request = null;
       this.#began = this.#clock.monotonic();
     }

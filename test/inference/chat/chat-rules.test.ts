@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
+import { jsonText } from '../../../src/exact-number.ts';
 import type { HttpServer } from '../../../src/http/server.ts';
 import { type ConnectedModel, connect } from '../../../src/upstream/connect.ts';
 import { loadModels } from '../../../src/upstream/models/models.ts';
@@ -67,6 +68,17 @@ const usual = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] };
 const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } };
 const call = (id: string, args = '{}') => ({ id, type: 'function', function: { name: 'f', arguments: args } });
 const user = { role: 'user', content: 'Hello' };
+
+test('arguments keep the digits of their numbers', async () => {
+  const args = '{"n":12345678901234567890,"in":[1.0,-0.10]}';
+  const messages = [
+    user,
+    { role: 'assistant', tool_calls: [call('a', args)] },
+    { role: 'tool', tool_call_id: 'a', content: 'x' },
+  ];
+  expect((await send({ ...usual, tools: [tool], messages })).status).toBe(200);
+  expect(jsonText(asked)).toContain(`"input":${args}`);
+});
 
 describe('is refused by name', () => {
   test.each<[what: string, body: object, code: string, param: string | null]>([
@@ -160,6 +172,19 @@ describe('is refused by name', () => {
       'validation_failed',
       'messages.1.tool_calls.0.function.arguments',
     ],
+    ...(
+      [
+        ['of too many levels', `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`],
+        ['with a member twice', '{"a":1,"a":2}'],
+        ['with half a character', '{"a":"\\ud800"}'],
+        ['that go on after their end', '{},"b":{}'],
+      ] as const
+    ).map(([what, args]): [string, object, string, string] => [
+      `arguments ${what}`,
+      { ...usual, messages: [user, { role: 'assistant', tool_calls: [call('a', args)] }] },
+      'validation_failed',
+      'messages.1.tool_calls.0.function.arguments',
+    ]),
     [
       'a call without an answer',
       { ...usual, messages: [user, { role: 'assistant', content: 'x', tool_calls: [call('a')] }, user] },
@@ -411,4 +436,23 @@ test('an answer carries the limits and its request id', async () => {
   expect(headers.get('x-request-id')).toMatch(/^req_/);
   expect(headers.get('x-ratelimit-limit-requests')).not.toBeNull();
   expect(body.id).toMatch(/^chatcmpl-[0-9a-z]{26}$/);
+});
+
+describe('a schema that the simulated model cannot keep is refused where the caller wrote it', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^a' } }, required: ['a'] };
+  const tools = [tool, { type: 'function', function: { name: 'g', parameters: schema } }];
+  const toolChoice = { type: 'function', function: { name: 'g' } };
+  test.each<[string, object, string]>([
+    ['of a tool', { tools, tool_choice: toolChoice }, 'tools.1.function.parameters.properties.a.pattern'],
+    [
+      'of the answer',
+      { response_format: { type: 'json_schema', json_schema: { name: 'n', schema } } },
+      'response_format.json_schema.schema.properties.a.pattern',
+    ],
+  ])('%s', async (_, over, param) => {
+    for (const stream of [false, true]) {
+      const { status, body } = await send({ ...usual, ...over, stream });
+      expect([status, body]).toMatchObject([400, { error: { code: 'unsupported_parameter', param } }]);
+    }
+  });
 });

@@ -9,6 +9,8 @@ export interface Entry {
   readonly at: number;
   /** Now in the minute windows of the three scopes, and in the day window. */
   readonly minute: number[];
+  /** The same as it was reserved. */
+  readonly reserved: readonly number[];
   day: number;
 }
 
@@ -16,6 +18,8 @@ interface Instance {
   readonly scope: number;
   /** Newest last. */
   attempts: number[];
+  /** With those that a change of limits has made forgotten. */
+  allAttempts: number[];
   /** Attempts of the day are never forgotten for a limit. */
   day: number[];
   entries: Entry[];
@@ -70,7 +74,7 @@ export class Oracle {
   #follow(name: string, scope: number, limits: WindowLimits): Instance {
     let found = this.#instances.get(name);
     if (!found) {
-      found = { scope, attempts: [], day: [], entries: [], inFlight: 0, limits };
+      found = { scope, attempts: [], allAttempts: [], day: [], entries: [], inFlight: 0, limits };
       this.#instances.set(name, found);
     }
     // Known are the newest attempts, as many as the old limit (contract F.1).
@@ -106,6 +110,7 @@ export class Oracle {
         if (limit !== null && this.used(one, metric) >= limit) why += bit(metric, one.scope);
       }
       one.attempts.push(this.now);
+      one.allAttempts.push(this.now);
       one.day.push(this.now);
     }
     if (why !== 0) return { why, ticket: null };
@@ -135,7 +140,7 @@ export class Oracle {
     }
     const sum = all[2].entries.filter(({ at }) => this.now - at < 86_400_000).reduce((total, e) => total + e.day, day);
     if (tokens > 0 && sum > all[2].limits.tpd!) throw new Error('a true day above the limit was admitted');
-    ticket.entry = { at: this.now, minute: amounts, day };
+    ticket.entry = { at: this.now, minute: amounts, reserved: [...amounts], day };
     for (const one of all) one.entries.push(ticket.entry);
     return 0;
   }
@@ -231,6 +236,7 @@ export class Oracle {
   prune(): void {
     for (const one of this.#instances.values()) {
       one.attempts = one.attempts.filter((at) => this.now - at < minute);
+      one.allAttempts = one.allAttempts.filter((at) => this.now - at < minute);
       one.day = one.day.filter((at) => counts(this.now, at, 600_000, 144));
       one.entries = one.entries.filter(({ at }) => counts(this.now, at, 600_000, 144));
     }

@@ -70,6 +70,8 @@ export class World {
   now = 0;
   /** Operations done, for the count that a run must reach. */
   operations = 0;
+  /** Whether records may have been dropped. */
+  swept = false;
   refusals = 0;
 
   constructor(plans = smallPlans) {
@@ -220,6 +222,7 @@ export class World {
   }
 
   sweep(): void {
+    this.swept = true;
     this.#sweep.sweep(this.now, 4);
     this.operations++;
   }

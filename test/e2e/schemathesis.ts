@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { fromPyPI } from './kept.ts';
+import { fromPyPI } from '../support/kept.ts';
 import { freshDir } from './server.ts';
 
 /** A foreign reader of our OpenAPI document: schemathesis, from PyPI, in a virtual environment of its own. */

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { fromNpm } from './kept.ts';
 
 /**
  * The scanner's binary is kept beside its source, since the compiler is ten times what it compiles for. This builds it:
@@ -20,30 +20,11 @@ const options = ['-O3', '--runtime', 'stub', '--noAssert', '--zeroFilledMemory',
 /** Pages of 64 KiB: one for what is kept aside, 16 for the tape, 16 for the document, one for what reads past it. */
 const pages = 34;
 
-/** The folder of the compiler, kept for the next run. @throws Error where it cannot be had */
-const compiler = async (): Promise<string> => {
-  const dir = join(tmpdir(), `weir-assemblyscript-${version}-${userInfo().uid}`);
-  // Written last: a folder without it is what an installation that was broken off has left.
-  const complete = join(dir, 'complete');
-  if (existsSync(complete)) return dir;
-  rmSync(dir, { recursive: true, force: true });
-  mkdirSync(dir, { recursive: true });
-  writeFileSync(join(dir, 'package.json'), '{"private":true}');
-  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
-  await run('npm', ['install', ...quiet, `assemblyscript@${version}`], { cwd: dir, timeout: 120_000 });
-  writeFileSync(complete, '');
-  return dir;
-};
-
 /** What the source compiles to, or why it cannot be compiled here. */
 export const compiled = async (): Promise<{ readonly binary: Buffer } | { readonly missing: string }> => {
-  let dir: string;
-  try {
-    dir = await compiler();
-  } catch (error) {
-    const { message, stderr = '' } = error as Error & { stderr?: string };
-    return { missing: stderr.trim().split('\n').at(-1) || message };
-  }
+  const compiler = await fromNpm('assemblyscript', { assemblyscript: version });
+  if ('missing' in compiler) return compiler;
+  const { dir } = compiler;
   const work = mkdtempSync(join(dir, 'build-'));
   try {
     // The compiler wants its own language to be called TypeScript.

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { whole } from '../../http/answer/whole.ts';
 import { list } from '../messages/list-schema.ts';
 import { maxPolicies, maxTokens } from '../messages/messages-schema.ts';
+import { refused } from '../messages/named-fields.ts';
 import { taggedUnion, textOr } from '../messages/tagged-union.ts';
 
 /**
@@ -10,13 +11,6 @@ import { taggedUnion, textOr } from '../messages/tagged-union.ts';
  */
 
 const unsupported = (message: string) => ({ params: { code: 'unsupported_parameter' }, error: message });
-
-/** What would change the answer and cannot be honoured. */
-const refused = z
-  .unknown()
-  .refine((value) => value == null, unsupported('This parameter is not supported.'))
-  .optional()
-  .meta({ type: 'null', description: 'Not supported: must be absent or null.' });
 
 /** A parameter that has one value here. */
 const only = <T extends string | number | boolean>(value: T) =>

@@ -11,6 +11,7 @@ import { bodyRefusal } from '../body-refusal.ts';
 import { bodyLimit } from '../messages/messages.ts';
 import { type MessagesBody, messagesBody } from '../messages/messages-schema.ts';
 import { policyRefusal, type StrictTask, strictTask, tokensOf } from '../messages/strict-task.ts';
+import { answerErrors } from '../models/call-errors.ts';
 import { callableModel } from '../models/callable-model.ts';
 import { type After, realAfter } from '../reply/event-output.ts';
 import { answerReply } from '../reply/reply.ts';
@@ -63,28 +64,15 @@ export const chatRoute = (options: ChatOptions): Route => {
         media: 'application/json, text/event-stream',
       },
     },
-    errors: [
-      'organization_suspended',
-      'model_locked',
-      'content_refused',
-      'model_not_found',
-      'policy_not_found',
-      'unsupported_parameter',
-      'unsupported_tool',
-      'unsupported_content_block',
-      'context_length_exceeded',
-      'invalid_media',
-      'provider_error',
-      'provider_overloaded',
-      'model_not_ready',
-      'provider_timeout',
-    ],
+    errors: answerErrors,
     tokens: (call) => {
       const task = resolve(call, models);
       return isRefusal(task) ? 0 : tokensOf(task);
     },
     handle: (call): Reply | Promise<Reply> => {
       const { body, allowance, signal } = call;
+      // Taken out, so that what tells refusals by it does not hold the whole request until the answer has ended.
+      const { placeOf } = body;
       const { requestId } = call.head;
       const resolved = resolve(call, models);
       const task = isRefusal(resolved) ? resolved : (allowance.reserve(tokensOf(resolved)) ?? resolved);
@@ -98,7 +86,7 @@ export const chatRoute = (options: ChatOptions): Route => {
         created: Math.floor(clock.wall() / 1000),
         includeUsage: body.includeUsage,
       });
-      const form = { ...chat, inPlace: (refused: Refusal) => inPlace(refused, body.placeOf) };
+      const form = { ...chat, inPlace: (refused: Refusal) => inPlace(refused, placeOf) };
       const generation = { form, estimatedTokens, allowance, requestId, signal };
       return answerReply(task, body.stream, generation, { clock, after });
     },

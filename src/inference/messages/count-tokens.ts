@@ -6,6 +6,7 @@ import { type Call, type Reply, type Route, route } from '../../http/route.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { estimateInputTokens } from '../../upstream/estimate.ts';
 import type { GenerateOptions } from '../../upstream/port.ts';
+import { callErrors } from '../models/call-errors.ts';
 import { callableModel } from '../models/callable-model.ts';
 import { upstreamRefusal } from '../upstream-refusal.ts';
 import { countRequest } from './generate-request.ts';
@@ -39,21 +40,7 @@ export const countTokensRoute = (models: ReadonlyMap<string, ConnectedModel>): R
     },
     bodyLimit,
     replies: { 200: { description: 'The count', schema: z.object({ input_tokens: z.int().min(0) }) } },
-    errors: [
-      'organization_suspended',
-      'thread_unsupported_request',
-      'model_locked',
-      'model_not_found',
-      'policy_not_found',
-      'unsupported_parameter',
-      'unsupported_tool',
-      'unsupported_content_block',
-      'invalid_media',
-      'provider_error',
-      'provider_overloaded',
-      'model_not_ready',
-      'provider_timeout',
-    ],
+    errors: [...callErrors, 'thread_unsupported_request'],
     handle: (call): Reply | Promise<Reply> => {
       const hosted = resolve(call, models);
       return isRefusal(hosted) ? failure(hosted, 'messages', call.head.requestId) : counted(call, hosted);

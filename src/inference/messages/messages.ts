@@ -4,6 +4,7 @@ import { isRefusal, type Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import { type Call, type Reply, type Route, route } from '../../http/route.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
+import { answerErrors } from '../models/call-errors.ts';
 import { callableModel } from '../models/callable-model.ts';
 import { type After, realAfter } from '../reply/event-output.ts';
 import { answerReply, type Generation, type Timing } from '../reply/reply.ts';
@@ -55,23 +56,7 @@ export const messagesRoute = (options: MessagesOptions): Route => {
         media: 'application/json, text/event-stream',
       },
     },
-    errors: [
-      'organization_suspended',
-      'thread_unsupported_request',
-      'model_locked',
-      'content_refused',
-      'model_not_found',
-      'policy_not_found',
-      'unsupported_parameter',
-      'unsupported_tool',
-      'unsupported_content_block',
-      'context_length_exceeded',
-      'invalid_media',
-      'provider_error',
-      'provider_overloaded',
-      'model_not_ready',
-      'provider_timeout',
-    ],
+    errors: [...answerErrors, 'thread_unsupported_request'],
     tokens: (call) => {
       const task = resolve(call, models);
       return isRefusal(task) ? 0 : tokensOfTask(task);

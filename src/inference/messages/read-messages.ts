@@ -20,7 +20,6 @@ export type PassedCount = Pick<PassingCount, Read | 'max_tokens'>;
 
 /** A body that goes to its upstream as it is. */
 export interface PassedBody<Fields> {
-  readonly hosted: ConnectedModel;
   readonly passing: Passing;
   readonly fields: Fields;
   /** Of the input (contract F.4). */
@@ -41,6 +40,10 @@ interface Schemas<Strict, Fields extends PassedCount> {
   readonly needsMaxTokens: boolean;
 }
 
+interface PassingModel extends ConnectedModel {
+  readonly passing: Passing;
+}
+
 /** Of the body in hand; a request is read at once and to its end. */
 const tape = new Tape();
 
@@ -55,9 +58,12 @@ export const messagesReader = <Strict, Fields extends PassedCount>(
   const strictly = checker(schemas.strict, 'messages', 'body');
   const loosely = checker(schemas.passing, 'messages', 'body');
 
-  const passingModel = (name: unknown, principal: ProjectPrincipal): ConnectedModel | undefined => {
+  /** The model of that name, where it passes requests of the caller on. */
+  const passingModel = (name: unknown, principal: ProjectPrincipal): PassingModel | undefined => {
     const hosted = typeof name === 'string' ? models.get(name) : undefined;
-    return hosted && isServedTo(hosted.model, principal) && passingOf(hosted) ? hosted : undefined;
+    if (hosted === undefined || !hosted.model.passthrough || !isServedTo(hosted.model, principal)) return undefined;
+    const { passing } = hosted.upstream;
+    return passing && { ...hosted, passing };
   };
 
   /** Most bodies are passed on without being parsed; null for one that has to be. */
@@ -69,8 +75,7 @@ export const messagesReader = <Strict, Fields extends PassedCount>(
     if (!quick) return null;
     const { fields, estimatedTokens, modelStart: start, modelEnd: end } = quick;
     return {
-      hosted,
-      passing: passingOf(hosted)!,
+      passing: hosted.passing,
       fields: fields as PassedCount as Fields,
       estimatedTokens,
       bytes: () => edited(bytes, [{ start, end, text: JSON.stringify(hosted.upstreamModel) }]),
@@ -91,9 +96,9 @@ export const messagesReader = <Strict, Fields extends PassedCount>(
     const refusal = hosted.model.dedicated_to === undefined ? stateRefusal(fields) : null;
     if (refusal !== null) return new Refused(refusal);
     const estimatedTokens = estimateInputTokens(fields as unknown as Estimable);
-    const passing = passingOf(hosted)!;
+    const { passing } = hosted;
     const outgoing = () => withoutOwnFields(bytes, hosted.upstreamModel);
-    return { strict: null, passed: { hosted, passing, fields, estimatedTokens, bytes: outgoing } };
+    return { strict: null, passed: { passing, fields, estimatedTokens, bytes: outgoing } };
   };
 
   return (bytes: Buffer, principal: ProjectPrincipal): ReadBody<Strict, Fields> | Refused => {
@@ -101,9 +106,6 @@ export const messagesReader = <Strict, Fields extends PassedCount>(
     return passed === null ? readByParsing(bytes, principal) : { strict: null, passed };
   };
 };
-
-const passingOf = ({ model, upstream }: ConnectedModel): Passing | undefined =>
-  model.passthrough ? upstream.passing : undefined;
 
 const withoutOwnFields = (bytes: Buffer, model: string): Buffer => {
   const members = outerMembers(bytes);

@@ -4,7 +4,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { fromNpm, fromPyPI } from '../kept.ts';
+import { fromNpm, fromPyPI } from '../../support/kept.ts';
 import { type Client, npmPackages, type Scenario } from './clients.ts';
 
 /** Runs the script of a client: a process that prints a line of JSON of what came of each scenario. */

@@ -1,0 +1,23 @@
+import type { Code } from '../../errors.ts';
+
+/** What any route may answer that has a model write an answer (contract E.2). */
+export const answerErrors: readonly Code[] = [
+  'organization_suspended',
+  'model_locked',
+  'content_refused',
+  'model_not_found',
+  'policy_not_found',
+  'unsupported_parameter',
+  'unsupported_tool',
+  'unsupported_content_block',
+  'context_length_exceeded',
+  'invalid_media',
+  'provider_error',
+  'provider_overloaded',
+  'model_not_ready',
+  'provider_timeout',
+];
+
+/** The same where no answer is written: nobody judges the content, and no context has to hold it. */
+const ofAnswers: ReadonlySet<Code> = new Set<Code>(['content_refused', 'context_length_exceeded']);
+export const callErrors = answerErrors.filter((code) => !ofAnswers.has(code));

@@ -5,10 +5,12 @@ import { defaultModels } from './default-models.ts';
 import { faultyAt } from './json-place.ts';
 import {
   type DeclaredAnthropic,
+  type DeclaredOpenai,
   type DeclaredSimulated,
   type modelSchema,
   modelsFileSchema,
   type ReachedAnthropic,
+  type ReachedOpenai,
 } from './model-schema.ts';
 import { type SamplingLimits, samplingLimitsRevision } from './sampling-limits.ts';
 import { type Environment, type Fault, field, upstreamFaults } from './upstream-faults.ts';
@@ -34,7 +36,7 @@ export interface Model
 }
 
 /** How a model is reached. */
-type DeclaredUpstream = DeclaredSimulated | ReachedAnthropic;
+type DeclaredUpstream = DeclaredSimulated | ReachedAnthropic | ReachedOpenai;
 
 /** One of the upstreams of a model. */
 interface DeclaredPart {
@@ -82,9 +84,9 @@ const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment
   }),
 });
 
-const reachedBy = (each: DeclaredAnthropic, env: Environment): ReachedAnthropic => ({
+const reachedBy = <T extends DeclaredAnthropic | DeclaredOpenai>(each: T, env: Environment) => ({
   ...each,
-  apiKey: new Secret(env[each.api_key_env] ?? ''),
+  apiKey: new Secret((each.api_key_env === undefined ? undefined : env[each.api_key_env]) ?? ''),
   ca: each.ca_file === undefined ? null : readCaFile(each.ca_file),
 });
 

@@ -1,7 +1,7 @@
 import type { Millis } from '../../clock.ts';
 import type { HttpFault } from '../http1/fault.ts';
 import { type UpstreamCode, UpstreamError } from '../port.ts';
-import { SseError } from '../transport/sse.ts';
+import { SseError } from './sse.ts';
 import { toldRefusal } from './told-refusal.ts';
 
 /**

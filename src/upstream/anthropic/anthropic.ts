@@ -33,7 +33,7 @@ export const anthropicUpstream = (declared: ReachedAnthropic, dependencies: Anth
         new EventReader(contextLength, endpoint.hide),
       ),
     countTokens: (request, options) => countTokens(endpoint, Buffer.from(jsonText(request)), {}, options),
-    passing: passingMessages(endpoint),
+    passing: { messages: passingMessages(endpoint) },
     close: () => endpoint.close(),
   };
 };

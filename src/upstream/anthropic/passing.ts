@@ -1,4 +1,4 @@
-import type { Passing } from '../port.ts';
+import type { MessagesPassing } from '../port.ts';
 import { passedAnswer, wholeAnswer } from '../transport/answers.ts';
 import type { Endpoint } from '../transport/endpoint.ts';
 import { countTokens } from './count-tokens.ts';
@@ -8,7 +8,7 @@ import { ownAnswer } from './passed-message.ts';
 const path = '/v1/messages';
 
 /** The messages API of an endpoint for clients that speak it: bytes pass, and only usage is read (contract N1). */
-export const passingMessages = (endpoint: Endpoint): Passing => ({
+export const passingMessages = (endpoint: Endpoint): MessagesPassing => ({
   answer: (request, options) => {
     const { body, headers, id, model } = request;
     return wholeAnswer(endpoint, { path, body, headers }, options, (document) => {

@@ -24,12 +24,14 @@ type Declared = z.output<typeof modelSchema>;
  */
 export interface Model
   extends Readonly<
-    Omit<Declared, 'name' | 'display_name' | 'object' | 'root' | 'upstream' | 'upstreams' | 'sampling_limits'>
+    Omit<Declared, 'name' | 'display_name' | 'object' | 'root' | 'prefill' | 'upstream' | 'upstreams' | 'sampling_limits'>
   > {
   readonly object: 'model';
   readonly name: string;
   readonly display_name: string;
   readonly root: string;
+  /** Whether a final assistant message is continued. */
+  readonly prefill: boolean;
   readonly sampling_limits: SamplingLimits;
   /** contract A.4. */
   readonly sampling_limits_revision: string;
@@ -68,21 +70,26 @@ export const loadModels = (text: string | null, env: Environment): readonly Decl
   return parsed.data!.models.map((entry) => declared(entry, env));
 };
 
-const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment): DeclaredModel => ({
-  model: Object.freeze({
-    ...fields,
-    object: 'model',
-    name: fields.name ?? fields.id,
-    display_name: fields.display_name ?? fields.id.slice(fields.id.lastIndexOf('/') + 1),
-    root: fields.root ?? fields.id,
-    sampling_limits_revision: samplingLimitsRevision(fields.sampling_limits),
-  }),
-  upstreams: (upstreams ?? [{ ...upstream!, name: undefined, weight: 1, priority: 0 }]).map((part, index) => {
-    const { name = String(index), weight, priority, ...each } = part;
-    const reached = each.kind === 'simulated' ? each : reachedBy(each, env);
-    return { name, weight, priority, upstreamModel: each.model ?? fields.id, upstream: reached };
-  }),
-});
+const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment): DeclaredModel => {
+  const parts = upstreams ?? [{ ...upstream!, name: undefined, weight: 1, priority: 0 }];
+  return {
+    model: Object.freeze({
+      ...fields,
+      object: 'model',
+      name: fields.name ?? fields.id,
+      display_name: fields.display_name ?? fields.id.slice(fields.id.lastIndexOf('/') + 1),
+      root: fields.root ?? fields.id,
+      // Not every server that speaks chat completions goes on where an assistant message ends; some begin anew.
+      prefill: fields.prefill ?? !parts.some(({ kind }) => kind === 'openai'),
+      sampling_limits_revision: samplingLimitsRevision(fields.sampling_limits),
+    }),
+    upstreams: parts.map((part, index) => {
+      const { name = String(index), weight, priority, ...each } = part;
+      const reached = each.kind === 'simulated' ? each : reachedBy(each, env);
+      return { name, weight, priority, upstreamModel: each.model ?? fields.id, upstream: reached };
+    }),
+  };
+};
 
 const reachedBy = <T extends DeclaredAnthropic | DeclaredOpenai>(each: T, env: Environment) => ({
   ...each,

@@ -45,6 +45,8 @@ export interface Outgoing {
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON. */
   readonly body: Buffer;
+  /** Whether the client has sent something else: then places in this body mean nothing to it. */
+  readonly isTranslated?: boolean;
 }
 
 /** The headers of a request: those that its API always has, those of the client's, and the credential, which wins. */
@@ -119,7 +121,7 @@ export class Endpoint {
       const deadlines = { ...this.#deadlines, totalMs: Math.max(1, left) };
       const exchange = new Exchange(this.#pool, sent, signal, deadlines, maxBytes);
       try {
-        await this.#accept(await exchange.awaitHead(), exchange, accept);
+        await this.#accept(await exchange.awaitHead(), exchange, accept, request.isTranslated !== true);
         return exchange;
       } catch (error) {
         exchange.close();
@@ -154,14 +156,14 @@ export class Endpoint {
     }
   }
 
-  async #accept(head: ResponseHead, exchange: Exchange, accept: string): Promise<void> {
+  async #accept(head: ResponseHead, exchange: Exchange, accept: string, tellsPlaces: boolean): Promise<void> {
     const { status } = head;
     if (status !== 200) {
       const text = await readError(exchange);
       const wait = [429, 503, 529].includes(status)
         ? retryAfterSeconds(head.header('retry-after'), this.#clock.wall())
         : undefined;
-      throw statusError(status, text, this.hide, wait);
+      throw statusError(status, text, { hide: this.hide, tellsPlaces, retryAfterSeconds: wait });
     }
     const encoding = head.header('content-encoding');
     if (encoding !== undefined && encoding !== 'identity') throw malformed('the response is encoded, unasked');

@@ -8,7 +8,8 @@ const hide = (text: string): string => text.replaceAll('sk-canary', '[key]');
 const detail = { loc: ['body', 'zzz'], msg: 'No.', type: 'value_error', input: { a: 1 }, ctx: { le: 2 } };
 const error = { type: 'invalid_request_error', message: 'zzz: No.', code: 'unsupported_parameter', param: 'zzz' };
 
-const refused = (status: number, body: object) => upstreamRefusal(statusError(status, JSON.stringify(body), { hide, tellsPlaces: true }));
+const refused = (status: number, body: object) =>
+  upstreamRefusal(statusError(status, JSON.stringify(body), { hide, tellsPlaces: true }));
 const generic = { code: 'invalid_request', status: 400, message: 'zzz: No.', param: null, details: [] };
 
 test('is all of it', () => {

@@ -2,8 +2,8 @@ import { jsonText, parseExactly } from '../../exact-number.ts';
 import { type AnswerBlock, type Chunk, type Delta, noUsage, type Usage } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
-import { isToolUse, readBlock, readStop, readUsage } from './anthropic-blocks.ts';
 import { errorOf, eventError, type Hide, malformed, upstreamError } from '../transport/upstream-errors.ts';
+import { isToolUse, readBlock, readStop, readUsage } from './anthropic-blocks.ts';
 
 interface OpenBlock {
   /** The index at the upstream, which counts the blocks that are skipped here. */

@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { noUsage, type Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
 import { frameEnd } from '../transport/event-frames.ts';
+import { type Fields, fieldsOf, parsedJson } from '../transport/fields.ts';
 import { maxEventBytes } from '../transport/limits.ts';
 import { SseError } from '../transport/sse.ts';
-import { type Fields, fieldsOf, parsedJson } from '../transport/fields.ts';
-import { readUsage } from './anthropic-blocks.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
+import { readUsage } from './anthropic-blocks.ts';
 import { mostPassedTokens, type OwnMessage, type OwnNames, parsedStart, quickStart } from './passed-message.ts';
 import { blockEventEnd, startData, stopEventEnd, textDeltaAt } from './quick-events.ts';
 

@@ -24,7 +24,10 @@ type Declared = z.output<typeof modelSchema>;
  */
 export interface Model
   extends Readonly<
-    Omit<Declared, 'name' | 'display_name' | 'object' | 'root' | 'prefill' | 'upstream' | 'upstreams' | 'sampling_limits'>
+    Omit<
+      Declared,
+      'name' | 'display_name' | 'object' | 'root' | 'prefill' | 'upstream' | 'upstreams' | 'sampling_limits'
+    >
   > {
   readonly object: 'model';
   readonly name: string;

@@ -11,8 +11,8 @@ export interface ChatDialect {
 }
 
 /**
- * The body of a chat completion for a request that is not `inexpressible`. The table in `src/inference/translation.md` says
- * what becomes of each part.
+ * The body of a chat completion for a request that is not `inexpressible`. The table in `src/inference/translation/README.md`
+ * says what becomes of each part.
  */
 export const chatRequest = (request: GenerateRequest, stream: boolean, dialect: ChatDialect): Fields => {
   const { model, max_tokens, messages, system, temperature, top_p, stop_sequences, tools, metadata } = request;

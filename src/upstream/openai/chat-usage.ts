@@ -43,6 +43,7 @@ export interface Stop {
 export const readStop = (reason: unknown, called: boolean, sequence: unknown): Stop => {
   if (reason === 'length') return { stop_reason: 'max_tokens', stop_sequence: null };
   if (called) return { stop_reason: 'tool_use', stop_sequence: null };
-  if (reason === 'stop' && typeof sequence === 'string') return { stop_reason: 'stop_sequence', stop_sequence: sequence };
+  if (reason === 'stop' && typeof sequence === 'string')
+    return { stop_reason: 'stop_sequence', stop_sequence: sequence };
   return { stop_reason: 'end_turn', stop_sequence: null };
 };

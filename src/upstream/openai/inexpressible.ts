@@ -37,7 +37,9 @@ const inParameters = (request: GenerateRequest): Inexpressible | null => {
 };
 
 const inSystem = (system: GenerateRequest['system']): Inexpressible | null =>
-  typeof system === 'string' || system === undefined ? null : first(system, (each, at) => inBlock(each, ['system', at]));
+  typeof system === 'string' || system === undefined
+    ? null
+    : first(system, (each, at) => inBlock(each, ['system', at]));
 
 const inMessages = (messages: readonly Message[]): Inexpressible | null =>
   first(messages, ({ content, output_config: hint }, at) => {
@@ -109,9 +111,7 @@ const toolFields = ['name', 'description', 'input_schema', 'strict'];
 const inTools = (tools: readonly Tool[] | undefined): Inexpressible | null =>
   first(tools ?? [], (tool, at) => {
     const strange = strangeField(tool, toolFields);
-    return strange === null
-      ? null
-      : parameter(['tools', at, strange], 'The API of this model has no place for it.');
+    return strange === null ? null : parameter(['tools', at, strange], 'The API of this model has no place for it.');
   });
 
 const first = <T>(items: readonly T[], find: (item: T, at: number) => Inexpressible | null): Inexpressible | null => {

@@ -50,10 +50,7 @@ export interface Outgoing {
 }
 
 /** The headers of a request: those that its API always has, those of the client's, and the credential, which wins. */
-export type HeadersOf = (
-  asked: Readonly<Record<string, string>>,
-  apiKey: Secret,
-) => Readonly<Record<string, string>>;
+export type HeadersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret) => Readonly<Record<string, string>>;
 
 /** The server at one base URL. */
 export class Endpoint {

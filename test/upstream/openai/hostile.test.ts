@@ -124,7 +124,9 @@ describe('a hostile answer', () => {
       fc.asyncProperty(broken, async ([at, value]) => {
         // The value at some place of the document becomes another.
         let count = 0;
-        upstreams.text = JSON.stringify(recordedCompletion, (_, each) => (count++ === at % 40 ? JSON.parse(value) : each));
+        upstreams.text = JSON.stringify(recordedCompletion, (_, each) =>
+          count++ === at % 40 ? JSON.parse(value) : each,
+        );
         const code = await codeOf(upstream.answer(request(), options()));
         expect(['no error', 'provider_error']).toContain(code);
       }),

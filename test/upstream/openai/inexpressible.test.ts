@@ -30,7 +30,11 @@ test.each<[string, Partial<GenerateRequest>, string]>([
   ['a signature', said({ type: 'thinking', thinking: 'a', signature: 's' }), 'messages.1.content.0.signature'],
   ['redacted thinking', said({ type: 'redacted_thinking', data: 'x' }), 'messages.1.content.0'],
   ['a block of a server', said({ type: 'server_tool_use', id: 'x' }), 'messages.1.content.0'],
-  ['citations', said({ type: 'document', source: pdf, citations: { enabled: false } }), 'messages.1.content.0.citations'],
+  [
+    'citations',
+    said({ type: 'document', source: pdf, citations: { enabled: false } }),
+    'messages.1.content.0.citations',
+  ],
   ['a document’s context', said({ type: 'document', source: pdf, context: 'c' }), 'messages.1.content.0.context'],
   [
     'a document of text',
@@ -44,7 +48,14 @@ test.each<[string, Partial<GenerateRequest>, string]>([
   ],
   [
     'an image in a result',
-    said({ type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: 'a' }, { type: 'image', source: {} }] }),
+    said({
+      type: 'tool_result',
+      tool_use_id: 't',
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'image', source: {} },
+      ],
+    }),
     'messages.1.content.0.content.1',
   ],
   [
@@ -71,7 +82,10 @@ describe('nothing is wrong with', () => {
     ['hints', { system: [{ type: 'text', text: 'a', cache_control: { type: 'ephemeral' } }] }],
     ['hints of tools', { tools: [{ ...tool, cache_control: {}, type: 'custom', strict: true, input_examples: [] }] }],
     ['what is unset', said({ type: 'text', text: 'a', citations: null }, { type: 'text', text: 'b', citations: [] })],
-    ['what this gateway said itself', said({ type: 'tool_use', id: 't', name: 'f', input: {}, caller: { type: 'direct' } })],
+    [
+      'what this gateway said itself',
+      said({ type: 'tool_use', id: 't', name: 'f', input: {}, caller: { type: 'direct' } }),
+    ],
     ['thoughts of such a model', said({ type: 'thinking', thinking: 'a', signature: '' })],
     ['a failed tool', said({ type: 'tool_result', tool_use_id: 't', is_error: true })],
     ['a PDF', said({ type: 'document', source: pdf, title: 't', citations: null })],

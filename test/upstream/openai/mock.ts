@@ -65,7 +65,7 @@ export const recordedAnswer = {
   usage: expectedUsage,
 };
 
-export const recordedMessage = {
+const recordedMessage = {
   role: 'assistant',
   content: 'The weir é aqui 😀.',
   reasoning_content: 'Gates, then água 😀',

@@ -98,12 +98,18 @@ describe('answer', () => {
     const { upstream } = await start(serve(both()));
     const [whole, streamed] = await bothWays(upstream);
     const [thinking, text, open, close] = recordedAnswer.content;
-    const exact = { ...recordedAnswer, content: [thinking, text, { ...open, input: { gate: expect.anything() } }, close] };
+    const exact = {
+      ...recordedAnswer,
+      content: [thinking, text, { ...open, input: { gate: expect.anything() } }, close],
+    };
     expect(whole).toEqual(exact);
     const input = (whole!.content[2] as ToolUseBlock).input;
     expect(input.gate).toBeInstanceOf(ExactNumber);
     expect(String(input.gate)).toBe('9007199254740993');
-    expect(streamed).toEqual({ ...exact, content: [thinking, text, { ...open, input: { gate: 9007199254740992 } }, close] });
+    expect(streamed).toEqual({
+      ...exact,
+      content: [thinking, text, { ...open, input: { gate: 9007199254740992 } }, close],
+    });
   });
 
   test('the mock speaks the language of the official SDK', async () => {
@@ -165,7 +171,10 @@ describe('answer', () => {
   });
 
   test('a call that the end of the answer cut off is left out', async () => {
-    const calls = ['{"a":1}', '{"a":'].map((text, index) => ({ id: `c${index}`, function: { name: 'f', arguments: text } }));
+    const calls = ['{"a":1}', '{"a":'].map((text, index) => ({
+      id: `c${index}`,
+      function: { name: 'f', arguments: text },
+    }));
     const { upstream } = await start(serve(both(completion({ tool_calls: calls }, { finish_reason: 'length' }))));
     expect(await upstream.answer(request(), options())).toMatchObject({
       content: [{ id: 'c0', input: { a: 1 } }],
@@ -276,7 +285,15 @@ describe('stream', () => {
       for await (const { type } of upstream.stream(request(), options())) seen.push(type);
     })();
     await expect(reading).rejects.toEqual(refused('provider_error'));
-    expect(seen).toEqual(['start', 'block_start', 'block_delta', 'block_delta', 'block_stop', 'block_start', 'block_delta']);
+    expect(seen).toEqual([
+      'start',
+      'block_start',
+      'block_delta',
+      'block_delta',
+      'block_stop',
+      'block_start',
+      'block_delta',
+    ]);
   });
 });
 
@@ -289,9 +306,24 @@ describe('error responses', () => {
     [400, envelope('Long.', 'context_length_exceeded'), 'context_length_exceeded', 'Long.'],
     [400, envelope('No.', 'content_policy_violation'), 'content_refused', 'No.'],
     [400, envelope('You exceeded your current quota', 'insufficient_quota'), 'provider_error', null],
-    [400, { object: 'error', message: 'Bad value.', type: 'BadRequestError', code: 400 }, 'invalid_request', 'Bad value.'],
-    [400, { error: { code: 400, message: 'the request exceeds the available context size' } }, 'context_length_exceeded', 'the request exceeds the available context size'],
-    [422, { detail: [{ loc: ['body', 'messages', 0, 'role'], msg: 'Field required' }] }, 'invalid_request', 'messages.0.role: Field required'],
+    [
+      400,
+      { object: 'error', message: 'Bad value.', type: 'BadRequestError', code: 400 },
+      'invalid_request',
+      'Bad value.',
+    ],
+    [
+      400,
+      { error: { code: 400, message: 'the request exceeds the available context size' } },
+      'context_length_exceeded',
+      'the request exceeds the available context size',
+    ],
+    [
+      422,
+      { detail: [{ loc: ['body', 'messages', 0, 'role'], msg: 'Field required' }] },
+      'invalid_request',
+      'messages.0.role: Field required',
+    ],
     [422, { detail: 'No.' }, 'invalid_request', 'No.'],
     [400, { error: 'model is loading' }, 'invalid_request', 'model is loading'],
     [413, envelope('Too large.'), 'request_too_large', 'Too large.'],

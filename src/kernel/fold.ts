@@ -82,9 +82,6 @@ export const placeOfEvents = (
   return inPlace ? replay.places.get(events.at(-1)!.id) : undefined;
 };
 
-/** The fact that an event of the store holds, as it was written. */
-export const factOf = (event: Pick<Recorded, 'type' | 'data'>): Fact => ({ ...event.data, type: event.type });
-
 // biome-ignore lint/suspicious/noExplicitAny: folding needs no more of an aggregate than its chart and what facts change.
 type AnyAggregate = Aggregate<any, any, Decisions<any, any>>;
 

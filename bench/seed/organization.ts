@@ -12,6 +12,7 @@ import type { RawEvent } from '../../src/eventstoredb/raw-event.ts';
 import { newId, newToken } from '../../src/ids.ts';
 import type { CommandInput } from '../../src/kernel/actor.ts';
 import type { Aggregate, Decisions, Fact, State } from '../../src/kernel/aggregate.ts';
+import { chained, noStream } from '../../src/kernel/chained.ts';
 import { compile } from '../../src/kernel/chart.ts';
 import type { Actor } from '../../src/kernel/store.ts';
 import type { Secrets } from '../../src/secrets/master-secrets.ts';
@@ -92,11 +93,19 @@ export const seed = async (plan: SeedPlan, tools: SeedTools) => {
   const write = async (category: string, id: string, version: number, facts: readonly Fact[]): Promise<void> => {
     const stream = `${category}-${id}`;
     const at = clock.wall();
-    const metadata = Buffer.from(JSON.stringify({ at, actor, $correlationId: runId, $causationId: runId, v: version }));
-    const events = facts.map(({ type, ...data }, i): RawEvent => {
-      const place = { stream, revision: BigInt(i), position: 0n, created: 0 };
-      return { ...place, id: randomUUID(), type, isJson: true, data: Buffer.from(JSON.stringify(data)), metadata };
-    });
+    const metadata = { at, actor, $correlationId: runId, $causationId: runId, v: version };
+    const begun = facts.map(({ type, ...data }) => ({ id: randomUUID(), type, data, metadata }));
+    const events = chained(stream, noStream, begun).map(
+      (event): RawEvent => ({
+        ...event,
+        revision: BigInt(event.revision),
+        position: 0n,
+        created: 0,
+        isJson: true,
+        data: Buffer.from(JSON.stringify(event.data)),
+        metadata: Buffer.from(JSON.stringify(event.metadata)),
+      }),
+    );
     const answer = await archive.append({ stream, expected: -1n, events });
     if (answer.is !== 'written') throw new Error(`The store did not take ${stream}: ${answer.is}.`);
   };

@@ -80,7 +80,7 @@ export const actors = <D extends object, F extends Fact, C extends Decisions<D, 
   const { whose = () => 'ours' } = options;
   const tools = { store, eventId: options.eventId ?? eventId, whose };
   const actorsAlive = idleCache<Memory & { readonly mailbox: Mailbox }>({
-    make: () => ({ replay: undefined, mailbox: mailbox() }),
+    make: () => ({ replay: undefined, goesOn: false, mailbox: mailbox() }),
     clock,
     idleMs: options.idleMs ?? 300_000,
     max: options.maxLive ?? 2_000,
@@ -100,7 +100,8 @@ export const actors = <D extends object, F extends Fact, C extends Decisions<D, 
         actor.mailbox(async () => {
           if (clock.monotonic() >= until) throw new StoreUnavailable(`${stream} is busy`);
           const metadata = metadataOf(context, commandId, clock.wall(), aggregate.version);
-          const command = { stream, name, input, commandId, requestId: context.requestId, metadata, budget };
+          const isShared = context.commandId !== undefined;
+          const command = { stream, name, input, commandId, isShared, requestId: context.requestId, metadata, budget };
           return execute(aggregate, tools, actor, command);
         }),
       );

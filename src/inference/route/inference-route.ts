@@ -87,8 +87,8 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       const { model, stream } = askedOf(body);
       const isStreamed = stream === true;
       if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
-      const { passing, bytes } = task.passed;
-      const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames) };
+      const { passing, bytes, hidesUsage } = task.passed;
+      const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };
       return passedReply(passing, passed, isStreamed, generation, timing);
     },
   });

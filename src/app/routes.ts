@@ -10,6 +10,7 @@ import { organizationRoutes } from '../admin/organization/organization.ts';
 import { projectRoutes } from '../admin/organization/projects.ts';
 import { policyRoutes } from '../admin/policies/policies.ts';
 import { unsure } from '../admin/unsure.ts';
+import { usageRoutes } from '../admin/usage/usage-routes.ts';
 import type { Clock, Millis } from '../clock.ts';
 import { openapiRoute } from '../http/openapi/openapi.ts';
 import type { Route } from '../http/route.ts';
@@ -67,6 +68,7 @@ export const allRoutes = (dependencies: {
         ...adminKeyRoutes(admin),
         ...policyRoutes(admin, evaluator),
         ...auditLogRoutes(admin),
+        ...usageRoutes(admin),
       ],
       isBehind,
     ),

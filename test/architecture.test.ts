@@ -90,6 +90,21 @@ const soleImporters: Readonly<Record<string, RegExp>> = {
   'uWebSockets.js-node24': /^src\/http\/uws\.ts$/,
 };
 
+/** What packages neither export nor document, and the one file that says against which version it was checked. */
+const insides: readonly { readonly of: string; readonly only: string; readonly reached: RegExp }[] = [
+  {
+    of: '@eventstore/db-client',
+    only: 'src/eventstoredb/client-internals.ts',
+    reached: /db-client\/|\b(?:GRPCStreamCreator|handleError|callArguments|getChannel)\b/,
+  },
+  {
+    of: '@marcbachmann/cel-js',
+    only: 'src/rules/language/cel-internals.ts',
+    reached: /\b(?:checkedType|iterCtx)\b/,
+  },
+  { of: 're2js', only: 'src/rules/language/re2-internals.ts', reached: /\.re2\(\)|\bdoExecuteNFA\b|\.dfa\b/ },
+];
+
 /** What the hot path must not load, not even through others (architecture 1.5). */
 const coldPackages = ['xstate', '@eventstore/db-client', 'lmdb'];
 
@@ -220,6 +235,32 @@ describe('the import rules', () => {
   test('make no circles', () => {
     expect(circles(all)).toEqual([]);
     expect(folderCircles(all)).toEqual([]);
+  });
+});
+
+/** Lines of other files that reach into a package. */
+const reaching = (texts: ReadonlyMap<string, string>): string[] =>
+  [...texts].flatMap(([file, text]) =>
+    insides
+      .filter(({ only, reached }) => file !== only && reached.test(text))
+      .map((inside) => `${file} reaches into ${inside.of}`),
+  );
+
+describe('the inside of packages', () => {
+  const texts = new Map(
+    ['src', 'projections'].flatMap(files).map((file) => [file, readFileSync(join(root, file), 'utf8')] as const),
+  );
+  test('is reached through the one file that states their version', () => {
+    expect(reaching(texts)).toEqual([]);
+    for (const { only, reached } of insides) expect(texts.get(only)).toMatch(reached);
+  });
+  test('is not reached from anywhere else without being noticed', () => {
+    const lines = [
+      "import messages from '@eventstore/db-client/generated/streams_pb.js';",
+      'const type = (node as { checkedType?: unknown }).checkedType;',
+      'engine.re2().dfa.memBudget = 0;',
+    ];
+    expect(lines.flatMap((line) => reaching(new Map([['src/x.ts', line]])))).toHaveLength(insides.length);
   });
 });
 

@@ -48,9 +48,9 @@ export const allRoutes = (dependencies: {
   const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, knowledge, publicUrl } = dependencies;
   const { isBehind, creditAgeMs } = dependencies;
   const routes = [
-    messagesRoute({ models, clock, messageId: () => newId('msg', clock) }),
+    messagesRoute({ models, clock, answerId: () => newId('msg', clock) }),
     countTokensRoute(models),
-    chatRoute({ models, clock, completionId: () => newId('msg', clock).replace('msg_', 'chatcmpl-') }),
+    chatRoute({ models, clock, answerId: () => newId('msg', clock).replace('msg_', 'chatcmpl-') }),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
     creditsRoute({
       ageMs: creditAgeMs,

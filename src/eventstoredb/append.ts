@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import shared from '@eventstore/db-client/generated/shared_pb.js';
-import messages from '@eventstore/db-client/generated/streams_pb.js';
 import type { Millis } from '../clock.ts';
+import { messages, shared } from './client-internals.ts';
 import type { RawEvent } from './raw-event.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 

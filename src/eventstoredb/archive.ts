@@ -1,9 +1,7 @@
 import { Readable } from 'node:stream';
-import shared from '@eventstore/db-client/generated/shared_pb.js';
-import grpcServices from '@eventstore/db-client/generated/streams_grpc_pb.js';
-import messages from '@eventstore/db-client/generated/streams_pb.js';
 import { type Clock, type Millis, systemClock } from '../clock.ts';
 import { type BatchCall, OrderedAppends, type RawAnswer, type RawAppend } from './append.ts';
+import { messages, shared, streamsCall } from './client-internals.ts';
 import { diagnosis } from './diagnosis.ts';
 import { finalError, outOfTime } from './errors.ts';
 import type { RawEvent } from './raw-event.ts';
@@ -37,24 +35,11 @@ type ReadResponse = InstanceType<typeof messages.ReadResp>;
 interface ReadCall extends AsyncIterable<ReadResponse> {
   cancel(): unknown;
 }
-interface StreamsClient {
-  read(request: ReadRequest, ...rest: unknown[]): ReadCall;
-  batchAppend(...rest: unknown[]): BatchCall;
-}
-
-/** What is used of the client's inside: it finds the server, connects again and adds the credentials. */
-interface Inner {
-  GRPCStreamCreator<T>(service: unknown, name: string, open: (client: StreamsClient) => T): () => Promise<T>;
-  callArguments(options: object, callOptions: object): unknown[];
-}
-
-const forever = { deadline: Number.POSITIVE_INFINITY };
 
 /** @throws Error for a connection string that cannot be read */
 export const openArchive = (target: Target, options: ArchiveOptions = {}): Archive => {
   const { clock = systemClock, silenceMs = 10_000, totalMs = 30_000 } = options;
   const client = clientFor(target);
-  const inner = client as unknown as Inner;
   const told = diagnosis(target);
   let wasAnswered = false;
 
@@ -77,9 +62,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
   };
 
   async function* responses(request: ReadRequest): AsyncGenerator<ReadResponse> {
-    const open = inner.GRPCStreamCreator(grpcServices.StreamsClient, 'readRaw', (streams) =>
-      streams.read(request, ...inner.callArguments({}, forever)),
-    );
+    const open = streamsCall(client, 'readRaw', (streams, rest) => streams.read(request, ...rest) as ReadCall);
     const call = await open();
     try {
       for await (const response of call) if (response.hasEvent()) yield response;
@@ -96,9 +79,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
   const appends = new OrderedAppends({
     retry: retries(),
     silenceMs,
-    open: inner.GRPCStreamCreator(grpcServices.StreamsClient, 'appendRaw', (streams) =>
-      streams.batchAppend(...inner.callArguments({}, forever)),
-    ),
+    open: streamsCall(client, 'appendRaw', (streams, rest) => streams.batchAppend(...rest) as BatchCall),
   });
 
   const read = (open: (from: bigint | null, limit: number) => ReadRequest, limit: number) =>

@@ -1,5 +1,7 @@
+import { onAppendStream, wrapErrorHandling } from './client-internals.ts';
+
 /**
- * Three defects of `@eventstore/db-client` 6.2.1 would end the process. Two sit where it writes and reads its stream of
+ * Three defects of `@eventstore/db-client` would end the process. Two sit where it writes and reads its stream of
  * batch appends. The package stays as it is; what is wrapped is one of its own streams, and
  * what it does after an error:
  *
@@ -16,15 +18,6 @@ interface BatchStream {
   removeListener(event: 'data', listener: (answer: unknown) => void): unknown;
   write(chunk: unknown, ...rest: unknown[]): boolean;
 }
-
-type StreamCreator = (
-  grpcClient: unknown,
-  name: string,
-  create: (client: unknown) => unknown,
-  cache?: unknown,
-) => () => Promise<unknown>;
-
-type ErrorHandler = (grpcClient: unknown, error: unknown) => Promise<void>;
 
 const isBatchStream = (stream: unknown): stream is BatchStream =>
   typeof stream === 'object' && stream !== null && 'write' in stream && 'listeners' in stream;
@@ -49,18 +42,8 @@ const guardStream = (stream: BatchStream): void => {
 
 /** Wraps the client's batch append streams, those to come included. @throws Error with a client built otherwise */
 export const guardClient = (client: object): void => {
-  const inner = client as { GRPCStreamCreator?: StreamCreator; handleError?: ErrorHandler };
-  const { GRPCStreamCreator: create, handleError } = inner;
-  if (typeof create !== 'function' || typeof handleError !== 'function')
-    throw new Error('this is not @eventstore/db-client 6.2.1: nothing to guard');
-  inner.handleError = (...failed) => handleError(...failed).catch(() => {});
-  inner.GRPCStreamCreator = (grpcClient, name, open, cache) => {
-    if (name !== 'appendToStream') return create(grpcClient, name, open, cache);
-    const guarded = (from: unknown): unknown => {
-      const stream = open(from);
-      if (isBatchStream(stream)) guardStream(stream);
-      return stream;
-    };
-    return create(grpcClient, name, guarded, cache);
-  };
+  wrapErrorHandling(client, (handled) => handled.catch(() => {}));
+  onAppendStream(client, (stream) => {
+    if (isBatchStream(stream)) guardStream(stream);
+  });
 };

@@ -1,5 +1,6 @@
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import type { Clock, Millis } from '../clock.ts';
+import { connectionOf } from './client-internals.ts';
 import { within } from './retry-policy.ts';
 
 /** What is used of the client. */
@@ -42,10 +43,6 @@ const ownTimeMs = 5_000;
 
 /** Longest wait for the client to end its streams: one whose reader stands still in the middle never does. */
 const disposeMs = 500;
-
-/** The client's connection, which it does not show: pending as long as discovery has not chosen a node for it. */
-const connectionOf = (client: Client): Promise<{ close(): void }> | undefined =>
-  (client as { getChannel?: () => Promise<{ close(): void }> }).getChannel?.();
 
 /** What the client leaves open when it is disposed of: its connection. */
 const hangUp = async (old: Client): Promise<void> => {

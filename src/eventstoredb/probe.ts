@@ -4,7 +4,6 @@ import { lookEveryMs, type Sight } from '../kernel/store.ts';
 import type { Contact } from './contact.ts';
 import { saysWhy } from './errors.ts';
 import { Abandoned, type Client, type Owner } from './owner.ts';
-import type { ReadSource } from './reads.ts';
 import { interruptible } from './retry-policy.ts';
 
 /** The leader's answer may take so long (contract N13). */
@@ -28,14 +27,9 @@ const isNotLeader = (error: unknown): boolean => (error as { type?: unknown }).t
 
 /** Position of the newest event of all, the store's own included, as its leader says; 0 for an empty log. */
 const endOfLog = async (client: Client): Promise<bigint> => {
-  const source = client.readAll({
-    fromPosition: END,
-    direction: BACKWARDS,
-    maxCount: 1,
-    requiresLeader: true,
-  }) as unknown as ReadSource & AsyncIterable<{ readonly event?: { readonly position?: { readonly commit: bigint } } }>;
+  const newest = client.readAll({ fromPosition: END, direction: BACKWARDS, maxCount: 1, requiresLeader: true });
   let end = 0n;
-  for await (const { event } of source) end = event?.position?.commit ?? end;
+  for await (const { event } of newest) end = event?.position?.commit ?? end;
   return end;
 };
 

@@ -97,7 +97,7 @@ const tableOf = (aggregate: AnyAggregate): Table<object, Fact> => {
 };
 
 /**
- * Folds what the stream holds beyond `from`, with the chart's table: a tenth of what transitions cost, and a property test
+ * Folds what the stream holds beyond `from`, with the chart's table: a fortieth of what transitions cost, and a property test
  * keeps the two equal.
  * @param whose an event that is not ours counts for the stream's end and for nothing else, as for whoever follows the log
  * @throws CorruptStream where the chart does not admit an event of ours or a revision is missing; neither is ever skipped

@@ -1,11 +1,12 @@
 import type { EvaluationError, ParseError, TypeError as StaticError } from '@marcbachmann/cel-js';
 import { type Cost, costOf } from './cost/cost.ts';
 import { evaluated } from './cost/quantity.ts';
+import { forgetterOf } from './language/cel-internals.ts';
 import { checkLanguage } from './language/check-language.ts';
 import { environments } from './language/environment.ts';
 import { judgeTypes } from './language/judge-types.ts';
 import { maxErrors, maxRuleChars, maxScanned, maxWork } from './language/limits.ts';
-import { iterationContext, type Node, nodesOf } from './language/tree.ts';
+import { type Node, nodesOf } from './language/tree.ts';
 import type { Direction } from './language/variables.ts';
 import { inAuthorsWords } from './language/vocabulary.ts';
 import { failureAt, type RuleError, ruleError } from './rule-error.ts';
@@ -76,13 +77,9 @@ export const failureIn = (error: unknown): string => (isCelError(error) ? author
 
 /** A comprehension keeps its last item; a rule waits in the cache for the next request with megabytes of the last one. */
 const forgetter = (tree: Node): (() => void) => {
-  const contexts = [...nodesOf(tree)].flatMap((node) => iterationContext(node) ?? []);
+  const forgetters = [...nodesOf(tree)].flatMap((node) => forgetterOf(node) ?? []);
   return () => {
-    for (const context of contexts) {
-      context.iterValue = undefined;
-      context.accuValue = undefined;
-      context.reuse(undefined);
-    }
+    for (const forget of forgetters) forget();
   };
 };
 

@@ -172,12 +172,16 @@ export interface PassedEvents {
   readonly ended: boolean;
 }
 
-/** The upstream's own API, for those who speak it. */
+/** An API that the upstream speaks itself, for clients that speak it too. */
 export interface Passing {
   /** @throws UpstreamError */
   answer(request: PassedRequest, options: GenerateOptions): Promise<PassedAnswer>;
   /** The first piece comes with the first event beyond the beginning of the message. Rejects with an UpstreamError. */
   stream(request: PassedRequest, options: GenerateOptions): AsyncIterable<PassedEvents>;
+}
+
+/** The messages API, which also counts. */
+export interface MessagesPassing extends Passing {
   /**
    * The input tokens of a request as the upstream counts them.
    * @returns null where it does not count
@@ -192,12 +196,12 @@ export interface Upstream {
   answer(request: GenerateRequest, options: GenerateOptions): Promise<Answer>;
   /** Rejects with an UpstreamError on the first step or in the middle; `end` is yielded exactly once, last. */
   stream(request: GenerateRequest, options: GenerateOptions): AsyncIterable<Chunk>;
-  /** As `Passing.countTokens`; absent where the upstream cannot count. */
+  /** As `MessagesPassing.countTokens`; absent where the upstream cannot count. */
   countTokens?(request: CountRequest, options: GenerateOptions): Promise<number | null>;
   /** Whether the same request gets the same answer. */
   readonly repeatable?: true;
-  /** Absent where the upstream speaks no API of ours. */
-  readonly passing?: Passing;
+  /** By the API; absent where the upstream speaks none of ours. */
+  readonly passing?: { readonly messages?: MessagesPassing; readonly chat?: Passing; readonly responses?: Passing };
   /** Ends idle connections; in-flight ones finish. */
   close(): Promise<void>;
 }

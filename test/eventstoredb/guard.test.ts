@@ -1,6 +1,8 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { expect, test } from 'vitest';
+import { checkedClient, connectionOf } from '../../src/eventstoredb/client-internals.ts';
 import { guardClient } from '../../src/eventstoredb/guard.ts';
+import { installedVersion } from '../support/installed.ts';
 
 /** What the client does when one of its streams has failed, and the connection that it makes next. */
 interface Inner {
@@ -20,6 +22,18 @@ test('a stream that fails while the next discovery is given up leaves no rejecti
 });
 
 test('a client that is built otherwise is refused', () => {
-  expect(() => guardClient({})).toThrow('nothing to guard');
-  expect(() => guardClient({ GRPCStreamCreator: () => {} })).toThrow('nothing to guard');
+  expect(() => guardClient({})).toThrow(`this is not @eventstore/db-client ${checkedClient}`);
+  expect(() => guardClient({ GRPCStreamCreator: () => {} })).toThrow('its client has no handleError');
+});
+
+test('what is used of the inside of the client was checked against the version that is installed', () => {
+  expect(installedVersion('@eventstore/db-client')).toBe(checkedClient);
+});
+
+test('a client shows its connection, pending until it has found its store', async () => {
+  const client = EventStoreDBClient.connectionString('esdb://127.0.0.1:1,127.0.0.1:2?tls=false&discoveryInterval=10');
+  const connection = connectionOf(client);
+  const first = await Promise.race([connection, new Promise((resolve) => setImmediate(resolve, 'pending'))]);
+  expect(first).toBe('pending');
+  await expect(connection).rejects.toThrow('Failed to discover');
 });

@@ -132,7 +132,7 @@ export const limitedService = async (options: LimitedOptions = {}) => {
   let made = 0;
   const server = await serve<Principal>({
     routes: [
-      messagesRoute({ models: hosted(upstream), clock, messageId: () => 'msg_1', after: clock.after }),
+      messagesRoute({ models: hosted(upstream), clock, answerId: () => 'msg_1', after: clock.after }),
       ...modelsRoutes({ models: [model()], ownedBy: 'weir' }),
       creditsRoute({ balanceOf: () => ({ credits: 0, usage: 0 }), ageMs: () => 0 }),
       adminRoute('projects:read', {

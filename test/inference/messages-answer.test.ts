@@ -10,7 +10,7 @@ import { answer, ScriptedUpstream, usage } from './scripted-upstream.ts';
 
 const versioned = { headers: { 'anthropic-version': '2023-06-01' } };
 const routeTo = (upstream: ScriptedUpstream) =>
-  messagesRoute({ models: hosted(upstream), clock: manualClock(), messageId: () => 'msg_1' });
+  messagesRoute({ models: hosted(upstream), clock: manualClock(), answerId: () => 'msg_1' });
 const ask = async (given: Answer | Error | (() => Promise<Answer>), fields: object = {}, options: CallOptions = {}) =>
   send(routeTo(new ScriptedUpstream().answers(given)), body(fields), options);
 

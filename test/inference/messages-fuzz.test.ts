@@ -19,7 +19,7 @@ const models = hosted(
   model(),
   model({ id: 'small', context_length: 50, max_output_length: 50, prefill: false }),
 );
-const route = messagesRoute({ models, clock: manualClock(), messageId: () => 'msg_1' });
+const route = messagesRoute({ models, clock: manualClock(), answerId: () => 'msg_1' });
 const compiled = z.compile(messagesBody);
 
 /** Every answer is 200 or a documented error, and the compiled schema gives the same one. */

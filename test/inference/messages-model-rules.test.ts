@@ -12,7 +12,7 @@ const judge = async (of: Model, fields: object, options: CallOptions = {}) => {
   const route = messagesRoute({
     models: hosted(upstream, of),
     clock: manualClock(),
-    messageId: () => 'msg_1',
+    answerId: () => 'msg_1',
   });
   const { status, headers, body: answer } = await send(route, body({ model: of.id, ...fields }), options);
   expect(upstream.requests).toHaveLength(status === 200 ? 1 : 0);

@@ -10,7 +10,7 @@ import { FakeSink, type ServerSentEvent } from './fake-sink.ts';
 const route = messagesRoute({
   models: connect(loadModels(null, {}), { clock: systemClock }),
   clock: systemClock,
-  messageId: () => 'msg_1',
+  answerId: () => 'msg_1',
 });
 
 /** The message that a reader of the stream ends up with. */

@@ -36,7 +36,7 @@ const begin = async (steps: readonly Step[], fields: object = {}, options: CallO
   const route = messagesRoute({
     models: hosted(upstream, model()),
     clock,
-    messageId: () => 'msg_1',
+    answerId: () => 'msg_1',
     after: clock.after,
   });
   const reply = await send(route, body({ stream: true, ...fields }), options);

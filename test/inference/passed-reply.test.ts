@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { messagesRoute } from '../../src/inference/messages/messages.ts';
-import type { PassedEvents, PassedRequest, Passing } from '../../src/upstream/port.ts';
+import type { MessagesPassing, PassedEvents, PassedRequest } from '../../src/upstream/port.ts';
 import { noUsage, UpstreamError } from '../../src/upstream/port.ts';
 import { allowance } from '../support/unlimited.ts';
 import { body } from './body.ts';
@@ -31,7 +31,7 @@ const routed = (steps: readonly Step[]) => {
   const requests: PassedRequest[] = [];
   const clock = manualClock();
   let left = false;
-  const passing: Passing = {
+  const messages: MessagesPassing = {
     async answer(request) {
       requests.push(request);
       if (steps[0] instanceof Error) throw steps[0];
@@ -51,8 +51,8 @@ const routed = (steps: readonly Step[]) => {
     },
     countTokens: async () => 1,
   };
-  const upstream = Object.assign(new ScriptedUpstream(), { passing });
-  const route = messagesRoute({ models: hosted(upstream), clock, messageId: () => 'msg_1', after: clock.after });
+  const upstream = Object.assign(new ScriptedUpstream(), { passing: { messages } });
+  const route = messagesRoute({ models: hosted(upstream), clock, answerId: () => 'msg_1', after: clock.after });
   return { route, requests, clock, left: () => left };
 };
 

@@ -3,8 +3,9 @@ import { describe, expect, test, vi } from 'vitest';
 import { Refused } from '../../src/http/refused.ts';
 import { parseJson } from '../../src/http/request/json.ts';
 import { type PassingBody, passingBody, passingCount } from '../../src/inference/messages/passing-schema.ts';
-import { type QuickBody, quickBody, quickModel } from '../../src/inference/messages/quick-passing.ts';
+import { type QuickBody, quickBody } from '../../src/inference/messages/quick-passing.ts';
 import { stateRefusal } from '../../src/inference/messages/state-references.ts';
+import { quickModel } from '../../src/inference/route/body-reader.ts';
 import { Tape } from '../../src/json/tape/tape.ts';
 import { type Estimable, estimateInputTokens } from '../../src/upstream/estimate.ts';
 

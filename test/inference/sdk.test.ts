@@ -36,7 +36,7 @@ let baseURL = '';
 beforeAll(async () => {
   server = await serve<ProjectPrincipal>({
     routes: [
-      messagesRoute({ models, clock: systemClock, messageId: () => newId('msg', systemClock) }),
+      messagesRoute({ models, clock: systemClock, answerId: () => newId('msg', systemClock) }),
       ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy: 'weir' }),
     ],
     gate,

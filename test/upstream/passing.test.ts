@@ -27,7 +27,7 @@ const piecesOf = async (write: (response: ServerResponse) => void) => {
   const pieces: PassedEvents[] = [];
   let failure: unknown = null;
   try {
-    for await (const piece of upstreamAt(mock.url).passing!.stream(request, options())) pieces.push(piece);
+    for await (const piece of upstreamAt(mock.url).passing!.messages!.stream(request, options())) pieces.push(piece);
   } catch (error) {
     failure = error;
   }

@@ -5,20 +5,22 @@ import { failure } from '../../http/error-envelopes.ts';
 import { type Call, type Reply, type Route, route } from '../../http/route.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { estimateInputTokens } from '../../upstream/estimate.ts';
-import type { GenerateOptions } from '../../upstream/port.ts';
+import type { GenerateOptions, MessagesPassing } from '../../upstream/port.ts';
 import { callErrors } from '../models/call-errors.ts';
 import { callableModel } from '../models/callable-model.ts';
+import { passedHeaders } from '../reply/passed-reply.ts';
+import type { ReadBody } from '../route/body-reader.ts';
+import { bodyLimit } from '../route/inference-route.ts';
+import { policyRefusal } from '../route/task.ts';
 import { upstreamRefusal } from '../upstream-refusal.ts';
 import { countRequest } from './generate-request.ts';
-import { bodyLimit } from './messages.ts';
+import { passedNames } from './messages.ts';
 import { modelRefusal } from './messages-model-rules.ts';
 import { type MessagesCount, messagesCount } from './messages-schema.ts';
-import { passedHeaders } from './passed-reply.ts';
 import { passingCount } from './passing-schema.ts';
-import { messagesReader, type PassedCount, type ReadBody } from './read-messages.ts';
-import { policyRefusal } from './strict-task.ts';
+import { messagesReader, type PassedCount } from './read-messages.ts';
 
-type CountInput = ReadBody<MessagesCount, PassedCount>;
+type CountInput = ReadBody<MessagesCount, PassedCount, MessagesPassing>;
 type CountCall = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, CountInput, undefined>;
 
 /**
@@ -63,7 +65,7 @@ const counted = async ({ body, head, signal }: CountCall, hosted: ConnectedModel
   const { strict, passed } = body;
   try {
     if (strict === null) {
-      const request = { body: passed.bytes(), id: '', model: '', headers: passedHeaders(head) };
+      const request = { body: passed.bytes(), id: '', model: '', headers: passedHeaders(head, passedNames) };
       return reply((await passed.passing.countTokens(request, options)) ?? passed.estimatedTokens);
     }
     const request = countRequest(strict, hosted);

@@ -1,22 +1,17 @@
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import { quickEstimate } from '../../upstream/quick-estimate.ts';
+import type { QuickFields } from '../route/body-reader.ts';
 import { maxTokens } from './messages-schema.ts';
 
 /** A request of which no more was read than it takes to pass it on. */
-export interface QuickBody {
-  readonly fields: {
-    readonly model: string;
-    readonly max_tokens: number | undefined;
-    readonly stream: boolean;
-    /** No more of it is known than that there is one. */
-    readonly context_management: object | null;
-    readonly policy_ids: null;
-  };
-  readonly estimatedTokens: number;
-  /** Where the name of the model stands in the bytes, its quotes included. */
-  readonly modelStart: number;
-  readonly modelEnd: number;
-}
+export type QuickBody = QuickFields<{
+  readonly model: string;
+  readonly max_tokens: number | undefined;
+  readonly stream: boolean;
+  /** No more of it is known than that there is one. */
+  readonly context_management: object | null;
+  readonly policy_ids: null;
+}>;
 
 type Check = (tape: Tape, entry: number) => boolean;
 
@@ -104,13 +99,6 @@ const format = Buffer.from('format');
 const schema = Buffer.from('schema');
 const fileId = Buffer.from('file_id');
 
-/** The name of the model that a scanned body asks for, where it says so in a plain way. */
-export const quickModel = (tape: Tape): string | null => {
-  if (tape.kind(0) !== Kind.object) return null;
-  const entry = tape.member(0, model);
-  return entry !== -1 && tape.kind(entry) === Kind.string ? (tape.value(entry) as string) : null;
-};
-
 /**
  * Reads a scanned body for a model that passes it on.
  * @param needsMax whether it has to have `max_tokens`
@@ -132,15 +120,17 @@ export const quickBody = (tape: Tape, bytes: Buffer, name: string, needsMax: boo
   const edit = tape.member(0, managed);
   const streamed = tape.member(0, stream);
   const named = tape.member(0, model);
+  const most = maxAt === -1 ? undefined : (tape.value(maxAt) as number);
   return {
     fields: {
       model: name,
-      max_tokens: maxAt === -1 ? undefined : (tape.value(maxAt) as number),
+      max_tokens: most,
       stream: streamed !== -1 && tape.kind(streamed) === Kind.true,
       context_management: edit === -1 || isNull(tape, edit) ? null : {},
       policy_ids: null,
     },
     estimatedTokens,
+    maxTokens: most ?? 0,
     modelStart: tape.start(named) - 1,
     modelEnd: tape.end(named) + 1,
   };

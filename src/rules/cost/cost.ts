@@ -102,7 +102,7 @@ export const costOf = (tree: Node): Cost => {
 const fieldAccess = (node: Node & { readonly op: '.' }, inner: (child: Node) => Shape): Shape => {
   const [owner, field] = node.args;
   const shape = inner(owner);
-  // A name that is no loop variable is a root: admit.ts lets roots stand before a field only, and nothing hides them.
+  // A name that is no loop variable is a root: check-language.ts lets roots stand before a field only, and nothing hides them.
   return shape.is === 'plain' && owner.op === 'id' ? shapeOfVariable(`${owner.args}.${field}`) : fieldOf(shape, field);
 };
 

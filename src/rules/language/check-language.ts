@@ -1,7 +1,8 @@
+import { checkPathOf, renameMethod } from './cel-internals.ts';
 import { maxComprehensionNesting } from './limits.ts';
 import { admitLiteral } from './literals.ts';
 import { Patterns } from './patterns.ts';
-import { checkPathOf, childrenOf, comprehensionOf, comprehensions, type Node } from './tree.ts';
+import { childrenOf, comprehensionOf, comprehensions, type Node } from './tree.ts';
 import { type Direction, rootsOf } from './variables.ts';
 import { functions, methods, operators, patternMethods, runningName } from './vocabulary.ts';
 import { dateGetters, isTimeZone } from './zoned-getters.ts';
@@ -93,7 +94,7 @@ class Walk {
     } else if (!methods.has(name)) {
       this.#refuse(at, `The function "${name}" is not available in rules.`);
     } else {
-      node.args[0] = runningName(name, args.length);
+      renameMethod(node, runningName(name, args.length));
       this.#visitAll([receiver, ...args], scope);
       const [first] = args;
       if (patternMethods.has(name)) this.#refuse(first?.start ?? at, this.patterns.bind(first));

@@ -1,4 +1,5 @@
-import { type Node, nodesOf, typeOf } from './tree.ts';
+import { typeOf } from './cel-internals.ts';
+import { type Node, nodesOf } from './tree.ts';
 
 const times = ['google.protobuf.Timestamp', 'google.protobuf.Duration'];
 const addable: ReadonlySet<string> = new Set(['int', 'double', ...times]);

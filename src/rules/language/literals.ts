@@ -1,4 +1,5 @@
-import { type Node, replaceLiteral } from './tree.ts';
+import { replaceLiteral } from './cel-internals.ts';
+import type { Node } from './tree.ts';
 
 const greatestInt = 2n ** 63n - 1n;
 

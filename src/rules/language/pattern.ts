@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js';
 import { checkTime, giveUp, isHurried } from './overtime.ts';
+import { beforeSimulation, limitMemory, limitStates, rangesOf } from './re2-internals.ts';
 
 /**
  * The automaton that the engine builds while it matches. Ordinary patterns need 10 to 400 KiB; the engine's default
@@ -15,7 +16,7 @@ const mostHurriedSteps = 200_000;
 
 /**
  * A regular expression in RE2 syntax, matched in time linear in the text. It is a CEL type of its own that no
- * expression can produce: admit.ts puts it in the place of a literal, so a rule has no other patterns.
+ * expression can produce: patterns.ts puts it in the place of a literal, so a rule has no other patterns.
  * @throws RE2JSException on a faulty pattern
  */
 export class Pattern {
@@ -29,8 +30,7 @@ export class Pattern {
     const engine = RE2JS.compile(source);
     this.#engine = engine;
     this.instructions = engine.programSize();
-    const program = engine.re2().prog as { readonly inst?: readonly { readonly runes?: readonly number[] }[] };
-    this.ranges = (program.inst ?? []).reduce((sum, { runes }) => sum + (runes?.length ?? 0) / 2, 0);
+    this.ranges = rangesOf(engine);
   }
 
   /**
@@ -38,20 +38,17 @@ export class Pattern {
    * where a slow simulation would start: a call cannot be interrupted, and `[ab]*a[ab]{15}c` takes a second for 512 KiB.
    */
   prepare(): void {
-    const engine = this.#engine.re2();
-    engine.dfa.memBudget = automatonBytes;
-    const simulate = engine.doExecuteNFA.bind(engine);
-    engine.doExecuteNFA = (input: { endPos(): number }, at: number, ...rest: readonly [unknown, unknown, unknown?]) => {
-      if (isHurried() && (input.endPos() - at) * this.instructions > mostHurriedSteps) giveUp();
-      return simulate(input, at, ...rest);
-    };
+    limitMemory(this.#engine, automatonBytes);
+    beforeSimulation(this.#engine, (characters) => {
+      if (isHurried() && characters * this.instructions > mostHurriedSteps) giveUp();
+    });
   }
 
   /** Whether any part of `text` matches. @throws Overtime */
   test(text: string): boolean {
     checkTime();
     // With nothing to go back to when it is full, the automaton gives up at once instead of starting over and over.
-    this.#engine.re2().dfa.stateBudget = isHurried() ? 0 : automatonBytes;
+    limitStates(this.#engine, isHurried() ? 0 : automatonBytes);
     return this.#engine.test(text);
   }
 

@@ -1,6 +1,7 @@
+import { replaceLiteral } from './cel-internals.ts';
 import { maxPatternChars, maxPatternInstructions, maxPatterns, maxRangesPerRule } from './limits.ts';
 import { Pattern } from './pattern.ts';
-import { type Node, replaceLiteral } from './tree.ts';
+import type { Node } from './tree.ts';
 
 /** Compiles the patterns of one rule and puts each in the place of its literal. */
 export class Patterns {

@@ -25,7 +25,7 @@ export const anthropicUpstream = (declared: ReachedAnthropic, dependencies: Anth
     answer: (request, options) => answer(endpoint, contextLength, bodyOf(request, false), options),
     stream: (request, options) => chunks(endpoint, contextLength, bodyOf(request, true), options),
     countTokens: (request, options) => endpoint.countTokens(Buffer.from(jsonText(request)), {}, options),
-    passing: passingMessages(endpoint),
+    passing: { messages: passingMessages(endpoint) },
     close: () => endpoint.close(),
   };
 };

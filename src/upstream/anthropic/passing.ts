@@ -1,4 +1,4 @@
-import type { GenerateOptions, PassedAnswer, PassedEvents, PassedRequest, Passing } from '../port.ts';
+import type { GenerateOptions, MessagesPassing, PassedAnswer, PassedEvents, PassedRequest } from '../port.ts';
 import { EventFrames } from '../transport/event-frames.ts';
 import { maxAnswerBytes, maxEventBytes, maxStreamBytes } from '../transport/limits.ts';
 import { readWhole } from '../transport/read-whole.ts';
@@ -8,7 +8,7 @@ import { PassedEventReader } from './passed-events.ts';
 import { ownAnswer } from './passed-message.ts';
 
 /** The messages API of an endpoint for clients that speak it: bytes pass, and only usage is read (contract N1). */
-export const passingMessages = (endpoint: Endpoint): Passing => ({
+export const passingMessages = (endpoint: Endpoint): MessagesPassing => ({
   answer: (request, options) => answer(endpoint, request, options),
   stream: (request, options) => events(endpoint, request, options),
   countTokens: ({ body, headers }, options) => endpoint.countTokens(body, headers, options),

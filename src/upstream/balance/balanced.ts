@@ -1,7 +1,7 @@
 import type { Clock, Millis } from '../../clock.ts';
 import { edited, outerMembers } from '../../json/outer-members.ts';
 import { publish } from '../../telemetry.ts';
-import type { GenerateOptions, GenerateRequest, PassedRequest, Passing, Upstream } from '../port.ts';
+import type { GenerateOptions, GenerateRequest, MessagesPassing, PassedRequest, Upstream } from '../port.ts';
 import { RetryBudget } from '../transport/retry-budget.ts';
 import { Breaker, type BreakerState } from './breaker.ts';
 import { type Asked, firstOf, type Group, type Member, tell } from './first-of.ts';
@@ -65,20 +65,22 @@ const upstreamOf = (group: Group): Upstream => {
       countTokens: (request, options) =>
         whole(group, options, async (member) => member.upstream.countTokens!(named(request, member), options)),
     }),
-    ...(first.upstream.passing && { passing: passingOf(group, bodies) }),
+    ...(first.upstream.passing?.messages && { passing: { messages: passingOf(group, bodies) } }),
     close: async () => {
       await Promise.all(members.map(({ upstream }) => upstream.close()));
     },
   };
 };
 
-const passingOf = (group: Group, bodyFor: ReturnType<typeof bodiesFor>): Passing => ({
+const passingOf = (group: Group, bodyFor: ReturnType<typeof bodiesFor>): MessagesPassing => ({
   answer: (request, options) =>
-    whole(group, options, (member) => member.upstream.passing!.answer(bodyFor(request, member), options)),
+    whole(group, options, (member) => member.upstream.passing!.messages!.answer(bodyFor(request, member), options)),
   stream: (request, options) =>
-    streamed(group, options, (member) => member.upstream.passing!.stream(bodyFor(request, member), options)),
+    streamed(group, options, (member) => member.upstream.passing!.messages!.stream(bodyFor(request, member), options)),
   countTokens: (request, options) =>
-    whole(group, options, (member) => member.upstream.passing!.countTokens(bodyFor(request, member), options)),
+    whole(group, options, (member) =>
+      member.upstream.passing!.messages!.countTokens(bodyFor(request, member), options),
+    ),
 });
 
 /** The request with the upstream's own name of the model. */

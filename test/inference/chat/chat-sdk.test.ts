@@ -38,7 +38,7 @@ beforeAll(async () => {
       chatRoute({
         models,
         clock: systemClock,
-        completionId: () => newId('msg', systemClock).replace('msg_', 'chatcmpl-'),
+        answerId: () => newId('msg', systemClock).replace('msg_', 'chatcmpl-'),
       }),
     ],
     gate,

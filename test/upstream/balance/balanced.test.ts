@@ -5,10 +5,10 @@ import { balanced } from '../../../src/upstream/balance/balanced.ts';
 import {
   type Chunk,
   type GenerateOptions,
+  type MessagesPassing,
   noUsage,
   type PassedEvents,
   type PassedRequest,
-  type Passing,
   type Upstream,
   UpstreamError,
 } from '../../../src/upstream/port.ts';
@@ -167,7 +167,7 @@ describe('streams', () => {
 describe('bytes that pass', () => {
   class PassingUpstream extends ScriptedUpstream {
     readonly bodies: string[] = [];
-    readonly passing: Passing;
+    readonly passing: { readonly messages: MessagesPassing };
     constructor(error: UpstreamError | null) {
       super();
       const asked = ({ body }: PassedRequest, _: GenerateOptions) => {
@@ -181,7 +181,7 @@ describe('bytes that pass', () => {
         outputBytes: 0,
         ended: true,
       };
-      this.passing = {
+      const messages: MessagesPassing = {
         answer: async (...call) => {
           asked(...call);
           return { body: Buffer.from('{}'), usage: noUsage };
@@ -195,6 +195,7 @@ describe('bytes that pass', () => {
           return 3;
         },
       };
+      this.passing = { messages };
     }
   }
 
@@ -203,14 +204,14 @@ describe('bytes that pass', () => {
   const expected = [[body.toString()], [body.toString().replace('"model-0"', '"model-1"')]];
 
   test('differ between upstreams in the name of the model alone', async () => {
-    const asks: ((passing: Passing) => Promise<unknown>)[] = [
+    const asks: ((passing: MessagesPassing) => Promise<unknown>)[] = [
       (passing) => passing.answer(passed, options()),
       (passing) => passing.stream(passed, options())[Symbol.asyncIterator]().next(),
       (passing) => passing.countTokens(passed, options()),
     ];
     for (const ask of asks) {
       const [one, two] = [new PassingUpstream(overload), new PassingUpstream(null)];
-      await ask(of(one, two).upstream.passing!);
+      await ask(of(one, two).upstream.passing!.messages!);
       expect([one.bodies, two.bodies]).toEqual(expected);
     }
   });

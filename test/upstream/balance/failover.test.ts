@@ -84,14 +84,14 @@ const passed = (stream: boolean) => ({
 
 const whole = [
   ['strict', (upstream: Upstream) => upstream.answer(request(), options())],
-  ['passing', (upstream: Upstream) => upstream.passing!.answer(passed(false), options())],
+  ['passing', (upstream: Upstream) => upstream.passing!.messages!.answer(passed(false), options())],
 ] as const;
 const streamed = [
   ['strict, streamed', (upstream: Upstream) => assemble(upstream.stream(request(), options()))],
   [
     'passing, streamed',
     async (upstream: Upstream) => {
-      for await (const { ended } of upstream.passing!.stream(passed(true), options())) if (ended) return;
+      for await (const { ended } of upstream.passing!.messages!.stream(passed(true), options())) if (ended) return;
     },
   ],
 ] as const;

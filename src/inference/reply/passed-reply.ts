@@ -1,16 +1,14 @@
 import type { Head, Reply } from '../../http/route.ts';
-import type { PassedAnswer, PassedEvents } from '../../upstream/port.ts';
-import { failedReply, type Generation, streamHeaders, type Timing } from '../reply/reply.ts';
-import { inTime } from '../reply/slow-start.ts';
+import type { PassedAnswer, PassedEvents, PassedRequest, Passing } from '../../upstream/port.ts';
 import { tokensTaken } from '../spending.ts';
 import { firstPassed, streamPassed } from './passed-stream.ts';
+import { failedReply, type Generation, streamHeaders, type Timing } from './reply.ts';
+import { inTime } from './slow-start.ts';
 
-/** Headers of a client that mean something to an upstream of the same API (contract N1). */
-const passedNames = ['anthropic-version', 'anthropic-beta'] as const;
-
-export const passedHeaders = (head: Head): Readonly<Record<string, string>> => {
+/** Of the client's headers those that go on to its upstream, where they say something. */
+export const passedHeaders = (head: Head, names: readonly string[]): Readonly<Record<string, string>> => {
   const headers: Record<string, string> = {};
-  for (const name of passedNames) {
+  for (const name of names) {
     const value = head.header(name);
     if (value !== undefined && value !== '') headers[name] = value;
   }
@@ -18,7 +16,7 @@ export const passedHeaders = (head: Head): Readonly<Record<string, string>> => {
 };
 
 /** An upstream's own answer in one piece. */
-export const passedWhole = async (asked: Promise<PassedAnswer>, generation: Generation): Promise<Reply> => {
+const passedWhole = async (asked: Promise<PassedAnswer>, generation: Generation): Promise<Reply> => {
   const { estimatedTokens, allowance } = generation;
   try {
     const { body, usage } = await asked;
@@ -31,7 +29,7 @@ export const passedWhole = async (asked: Promise<PassedAnswer>, generation: Gene
 };
 
 /** An upstream's own events; what fails before the first of them is an ordinary error (contract G.5). */
-export const passedStream = async (
+const passedStream = async (
   asked: AsyncIterable<PassedEvents>,
   generation: Generation,
   timing: Timing,
@@ -47,4 +45,18 @@ export const passedStream = async (
   } catch (error) {
     return failedReply(error, generation);
   }
+};
+
+/** Asks an upstream that speaks the client's API, and answers with its own bytes. */
+export const passedReply = (
+  passing: Passing,
+  request: PassedRequest,
+  isStreamed: boolean,
+  generation: Generation,
+  timing: Timing,
+): Promise<Reply> => {
+  const { signal, requestId } = generation;
+  return isStreamed
+    ? passedStream(passing.stream(request, { signal, requestId }), generation, timing)
+    : passedWhole(passing.answer(request, { signal, requestId }), generation);
 };

@@ -2,11 +2,11 @@ import type { Clock } from '../../clock.ts';
 import type { Sink } from '../../http/route.ts';
 import { estimateTokensOf } from '../../upstream/estimate.ts';
 import { noUsage, type PassedEvents, UpstreamError } from '../../upstream/port.ts';
-import { type After, EventOutput } from '../reply/event-output.ts';
-import type { Generation } from '../reply/reply.ts';
-import type { First } from '../reply/slow-start.ts';
-import { failureEvent, pingEveryMs } from '../reply/stream.ts';
 import { tokensTaken } from '../spending.ts';
+import { type After, EventOutput } from './event-output.ts';
+import type { Generation } from './reply.ts';
+import type { First } from './slow-start.ts';
+import { failureEvent, pingEveryMs } from './stream.ts';
 
 export interface PassedStream {
   readonly first: First<PassedEvents>;

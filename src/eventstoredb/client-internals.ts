@@ -1,0 +1,91 @@
+/**
+ * Every reach into what `@eventstore/db-client` neither exports nor documents: four members that it declares protected, and
+ * the messages that it sends. Nobody else reaches there. A test fails when another version is installed; what to look at then
+ * is the class `Client` of the package, and whether its defects (README) are still there.
+ */
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import services from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import messages from '@eventstore/db-client/generated/streams_pb.js';
+
+export { messages, shared };
+
+/** The version that all this was checked against. */
+export const checkedClient = '6.2.1';
+
+type StreamCreator = (
+  service: unknown,
+  name: string,
+  open: (streams: unknown) => unknown,
+  cache?: unknown,
+) => () => Promise<unknown>;
+
+interface Inside {
+  /** Finds the server, and makes one stream of a kind: a call that opens it, or gives out the one that `cache` has. */
+  GRPCStreamCreator: StreamCreator;
+  /** What the client does after an error of a stream. */
+  handleError: (service: unknown, error: unknown) => Promise<void>;
+  /** Metadata and options of a call, with the credentials. */
+  readonly callArguments: (options: object, callOptions: object) => unknown[];
+  /** The connection: pending as long as discovery has not chosen a node for it. */
+  readonly getChannel: () => Promise<{ close(): void }>;
+}
+
+const members = ['GRPCStreamCreator', 'handleError', 'callArguments', 'getChannel'] as const;
+
+/** @throws Error with a client that is built otherwise */
+const insideOf = (client: object): Inside => {
+  const inside = client as Inside;
+  const missing = members.find((name) => typeof inside[name] !== 'function');
+  if (missing !== undefined) {
+    throw new Error(`this is not @eventstore/db-client ${checkedClient}: its client has no ${missing}`);
+  }
+  return inside;
+};
+
+/** Wraps what the client does after an error of a stream. @throws Error with a client that is built otherwise */
+export const wrapErrorHandling = (client: object, wrap: (handled: Promise<void>) => Promise<void>): void => {
+  const inside = insideOf(client);
+  const { handleError } = inside;
+  inside.handleError = (service, error) => wrap(handleError(service, error));
+};
+
+/** Shows each stream of batch appends as it is opened. @throws Error with a client that is built otherwise */
+export const onAppendStream = (client: object, opened: (stream: unknown) => void): void => {
+  const inside = insideOf(client);
+  const create = inside.GRPCStreamCreator;
+  inside.GRPCStreamCreator = (service, name, open, cache) => {
+    if (name !== 'appendToStream') return create(service, name, open, cache);
+    const shown = (streams: unknown): unknown => {
+      const stream = open(streams);
+      opened(stream);
+      return stream;
+    };
+    return create(service, name, shown, cache);
+  };
+};
+
+/** What is called of the service of streams. */
+interface Streams {
+  read(request: InstanceType<typeof messages.ReadReq>, ...rest: readonly unknown[]): unknown;
+  batchAppend(...rest: readonly unknown[]): unknown;
+}
+
+/**
+ * A call of the service of streams, without a time limit: the client finds the server, connects again and adds the
+ * credentials.
+ * @param name tells the client's streams apart
+ */
+export const streamsCall = <T>(
+  client: object,
+  name: string,
+  open: (streams: Streams, rest: readonly unknown[]) => T,
+): (() => Promise<T>) => {
+  const inside = insideOf(client);
+  const opened = (streams: unknown) =>
+    open(streams as Streams, inside.callArguments({}, { deadline: Number.POSITIVE_INFINITY }));
+  return inside.GRPCStreamCreator(services.StreamsClient, name, opened) as () => Promise<T>;
+};
+
+/** The client's connection, pending as long as discovery has not chosen a node for it; undefined for a client without one. */
+export const connectionOf = (client: object): Promise<{ close(): void }> | undefined =>
+  (client as Partial<Inside>).getChannel?.();

@@ -1,0 +1,136 @@
+import type { ProjectPrincipal } from '../../access/principal.ts';
+import { Refused } from '../../http/refused.ts';
+import { parseJson } from '../../http/request/json.ts';
+import { type Edit, edited, outerMembers, withoutMember } from '../../json/outer-members.ts';
+import { Kind, Tape } from '../../json/tape/tape.ts';
+import type { ConnectedModel } from '../../upstream/connect.ts';
+import type { Passing, Upstream } from '../../upstream/port.ts';
+import { isServedTo } from '../models/model-requirements.ts';
+import type { TokenNeed } from './task.ts';
+
+/** A JSON object with exact numbers, as `parseJson` reads it. */
+type Json = Exclude<ReturnType<typeof parseJson>, Refused>;
+
+/** What the body of every API of models names alike. */
+export interface Asked {
+  readonly model: string;
+  readonly stream?: boolean | null | undefined;
+  readonly policy_ids?: readonly string[] | null | undefined;
+}
+
+/** A body that goes to its upstream as it is. */
+export interface PassedBody<Fields, P extends Passing = Passing> extends TokenNeed {
+  readonly passing: P;
+  /** What Weir itself reads of it. */
+  readonly fields: Fields;
+  /** As it goes out: with the upstream's name of the model, and without what Weir alone understands. */
+  readonly bytes: () => Buffer;
+}
+
+/** What a body has been read as: for a model that passes it on, or for all others. */
+export type ReadBody<Strict, Fields, P extends Passing = Passing> =
+  | { readonly strict: Strict; readonly passed: null }
+  | { readonly strict: null; readonly passed: PassedBody<Fields, P> };
+
+export const askedOf = <Strict extends Asked, Fields extends Asked>(body: ReadBody<Strict, Fields>): Asked =>
+  body.passed === null ? body.strict : body.passed.fields;
+
+interface ReadFields<Fields> extends TokenNeed {
+  readonly fields: Fields;
+}
+
+/** What was read without parsing; where the name of the model stands in the bytes, its quotes included. */
+export interface QuickFields<Fields> extends ReadFields<Fields> {
+  readonly modelStart: number;
+  readonly modelEnd: number;
+}
+
+/** How one API reads its bodies. */
+export interface BodyRules<Strict, Fields, P extends Passing> {
+  readonly strict: (value: Json) => Strict | Refused;
+  /** Absent while no upstream speaks the API. */
+  readonly passed?: {
+    /** How the upstream passes requests of this API on, if it does. */
+    readonly passing: (upstream: Upstream) => P | undefined;
+    /** Null for a body that has to be parsed. */
+    readonly quick: (tape: Tape, bytes: Buffer, model: string) => QuickFields<Fields> | null;
+    readonly loose: (value: Json, hosted: ConnectedModel) => ReadFields<Fields> | Refused;
+  };
+}
+
+/** Of the body in hand; a request is read at once and to its end. */
+const tape = new Tape();
+
+/**
+ * Reads the bodies of one API: which rules hold depends on the model that they name (contract N1). A model that the
+ * caller does not have is judged by the rules of strict ones, so that nothing tells it from one that does not exist.
+ */
+export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
+  models: ReadonlyMap<string, ConnectedModel>,
+  { strict: strictly, passed: rules }: BodyRules<Strict, Fields, P>,
+): ((bytes: Buffer, principal: ProjectPrincipal) => ReadBody<Strict, Fields, P> | Refused) => {
+  const readStrictly = (value: Json): ReadBody<Strict, Fields, P> | Refused => {
+    const strict = strictly(value);
+    return strict instanceof Refused ? strict : { strict, passed: null };
+  };
+  if (rules === undefined) {
+    return (bytes) => {
+      const value = parseJson(bytes);
+      return value instanceof Refused ? value : readStrictly(value);
+    };
+  }
+
+  /** The model of that name, where it passes requests of the caller on. */
+  const passingModel = (name: unknown, principal: ProjectPrincipal) => {
+    const hosted = typeof name === 'string' ? models.get(name) : undefined;
+    if (hosted === undefined || !hosted.model.passthrough || !isServedTo(hosted.model, principal)) return undefined;
+    const passing = rules.passing(hosted.upstream);
+    return passing && { ...hosted, passing };
+  };
+
+  /** Most bodies are passed on without being parsed; null for one that has to be. */
+  const readQuickly = (bytes: Buffer, principal: ProjectPrincipal): PassedBody<Fields, P> | null => {
+    if (!tape.scan(bytes)) return null;
+    const name = quickModel(tape);
+    const hosted = passingModel(name, principal);
+    const quick = hosted && rules.quick(tape, bytes, name!);
+    if (!quick) return null;
+    const { fields, estimatedTokens, maxTokens, modelStart: start, modelEnd: end } = quick;
+    const outgoing = () => edited(bytes, [{ start, end, text: JSON.stringify(hosted.upstreamModel) }]);
+    return { passing: hosted.passing, fields, estimatedTokens, maxTokens, bytes: outgoing };
+  };
+
+  return (bytes, principal) => {
+    const passed = readQuickly(bytes, principal);
+    if (passed !== null) return { strict: null, passed };
+    const value = parseJson(bytes);
+    if (value instanceof Refused) return value;
+    const hosted = passingModel(value.model, principal);
+    if (hosted === undefined) return readStrictly(value);
+    const read = rules.loose(value, hosted);
+    if (read instanceof Refused) return read;
+    const outgoing = () => withoutOwnFields(bytes, hosted.upstreamModel);
+    return { strict: null, passed: { ...read, passing: hosted.passing, bytes: outgoing } };
+  };
+};
+
+const model = Buffer.from('model');
+
+/** The name of the model that a scanned body asks for, where it says so in a plain way. */
+export const quickModel = (scanned: Tape): string | null => {
+  if (scanned.kind(0) !== Kind.object) return null;
+  const entry = scanned.member(0, model);
+  return entry !== -1 && scanned.kind(entry) === Kind.string ? (scanned.value(entry) as string) : null;
+};
+
+const withoutOwnFields = (bytes: Buffer, name: string): Buffer => {
+  const members = outerMembers(bytes);
+  const named = members.get('model')!;
+  const edits: Edit[] = [{ start: named.valueStart, end: named.end, text: JSON.stringify(name) }];
+  const policies = members.get('policy_ids');
+  if (policies !== undefined) edits.push(withoutMember(bytes, policies));
+  return edited(
+    bytes,
+    edits.sort((one, other) => one.start - other.start),
+  );
+};

@@ -1,0 +1,95 @@
+import type { z } from 'zod';
+import type { ProjectPrincipal } from '../../access/principal.ts';
+import type { Clock } from '../../clock.ts';
+import { type Code, isRefusal } from '../../errors.ts';
+import { failure } from '../../http/error-envelopes.ts';
+import type { Refused } from '../../http/refused.ts';
+import { type Family, type Head, type Reply, type Route, route } from '../../http/route.ts';
+import type { ConnectedModel } from '../../upstream/connect.ts';
+import { answerErrors } from '../models/call-errors.ts';
+import type { AnswerForm } from '../reply/answer-form.ts';
+import { type After, realAfter } from '../reply/event-output.ts';
+import { passedHeaders, passedReply } from '../reply/passed-reply.ts';
+import { answerReply } from '../reply/reply.ts';
+import { admission, type Judge, needOf } from './admission.ts';
+import { type Asked, askedOf, type ReadBody } from './body-reader.ts';
+
+/** What every route of models needs. */
+export interface InferenceOptions {
+  /** By the id that callers send. */
+  readonly models: ReadonlyMap<string, ConnectedModel>;
+  readonly clock: Clock;
+  /** A new id of an answer, in the form of the API: `msg_…`, `chatcmpl-…`. */
+  readonly answerId: () => string;
+  /** For tests; real timers by default. */
+  readonly after?: After;
+}
+
+/** One API of models: what differs from the others. */
+export interface InferenceApi<Strict extends Asked, Fields extends Asked> {
+  readonly path: string;
+  readonly operation: string;
+  readonly summary: string;
+  readonly family: Family;
+  /** For the OpenAPI document. */
+  readonly request: z.ZodType;
+  readonly response: z.ZodType;
+  /** Codes beyond those that every one of them has. */
+  readonly errors?: readonly Code[];
+  readonly read: (bytes: Buffer, principal: ProjectPrincipal) => ReadBody<Strict, Fields> | Refused;
+  readonly judge: Judge<Strict>;
+  /** How the answer is written. It must not hold the request, which may be large. */
+  readonly form: (body: ReadBody<Strict, Fields>, id: string, head: Head) => AnswerForm;
+  /** Headers of a client that mean something to an upstream of the same API (contract N1). */
+  readonly passedHeaders?: readonly string[];
+}
+
+/** Bytes (contract A.3). */
+export const bodyLimit = 32 * 1024 * 1024;
+
+/** The way of a request for a model, the same for every API (contract F.2): admitted, asked of its upstream, answered. */
+export const inferenceRoute = <Strict extends Asked, Fields extends Asked = never>(
+  { models, clock, answerId, after = realAfter }: InferenceOptions,
+  api: InferenceApi<Strict, Fields>,
+): Route => {
+  const { path, operation, summary, family, request, read, passedHeaders: passedNames = [] } = api;
+  const { tokens, admit } = admission<Strict, Fields>(models, api.judge);
+  const timing = { clock, after };
+  return route<ProjectPrincipal, Record<string, never>, Record<string, never>, ReadBody<Strict, Fields>>({
+    method: 'POST',
+    path,
+    operation,
+    summary,
+    tag: 'Inference',
+    family,
+    access: { credential: 'project', permission: 'inference:create', apiKeyHeader: true },
+    body: { schema: request, read },
+    bodyLimit,
+    replies: {
+      200: {
+        description: 'The answer; with "stream": true, as server-sent events',
+        schema: api.response,
+        media: 'application/json, text/event-stream',
+      },
+    },
+    errors: [...answerErrors, ...(api.errors ?? [])],
+    tokens,
+    handle: (call): Reply | Promise<Reply> => {
+      const { allowance, head, signal, body } = call;
+      const { requestId } = head;
+      const task = admit(call);
+      if (isRefusal(task)) return failure(task, family, requestId);
+      const { estimatedTokens } = needOf(task);
+      // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
+      allowance.spent = estimatedTokens;
+      const id = answerId();
+      const generation = { form: api.form(body, id, head), estimatedTokens, allowance, requestId, signal };
+      const { model, stream } = askedOf(body);
+      const isStreamed = stream === true;
+      if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
+      const { passing, bytes } = task.passed;
+      const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames) };
+      return passedReply(passing, passed, isStreamed, generation, timing);
+    },
+  });
+};

@@ -1,4 +1,5 @@
 import { organizationRows } from '../../projections/organizations.ts';
+import { usageTotals } from '../../projections/usage.ts';
 import type { Knowledge } from '../access/knowledge.ts';
 import { auditLogRoutes } from '../admin/audit/audit-logs.ts';
 import type { Administration } from '../admin/command.ts';
@@ -56,7 +57,7 @@ export const allRoutes = (dependencies: {
       ageMs: creditAgeMs,
       balanceOf: (organizationId) => ({
         credits: admin.models.get(organizationRows, organizationId)?.credits ?? 0,
-        usage: 0,
+        usage: admin.models.get(usageTotals, organizationId)?.microDollars ?? 0,
       }),
     }),
     ...unsure(

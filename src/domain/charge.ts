@@ -72,7 +72,11 @@ export interface ChargeLine {
 export const chargeLines = ({ pico }: Price, taken: Taken): readonly ChargeLine[] => {
   const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens, images } = taken;
   const isCharged = input_tokens + output_tokens + cache_creation_input_tokens + cache_read_input_tokens > 0;
-  const line = (kind: keyof Pricing, count: number): ChargeLine => ({ kind, count, pico: amountOf(count) * pico[kind] });
+  const line = (kind: keyof Pricing, count: number): ChargeLine => ({
+    kind,
+    count,
+    pico: amountOf(count) * pico[kind],
+  });
   return [
     line('prompt', input_tokens),
     line('input_cache_write', cache_creation_input_tokens),

@@ -7,6 +7,7 @@ import type { Journal } from './journal/journal.ts';
 /** A request that is about to be given to its upstream. */
 export interface Asked {
   readonly requestId: string;
+  readonly model: string;
   readonly organizationId: string;
   readonly projectId: string;
   readonly keyId: string;

@@ -16,7 +16,8 @@ export async function* declaredPrices(
   store: Pick<EventStore, 'read'>,
 ): AsyncGenerator<PriceDeclared & { readonly at: number }> {
   for await (const { type, data, metadata } of store.read(priceStream)) {
-    if (isPrice(type)) yield { ...(data as unknown as Omit<PriceDeclared, 'type'>), type: 'price.declared', at: metadata.at };
+    if (isPrice(type))
+      yield { ...(data as unknown as Omit<PriceDeclared, 'type'>), type: 'price.declared', at: metadata.at };
   }
 }
 

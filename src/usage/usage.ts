@@ -12,12 +12,12 @@ import { shipment } from './shipment.ts';
 export interface UsageBook {
   /** Nothing more can be written down: no request may be given to an upstream. */
   readonly isFull: boolean;
-  begin(asked: Asked, price: Price): Meter;
+  begin(asked: Asked): Meter;
 }
 
 export interface OpenUsage extends UsageBook {
-  /** Has everything that is settled reach the event store. @throws StoreUnavailable */
-  flush(): Promise<void>;
+  /** Everything that was settled so long ago is in the event store. */
+  readonly ageMs: Millis;
   close(): Promise<void>;
 }
 
@@ -25,6 +25,8 @@ export interface UsageOptions {
   /** Folder of the journal of this log. */
   readonly dir: string;
   readonly store: Pick<EventStore, 'append'>;
+  /** Of every model; they are in the log (`declarePrices`). */
+  readonly prices: readonly Price[];
   readonly clock: Clock;
   /** Between two looks at what is to be sent; default 1 s. */
   readonly everyMs?: Millis;
@@ -41,7 +43,9 @@ const lastMs = 5_000;
  * Opens the journal with what the last run has left, and sends to the event store what is settled, once a second: all
  * organizations together, since one append for each organization and second was measured to cost a millisecond of the loop.
  */
-export const openUsage = async ({ dir, store, clock, everyMs = 1_000 }: UsageOptions): Promise<OpenUsage> => {
+export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
+  const { dir, store, prices, clock, everyMs = 1_000 } = options;
+  const byModel = new Map(prices.map((price) => [price.model, price]));
   const files = new JournalFiles(dir);
   const left = await recover(files);
   const journal = await Journal.open({
@@ -62,8 +66,10 @@ export const openUsage = async ({ dir, store, clock, everyMs = 1_000 }: UsageOpt
   /** In the store, and needed for requests that are in flight. */
   const kept = new Set<number>();
   let isAway = false;
+  let sentUpTo = clock.monotonic();
 
   const sendAll = async (): Promise<void> => {
+    const began = clock.monotonic();
     const closed = await journal.rotate(unsent.length === 0 ? 1 : longest);
     if (closed !== null) unsent.push(closed);
     for (let next = unsent[0]; next !== undefined; next = unsent[0]) {
@@ -71,6 +77,7 @@ export const openUsage = async ({ dir, store, clock, everyMs = 1_000 }: UsageOpt
       kept.add(next);
       unsent.shift();
     }
+    if (journal.isSound) sentUpTo = began;
     for (const number of kept) {
       if (journal.isNeeded(number)) continue;
       await files.drop(number, 'sent');
@@ -108,8 +115,14 @@ export const openUsage = async ({ dir, store, clock, everyMs = 1_000 }: UsageOpt
     get isFull() {
       return journal.isFull || unsent.length >= mostUnsent;
     },
-    begin: (asked, price) => new Meter(asked, price, journal, clock),
-    flush: () => inTurn(sendAll),
+    get ageMs() {
+      return clock.monotonic() - sentUpTo;
+    },
+    begin(asked) {
+      const price = byModel.get(asked.model);
+      if (price === undefined) throw new Error(`The model ${asked.model} has no price.`);
+      return new Meter(asked, price, journal, clock);
+    },
     async close() {
       clearInterval(timer);
       let late: NodeJS.Timeout | undefined;

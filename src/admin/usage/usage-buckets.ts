@@ -53,9 +53,8 @@ export const usageBuckets = async (models: Pick<RowReader, 'range'>, wanted: Buc
   const ms = widths[width];
   const found = Array.from({ length: count }, () => new Map<string, Group>());
   const isWanted = wants(wanted);
-  for (let at = from; at < from + count * ms; at += Math.max(ms, hourMs)) {
-    const [table, unit] = width === '1d' ? [usageDays, dayMs] : [usageHours, hourMs];
-    const number = Math.floor(at / unit);
+  const [table, unit] = width === '1d' ? [usageDays, dayMs] : [usageHours, hourMs];
+  for (let number = Math.floor(from / unit); number * unit < from + count * ms; number++) {
     const prefix = usagePrefix(wanted.organizationId, number);
     for (let after: string | undefined; ; ) {
       const rows = models.range<(typeof table)['row'] & object>(table, { prefix, after, limit: rowsATurn });

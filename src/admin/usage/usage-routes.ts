@@ -3,7 +3,7 @@ import { flag, many, text, wholeNumber } from '../../http/request/query.ts';
 import type { Route } from '../../http/route.ts';
 import { adminRoute } from '../admin-route.ts';
 import type { Administration } from '../command.ts';
-import { type Group, groupings, type Grouping } from './usage-buckets.ts';
+import { type Group, type Grouping, groupings } from './usage-buckets.ts';
 import { bucketPage, countOf, pageOfBuckets, spanQuery } from './usage-page.ts';
 
 const id = text(1, 200);

@@ -22,12 +22,17 @@ type Declared = z.output<typeof modelSchema>;
  */
 export interface Model
   extends Readonly<
-    Omit<Declared, 'name' | 'display_name' | 'object' | 'root' | 'upstream' | 'upstreams' | 'sampling_limits'>
+    Omit<
+      Declared,
+      'name' | 'display_name' | 'object' | 'root' | 'pricing' | 'upstream' | 'upstreams' | 'sampling_limits'
+    >
   > {
   readonly object: 'model';
   readonly name: string;
   readonly display_name: string;
   readonly root: string;
+  /** US dollars, as plain decimals (contract A.4). */
+  readonly pricing: Omit<Declared['pricing'], 'input_cache_read'> & { readonly input_cache_read: string };
   readonly sampling_limits: SamplingLimits;
   /** contract A.4. */
   readonly sampling_limits_revision: string;
@@ -73,6 +78,7 @@ const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment
     name: fields.name ?? fields.id,
     display_name: fields.display_name ?? fields.id.slice(fields.id.lastIndexOf('/') + 1),
     root: fields.root ?? fields.id,
+    pricing: { ...fields.pricing, input_cache_read: fields.pricing.input_cache_read ?? fields.pricing.prompt },
     sampling_limits_revision: samplingLimitsRevision(fields.sampling_limits),
   }),
   upstreams: (upstreams ?? [{ ...upstream!, name: undefined, weight: 1, priority: 0 }]).map((part, index) => {

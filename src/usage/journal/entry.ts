@@ -25,7 +25,7 @@ export type Entry =
   | { readonly kind: 'settled'; readonly settlement: Settlement };
 
 /** What a request has taken of which nothing is known but its input. */
-export const inputAlone = (input_tokens: number, images: number): Taken => ({
+const inputAlone = (input_tokens: number, images: number): Taken => ({
   input_tokens,
   output_tokens: 0,
   cache_creation_input_tokens: 0,

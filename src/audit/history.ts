@@ -1,6 +1,7 @@
 import { aggregates, type Category } from '../domain/aggregates.ts';
 import { prefixes, whose } from '../domain/streams.ts';
 import { type Aggregate, genesis, record, type State, stateOf } from '../kernel/aggregate.ts';
+import { checkLink } from '../kernel/fold.ts';
 import type { EventStore, Recorded } from '../kernel/store.ts';
 import { upcast } from '../kernel/upcast.ts';
 
@@ -33,11 +34,17 @@ const kindOf = (id: string): AnyAggregate => {
   return kind;
 };
 
-/** Every event of one aggregate that is ours, oldest first. @throws NoHistory */
+/**
+ * Every event of one aggregate that is ours, oldest first.
+ * @throws NoHistory
+ * @throws CorruptStream where one was not written behind the one before
+ */
 export const history = async (store: EventStore, id: string): Promise<Recorded[]> => {
-  const events = [];
+  const events: Recorded[] = [];
   for await (const event of store.read(`${kindOf(id).category}-${id}`)) {
-    if (whose(event) === 'ours') events.push(event);
+    if (whose(event) !== 'ours') continue;
+    checkLink(event, events.at(-1) ?? null);
+    events.push(event);
   }
   if (events.length === 0) throw new NoHistory(`There is no ${id} in this store.`);
   return events;

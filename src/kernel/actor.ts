@@ -9,8 +9,6 @@ import { type Mailbox, serial } from './mailbox.ts';
 import type { Whose } from './ownership.ts';
 import { type Actor, type EventStore, type Metadata, StoreUnavailable } from './store.ts';
 
-export { CorruptStream } from './fold.ts';
-
 /** Where a command comes from; ends up in the metadata of its events. */
 export interface Context {
   readonly actor: Actor;
@@ -82,7 +80,7 @@ export const actors = <D extends object, F extends Fact, C extends Decisions<D, 
   const { whose = () => 'ours' } = options;
   const tools = { store, eventId: options.eventId ?? eventId, whose };
   const actorsAlive = idleCache<Memory & { readonly mailbox: Mailbox }>({
-    make: () => ({ replay: undefined, mailbox: mailbox() }),
+    make: () => ({ replay: undefined, goesOn: false, mailbox: mailbox() }),
     clock,
     idleMs: options.idleMs ?? 300_000,
     max: options.maxLive ?? 2_000,
@@ -102,7 +100,8 @@ export const actors = <D extends object, F extends Fact, C extends Decisions<D, 
         actor.mailbox(async () => {
           if (clock.monotonic() >= until) throw new StoreUnavailable(`${stream} is busy`);
           const metadata = metadataOf(context, commandId, clock.wall(), aggregate.version);
-          const command = { stream, name, input, commandId, requestId: context.requestId, metadata, budget };
+          const isShared = context.commandId !== undefined;
+          const command = { stream, name, input, commandId, isShared, requestId: context.requestId, metadata, budget };
           return execute(aggregate, tools, actor, command);
         }),
       );

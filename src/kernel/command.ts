@@ -1,6 +1,7 @@
 import { publish } from '../telemetry.ts';
 import { type Aggregate, type Decisions, type Fact, record, type State, stateOf } from './aggregate.ts';
 import type { Budget } from './budget.ts';
+import { chained } from './chained.ts';
 import type { EventId } from './event-id.ts';
 import { advance, blank, catchUp, type FoldedStream, placeOfEvents } from './fold.ts';
 import type { Whose } from './ownership.ts';
@@ -21,6 +22,8 @@ export interface CommandResult<D, F extends Fact> {
 /** What an actor remembers of its stream; undefined while it knows nothing, or nothing certain any more. */
 export interface Memory {
   replay: FoldedStream | undefined;
+  /** The stream goes on behind that, and what is there was perhaps written by somebody else: it has to be read. */
+  goesOn: boolean;
 }
 
 export interface Command {
@@ -28,6 +31,8 @@ export interface Command {
   readonly name: string;
   readonly input: unknown;
   readonly commandId: string;
+  /** Another process may send the command too: the events under its ids are one of the two's, and only the store knows whose. */
+  readonly isShared: boolean;
   readonly requestId: string | undefined;
   readonly metadata: Metadata;
   readonly budget: Budget | undefined;
@@ -52,15 +57,20 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
 
   const look = async (): Promise<FoldedStream> => {
     memory.replay = await catchUp(aggregate, store, stream, memory.replay ?? blank(machine), whose, budget);
+    memory.goesOn = false;
     isCurrent = true;
     return memory.replay;
   };
 
   const propose = (from: FoldedStream) => {
     const facts = aggregate.decide[command.name]!(stateOf<D>(from.snapshot), command.input);
-    const events = facts.map(({ type, ...data }, index): NewEvent => {
-      return { id: eventId(commandId, index, stream, type, data), type, data, metadata };
-    });
+    const events = chained(
+      stream,
+      from,
+      facts.map(({ type, ...data }, index): NewEvent => {
+        return { id: eventId(commandId, index, stream, type, data), type, data, metadata };
+      }),
+    );
     const written = placeOfEvents(from, events);
     const snapshot = written ? from.snapshot : facts.reduce((at, fact) => record(machine, at, fact), from.snapshot);
     return { facts, events, written, snapshot };
@@ -76,7 +86,7 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
     }
   };
 
-  let replay = memory.replay ?? (await look());
+  let replay = memory.replay && !memory.goesOn ? memory.replay : await look();
   for (let attempt = 1; ; attempt++) {
     let proposal = isCurrent ? propose(replay) : proposeFromMemory(replay);
     if (!proposal) {
@@ -89,14 +99,16 @@ export const execute = async <D extends object, F extends Fact, C extends Decisi
       const appended = await store.append(stream, events, replay.revision ?? 'no_stream', { budget });
       const first = appended.revision - events.length + 1;
       const places = events.map(({ id }, index) => ({ id, revision: first + index, position: appended.position }));
-      memory.replay = advance(replay, snapshot, places);
+      const now = advance(replay, snapshot, places, events.at(-1) ?? replay.last);
+      memory.goesOn = command.isShared;
+      memory.replay = command.isShared ? replay : now;
       publish('command.recorded', {
         requestId: command.requestId,
         stream,
         revision: appended.revision,
         facts: facts.map(({ type }) => type),
       });
-      return resultOf(memory.replay, facts, appended.position);
+      return resultOf(now, facts, appended.position);
     } catch (error) {
       if (!(error instanceof WrongRevision)) {
         // Without an answer the events are on the stream or not: the next command has to read it from the start.

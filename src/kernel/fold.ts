@@ -10,6 +10,7 @@ import {
 } from './aggregate.ts';
 import type { Budget } from './budget.ts';
 import { compile, type Table } from './chart.ts';
+import { type Hashed, hashOf } from './event-hash.ts';
 import type { Whose } from './ownership.ts';
 import type { EventStore, Recorded } from './store.ts';
 import { upcast } from './upcast.ts';
@@ -41,6 +42,8 @@ export interface FoldedStream {
   readonly revision: number | null;
   /** Position of that event. */
   readonly position: bigint | null;
+  /** The last event of ours: the next one names its hash. */
+  readonly last: Hashed | null;
   /** By event id. */
   readonly places: ReadonlyMap<string, EventPlace>;
 }
@@ -52,6 +55,7 @@ export const blank = (machine: AnyStateMachine): FoldedStream => ({
   snapshot: genesis(machine),
   revision: null,
   position: null,
+  last: null,
   places: new Map(),
 });
 
@@ -60,6 +64,7 @@ export const advance = (
   from: FoldedStream,
   snapshot: Snapshot,
   events: readonly (EventPlace & { readonly id: string })[],
+  last: Hashed | null,
 ): FoldedStream => {
   const places = new Map(from.places);
   for (const { id, revision, position } of events) places.set(id, { revision, position });
@@ -68,7 +73,7 @@ export const advance = (
     places.delete(oldest);
   }
   const { revision, position } = events.at(-1) ?? from;
-  return { snapshot, revision, position, places };
+  return { snapshot, revision, position, last, places };
 };
 
 /** The place of the last of these events if all of them are on the stream, one after another. */
@@ -82,8 +87,16 @@ export const placeOfEvents = (
   return inPlace ? replay.places.get(events.at(-1)!.id) : undefined;
 };
 
-/** The fact that an event of the store holds, as it was written. */
-export const factOf = (event: Pick<Recorded, 'type' | 'data'>): Fact => ({ ...event.data, type: event.type });
+/** What an event behind `last` names as the one before it. */
+export const prevOf = (last: Hashed | null): { readonly prev?: string } =>
+  last === null ? {} : { prev: hashOf(last) };
+
+/** @throws CorruptStream where the event was not written behind what is there now as the one before */
+export const checkLink = ({ stream, revision, type, metadata }: Recorded, last: Hashed | null): void => {
+  if (metadata.prev === prevOf(last).prev) return;
+  const before = last === null ? 'nothing' : `what revision ${last.revision} holds now`;
+  throw new CorruptStream(stream, revision, type, `it was not written behind ${before}`);
+};
 
 // biome-ignore lint/suspicious/noExplicitAny: folding needs no more of an aggregate than its chart and what facts change.
 type AnyAggregate = Aggregate<any, any, Decisions<any, any>>;
@@ -100,7 +113,8 @@ const tableOf = (aggregate: AnyAggregate): Table<object, Fact> => {
  * Folds what the stream holds beyond `from`, with the chart's table: a fortieth of what transitions cost, and a property test
  * keeps the two equal.
  * @param whose an event that is not ours counts for the stream's end and for nothing else, as for whoever follows the log
- * @throws CorruptStream where the chart does not admit an event of ours or a revision is missing; neither is ever skipped
+ * @throws CorruptStream where the chart does not admit an event of ours, a revision is missing, or an event does not name the
+ * hash of the one before; none is ever skipped
  */
 export const catchUp = async (
   aggregate: AnyAggregate,
@@ -114,20 +128,24 @@ export const catchUp = async (
   const events: Recorded[] = [];
   const table = tableOf(aggregate);
   let state = stateOf<object>(from.snapshot);
+  let { last } = from;
   for await (const event of store.read(stream, { from: start, budget })) {
     const due = start + events.length;
     if (event.revision !== due) {
       throw new CorruptStream(stream, due, event.type, `revision ${event.revision} is in its place`);
     }
+    const isOurs = whose(event) === 'ours';
+    if (isOurs) checkLink(event, last);
     try {
-      if (whose(event) === 'ours') state = table.step(state, upcast(aggregate, event));
+      if (isOurs) state = table.step(state, upcast(aggregate, event));
     } catch (error) {
       if (!(error instanceof IllegalFact)) throw error;
       throw new CorruptStream(stream, due, event.type, error.message, error);
     }
     events.push(event);
+    if (isOurs) last = event;
   }
   if (events.length === 0) return from;
   const snapshot = aggregate.machine.resolveState({ value: state.status, context: state.data });
-  return advance(from, snapshot, events);
+  return advance(from, snapshot, events, last);
 };

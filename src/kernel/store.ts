@@ -18,6 +18,8 @@ export interface Metadata {
   readonly $causationId: string;
   /** Version of the fact's shape. */
   readonly v: number;
+  /** Of all but the first event of an aggregate: the hash of the one before (`hashOf`). Records that nobody decides on have none. */
+  readonly prev?: string;
 }
 
 /** Who acted: an API key, an OAuth client, the operator at the machine, or Weir itself (contract C.1, audit entry). */

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { actors, type Context } from '../../src/kernel/actor.ts';
 import { IllegalFact } from '../../src/kernel/aggregate.ts';
+import { chained } from '../../src/kernel/chained.ts';
+import { hashOf } from '../../src/kernel/event-hash.ts';
 import { StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { type Fault, type MemoryOptions, memoryStore } from '../support/memory-store.ts';
@@ -64,7 +66,15 @@ describe('dispatch', () => {
         $causationId: 'evt_1',
         v: 3,
       },
-      { at: 1234, actor: context.actor, request_id: 'req_2', $correlationId: 'req_2', $causationId: 'cmd_2', v: 3 },
+      {
+        at: 1234,
+        actor: context.actor,
+        request_id: 'req_2',
+        $correlationId: 'req_2',
+        $causationId: 'cmd_2',
+        v: 3,
+        prev: hashOf(store.log[0]!),
+      },
     ]);
   });
 
@@ -124,8 +134,10 @@ describe('other writers', () => {
       {},
       { whose: ({ type }) => (type === 'ticket.worked' ? 'like-ours' : 'ours') },
     );
-    store.plant(stream, [foreign({ type: 'ticket.worked', hours: 4 }), foreign({ type: 'ticket.parked' })]);
-    store.plant(stream, [foreign({ type: 'ticket.worked', hours: 9 })]);
+    const end = { revision: 1, last: store.log[0]! };
+    store.plantAsIs(stream, [foreign({ type: 'ticket.worked', hours: 4 })]);
+    store.plantAsIs(stream, chained(stream, end, [foreign({ type: 'ticket.parked' })]));
+    store.plantAsIs(stream, [foreign({ type: 'ticket.worked', hours: 9 })]);
     const told = await tickets.dispatch('tic_1', 'resume', undefined, me);
     expect(told).toMatchObject({ revision: 4, state: { status: 'open', data: { hours: 0 } } });
   });

@@ -1,3 +1,4 @@
+import { chained } from '../../src/kernel/chained.ts';
 import {
   type Appended,
   type EventStore,
@@ -45,8 +46,10 @@ export interface MemoryStore extends EventStore {
   scavenge(event: Recorded): void;
   /** Looks at the end of the log, as the store's probe does by itself. `askedAt`: monotonic. */
   look(askedAt: number): void;
-  /** Appends without any check, fault or delay, as another process would. */
+  /** Appends without any check, fault or delay, as another process would: each event names the hash of the one before. */
   plant(stream: string, events: readonly NewEvent[]): Recorded[];
+  /** The same, as the events are. */
+  plantAsIs(stream: string, events: readonly NewEvent[]): Recorded[];
 }
 
 /** The store's own events have types with a `$`; readers of the global order do not see them. */
@@ -100,6 +103,11 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
     return recorded;
   };
 
+  const plantChained = (stream: string, events: readonly NewEvent[]): Recorded[] => {
+    const last = streams.get(stream)?.at(-1) ?? null;
+    return plant(stream, chained(stream, { revision: last?.revision ?? null, last }, events));
+  };
+
   const place = (stream: string, events: readonly NewEvent[], expected: Expected): Appended => {
     const known = streams.get(stream) ?? [];
     const from = expected === 'no_stream' ? 0 : expected + 1;
@@ -113,7 +121,8 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
   return {
     log,
     ages,
-    plant,
+    plant: plantChained,
+    plantAsIs: plant,
     look(askedAt) {
       if (!available) return;
       for (const listener of sights) listener({ askedAt, end: log.at(-1)?.position ?? 0n });
@@ -147,7 +156,7 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
         late.add(settled);
         throw new StoreUnavailable('the append is late');
       }
-      if (typeof plan === 'object') plant(stream, plan.rival);
+      if (typeof plan === 'object') plantChained(stream, plan.rival);
       const appended = place(stream, events, expected);
       await delay(`answer from ${stream}`);
       if (plan === 'answer-lost') throw new StoreUnavailable('the answer was lost');

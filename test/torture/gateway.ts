@@ -28,7 +28,7 @@ export const inStore = (url: string | undefined): Readonly<Record<string, string
 const run = promisify(execFile);
 
 /** Runs a `weir` command to its end, beside the gateway whose environment this is. Returns what it wrote. */
-export const weir = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> =>
+const weir = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> =>
   (await run(process.execPath, [main, ...args], { env: { PATH: process.env.PATH, ...env } })).stdout;
 
 /** A new organization, in whichever store that is, and its Admin key. */

@@ -21,7 +21,6 @@ describe('a command line that is wrong ends with status 2', () => {
     [['org', 'show'], /missing required argument 'id'/],
     [['oauth-client', 'create', 'org_1', '--name', 'x', '--permissions', 'nonsense'], /Give some of /],
     [['oauth-client', 'create', 'org_1', '--name', 'x'.repeat(121)], /has 1 to 120 characters/],
-    [['org', 'seed', '--projects', '1', '--keys', '1001', '--out', 'never.ndjson'], /1000 keys at most/],
     [['billing', 'grant', 'org_1', '--amount', '5', '--reference', 'x'.repeat(201)], /has 1 to 200 characters/],
     [['eventstore', '--port', 'x'], /Give a number from 0 to 65535/],
     [['eventstore', '--user', 'jo'], /needs both --user and --password-file/],

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { start } from '../../src/limits/count-request.ts';
-import { asHeaders, quotaLines } from '../../src/limits/http/headers.ts';
+import { quotaLines } from '../../src/limits/http/headers.ts';
 import { waitAfter } from '../../src/limits/http/retry-after.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { metricNames } from '../../src/limits/record/metrics.ts';
@@ -11,6 +11,7 @@ import { RecordSweep } from '../../src/limits/sweep.ts';
 import { applyPlans, retier } from '../../src/limits/tier-change.ts';
 import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
 import { type LimitSubject, limitSubject, type Trouble, WindowStore } from '../../src/limits/window/window-store.ts';
+import { asHeaders } from './as-headers.ts';
 import { Oracle, type OracleTicket } from './oracle.ts';
 import { drain, wall } from './snapshots.ts';
 

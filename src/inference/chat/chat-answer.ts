@@ -60,7 +60,7 @@ const callOf = ({ id, name, input }: Extract<AnswerBlock, { type: 'tool_use' }>)
   function: { name, arguments: JSON.stringify(input) },
 });
 
-/** Cached tokens are part of the prompt here. Tokens of reasoning are not told apart by any upstream. */
+/** Cached tokens are part of the prompt here. Not every upstream tells tokens of reasoning apart. */
 const chatUsage = (usage: Usage) => {
   const prompt = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
   return {
@@ -68,7 +68,7 @@ const chatUsage = (usage: Usage) => {
     completion_tokens: usage.output_tokens,
     total_tokens: prompt + usage.output_tokens,
     prompt_tokens_details: { cached_tokens: usage.cache_read_input_tokens },
-    completion_tokens_details: { reasoning_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: usage.reasoning_tokens ?? 0 },
   };
 };
 

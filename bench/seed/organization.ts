@@ -1,24 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { credentialOf } from '../admin/credential.ts';
-import { Failure } from '../app/failure.ts';
-import type { Clock } from '../clock.ts';
-import { adminKey } from '../domain/admin-key.ts';
-import { organization } from '../domain/organization.ts';
-import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
-import { maxLiveKeys, project } from '../domain/project.ts';
-import { projectKey } from '../domain/project-key.ts';
-import { type Tier, tiers } from '../domain/tiers.ts';
-import type { Archive } from '../eventstoredb/archive.ts';
-import type { RawEvent } from '../eventstoredb/raw-event.ts';
-import { newId, newToken } from '../ids.ts';
-import type { CommandInput } from '../kernel/actor.ts';
-import type { Aggregate, Decisions, Fact, State } from '../kernel/aggregate.ts';
-import { chained, noStream } from '../kernel/chained.ts';
-import { compile } from '../kernel/chart.ts';
-import type { Actor } from '../kernel/store.ts';
-import type { Secrets } from '../secrets/master-secrets.ts';
+import { credentialOf } from '../../src/admin/credential.ts';
+import type { Clock } from '../../src/clock.ts';
+import { adminKey } from '../../src/domain/admin-key.ts';
+import { organization } from '../../src/domain/organization.ts';
+import { adminPermissions, projectPermissions } from '../../src/domain/permissions.ts';
+import { maxLiveKeys, project } from '../../src/domain/project.ts';
+import { projectKey } from '../../src/domain/project-key.ts';
+import { type Tier, tiers } from '../../src/domain/tiers.ts';
+import type { Archive } from '../../src/eventstoredb/archive.ts';
+import type { RawEvent } from '../../src/eventstoredb/raw-event.ts';
+import { newId, newToken } from '../../src/ids.ts';
+import type { CommandInput } from '../../src/kernel/actor.ts';
+import type { Aggregate, Decisions, Fact, State } from '../../src/kernel/aggregate.ts';
+import { chained, noStream } from '../../src/kernel/chained.ts';
+import { compile } from '../../src/kernel/chart.ts';
+import type { Actor } from '../../src/kernel/store.ts';
+import type { Secrets } from '../../src/secrets/master-secrets.ts';
 
-/** How large the organization is to be. */
+/** How large an organization is to be. */
 export interface SeedPlan {
   readonly name: string;
   readonly projects: number;
@@ -108,7 +107,7 @@ export const seed = async (plan: SeedPlan, tools: SeedTools) => {
       }),
     );
     const answer = await archive.append({ stream, expected: -1n, events });
-    if (answer.is !== 'written') throw new Failure(`The store did not take ${stream}: ${answer.is}.`);
+    if (answer.is !== 'written') throw new Error(`The store did not take ${stream}: ${answer.is}.`);
   };
   const writeSeedStream = <D extends object, F extends Fact, C extends Decisions<D, F>>(
     aggregate: Aggregate<D, F, C>,

@@ -21,6 +21,8 @@ import { creditsRoute } from '../inference/credits.ts';
 import { countTokensRoute } from '../inference/messages/count-tokens.ts';
 import { messagesRoute } from '../inference/messages/messages.ts';
 import { modelsRoutes } from '../inference/models/models.ts';
+import { responsesRoute } from '../inference/responses/responses.ts';
+import { storedResponseRoutes } from '../inference/responses/stored-responses.ts';
 import type { TiersInForce } from '../limits/tiers/tiers-in-force.ts';
 import type { Windows } from '../limits/windows.ts';
 import type { Evaluator } from '../rules/evaluate.ts';
@@ -52,6 +54,8 @@ export const allRoutes = (dependencies: {
     messagesRoute({ models, clock, answerId: () => newId('msg', clock) }),
     countTokensRoute(models),
     chatRoute({ models, clock, answerId: () => newId('msg', clock).replace('msg_', 'chatcmpl-') }),
+    responsesRoute({ models, clock, answerId: () => newId('msg', clock).replace('msg_', 'resp_') }),
+    ...storedResponseRoutes(),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
     creditsRoute({
       ageMs: creditAgeMs,

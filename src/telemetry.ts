@@ -34,6 +34,16 @@ export interface Signals {
   'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
   /** Last uses or refused attempts could not be written down; what can be kept is tried again. */
   'access.unrecorded': { readonly error: unknown };
+  /** Accounts of requests cannot be written to the disk; they are kept in memory meanwhile. And over. */
+  'usage.unwritten': { readonly error: unknown };
+  'usage.written': Readonly<Record<string, never>>;
+  /** Accounts of requests wait on the disk, since the event store does not take them. And over. */
+  'usage.unsent': { readonly error: unknown };
+  'usage.sent': Readonly<Record<string, never>>;
+  /** At the start: requests that were in flight when the gateway ended, and lines of its journal that are not as they were. */
+  'usage.recovered': { readonly abandoned: number; readonly damaged: number };
+  /** Prices of models that were not known to the log, or were others. */
+  'prices.declared': { readonly models: readonly string[] };
   /** At the start: an attempt to reach the store has failed. */
   'store.awaited': { readonly reason: string };
   /** At the start: a setting of the connection string has no effect. */

@@ -15,6 +15,7 @@ import { type After, realAfter } from '../../src/inference/reply/event-output.ts
 import type { AdministrationLimits } from '../../src/limits/families.ts';
 import type { Trouble } from '../../src/limits/window/window-store.ts';
 import type { Chunk, GenerateOptions, GenerateRequest, Upstream } from '../../src/upstream/port.ts';
+import { memoryAccounts } from '../support/accounts.ts';
 import { testWindows } from '../support/test-windows.ts';
 import { upToDate } from '../support/up-to-date.ts';
 import { hosted, model } from './hosted.ts';
@@ -129,6 +130,7 @@ export const limitedService = async (options: LimitedOptions = {}) => {
     ...(options.administration && { administration: options.administration }),
   });
   const upstream = new HeldUpstream();
+  const accounts = memoryAccounts({ prompt: '0.000001', completion: '0.00001' });
   let made = 0;
   const server = await serve<Principal>({
     routes: [
@@ -157,6 +159,7 @@ export const limitedService = async (options: LimitedOptions = {}) => {
       }),
     ],
     gate: apiKeyGate({
+      accounts,
       directory,
       peppers: [pepper],
       clock,
@@ -179,6 +182,7 @@ export const limitedService = async (options: LimitedOptions = {}) => {
     clock,
     windows,
     upstream,
+    accounts,
     server,
     troubles,
     /** The tier of every organization. */

@@ -6,16 +6,14 @@ import type { ResponseHead } from '../http1/response-head.ts';
 import { Sweep } from '../http1/sweep.ts';
 import { trusting } from '../http1/trust.ts';
 import { isPrivateAddress } from '../models/base-url.ts';
-import type { ReachedAnthropic } from '../models/model-schema.ts';
-import { type GenerateOptions, UpstreamError } from '../port.ts';
+import type { ReachedEndpoint } from '../models/model-schema.ts';
+import type { GenerateOptions } from '../port.ts';
 import type { Random } from '../seed.ts';
 import { sleep as realSleep, type Sleep } from '../sleep.ts';
-import { Exchange } from '../transport/exchange.ts';
-import { guardedLookup, type Resolve } from '../transport/guarded-lookup.ts';
-import { type Deadlines, maxErrorBytes, maxErrorMs } from '../transport/limits.ts';
-import { readWhole } from '../transport/read-whole.ts';
-import { RetryBudget } from '../transport/retry-budget.ts';
-import { fieldsOf, parsedJson } from './anthropic-blocks.ts';
+import { Exchange } from './exchange.ts';
+import { guardedLookup, type Resolve } from './guarded-lookup.ts';
+import { type Deadlines, maxErrorBytes, maxErrorMs } from './limits.ts';
+import { RetryBudget } from './retry-budget.ts';
 import {
   type Hide,
   isConnectionFailure,
@@ -23,7 +21,7 @@ import {
   retryAfterSeconds,
   statusError,
   transportError,
-} from './anthropic-errors.ts';
+} from './upstream-errors.ts';
 
 export interface EndpointDependencies {
   readonly clock: Clock;
@@ -41,21 +39,25 @@ const keepMs = 30_000;
 const [leastPauseMs, pauseSpreadMs] = [10, 100];
 
 export interface Outgoing {
-  /** Below `/v1/messages`; by default that itself. */
-  readonly path?: '/count_tokens';
+  /** Below the base URL, such as `/v1/messages`. */
+  readonly path: string;
   /** Of the API, by their lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON. */
   readonly body: Buffer;
+  /** Whether the client has sent something else: then places in this body mean nothing to it. */
+  readonly isTranslated?: boolean;
 }
 
-/** Largest answer of `count_tokens`. */
-const maxCountBytes = 64 * 1024;
+/** The headers of a request: those that its API always has, those of the client's, and the credential, which wins. */
+export type HeadersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret) => Readonly<Record<string, string>>;
 
-/** The `/v1/messages` of one base URL. */
+/** The server at one base URL. */
 export class Endpoint {
   readonly #pool: Pool;
+  /** What paths are below, without the slash at its end. */
   readonly #path: string;
+  readonly #headersOf: HeadersOf;
   readonly #apiKey: Secret;
   /** With the port where it is not the usual one. */
   readonly #host: string;
@@ -66,7 +68,7 @@ export class Endpoint {
   readonly #random: Random;
   readonly #retries: RetryBudget | null;
 
-  constructor(declared: ReachedAnthropic, dependencies: EndpointDependencies) {
+  constructor(declared: ReachedEndpoint, headersOf: HeadersOf, dependencies: EndpointDependencies) {
     const url = new URL(declared.base_url);
     const { clock, sleep = realSleep, random = Math.random, repeats = true, resolve } = dependencies;
     const isTls = url.protocol === 'https:';
@@ -82,7 +84,8 @@ export class Endpoint {
       declared.connections,
       new Sweep(clock),
     );
-    this.#path = `${url.pathname.replace(/\/$/, '')}/v1/messages`;
+    this.#path = url.pathname.replace(/\/$/, '');
+    this.#headersOf = headersOf;
     this.#apiKey = declared.apiKey;
     this.#host = url.host;
     this.#hostname = url.hostname;
@@ -115,7 +118,7 @@ export class Endpoint {
       const deadlines = { ...this.#deadlines, totalMs: Math.max(1, left) };
       const exchange = new Exchange(this.#pool, sent, signal, deadlines, maxBytes);
       try {
-        await this.#accept(await exchange.awaitHead(), exchange, accept);
+        await this.#accept(await exchange.awaitHead(), exchange, accept, request.isTranslated !== true);
         return exchange;
       } catch (error) {
         exchange.close();
@@ -129,64 +132,35 @@ export class Endpoint {
     }
   }
 
-  /**
-   * Asks the upstream to count the input tokens of a request.
-   * @returns null where it has no such route, or answers something else
-   * @throws the signal's reason or an UpstreamError
-   */
-  async countTokens(
-    body: Buffer,
-    headers: Readonly<Record<string, string>>,
-    options: GenerateOptions,
-  ): Promise<number | null> {
-    let exchange: Exchange;
-    try {
-      exchange = await this.post({ path: '/count_tokens', headers, body }, 'application/json', maxCountBytes, options);
-    } catch (error) {
-      if (error instanceof UpstreamError && error.status === 404) return null;
-      throw error;
-    }
-    try {
-      const count = fieldsOf(parsedJson((await readWhole(exchange)).toString('utf8'), 'the count'), 'the count');
-      return Number.isSafeInteger(count.input_tokens) ? (count.input_tokens as number) : null;
-    } catch (error) {
-      throw options.signal.aborted ? options.signal.reason : transportError(error);
-    } finally {
-      exchange.close();
-    }
-  }
-
   /** Ends idle connections; resolves when those in use have ended too. */
   close(): Promise<void> {
     return this.#pool.close();
   }
 
   /** @throws UpstreamError for a header that cannot be sent */
-  #request({ path, headers, body }: Outgoing, accept: string, requestId: string): HttpRequest {
+  #request({ path, headers = {}, body }: Outgoing, accept: string, requestId: string): HttpRequest {
     const fields = {
-      'anthropic-version': '2023-06-01',
-      ...headers,
-      'x-api-key': this.#apiKey.reveal(),
+      ...this.#headersOf(headers, this.#apiKey),
       'content-type': 'application/json',
       accept,
       'accept-encoding': 'identity',
       'x-request-id': requestId,
     };
     try {
-      return post(this.#host, this.#path + (path ?? ''), fields, body);
+      return post(this.#host, this.#path + path, fields, body);
     } catch (error) {
       throw transportError(error);
     }
   }
 
-  async #accept(head: ResponseHead, exchange: Exchange, accept: string): Promise<void> {
+  async #accept(head: ResponseHead, exchange: Exchange, accept: string, tellsPlaces: boolean): Promise<void> {
     const { status } = head;
     if (status !== 200) {
       const text = await readError(exchange);
       const wait = [429, 503, 529].includes(status)
         ? retryAfterSeconds(head.header('retry-after'), this.#clock.wall())
         : undefined;
-      throw statusError(status, text, this.hide, wait);
+      throw statusError(status, text, { hide: this.hide, tellsPlaces, retryAfterSeconds: wait });
     }
     const encoding = head.header('content-encoding');
     if (encoding !== undefined && encoding !== 'identity') throw malformed('the response is encoded, unasked');

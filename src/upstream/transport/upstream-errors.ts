@@ -1,7 +1,7 @@
 import type { Millis } from '../../clock.ts';
 import type { HttpFault } from '../http1/fault.ts';
 import { type UpstreamCode, UpstreamError } from '../port.ts';
-import { SseError } from '../transport/sse.ts';
+import { SseError } from './sse.ts';
 import { toldRefusal } from './told-refusal.ts';
 
 /**
@@ -27,25 +27,60 @@ export const upstreamError = (code: UpstreamCode, cause?: unknown, begun = true)
 /** An answer that breaks the protocol: `provider_error`, with what was wrong as its cause. */
 export const malformed = (what: string): UpstreamError => upstreamError('provider_error', new Error(what));
 
+/** What an error says. Fields that it does not have are empty. */
 export interface ErrorBody {
   readonly type: string;
   readonly message: string;
+  readonly code: string;
+  /** The status that some servers repeat, or can only tell, in the body. */
+  readonly status: number | undefined;
 }
 
-/** The `error` object of the text of an error response; empty fields for anything else. */
+const noBody: ErrorBody = { type: '', message: '', code: '', status: undefined };
+
+/** What the text of an error response says. */
 const errorBodyOf = (text: string): ErrorBody => {
   try {
     return errorOf(JSON.parse(text));
   } catch {
-    return { type: '', message: '' };
+    return noBody;
   }
 };
 
-/** The same of a parsed value `{error: {type, message}}`. */
+/**
+ * The same of a parsed value: `{error: {type, message, code}}`, `{error: "…"}`, an error that stands by itself, or `detail` in
+ * place of all that.
+ */
 export const errorOf = (value: unknown): ErrorBody => {
-  const error = fieldOf(value, 'error');
-  const [type, message] = [fieldOf(error, 'type'), fieldOf(error, 'message')];
-  return { type: typeof type === 'string' ? type : '', message: typeof message === 'string' ? message : '' };
+  const inner = fieldOf(value, 'error');
+  const error = typeof inner === 'object' && inner !== null ? inner : value;
+  const said = typeof inner === 'string' ? inner : (fieldOf(error, 'message') ?? detailOf(fieldOf(error, 'detail')));
+  const code = fieldOf(error, 'code');
+  return {
+    type: textOf(fieldOf(error, 'type')),
+    message: textOf(said),
+    code: textOf(code),
+    status: typeof code === 'number' ? code : undefined,
+  };
+};
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Faults that are shown of many. */
+const mostFaults = 3;
+
+/** A text, or the faults of a body, each with its place. */
+const detailOf = (detail: unknown): string => {
+  if (!Array.isArray(detail)) return textOf(detail);
+  const faults = detail.slice(0, mostFaults).map(faultOf);
+  return faults.filter((fault) => fault !== '').join('; ');
+};
+
+const faultOf = (fault: unknown): string => {
+  const [loc, message] = [fieldOf(fault, 'loc'), textOf(fieldOf(fault, 'msg'))];
+  const steps = Array.isArray(loc) ? loc.filter((step) => typeof step === 'string' || typeof step === 'number') : [];
+  const place = (steps[0] === 'body' ? steps.slice(1) : steps).join('.');
+  return place === '' || message === '' ? message : `${place}: ${message}`;
 };
 
 const fieldOf = (value: unknown, name: string): unknown =>
@@ -57,15 +92,24 @@ export type Hide = (text: string) => string;
 /** Longest message of an upstream that a client is shown. */
 const maxShown = 400;
 
+interface Telling {
+  readonly hide: Hide;
+  /** Whether the client wrote the body that places in the error are about. */
+  readonly tellsPlaces: boolean;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
 /** A response with another status than 200, and the text of its body. */
-export const statusError = (status: number, text: string, hide: Hide, retryAfterSeconds?: number): UpstreamError => {
+export const statusError = (status: number, text: string, telling: Telling): UpstreamError => {
+  const { hide, tellsPlaces, retryAfterSeconds } = telling;
   const body = errorBodyOf(text);
   const said = hide(body.message);
   const cause = new Error(`the upstream answered ${status}, ${body.type}: ${said.slice(0, maxDetail)}`);
   const code = codeOfStatus(status, body);
   const options = { cause, retryAfterSeconds, status, begun: false };
   if (said === '' || !isForClient(code, status)) return new UpstreamError(code, messages[code], options);
-  return new UpstreamError(code, said.slice(0, maxShown), { ...options, told: toldRefusal(text, hide) });
+  const told = tellsPlaces ? toldRefusal(text, hide) : undefined;
+  return new UpstreamError(code, said.slice(0, maxShown), { ...options, told });
 };
 
 /** Whether what the upstream says helps whoever wrote the request, and is about nothing else. */
@@ -73,45 +117,60 @@ const isForClient = (code: UpstreamCode, status: number): boolean =>
   code !== 'provider_error' && (status === 400 || status === 413 || status === 422);
 
 const codeOfStatus = (status: number, body: ErrorBody): UpstreamCode => {
-  if (status === 429 || status === 529) return 'provider_overloaded';
+  if (status === 429 || status === 529) return isOfAccount(body) ? 'provider_error' : 'provider_overloaded';
   if (status === 413) return 'request_too_large';
   if (status === 408 || status === 504) return 'provider_timeout';
-  if (status === 400 || status === 422) return codeOfRefusal(body.message);
-  if (status === 403 && isContentRefusal(body.message)) return 'content_refused';
+  if (status === 400 || status === 422) return codeOfRefusal(body);
+  if (status === 403 && isContentRefusal(body)) return 'content_refused';
   return 'provider_error';
 };
 
-const codeOfRefusal = (message: string): UpstreamCode => {
-  // The operator's account, not the request.
-  if (/credit balance|billing|spend(?:ing)? limit/i.test(message)) return 'provider_error';
-  if (isContentRefusal(message)) return 'content_refused';
-  return /prompt is too long|context (?:window|length|limit)|maximum context|too many (?:input |prompt )?tokens/i.test(
-    message,
-  )
-    ? 'context_length_exceeded'
-    : 'invalid_request';
+const codeOfRefusal = (body: ErrorBody): UpstreamCode => {
+  if (isOfAccount(body)) return 'provider_error';
+  if (isContentRefusal(body)) return 'content_refused';
+  return isTooLong(body) ? 'context_length_exceeded' : 'invalid_request';
 };
 
-const isContentRefusal = (message: string): boolean =>
+/** Whether it is about the operator's account, and not about the request. */
+const isOfAccount = ({ code, type, message }: ErrorBody): boolean =>
+  code === 'insufficient_quota' ||
+  type === 'insufficient_quota' ||
+  /credit balance|billing|spend(?:ing)? limit/i.test(message);
+
+const isTooLong = ({ code, message }: ErrorBody): boolean =>
+  code === 'context_length_exceeded' ||
+  /prompt is too long|context (?:window|length|limit|size)|maximum (?:context|model length)|too many (?:input |prompt )?tokens/i.test(
+    message,
+  );
+
+const isContentRefusal = ({ code, message }: ErrorBody): boolean =>
+  code === 'content_filter' ||
+  code === 'content_policy_violation' ||
   /content (?:filter|moderation|management polic)|blocked by .{0,40}(?:filter|polic|safety)|flagged (?:by|as|for)/i.test(
     message,
   );
 
-/** An `error` event in the middle of a stream. */
+/** An error in the middle of a stream. */
 export const eventError = (body: ErrorBody, hide: Hide): UpstreamError => {
   const cause = new Error(`the upstream sent ${body.type}: ${hide(body.message).slice(0, maxDetail)}`);
+  const code = codeOfEvent(body);
+  return upstreamError(code, cause, code !== 'provider_overloaded');
+};
+
+const codeOfEvent = (body: ErrorBody): UpstreamCode => {
   switch (body.type) {
     case 'overloaded_error':
     case 'rate_limit_error':
-      return upstreamError('provider_overloaded', cause, false);
+    case 'rate_limit_exceeded':
+      return 'provider_overloaded';
     case 'timeout_error':
-      return upstreamError('provider_timeout', cause);
+      return 'provider_timeout';
     case 'request_too_large':
-      return upstreamError('request_too_large', cause);
+      return 'request_too_large';
     case 'invalid_request_error':
-      return upstreamError(codeOfRefusal(body.message), cause);
+      return codeOfRefusal(body);
     default:
-      return upstreamError('provider_error', cause);
+      return body.status === undefined ? 'provider_error' : codeOfStatus(body.status, body);
   }
 };
 

@@ -23,6 +23,7 @@ export const responsesRoute = (options: InferenceOptions): Route => {
     operation: 'createResponse',
     summary: 'Generate an answer to a conversation, as a response',
     family: 'chat',
+    name: 'responses',
     request: responsesBody,
     response: responseObject,
     read: bodyReader(options.models, {

@@ -9,6 +9,7 @@ import { policies } from './policies.ts';
 import { policyDecisions } from './policy-decisions.ts';
 import { projectKeys } from './project-keys.ts';
 import { projects } from './projects.ts';
+import { usage } from './usage.ts';
 
 /** Every read model that Weir runs. */
 export const projections: readonly Projection[] = [
@@ -22,4 +23,5 @@ export const projections: readonly Projection[] = [
   oauthClients,
   credentials,
   credentialUses,
+  usage,
 ];

@@ -38,6 +38,8 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
   ['replay', grammar(`(key|akey|oac)_${publicId}`, ['replay.sealed'])],
   ['credentialUse', grammar(day, ['credential.used'])],
   ['denial', grammar(`org_${publicId}_${day}`, ['access.denied'])],
+  ['usage', grammar(day, ['usage.settled'])],
+  ['price', grammar('models', ['price.declared'])],
   ['log', grammar('[a-z_]+', ['log.started', 'log.first_run_claimed', 'log.secrets_known'])],
 ]);
 

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,6 +9,7 @@ import type { Scene } from './scene.ts';
 export interface Gateway {
   readonly baseUrl: string;
   readonly pid: number;
+  readonly child: ChildProcess;
   /** From its start until it listened, milliseconds. */
   readonly readyMs: number;
   /** Told with what it wrote last where it ends and nobody has killed it. */
@@ -100,6 +101,7 @@ export const startGateway = async (
   return {
     baseUrl,
     pid: child.pid!,
+    child,
     readyMs: performance.now() - began,
     onEnd: (listener) => void gone.then(() => isKilled || listener(text)),
     kill,

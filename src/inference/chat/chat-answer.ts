@@ -84,6 +84,9 @@ const chunkEvents = ({ id, model, created, includeUsage }: ChatEnvelope): ((chun
   let calls = -1;
   /** Whether the open block is one of a tool call. */
   let isCall = false;
+  /** Whether the open call has said anything of its arguments. */
+  let isSaid = false;
+  const say = (args: string): string => event({ tool_calls: [{ index: calls, function: { arguments: args } }] }, null);
   return (chunk) => {
     switch (chunk.type) {
       case 'start':
@@ -93,6 +96,7 @@ const chunkEvents = ({ id, model, created, includeUsage }: ChatEnvelope): ((chun
         isCall = block.type === 'tool_use';
         if (block.type !== 'tool_use') return '';
         calls += 1;
+        isSaid = false;
         const called = { name: block.name, arguments: '' };
         return event({ tool_calls: [{ index: calls, id: block.id, type: 'function', function: called }] }, null);
       }
@@ -100,10 +104,12 @@ const chunkEvents = ({ id, model, created, includeUsage }: ChatEnvelope): ((chun
         const { delta } = chunk;
         if (delta.type === 'text_delta') return event({ content: delta.text }, null);
         if (delta.type !== 'input_json_delta' || !isCall) return '';
-        return event({ tool_calls: [{ index: calls, function: { arguments: delta.partial_json } }] }, null);
+        isSaid ||= delta.partial_json !== '';
+        return say(delta.partial_json);
       }
       case 'block_stop':
-        return '';
+        // Of a call without arguments too the pieces have to add up to JSON.
+        return isCall && !isSaid ? say('{}') : '';
       case 'end': {
         const last = event({}, finishReasons[chunk.stop_reason]);
         const usage = includeUsage ? `${head}],"usage":${JSON.stringify(chatUsage(chunk.usage))}}\n\n` : '';

@@ -15,6 +15,7 @@ import type { ChatBody, ChatMessage } from './chat-schema.ts';
 
 const names: Names = {
   list: 'messages',
+  result: 'content',
   limit: 'max_completion_tokens',
   tool: ['function'],
   effort: ['reasoning_effort'],
@@ -30,11 +31,12 @@ const names: Names = {
 export const chatToMessages = (chat: ChatBody, given: Translation): Translated | TranslationFault => {
   const items: Item[] = [];
   for (const [index, message] of chat.messages.entries()) {
-    const made = blocksOf(message, ['messages', index], given);
+    const place = ['messages', index];
+    const made = blocksOf(message, place, given);
     if (isFault(made)) return made;
-    items.push({ role: roleOf(message), made });
+    items.push({ place, role: roleOf(message), made });
   }
-  const conversation = conversationOf('messages', items);
+  const conversation = conversationOf(items);
   const { tool_choice: choice, parallel_tool_calls: parallel, tools, response_format: format, reasoning_effort } = chat;
   const body = {
     model: chat.model,

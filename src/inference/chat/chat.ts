@@ -26,6 +26,7 @@ export const chatRoute = (options: InferenceOptions): Route =>
     operation: 'createChatCompletion',
     summary: 'Generate an answer to a conversation, as chat completions',
     family: 'chat',
+    name: 'chat.completions',
     request: chatBody,
     response: chatCompletion,
     read: bodyReader(options.models, {

@@ -11,17 +11,18 @@ export interface PassedChat {
   readonly includeUsage: boolean;
 }
 
-/** The longest answers that a request allows: several of them count each. */
-export const mostTokensOf = (
+/** What is reserved for the answers: each of them counts; one whose length nobody bounds grows beyond it (contract F.4). */
+export const answersOf = (
   {
     max_completion_tokens: most,
     max_tokens: old,
     n,
   }: Pick<PassingChatBody, 'max_completion_tokens' | 'max_tokens' | 'n'>,
   { model }: ConnectedModel,
-): number => {
+): { readonly maxTokens: number; readonly grows: boolean } => {
   const named = Math.max(most ?? 0, old ?? 0);
-  return (named || Math.min(unnamedMaximum, model.max_output_length)) * (n ?? 1);
+  const each = named || Math.min(unnamedMaximum, model.max_output_length);
+  return { maxTokens: each * (n ?? 1), grows: named === 0 };
 };
 
 /** A request that asks for no usage of its stream asks the upstream for it all the same: what is used has to be known. */

@@ -15,7 +15,7 @@ import {
   namesAny,
   orNull,
 } from '../route/tape-checks.ts';
-import { chatState, mostTokensOf, type PassedChat, usageAsked } from './passing-rules.ts';
+import { answersOf, chatState, type PassedChat, usageAsked } from './passing-rules.ts';
 import { mostChoices } from './passing-schema.ts';
 
 const isSwitch = isOf(Kind.true, Kind.false, Kind.null);
@@ -80,10 +80,7 @@ export const quickChatBody = (
   return {
     fields: { model: name, stream: isStreamed, policy_ids: null, includeUsage: includesUsage(tape) },
     estimatedTokens,
-    maxTokens: mostTokensOf(
-      { max_completion_tokens: number(most), max_tokens: number(old), n: number(several) },
-      hosted,
-    ),
+    ...answersOf({ max_completion_tokens: number(most), max_tokens: number(old), n: number(several) }, hosted),
     ...(usageEdit && { usageEdit }),
     modelStart: tape.start(named) - 1,
     modelEnd: tape.end(named) + 1,

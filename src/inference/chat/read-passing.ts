@@ -5,7 +5,7 @@ import { type Edit, outerMembers } from '../../json/outer-members.ts';
 import { estimateChatTokens } from '../../upstream/chat-estimate.ts';
 import type { PassingRules } from '../route/body-reader.ts';
 import { stateRefusal, stateRefused } from '../route/state-references.ts';
-import { chatState, mostTokensOf, type PassedChat, usageAsked } from './passing-rules.ts';
+import { answersOf, chatState, type PassedChat, usageAsked } from './passing-rules.ts';
 import { type PassingChatBody, passingChatBody } from './passing-schema.ts';
 import { quickChatBody } from './quick-passing.ts';
 
@@ -32,7 +32,7 @@ export const passingChat: PassingRules<PassedChat> = {
     return {
       fields: { model: body.model, stream: body.stream === true, policy_ids: body.policy_ids, includeUsage },
       estimatedTokens: estimateChatTokens(value),
-      maxTokens: mostTokensOf(body, hosted),
+      ...answersOf(body, hosted),
       ...(body.stream === true && !includeUsage && { usageEdit: usageEdit(bytes, body.stream_options) }),
     };
   },

@@ -104,10 +104,11 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     const hosted = passingModel(name, principal);
     const quick = hosted && rules.quick(tape, bytes, name!, hosted);
     if (!quick) return null;
-    const { fields, estimatedTokens, maxTokens, usageEdit, modelStart: start, modelEnd: end } = quick;
+    const { fields, estimatedTokens, maxTokens, grows = false, usageEdit, modelStart: start, modelEnd: end } = quick;
     const { passing, upstreamModel } = hosted;
     const outgoing = () => edited(bytes, inOrder({ start, end, text: JSON.stringify(upstreamModel) }, usageEdit));
-    return { passing, fields, estimatedTokens, maxTokens, hidesUsage: usageEdit !== undefined, bytes: outgoing };
+    const hidesUsage = usageEdit !== undefined;
+    return { passing, fields, estimatedTokens, maxTokens, grows, hidesUsage, bytes: outgoing };
   };
 
   return (bytes, principal) => {

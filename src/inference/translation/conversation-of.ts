@@ -8,6 +8,8 @@ export interface Made {
 
 /** One item of a conversation: a message, a call, a result. */
 export interface Item {
+  /** In the request. */
+  readonly place: Path;
   readonly role: 'user' | 'assistant' | 'system';
   readonly made: readonly Made[];
 }
@@ -17,7 +19,7 @@ export interface Conversation {
   readonly messages: readonly { readonly role: Item['role']; readonly content: readonly Block[] }[];
   readonly system: readonly Block[] | null;
   /** Of each message: its item in the request, and the part of it that each block was made from. */
-  readonly origins: readonly { readonly item: number; readonly blocks: readonly Path[] }[];
+  readonly origins: readonly { readonly place: Path; readonly blocks: readonly Path[] }[];
   /** Of each block of the system prompt: its place in the request. */
   readonly systemOrigins: readonly Path[];
 }
@@ -25,23 +27,20 @@ export interface Conversation {
 /**
  * Items as messages: those of the system at the start become the system prompt, later ones stay where they are.
  *
- * @param list the name of the items in the request
  * @param lead blocks of the system prompt that stand before all items, by their place in the request
  */
-export const conversationOf = (list: string, items: readonly Item[], lead: readonly Made[] = []): Conversation => {
+export const conversationOf = (items: readonly Item[], lead: readonly Made[] = []): Conversation => {
   const first = items.findIndex(({ role }) => role !== 'system');
   const count = first === -1 ? items.length : first;
-  const system = [
-    ...lead,
-    ...items
-      .slice(0, count)
-      .flatMap(({ made }, item) => made.map(({ block, path }) => ({ block, path: [list, item, ...path] }))),
-  ];
+  const leading = items
+    .slice(0, count)
+    .flatMap(({ made, place }) => made.map(({ block, path }) => ({ block, path: [...place, ...path] })));
+  const system = [...lead, ...leading];
   const turns = items.slice(count);
   return {
     messages: turns.map(({ role, made }) => ({ role, content: made.map(({ block }) => block) })),
     system: system.length > 0 ? system.map(({ block }) => block) : null,
-    origins: turns.map(({ made }, index) => ({ item: count + index, blocks: made.map(({ path }) => path) })),
+    origins: turns.map(({ place, made }) => ({ place, blocks: made.map(({ path }) => path) })),
     systemOrigins: system.map(({ path }) => path),
   };
 };
@@ -50,6 +49,8 @@ export const conversationOf = (list: string, items: readonly Item[], lead: reado
 export interface Names {
   /** The items of the conversation. */
   readonly list: string;
+  /** What the result of a tool call holds. */
+  readonly result: string;
   /** The most tokens of an answer. */
   readonly limit: string;
   /** From a tool to its function. */
@@ -64,14 +65,16 @@ export interface Names {
 export const placesOf =
   ({ origins, systemOrigins }: Pick<Conversation, 'origins' | 'systemOrigins'>, names: Names): Translated['placeOf'] =>
   (path) => {
-    const [first, second, third, fourth] = path;
+    const [first, second, third, fourth, inner] = path;
     switch (first) {
       case 'messages': {
         const origin = second === undefined ? undefined : origins[Number(second)];
         if (origin === undefined) return [names.list];
-        const place = [names.list, origin.item];
+        const { place, blocks } = origin;
         if (third !== 'content') return third === 'role' ? [...place, 'role'] : place;
-        return [...place, ...((fourth === undefined ? undefined : origin.blocks[Number(fourth)]) ?? ['content'])];
+        // Only the result of a tool holds more of the conversation.
+        if (inner === 'content') return [...place, names.result, ...path.slice(5, 6)];
+        return [...place, ...((fourth === undefined ? undefined : blocks[Number(fourth)]) ?? ['content'])];
       }
       case 'system':
         return (second === undefined ? undefined : systemOrigins[Number(second)]) ?? [names.list];

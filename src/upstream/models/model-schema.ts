@@ -35,8 +35,8 @@ const label = z.string().min(1).max(200);
 /** A plain decimal of US dollars (contract A.4). */
 const price = z
   .string()
-  .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{1,12})?$/, 'not a plain decimal of at most 12 decimals, such as "0.000003"')
-  .default('0');
+  .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{1,12})?$/, 'not a plain decimal of at most 12 decimals, such as "0.000003"');
+const priceOrFree = price.default('0');
 const millis = (most: number) => z.int().min(0).max(most);
 
 /** Time and length of a simulated model's answers; without delays it answers at once. */
@@ -119,7 +119,15 @@ export const modelSchema = z.strictObject({
   input_modalities: set(modalities).min(1).default(['text']),
   output_modalities: set(modalities).min(1).default(['text']),
   pricing: z
-    .strictObject({ prompt: price, completion: price, image: price, request: price, input_cache_read: price })
+    .strictObject({
+      prompt: priceOrFree,
+      completion: priceOrFree,
+      image: priceOrFree,
+      request: priceOrFree,
+      /** Of input from the cache and into it; as other input where nothing is said. */
+      input_cache_read: price.optional(),
+      input_cache_write: price.optional(),
+    })
     .prefault({}),
   supported_sampling_parameters: set(samplingParameters).default([
     'temperature',

@@ -26,13 +26,15 @@ export interface Model
   extends Readonly<
     Omit<
       Declared,
-      'name' | 'display_name' | 'object' | 'root' | 'prefill' | 'upstream' | 'upstreams' | 'sampling_limits'
+      'name' | 'display_name' | 'object' | 'root' | 'pricing' | 'prefill' | 'upstream' | 'upstreams' | 'sampling_limits'
     >
   > {
   readonly object: 'model';
   readonly name: string;
   readonly display_name: string;
   readonly root: string;
+  /** US dollars, as plain decimals (contract A.4). */
+  readonly pricing: Omit<Declared['pricing'], 'input_cache_read'> & { readonly input_cache_read: string };
   /** Whether a final assistant message is continued. */
   readonly prefill: boolean;
   readonly sampling_limits: SamplingLimits;
@@ -82,6 +84,7 @@ const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment
       name: fields.name ?? fields.id,
       display_name: fields.display_name ?? fields.id.slice(fields.id.lastIndexOf('/') + 1),
       root: fields.root ?? fields.id,
+      pricing: { ...fields.pricing, input_cache_read: fields.pricing.input_cache_read ?? fields.pricing.prompt },
       // Not every server that speaks chat completions goes on where an assistant message ends; some begin anew.
       prefill: fields.prefill ?? !parts.some(({ kind }) => kind === 'openai'),
       sampling_limits_revision: samplingLimitsRevision(fields.sampling_limits),

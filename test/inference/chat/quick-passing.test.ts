@@ -36,10 +36,11 @@ const agree = (text: string): boolean => {
   if (quick === null) return false;
   const slow = slowly(text);
   if (slow instanceof Refused) throw new Error(`read although it has to be refused: ${text}`);
-  const { fields, estimatedTokens, maxTokens, usageEdit, modelStart, modelEnd } = quick;
-  expect({ estimatedTokens, maxTokens }).toEqual({
+  const { fields, estimatedTokens, maxTokens, grows, usageEdit, modelStart, modelEnd } = quick;
+  expect({ estimatedTokens, maxTokens, grows }).toEqual({
     estimatedTokens: slow.estimatedTokens,
     maxTokens: slow.maxTokens,
+    grows: slow.grows,
   });
   expect({ ...fields, policy_ids: null }).toEqual({ ...slow.fields, policy_ids: null });
   expect(JSON.parse(Buffer.from(text).toString('utf8', modelStart, modelEnd))).toBe(fields.model);
@@ -239,6 +240,6 @@ describe('what is reserved for the answer', () => {
     const large = hosted(new ScriptedUpstream(), model()).get('m')!;
     const bytes = Buffer.from(JSON.stringify(usual));
     expect(tape.scan(bytes)).toBe(true);
-    expect(quickChatBody(tape, bytes, 'm', large)!.maxTokens).toBe(4096);
+    expect(quickChatBody(tape, bytes, 'm', large)).toMatchObject({ maxTokens: 4096, grows: true });
   });
 });

@@ -31,6 +31,11 @@ export interface Signals {
   /** These begin as new ones do, most of them with the first event; what they have done already they do not do twice. */
   'reactors.begun_again': { readonly reason: string; readonly reactors: readonly string[] };
   'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
+  /** No checkpoint of the audit log could be written; it is tried again. */
+  'audit.unsigned': { readonly leaves: number; readonly error: unknown };
+  /** A checkpoint could not be brought to a sink; the newest is brought when it can be. Said once, and again when it is over. */
+  'audit.sink_lost': { readonly sink: string; readonly error: unknown };
+  'audit.sink_back': { readonly sink: string };
   /** Last uses or refused attempts could not be written down; what can be kept is tried again. */
   'access.unrecorded': { readonly error: unknown };
   /** At the start: an attempt to reach the store has failed. */

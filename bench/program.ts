@@ -7,6 +7,7 @@ import { peersCommand } from './commands/peers.ts';
 import { reportCommand } from './commands/report.ts';
 import { runCommand } from './commands/run.ts';
 import { saturateCommand } from './commands/saturate.ts';
+import { seedCommand } from './commands/seed.ts';
 import { simCommand } from './commands/sim.ts';
 import { soakCommand } from './commands/soak.ts';
 import type { Terminal } from './terminal.ts';
@@ -31,6 +32,7 @@ export const program = (terminal: Terminal): Command => {
     microCommand,
     soakCommand,
     reportCommand,
+    seedCommand,
     simCommand,
   ]) {
     bench.addCommand(make(terminal));

@@ -10,6 +10,7 @@ import { policies } from './policies.ts';
 import { policyDecisions } from './policy-decisions.ts';
 import { projectKeys } from './project-keys.ts';
 import { projects } from './projects.ts';
+import { usage } from './usage.ts';
 
 /** Every read model that Weir runs. */
 export const projections: readonly Projection[] = [
@@ -24,4 +25,5 @@ export const projections: readonly Projection[] = [
   oauthClients,
   credentials,
   credentialUses,
+  usage,
 ];

@@ -46,6 +46,10 @@ const entries = {
     message: 'No such model for this project. GET /v1/models lists those that there are.',
   },
   policy_not_found: { status: 404, message: 'No such policy in this organization.' },
+  response_not_stored: {
+    status: 404,
+    message: 'No response is stored here: send the whole conversation in input.',
+  },
   route_not_found: { status: 404, message: 'No such route.' },
   method_not_allowed: { status: 405, message: 'The method is not allowed on this route.' },
   request_timeout: { status: 408, message: 'The request body did not arrive in time.', retry: true },

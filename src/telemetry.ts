@@ -26,10 +26,11 @@ export interface Signals {
     readonly revision?: number;
     readonly error: unknown;
   };
-  /** A reaction that had failed again and again has succeeded. */
-  'follower.resumed': { readonly follower: string };
+  /** A reaction, or a task of the sweeper, that had failed has succeeded. */
+  'follower.resumed': { readonly follower: string; readonly task?: string };
   /** These begin as new ones do, most of them with the first event; what they have done already they do not do twice. */
   'reactors.begun_again': { readonly reason: string; readonly reactors: readonly string[] };
+  /** A reaction, or a task of the sweeper, has failed: said once, until it succeeds. */
   'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
   /** No checkpoint of the audit log could be written; it is tried again. */
   'audit.unsigned': { readonly leaves: number; readonly error: unknown };
@@ -38,6 +39,16 @@ export interface Signals {
   'audit.sink_back': { readonly sink: string };
   /** Last uses or refused attempts could not be written down; what can be kept is tried again. */
   'access.unrecorded': { readonly error: unknown };
+  /** Accounts of requests cannot be written to the disk; they are kept in memory meanwhile. And over. */
+  'usage.unwritten': { readonly error: unknown };
+  'usage.written': Readonly<Record<string, never>>;
+  /** Accounts of requests wait on the disk, since the event store does not take them. And over. */
+  'usage.unsent': { readonly error: unknown };
+  'usage.sent': Readonly<Record<string, never>>;
+  /** At the start: requests that were in flight when the gateway ended, and lines of its journal that are not as they were. */
+  'usage.recovered': { readonly abandoned: number; readonly damaged: number };
+  /** Prices of models that were not known to the log, or were others. */
+  'prices.declared': { readonly models: readonly string[] };
   /** At the start: an attempt to reach the store has failed. */
   'store.awaited': { readonly reason: string };
   /** At the start: a setting of the connection string has no effect. */

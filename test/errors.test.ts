@@ -249,6 +249,11 @@ const provocations: Readonly<Record<Code, Provocation>> = {
   admin_api_key_not_found: { ask: () => admin('GET', '/admin_api_keys/akey_none'), status: 404 },
   model_not_found: { ask: () => inference({ model: 'none' }), status: 404, param: 'model' },
   policy_not_found: { ask: () => admin('GET', '/policies/pol_none'), status: 404 },
+  response_not_stored: {
+    ask: () => ask('GET', '/v1/responses/resp_1', { headers: bearer(mine.projectKey.value) }),
+    status: 404,
+    param: 'response_id',
+  },
   route_not_found: { ask: () => ask('GET', '/v1/nothing'), status: 404 },
   method_not_allowed: { ask: () => ask('DELETE', `${base}/projects`), status: 405 },
   request_timeout: {
@@ -573,6 +578,8 @@ describe('over the wire', () => {
         expect(body.request_id).toBe(id);
         expect(error.details).toEqual({ error_code: code });
         if (status === 422) expect(body.detail[0]).toMatchObject({ loc: ['body', ...(param ?? '').split('.')] });
+      } else if (path.startsWith('/v1/responses')) {
+        expect(Object.keys(error)).toEqual(['message', 'type', 'param', 'code']);
       } else {
         expect(Object.keys(error)).toEqual(['code', 'message', 'type', 'param', 'request_id', 'doc_url']);
         expect(error.request_id).toBe(id);

@@ -90,7 +90,7 @@ const jsonOn = (page: string): string[] =>
   [...readGuide(page).matchAll(/```json\n([\s\S]*?)```/g)].map(([, json]) => json!);
 
 test('the models files that src/inference/README.md shows are some', () => {
-  const env = { ANTHROPIC_API_KEY: 'x', EAST_KEY: 'x', WEST_KEY: 'x', SPARE_KEY: 'x' };
+  const env = { ANTHROPIC_API_KEY: 'x', OPENAI_API_KEY: 'x', EAST_KEY: 'x', WEST_KEY: 'x', SPARE_KEY: 'x' };
   const shown = jsonOn('src/inference/README.md').map((file) =>
     loadModels(file, env).map(({ model, upstreams }) => [model.id, upstreams.length]),
   );
@@ -98,6 +98,12 @@ test('the models files that src/inference/README.md shows are some', () => {
     [
       ['claude', 1],
       ['simulated', 1],
+    ],
+    [
+      ['gpt', 1],
+      ['vllm', 1],
+      ['llama-cpp', 1],
+      ['ollama', 1],
     ],
     [['claude', 3]],
   ]);

@@ -73,7 +73,7 @@ export const withLoad = (command: Command): Command =>
     .option('--key <key>', 'the project key to use there')
     .option(
       '--keys-file <file>',
-      'many of them: a key or a JSON object with its value a line, as weir org seed writes them',
+      'many of them: a key or a JSON object with its value a line, as bench seed writes them',
     )
     .option('--model <id>', 'the model that messages name there', 'weir-sim-1')
     .addOption(

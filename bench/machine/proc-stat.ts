@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 
 /** Text of a file under /proc, or null where there is none: another system, or a process that has ended. */
@@ -55,7 +55,8 @@ const memoryIn =
     return found === null ? null : Number(found[1]) * 1024;
   };
 
-export const rssIn = memoryIn('VmRSS');
+/** The most that was resident since the process began, or since `forgetPeak`. */
+export const peakIn = memoryIn('VmHWM');
 /** Resident memory that no file stands behind: neither code nor the mapped pages of a store. */
 export const anonymousIn = memoryIn('RssAnon');
 
@@ -67,7 +68,7 @@ const ofProcess =
   };
 
 export const sleepsOf = ofProcess(sleepsIn);
-export const rssOf = ofProcess(rssIn);
+export const peakOf = ofProcess(peakIn);
 export const anonymousOf = ofProcess(anonymousIn);
 
 export interface MachineTicks {
@@ -94,4 +95,13 @@ export const loadNow = (): number => loadavg()[0] ?? 0;
 export const stealShare = (before: MachineTicks | null, after: MachineTicks | null): number | null => {
   if (before === null || after === null || after.all <= before.all) return null;
   return (after.steal - before.steal) / (after.all - before.all);
+};
+
+/** Has the kernel count a process's highest resident memory anew; where it cannot, the highest is that of its whole life. */
+export const forgetPeak = (pid: number): void => {
+  try {
+    writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  } catch {
+    // Another system, or another user's process.
+  }
 };

@@ -19,14 +19,16 @@ export interface ServerCommand {
   readonly core: number | null;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** How long it may take until it listens, milliseconds. */
+  readonly startMs?: number;
 }
 
-const startMs = 20_000;
+const usualStartMs = 20_000;
 const keptOfErrors = 2_000;
 
 /** Starts it and waits until its port takes connections. @throws Error with what it wrote to standard error */
 export const startServer = async (options: ServerCommand): Promise<ServerProcess> => {
-  const { name, command, port, core, env, cwd } = options;
+  const { name, command, port, core, env, cwd, startMs = usualStartMs } = options;
   const [file = '', ...rest] = withHarness(pinned(core, command));
   const child = spawn(file, rest, {
     stdio: ['ignore', 'ignore', 'pipe'],

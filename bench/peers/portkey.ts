@@ -1,7 +1,7 @@
 import { freePort, startServer } from '../machine/server-process.ts';
 import type { Stage } from '../stage.ts';
 import type { Target } from '../target.ts';
-import { cachedPackage } from './npm-cache.ts';
+import { cachedPackage } from './package-cache.ts';
 
 const gateway = { name: '@portkey-ai/gateway', version: '1.15.2', entry: 'build/start-server.js' };
 

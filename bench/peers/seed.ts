@@ -1,32 +1,12 @@
-import { execFile } from 'node:child_process';
 import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { keyOnLine } from '../gen/requests.ts';
 import { cpuMicrosOf, loadNow } from '../machine/proc-stat.ts';
+import { type Crowd, type Seeded, seedBeside } from '../seed/beside.ts';
 import type { Stage } from '../stage.ts';
 import type { Weir } from './weir.ts';
 
-const run = promisify(execFile);
-
-/** Organizations full of keys, all alike. */
-export interface Crowd {
-  readonly organizations: number;
-  readonly projects: number;
-  /** Of each organization. */
-  readonly keys: number;
-  /** 0 (Free) to 5. */
-  readonly tier: number;
-}
-
-/** What the seeding says of an organization. */
-export interface Seeded {
-  readonly admin_api_key: string;
-  readonly keys_per_second: number;
-}
-
-const seedMs = 3_600_000;
 const tellMs = 1000;
 /** A line of the file of keys, which all are of one length. */
 const lineBytes = 151;
@@ -38,22 +18,14 @@ export const seedOrganizations = async (
   crowd: Crowd,
   out: string,
 ): Promise<readonly Seeded[]> => {
-  const options = Object.entries({ ...crowd, out }).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const keys = crowd.organizations * crowd.keys;
   const telling = setInterval(() => {
     const written = statSync(out, { throwIfNoEntry: false })?.size ?? 0;
     stage.tell(`seeding ${keys.toLocaleString('en-US')} keys`, Math.min(1, written / lineBytes / keys));
   }, tellMs);
-  const { stdout } = await run(process.execPath, [weir.main, 'org', 'seed', '--json', ...options], {
-    env: { PATH: process.env.PATH, DATA_DIR: weir.dataDir },
-    maxBuffer: 2 ** 26,
-    timeout: seedMs,
-  }).finally(() => clearInterval(telling));
+  const seeded = await seedBeside({ DATA_DIR: weir.dataDir }, crowd, out).finally(() => clearInterval(telling));
   await until(stage, weir, readFileSync(out, 'utf8').trimEnd().split('\n').at(-1) ?? '');
-  return stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Seeded);
+  return seeded;
 };
 
 /** Seeds each crowd once, and returns the file with all their keys. */

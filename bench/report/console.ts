@@ -75,7 +75,7 @@ const contenderTable = (contenders: readonly ContenderResult[], unrated: readonl
     'server',
     'gen',
     'sleeps',
-    'RSS MB',
+    'peak RSS MB',
   ];
   return tableOf(
     head,

@@ -41,7 +41,7 @@ export interface ContenderResult {
   readonly generatorShare: number;
   /** How often the server slept per request: near 0 it always had work waiting, near 1 it was woken for each. */
   readonly sleepsPerRequest: number | null;
-  /** Most resident memory at the end of a window, bytes. */
+  /** Resident memory at its highest within a window, bytes. */
   readonly rss: number | null;
   /** Longest garbage collection and 99th percentile of the event loop's delay, milliseconds; Node servers alone. */
   readonly gcLongest: number | null;

@@ -79,7 +79,7 @@ const head = [
   'TTFT p99',
   'server',
   'generator',
-  'RSS MB',
+  'peak RSS MB',
   'GC ms',
 ];
 

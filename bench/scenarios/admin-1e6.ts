@@ -18,10 +18,10 @@ const freshProjects = 10;
 const crowd = { organizations: 1, projects: 1000 - freshProjects, keys: 1_000_000 - freshProjects * 1000, tier: 5 };
 /** Below the most that an administrator may be allowed, 60,000 a minute. */
 const pagesPerSecond = 100;
-const seeding: BarRule = { id: 'seed-rate', title: 'weir org seed, a million keys', unit: 'keys/s', atLeast: 10_000 };
+const seeding: BarRule = { id: 'seed-rate', title: 'bench seed, a million keys', unit: 'keys/s', atLeast: 10_000 };
 const seedingRatio: BarRule = {
   id: 'seed-ratio',
-  title: 'weir org seed, keys beside appends to the empty framing with 100 in flight',
+  title: 'bench seed, keys beside appends to the empty framing with 100 in flight',
   unit: '×',
   // Where 10,000 were set, the framing took 27,000.
   atLeast: 0.37,
@@ -105,7 +105,7 @@ export const admin1e6: Scenario = {
   id: 'admin-1e6',
   title: 'Administration of an organization with a million keys',
   about: [
-    'An organization of 1,000 projects with 1,000 keys each, made by `weir org seed` beside the running gateway; when all of them are in the lists, and the gateway has nothing more to do with them, pages of 20 are read and keys are created, one request at a time and below every limit.',
+    'An organization of 1,000 projects with 1,000 keys each, made by `npm run bench -- seed` beside the running gateway; when all of them are in the lists, and the gateway has nothing more to do with them, pages of 20 are read and keys are created, one request at a time and below every limit.',
     "Of a page it is the server's CPU that counts, of a key the time that the client waits for it.",
   ],
   async run(stage) {

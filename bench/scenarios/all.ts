@@ -3,6 +3,7 @@ import { admin1e6 } from './admin-1e6.ts';
 import { adminMix } from './admin-mix.ts';
 import { concTruth } from './conc-truth.ts';
 import { hello } from './hello.ts';
+import { largeBodies } from './large-bodies.ts';
 import { limiter } from './limiter.ts';
 import { limitsInside } from './limits-inside.ts';
 import { messages } from './messages.ts';
@@ -26,6 +27,7 @@ export const scenarios: readonly Scenario[] = [
   messages,
   addedLatency,
   stream,
+  largeBodies,
   rejectFlood,
   adminMix,
   admin1e6,

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { pinned } from '../machine/pin.ts';
 import { type Measured, measureOnce } from '../measure.ts';
-import { cachedPackage } from '../peers/npm-cache.ts';
+import { cachedPackage } from '../peers/package-cache.ts';
 import { type Bar, type BarRule, barOf } from '../report/bar.ts';
 import { estimate, median, pairedRatios } from '../report/statistics.ts';
 import type { Stage } from '../stage.ts';

@@ -1,4 +1,5 @@
 import { type Contender, measureRounds } from '../measure.ts';
+import { startLiteLlm } from '../peers/litellm.ts';
 import { portkeyFields, startPortkey } from '../peers/portkey.ts';
 import { startProxies } from '../peers/proxies.ts';
 import { type BarRule, barOf } from '../report/bar.ts';
@@ -21,7 +22,13 @@ const portkey: BarRule = {
   id: 'messages-portkey',
   title: 'POST /v1/messages to a mock, CPU of Portkey beside it',
   unit: '×',
-  atLeast: 30,
+  atLeast: 35,
+};
+const litellm: BarRule = {
+  id: 'messages-litellm',
+  title: "POST /v1/messages to a mock, CPU of LiteLLM's proxy beside it",
+  unit: '×',
+  atLeast: 140,
 };
 
 interface Body extends Pick<MessageOptions, 'bodyBytes' | 'shape' | 'stream'> {
@@ -47,8 +54,8 @@ const besideNginx = ({ name, label, atMost }: Body): BarRule => ({
   atMost,
 });
 
-/** Portkey does some hundreds of requests a second: more connections would only queue in it. */
-const portkeyConnections = 16;
+/** Portkey does some hundreds of requests a second and LiteLLM fewer: more connections would only queue in them. */
+const peerConnections = 16;
 
 const message = (model: string, more: Partial<MessageOptions> = {}) =>
   messageRequest({ model, bodyBytes: 600, maxTokens: 64, stream: false, ...more });
@@ -109,8 +116,14 @@ export const messages: Scenario = {
           'portkey-0.6k',
           'Portkey to the mock, 0.6 KB',
           peer,
-          closedPlan(stage, request, { connections: portkeyConnections }),
+          closedPlan(stage, request, { connections: peerConnections }),
         );
+      const python = await startLiteLlm(stage, forwarded, sim.address.port);
+      notes.push(python.note);
+      if (python.target) {
+        const plan = closedPlan(stage, message(forwarded), { connections: peerConnections });
+        add('litellm-0.6k', 'LiteLLM to the mock, 0.6 KB', python.target, plan);
+      }
     }
     return {
       ...(await measureRounds(stage, contenders, stage.settings)),
@@ -126,6 +139,7 @@ export const messages: Scenario = {
             return barOf(besideNginx(body), cpuRatio(results.get(weir), results.get(nginx)), missing(nginx));
           }),
           barOf(portkey, cpuRatio(results.get('portkey-0.6k'), ours), missing('portkey-0.6k')),
+          barOf(litellm, cpuRatio(results.get('litellm-0.6k'), ours), missing('litellm-0.6k')),
         ];
       },
     };

@@ -1,8 +1,9 @@
 import { request } from 'node:http';
 import type { KeyPlan } from '../gen/requests.ts';
-import { type Crowd, fileFor, seedKeys } from '../peers/seed.ts';
+import { fileFor, seedKeys } from '../peers/seed.ts';
 import type { FixedAnswer } from '../peers/uws-same.ts';
 import type { Weir } from '../peers/weir.ts';
+import type { Crowd } from '../seed/beside.ts';
 import type { SimTarget, Stage } from '../stage.ts';
 import { Client } from '../truth/ask.ts';
 

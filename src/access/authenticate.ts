@@ -22,7 +22,14 @@ import {
 import type { Directory, Inactive } from './directory.ts';
 import type { Knowledge } from './knowledge.ts';
 import { KnownToken, KnownTokens } from './known-tokens.ts';
-import { AdministrationLease, type CountedLease, CreditsLease, InactiveLease, InferenceLease } from './leases.ts';
+import {
+  type Accounts,
+  AdministrationLease,
+  type CountedLease,
+  CreditsLease,
+  InactiveLease,
+  InferenceLease,
+} from './leases.ts';
 import { addressRefusal } from './limit-refusal.ts';
 import type { BearerPrincipal, Identity } from './principal.ts';
 
@@ -62,8 +69,9 @@ export const apiKeyGate = (options: {
   readonly accessLog: AccessLog;
   readonly windows: Windows;
   readonly knowledge: Knowledge;
+  readonly accounts: Accounts;
 }): Gate<BearerPrincipal> => {
-  const { directory, peppers, clock, accessLog, windows, knowledge } = options;
+  const { directory, peppers, clock, accessLog, windows, knowledge, accounts } = options;
   const tokens = new KnownTokens();
 
   const recognize = (text: string): KnownToken | undefined => {
@@ -151,7 +159,7 @@ export const apiKeyGate = (options: {
       return new AdministrationLease(found, clock, windows.administration, subject);
     }
     const subject = known.inference ?? subjectOf(known, 'inference', found);
-    if (limits !== 'credits') return new InferenceLease(found, clock, windows.inference, subject);
+    if (limits !== 'credits') return new InferenceLease(found, clock, windows.inference, subject, accounts);
     const own = subjectOf(known, 'credits', found);
     return new CreditsLease(found, clock, [windows.credits, own], [windows.inference, subject]);
   };

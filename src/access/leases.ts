@@ -1,16 +1,31 @@
 import type { Clock } from '../clock.ts';
-import type { Refusal } from '../errors.ts';
-import type { Need, RateLimitLease } from '../http/route.ts';
+import { type Refusal, refusal } from '../errors.ts';
+import type { Meter, Metered, Need, RateLimitLease } from '../http/route.ts';
 import { countInactive, countRequest, start } from '../limits/count-request.ts';
 import { administrationLines } from '../limits/http/administration-headers.ts';
 import { creditLines, quotaLines } from '../limits/http/headers.ts';
 import { waitAfter, waitOfInactive } from '../limits/http/retry-after.ts';
 import { reserve } from '../limits/reserve.ts';
-import { charge, release, settle } from '../limits/settle.ts';
+import { charge, enlarge, release, settle } from '../limits/settle.ts';
 import { isRefused, type Refused, type Ticket } from '../limits/window/ticket.ts';
 import type { LimitSubject, WindowStore } from '../limits/window/window-store.ts';
+import type { Meter as Account, Asked } from '../usage/meter.ts';
 import { limitRefusal } from './limit-refusal.ts';
-import type { BearerPrincipal, Identity } from './principal.ts';
+import type { BearerPrincipal, Identity, ProjectPrincipal } from './principal.ts';
+
+/** Where the accounts of requests are kept. */
+export interface Accounts {
+  /** Nothing more can be written down: no request may be given to an upstream. */
+  readonly isFull: boolean;
+  begin(asked: Asked): Account;
+}
+
+const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {} };
+/** Unspecified: what a request is told whose account could not be kept. */
+const noRoom = refusal('dependency_unavailable', {
+  message: 'Requests cannot be accounted for at the moment.',
+  headers: { 'Retry-After': '1' },
+});
 
 /** What every pass does: it is counted when it is made, and tells of the windows that refused it. */
 export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
@@ -50,7 +65,11 @@ export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
   reserve(_tokens: number): Refusal | undefined {
     return undefined;
   }
+  enlarge(_tokens: number): void {}
   settle(): void {}
+  meter(_metered: Metered): Meter {
+    return unmetered;
+  }
   end(): void {}
   /**
    * Of its own kind's windows, also on a route that takes another kind.
@@ -88,10 +107,21 @@ abstract class TicketLease extends CountedLease {
 /** Of an inference request: requests, tokens and requests in flight of key, project and organization. */
 export class InferenceLease extends TicketLease {
   private reserved: Ticket | null = null;
+  private kept: Account | null = null;
+  private readonly accounts: Accounts;
+
+  constructor(principal: ProjectPrincipal, clock: Clock, store: WindowStore, who: LimitSubject, accounts: Accounts) {
+    super(principal, clock, store, who);
+    this.accounts = accounts;
+  }
 
   /** A request whose client has gone reserves nothing: its upstream call is aborted before it begins. */
   override reserve(tokens: number): Refusal | undefined {
     if (this.ticket === null) return undefined;
+    if (this.accounts.isFull) {
+      super.end();
+      return noRoom;
+    }
     const outcome = reserve(this.store, this.ticket, tokens, this.clock.monotonic());
     this.ticket = this.held(outcome);
     if (isRefused(outcome)) return this.refusal(tokens);
@@ -99,11 +129,25 @@ export class InferenceLease extends TicketLease {
     return undefined;
   }
 
+  /** A request whose client has gone before its upstream was asked has none. */
+  override meter(metered: Metered): Meter {
+    if (this.ticket === null) return unmetered;
+    const { organizationId, projectId = '', id: keyId } = this.principal as ProjectPrincipal;
+    this.kept = this.accounts.begin({ ...metered, organizationId, projectId, keyId });
+    return this.kept;
+  }
+
+  override enlarge(tokens: number): void {
+    if (this.reserved !== null) enlarge(this.store, this.reserved, tokens);
+  }
+
   override settle(): void {
     if (this.reserved !== null) charge(this.store, this.reserved, this.spent);
   }
 
   override end(): void {
+    this.kept?.end();
+    this.kept = null;
     if (this.reserved === null) {
       super.end();
       return;

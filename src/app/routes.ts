@@ -1,4 +1,5 @@
 import { organizationRows } from '../../projections/organizations.ts';
+import { usageTotals } from '../../projections/usage.ts';
 import type { Knowledge } from '../access/knowledge.ts';
 import { auditLogRoutes } from '../admin/audit/audit-logs.ts';
 import type { Administration } from '../admin/command.ts';
@@ -10,6 +11,7 @@ import { organizationRoutes } from '../admin/organization/organization.ts';
 import { projectRoutes } from '../admin/organization/projects.ts';
 import { policyRoutes } from '../admin/policies/policies.ts';
 import { unsure } from '../admin/unsure.ts';
+import { usageRoutes } from '../admin/usage/usage-routes.ts';
 import type { Clock, Millis } from '../clock.ts';
 import { openapiRoute } from '../http/openapi/openapi.ts';
 import type { Route } from '../http/route.ts';
@@ -19,6 +21,8 @@ import { creditsRoute } from '../inference/credits.ts';
 import { countTokensRoute } from '../inference/messages/count-tokens.ts';
 import { messagesRoute } from '../inference/messages/messages.ts';
 import { modelsRoutes } from '../inference/models/models.ts';
+import { responsesRoute } from '../inference/responses/responses.ts';
+import { storedResponseRoutes } from '../inference/responses/stored-responses.ts';
 import type { TiersInForce } from '../limits/tiers/tiers-in-force.ts';
 import type { Windows } from '../limits/windows.ts';
 import type { Evaluator } from '../rules/evaluate.ts';
@@ -50,12 +54,14 @@ export const allRoutes = (dependencies: {
     messagesRoute({ models, clock, answerId: () => newId('msg', clock) }),
     countTokensRoute(models),
     chatRoute({ models, clock, answerId: () => newId('msg', clock).replace('msg_', 'chatcmpl-') }),
+    responsesRoute({ models, clock, answerId: () => newId('msg', clock).replace('msg_', 'resp_') }),
+    ...storedResponseRoutes(),
     ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
     creditsRoute({
       ageMs: creditAgeMs,
       balanceOf: (organizationId) => ({
         credits: admin.models.get(organizationRows, organizationId)?.credits ?? 0,
-        usage: 0,
+        usage: admin.models.get(usageTotals, organizationId)?.microDollars ?? 0,
       }),
     }),
     ...unsure(
@@ -67,6 +73,7 @@ export const allRoutes = (dependencies: {
         ...adminKeyRoutes(admin),
         ...policyRoutes(admin, evaluator),
         ...auditLogRoutes(admin),
+        ...usageRoutes(admin),
       ],
       isBehind,
     ),

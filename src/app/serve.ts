@@ -30,6 +30,8 @@ import { openEvaluator } from '../rules/evaluate.ts';
 import { dayKeys } from '../secrets/day-keys.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
 import { loadModels } from '../upstream/models/models.ts';
+import { declarePrices } from '../usage/prices.ts';
+import { openUsage } from '../usage/usage.ts';
 import { allAggregates } from './aggregates.ts';
 import { keepAuditLog } from './audit-log.ts';
 import { type Closing, closing } from './closing.ts';
@@ -39,6 +41,7 @@ import { atPathOf } from './file-fault.ts';
 import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
+import { pricesOf } from './prices.ts';
 import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
@@ -187,6 +190,11 @@ const start = async (parts: {
   open.later('the audit log', auditLog.close);
   open.later('the sweep', sweepEveryMinute(admin));
 
+  // No settlement names a price that is not in the log.
+  const prices = pricesOf(declared);
+  await declarePrices(store, prices, by, clock);
+  const usage = await openUsage({ dir: join(config.DATA_DIR, 'usage', logId), store, prices, clock });
+  open.later('the accounts of requests', usage.close);
   const connected = connectModels(declared, { clock });
   open.later('the models', connected.close);
   const evaluator = openEvaluator();
@@ -202,7 +210,7 @@ const start = async (parts: {
     tiers: limits.tiers,
     knowledge: fresh.reliedOn,
     isBehind: () => fresh.isBehind,
-    creditAgeMs: () => fresh.reliedOn.ageMs,
+    creditAgeMs: () => Math.max(fresh.ageMs, usage.ageMs),
     readiness: {
       ageMs: () => fresh.ageMs,
       checks: {
@@ -229,6 +237,7 @@ const start = async (parts: {
       accessLog,
       windows: limits.windows,
       knowledge: fresh.reliedOn,
+      accounts: usage,
     }),
     trustedProxies: config.TRUSTED_PROXIES,
     corsOrigins: config.CORS_ORIGINS,

@@ -10,7 +10,6 @@ import type { Context } from '../kernel/actor.ts';
 import { allRows } from './all-rows.ts';
 import { withExamples } from './examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from './operator.ts';
-import { seedCommand } from './org-seed.ts';
 import { confirm, dollars, iso, type Shown, show } from './output.ts';
 import { printable, type Terminal, UsageError } from './terminal.ts';
 
@@ -57,8 +56,7 @@ Examples:
   weir org show org_01jd…
   weir org suspend org_01jd…
   weir org reactivate org_01jd…
-  weir org close org_01jd… --yes       for good: its keys never work again
-  weir org seed --projects 10 --keys 1000 --out keys.ndjson    an organization to test a load with`;
+  weir org close org_01jd… --yes       for good: its keys never work again`;
 
 /** `weir org`: the life of organizations, which no HTTP route can touch (contract B.1). */
 export const orgCommand = (terminal: Terminal): Command => {
@@ -123,7 +121,6 @@ export const orgCommand = (terminal: Terminal): Command => {
   };
   change('suspend', 'Refuse inference and changes; reading goes on');
   change('reactivate', 'Lift a suspension');
-  org.addCommand(seedCommand(terminal));
   change('close', 'Close for good', 'Closing “%” ends every project and key of it for good.');
   return org;
 };

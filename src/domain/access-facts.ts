@@ -1,3 +1,5 @@
+import { day } from './day.ts';
+
 /** What credentials did, as it is recorded in batches: no command leads to it and no chart admits it. */
 
 /** On `credentialUse-<day>`: the last uses of credentials, of whichever organizations, since their turn before. */
@@ -22,9 +24,6 @@ export interface AccessDenied {
   readonly first_at: number;
   readonly last_at: number;
 }
-
-/** `20261120`, in UTC: what the names of daily streams end with. */
-const day = (at: number): string => new Date(at).toISOString().slice(0, 10).replaceAll('-', '');
 
 export const useStream = (at: number): string => `credentialUse-${day(at)}`;
 export const denialStream = (organizationId: string, at: number): string => `denial-${organizationId}_${day(at)}`;

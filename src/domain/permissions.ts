@@ -14,6 +14,7 @@ export const adminPermissions = [
   'policies:write',
   'policies:publish',
   'audit_logs:read',
+  'usage:read',
 ] as const;
 
 /** Those that an access token may be good for: no route takes one for policies (contract A.3). */

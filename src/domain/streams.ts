@@ -38,6 +38,8 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
   ['replay', grammar(`(key|akey|oac)_${publicId}`, ['replay.sealed'])],
   ['credentialUse', grammar(day, ['credential.used'])],
   ['denial', grammar(`org_${publicId}_${day}`, ['access.denied'])],
+  ['usage', grammar(day, ['usage.settled'])],
+  ['price', grammar('models', ['price.declared'])],
   ['log', grammar('[a-z_]+', ['log.started', 'log.first_run_claimed', 'log.secrets_known', 'log.imported'])],
   ['auditLog', grammar('checkpoints|keys', ['audit.checkpoint', 'audit.key_started', 'audit.key_rotated'])],
 ]);
@@ -46,7 +48,7 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
 const passing: ReadonlySet<string> = new Set([aggregates.oauthToken.category, 'replay']);
 
 /** Of these the store may remove events one day: what they record is of use for a time. */
-const removable: ReadonlySet<string> = new Set([...passing, 'credentialUse', 'denial']);
+const removable: ReadonlySet<string> = new Set([...passing, 'credentialUse', 'denial', 'usage']);
 
 /** Whether the events of a stream may be gone while the log is whole. */
 export const isRemovable = (stream: string): boolean => removable.has(stream.slice(0, stream.indexOf('-')));

@@ -1,5 +1,6 @@
 import type { Refusal } from '../errors.ts';
 import type { Endpoint } from './endpoint.ts';
+import { familyOf } from './error-envelopes.ts';
 import { Refused, refused } from './refused.ts';
 import type { RequestHead } from './request/head.ts';
 import { parseQuery } from './request/query.ts';
@@ -64,9 +65,15 @@ export const checkRequest = <P>(
 
 const isAt = (path: string, place: string): boolean => path === place || path.startsWith(`${place}/`);
 
+/** What there is for those who look for another API of models (contract E.1). */
+const modelRoutes =
+  'Models are called with POST /v1/messages, POST /v1/chat/completions and POST /v1/responses; POST /v1/messages/count_tokens counts.';
+
 /** SDKs differ in whether their base URL has the /v1, so it is what is wrong most often. */
 const misplaced = (path: string): string | undefined => {
   if (isAt(path, '/v1/v1')) return 'No such route: /v1 is in the path twice. Leave it out of the base URL.';
+  const family = familyOf(path);
+  if (family === 'messages' || family === 'chat') return `No such route. ${modelRoutes}`;
   if (isAt(path, '/v1') || isAt(path, '/.well-known')) return undefined;
   return 'No such route. Paths begin with /v1: add it to the base URL.';
 };

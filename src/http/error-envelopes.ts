@@ -204,12 +204,17 @@ export const failure = (refused: Refusal, family: Family, requestId: string): Fa
   return { status, headers: { ...refused.headers, ...hints }, body: JSON.parse(body) as object };
 };
 
-const isUnder = (path: string, prefix: string): boolean =>
-  path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === '/');
+/** Paths below `/v1` where clients of the chat family look for what is not here. */
+const chatPaths: ReadonlySet<string> = new Set([
+  ...['chat', 'responses', 'completions', 'conversations', 'embeddings', 'moderations', 'rerank'],
+  ...['audio', 'images', 'videos', 'realtime'],
+  ...['assistants', 'threads', 'vector_stores', 'containers', 'files', 'uploads', 'batches', 'fine_tuning', 'evals'],
+]);
 
 /** The family of a path that no route has (contract E.1). */
 export const familyOf = (path: string): Family => {
-  if (isUnder(path, '/v1/messages')) return 'messages';
-  if (isUnder(path, '/v1/chat') || isUnder(path, '/v1/responses')) return 'chat';
-  return 'admin';
+  const [, version, first = ''] = path.split('/', 3);
+  if (version !== 'v1') return 'admin';
+  if (first === 'messages') return 'messages';
+  return chatPaths.has(first) ? 'chat' : 'admin';
 };

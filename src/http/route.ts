@@ -47,6 +47,34 @@ export interface Head {
 /** Tokens that a request needs of its limits; `unknown` where its body was too large to be read for that. */
 export type Need = number | 'unknown';
 
+/** Tokens as upstreams count them; `input_tokens` excludes cached ones. */
+interface CountedTokens {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_creation_input_tokens: number;
+  readonly cache_read_input_tokens: number;
+}
+
+/** A request for a model as its account tells of it. */
+export interface Metered {
+  readonly requestId: string;
+  readonly model: string;
+  readonly api: 'messages' | 'chat.completions' | 'responses';
+  /** Tokens of its input (contract F.4). */
+  readonly estimatedTokens: number;
+  readonly images: number;
+}
+
+/** The account of a request that is given to an upstream (contract N20). It is settled once: whoever comes later changes nothing. */
+export interface Meter {
+  /** What there is of the answer so far. @param sentTokens of its output, estimated */
+  progress(usage: CountedTokens, sentTokens: number): void;
+  /** The answer is complete and about to be sent to its end. @param sentTokens of its output, for an upstream that counts none */
+  complete(usage: CountedTokens, sentTokens: number): void;
+  /** The upstream has failed, and the client is told so with this status. */
+  fail(status: number): void;
+}
+
 /** What a request holds of the limits of its credential until its answer is complete. */
 export interface Allowance {
   /**
@@ -56,8 +84,12 @@ export interface Allowance {
   reserve(tokens: number): Refusal | undefined;
   /** Tokens that the request has taken so far. What was reserved becomes this when the request ends. */
   spent: number;
+  /** Makes the reservation so many tokens while the answer is produced; it is not refused, and never gets smaller. */
+  enlarge(tokens: number): void;
   /** Gives back now what was reserved beyond `spent`, which is final: before an answer that is made is sent. */
   settle(): void;
+  /** Opens the account of the request, before its upstream is asked. It is settled when the request ends, if not before. */
+  meter(metered: Metered): Meter;
 }
 
 /** A request whose credential is identified. The limits have counted it already, whatever follows. */

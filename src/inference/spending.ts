@@ -1,6 +1,6 @@
-import type { Allowance } from '../http/route.ts';
+import type { Allowance, Meter } from '../http/route.ts';
 import { estimateTokensOf } from '../upstream/estimate.ts';
-import type { Chunk, Delta, Usage } from '../upstream/port.ts';
+import { type Chunk, type Delta, noUsage, type Usage } from '../upstream/port.ts';
 
 /** Tokens of an answer: input, cached input and output (contract A.6). Input that nobody reports is what was estimated. */
 export const tokensTaken = (usage: Usage, estimatedInput: number): number => {
@@ -15,12 +15,17 @@ export const tokensTaken = (usage: Usage, estimatedInput: number): number => {
  */
 export class Spending {
   readonly #allowance: Allowance;
+  readonly #grow: (outputTokens: number) => void;
+  readonly #meter: Meter;
   readonly #estimatedInput: number;
   #input: number;
   #bytes = 0;
+  #usage: Usage = noUsage;
 
-  constructor(allowance: Allowance, estimatedInput: number) {
+  constructor(allowance: Allowance, grow: (outputTokens: number) => void, meter: Meter, estimatedInput: number) {
     this.#allowance = allowance;
+    this.#grow = grow;
+    this.#meter = meter;
     this.#estimatedInput = estimatedInput;
     this.#input = estimatedInput;
   }
@@ -30,13 +35,20 @@ export class Spending {
       case 'start':
         this.#input = tokensTaken({ ...chunk.usage, output_tokens: 0 }, this.#estimatedInput);
         this.#allowance.spent = this.#input;
+        this.#usage = chunk.usage;
+        this.#meter.progress(chunk.usage, 0);
         break;
-      case 'block_delta':
+      case 'block_delta': {
         this.#bytes += Buffer.byteLength(textOf(chunk.delta));
-        this.#allowance.spent = this.#input + estimateTokensOf(this.#bytes);
+        const output = estimateTokensOf(this.#bytes);
+        this.#allowance.spent = this.#input + output;
+        this.#grow(output);
+        this.#meter.progress(this.#usage, output);
         break;
+      }
       case 'end':
         this.#allowance.spent = tokensTaken(chunk.usage, this.#input);
+        this.#meter.complete(chunk.usage, estimateTokensOf(this.#bytes));
         break;
     }
   }

@@ -23,6 +23,9 @@ export const upstreamRefusal = (error: unknown): Refusal | null => {
   return refusal(code, { message, headers: { 'Retry-After': String(Math.min(30, Math.max(1, Math.ceil(pause)))) } });
 };
 
-/** Whether it is a code of ours that has this status. */
-const isCodeOf = (code: string, status: number | undefined): code is Code =>
-  Object.hasOwn(catalogue, code) && catalogue[code as Code].status === status;
+/** Whether it is a code of ours that has this status, or had before an API that says 400 for 422 told it (contract G.6). */
+const isCodeOf = (code: string, status: number | undefined): code is Code => {
+  if (!Object.hasOwn(catalogue, code)) return false;
+  const own = catalogue[code as Code].status;
+  return own === status || (own === 422 && status === 400);
+};

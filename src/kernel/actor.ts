@@ -9,8 +9,6 @@ import { type Mailbox, serial } from './mailbox.ts';
 import type { Whose } from './ownership.ts';
 import { type Actor, type EventStore, type Metadata, StoreUnavailable } from './store.ts';
 
-export { CorruptStream } from './fold.ts';
-
 /** Where a command comes from; ends up in the metadata of its events. */
 export interface Context {
   readonly actor: Actor;

@@ -98,9 +98,6 @@ export const checkLink = ({ stream, revision, type, metadata }: Recorded, last: 
   throw new CorruptStream(stream, revision, type, `it was not written behind ${before}`);
 };
 
-/** The fact that an event of the store holds, as it was written. */
-export const factOf = (event: Pick<Recorded, 'type' | 'data'>): Fact => ({ ...event.data, type: event.type });
-
 // biome-ignore lint/suspicious/noExplicitAny: folding needs no more of an aggregate than its chart and what facts change.
 type AnyAggregate = Aggregate<any, any, Decisions<any, any>>;
 

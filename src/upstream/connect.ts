@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import { anthropicUpstream } from './anthropic/anthropic.ts';
 import { balanced, type Part, type UpstreamHealth } from './balance/balanced.ts';
 import type { DeclaredModel, Model } from './models/models.ts';
+import { openaiUpstream } from './openai/openai.ts';
 import type { Upstream } from './port.ts';
 import type { Random } from './seed.ts';
 import { simulatedUpstream } from './simulated/simulated.ts';
@@ -43,12 +44,23 @@ export const connect = (models: readonly DeclaredModel[], dependencies: ConnectD
 const connectOne = ({ model, upstreams }: DeclaredModel, dependencies: ConnectDependencies): ConnectedModel => {
   const repeats = upstreams.length === 1;
   const parts = upstreams.map(({ upstreamModel, upstream: declared, ...place }) => {
-    const upstream =
-      declared.kind === 'simulated'
-        ? simulatedUpstream(declared, dependencies)
-        : anthropicUpstream(declared, { ...dependencies, repeats, contextLength: model.context_length });
-    return { ...place, model: upstreamModel, upstream };
+    return { ...place, model: upstreamModel, upstream: upstreamOf(declared, model, { ...dependencies, repeats }) };
   });
   const [{ model: upstreamModel, upstream }] = parts as [Part];
   return { model, upstreamModel, ...(repeats ? { upstream } : balanced(model.id, parts, dependencies.clock)) };
+};
+
+const upstreamOf = (
+  declared: DeclaredModel['upstreams'][number]['upstream'],
+  { context_length: contextLength, supported_features: features }: Model,
+  dependencies: ConnectDependencies & { readonly repeats: boolean },
+): Upstream => {
+  switch (declared.kind) {
+    case 'simulated':
+      return simulatedUpstream(declared, dependencies);
+    case 'anthropic':
+      return anthropicUpstream(declared, { ...dependencies, contextLength });
+    case 'openai':
+      return openaiUpstream(declared, { ...dependencies, contextLength, thinks: features.includes('reasoning') });
+  }
 };

@@ -96,6 +96,8 @@ export interface Usage {
   readonly output_tokens: number;
   readonly cache_creation_input_tokens: number;
   readonly cache_read_input_tokens: number;
+  /** Of the output those that were thought; absent where the upstream does not tell them apart. */
+  readonly reasoning_tokens?: number;
 }
 
 export const noUsage: Usage = Object.freeze({
@@ -190,12 +192,23 @@ export interface MessagesPassing extends Passing {
   countTokens(request: PassedRequest, options: GenerateOptions): Promise<number | null>;
 }
 
+/** What of a request an upstream's API has no place for. */
+export interface Inexpressible {
+  /** In the form of the messages API. */
+  readonly path: readonly (string | number)[];
+  /** A sentence. */
+  readonly message: string;
+  readonly code: 'unsupported_parameter' | 'unsupported_content_block';
+}
+
 /** Neither keeps the request: what of it is still needed after the call is held once, in the form in which it is sent. */
 export interface Upstream {
   /** @throws UpstreamError */
   answer(request: GenerateRequest, options: GenerateOptions): Promise<Answer>;
   /** Rejects with an UpstreamError on the first step or in the middle; `end` is yielded exactly once, last. */
   stream(request: GenerateRequest, options: GenerateOptions): AsyncIterable<Chunk>;
+  /** Null for a request that can be asked for; absent where every one can. No other may be given to `answer` and `stream`. */
+  inexpressible?(request: GenerateRequest): Inexpressible | null;
   /** As `MessagesPassing.countTokens`; absent where the upstream cannot count. */
   countTokens?(request: CountRequest, options: GenerateOptions): Promise<number | null>;
   /** Whether the same request gets the same answer. */

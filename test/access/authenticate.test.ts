@@ -7,6 +7,7 @@ import type { AdminPrincipal, ClientPrincipal, Principal, ProjectPrincipal } fro
 import { isRefusal, type Refusal } from '../../src/errors.ts';
 import type { Access, Head } from '../../src/http/route.ts';
 import { digest, newToken } from '../../src/ids.ts';
+import { memoryAccounts } from '../support/accounts.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
 import { testWindows } from '../support/test-windows.ts';
 import { upToDate } from '../support/up-to-date.ts';
@@ -39,7 +40,15 @@ const directory: Directory = {
 let accessLog = new AccessLog(clock);
 const windows = testWindows(5);
 const gateOf = (of = windows, knowledge: Knowledge = upToDate) =>
-  apiKeyGate({ directory, peppers: [pepper, oldPepper], clock, accessLog, windows: of, knowledge });
+  apiKeyGate({
+    directory,
+    peppers: [pepper, oldPepper],
+    clock,
+    accessLog,
+    windows: of,
+    knowledge,
+    accounts: memoryAccounts(),
+  });
 let gate = gateOf();
 /** What the gate says of a request that ends at once: why not, or who it is. */
 const meet = (headers: Record<string, string>, access: Access): Refusal | Principal => {

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -21,7 +23,6 @@ describe('a command line that is wrong ends with status 2', () => {
     [['org', 'show'], /missing required argument 'id'/],
     [['oauth-client', 'create', 'org_1', '--name', 'x', '--permissions', 'nonsense'], /Give some of /],
     [['oauth-client', 'create', 'org_1', '--name', 'x'.repeat(121)], /has 1 to 120 characters/],
-    [['org', 'seed', '--projects', '1', '--keys', '1001', '--out', 'never.ndjson'], /1000 keys at most/],
     [['billing', 'grant', 'org_1', '--amount', '5', '--reference', 'x'.repeat(201)], /has 1 to 200 characters/],
     [['eventstore', '--port', 'x'], /Give a number from 0 to 65535/],
     [['eventstore', '--user', 'jo'], /needs both --user and --password-file/],
@@ -36,6 +37,34 @@ describe('a command line that is wrong ends with status 2', () => {
   test('also where it is a process', async () => {
     const spawned = spawnWeir(['serv'], { DATA_DIR: join(bench.dir, 'none') });
     expect(await exitOf(spawned)).toEqual({ code: 2, signal: null });
+  });
+});
+
+describe('a reader that leaves before the end is no error', () => {
+  /** Runs it with an output that nobody reads, and one for errors that we do. */
+  const unread = async (argv: readonly string[]) => {
+    const child = spawn(process.execPath, argv, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    let errors = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      errors += text;
+    });
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+    return { code, signal, errors };
+  };
+  const quiet = { code: 0, signal: null, errors: '' };
+
+  test.each([
+    ['weir', ['dist/src/main.js', 'completion', 'bash']],
+    ['weir --help', ['dist/src/main.js', '--help']],
+    ['bench', ['--import', import.meta.resolve('tsx'), 'bench/cli.ts', 'report', '--help']],
+  ])('%s', async (_, argv) => {
+    expect(await unread(argv)).toEqual(quiet);
+  });
+
+  test('without that a write of it ends the process', async () => {
+    const late = 'setTimeout(() => process.stdout.write("x"), 100)';
+    expect((await unread(['-e', late])).errors).toContain('EPIPE');
   });
 });
 

@@ -34,6 +34,8 @@ describe('an event is ours', () => {
     [`replay-key_${id}`, 'replay.sealed'],
     ['credentialUse-20261120', 'credential.used'],
     [`denial-org_${id}_20261120`, 'access.denied'],
+    ['usage-20261120', 'usage.settled'],
+    ['price-models', 'price.declared'],
     ['log-id', 'log.started'],
     ['log-secrets', 'log.secrets_known'],
     ['log-first_run', 'log.first_run_claimed'],

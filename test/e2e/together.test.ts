@@ -116,25 +116,20 @@ describe('gateways that are started at once on an empty store', () => {
 });
 
 describe('an organization that an operator makes on an empty store', () => {
-  const makers = [
-    ['org', 'create', '--name', 'Acme', '--json'],
-    ['org', 'seed', '--name', 'Acme', '--projects', '1', '--keys', '1', '--json'],
-  ];
-  const make = async (argv: string[], env: Record<string, string>): Promise<string> => {
-    const out = argv.includes('seed') ? ['--out', `${freshDir()}.ndjson`] : [];
-    const { code, stdout, stderr } = await weirHere([...argv, ...out], env);
+  const make = async (env: Record<string, string>): Promise<string> => {
+    const { code, stdout, stderr } = await weirHere(['org', 'create', '--name', 'Acme', '--json'], env);
     expect([code, stderr]).toEqual([0, '']);
     return (JSON.parse(stdout) as { organization_id: string }).organization_id;
   };
 
-  test.each(makers)('is its first run: weir %s %s', async (...argv) => {
-    const id = await make(argv, environment(shared));
+  test('is its first run', async () => {
+    const id = await make(environment(shared));
     expect((await ofType('log.first_run_claimed')).map(({ data }) => data.organization_id)).toEqual([id]);
     const gateway = await start(environment(shared));
     expect(gateway.firstRun).toBeNull();
     expect(await ofType('organization.created')).toHaveLength(1);
     // The next one is made all the same, and is nobody's first run.
-    await make(argv, environment(shared));
+    await make(environment(shared));
     expect(await ofType('organization.created')).toHaveLength(2);
     expect(await ofType('log.first_run_claimed')).toHaveLength(1);
   });
@@ -143,10 +138,7 @@ describe('an organization that an operator makes on an empty store', () => {
     'beside a gateway that starts is whole, and the only one unless the gateway came first; one data folder: %s',
     async (isShared) => {
       const env = environment(shared);
-      const [gateway, id] = await Promise.all([
-        start(env),
-        make(makers[0]!, isShared ? { ...env } : environment(shared)),
-      ]);
+      const [gateway, id] = await Promise.all([start(env), make(isShared ? { ...env } : environment(shared))]);
       const [claim] = await ofType('log.first_run_claimed');
       const first = gateway.firstRun?.organization_id;
       expect([id, first]).toContain(claim?.data.organization_id);
@@ -306,7 +298,6 @@ describe('an operator’s command with secrets that are not those of the log', (
       ['org', 'create', '--name', 'x'],
       ['admin-key', 'bootstrap', id, '--yes'],
       ['oauth-client', 'create', id, '--name', 'x'],
-      ['org', 'seed', '--projects', '1', '--keys', '1', '--out', `${freshDir()}.ndjson`],
     ];
     for (const argv of makers) {
       const { code, stderr } = await weirHere(argv, others);

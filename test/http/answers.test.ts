@@ -43,6 +43,7 @@ describe('an answer', () => {
     ['/v1/messages/x', ['type', 'error', 'request_id']],
     ['/v1/chat/x', ['error']],
     ['/v1/responses', ['error']],
+    ['/v1/embeddings', ['error']],
     ['/v1/nowhere', ['error']],
   ])('for the unknown path %s is in the envelope of its prefix', async (path, members) => {
     const answer = await ask(`GET ${path}`);

@@ -51,7 +51,7 @@ export class FakeSink implements Sink {
     const frames = this.text.split('\n\n');
     if (frames.pop() !== '') throw new Error('the last frame is not complete');
     return frames.map((frame) => {
-      const [, event, data] = /^event: ([a-z_]+)\ndata: ([^\r\n]*)$/.exec(frame) ?? [];
+      const [, event, data] = /^event: ([a-z_.]+)\ndata: ([^\r\n]*)$/.exec(frame) ?? [];
       if (event === undefined || data === undefined) throw new Error(`not an event: ${frame}`);
       return { event, data: JSON.parse(data) };
     });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { actors, CorruptStream } from '../../src/kernel/actor.ts';
+import { actors } from '../../src/kernel/actor.ts';
+import { CorruptStream } from '../../src/kernel/fold.ts';
 import { type EventStore, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { foreign, me, opened, refusal, stage, stream } from './stage.ts';

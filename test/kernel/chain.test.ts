@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { actors, type Context, CorruptStream } from '../../src/kernel/actor.ts';
+import { actors, type Context } from '../../src/kernel/actor.ts';
 import { canonicalEvent, hashOf, leafHash } from '../../src/kernel/event-hash.ts';
+import { CorruptStream } from '../../src/kernel/fold.ts';
 import type { NewEvent, Recorded } from '../../src/kernel/store.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { me, opened, refusal, stage, stream } from './stage.ts';

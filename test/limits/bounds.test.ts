@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/tiers.ts';
 import { countRequest, start } from '../../src/limits/count-request.ts';
 import { inferenceWindows, plansOf } from '../../src/limits/families.ts';
-import { reasonsOf } from '../../src/limits/record/metrics.ts';
+import { metricNames, reason } from '../../src/limits/record/metrics.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { release, settle } from '../../src/limits/settle.ts';
 import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
@@ -21,8 +21,14 @@ const meetingAt = (scope: Scope, number: number): LimitSubject => {
   return limitSubject(`key_${n}`, scope === 'organization' ? `proj_${n}` : 'proj_0', 'org_0');
 };
 
+/** The limits in a set of bits, scope by scope from the innermost. */
+const reasonsOf = (store: WindowStore, why: number) =>
+  store.scopes.flatMap((scope, number) =>
+    metricNames.filter((_, metric) => (why & reason(metric, number)) !== 0).map((metric) => ({ scope, metric })),
+  );
+
 const refusedBy = (store: WindowStore, why: number, scope: Scope) =>
-  reasonsOf(store.scopes, why)
+  reasonsOf(store, why)
     .filter((reason) => reason.scope === scope)
     .map(({ metric }) => metric);
 
@@ -119,8 +125,7 @@ test.each([0, 1, 2, 3, 4, 5] as const)('tier %i admits as many tokens a day as i
     }
     const last = take(1_000 + more, 0);
     expect(isRefused(last)).toBe(!admitted);
-    if (isRefused(last))
-      expect(reasonsOf(store.scopes, last)).toEqual([{ scope: 'organization', metric: 'tokens_per_day' }]);
+    if (isRefused(last)) expect(reasonsOf(store, last)).toEqual([{ scope: 'organization', metric: 'tokens_per_day' }]);
   }
 });
 

@@ -3,12 +3,13 @@ import { countRequest, start } from '../../src/limits/count-request.ts';
 import { administrationWindows, creditWindows, inferenceWindows } from '../../src/limits/families.ts';
 import { administrationLines } from '../../src/limits/http/administration-headers.ts';
 import { inDigits, inSeconds } from '../../src/limits/http/digits.ts';
-import { asHeaders, creditLines, quotaLines } from '../../src/limits/http/headers.ts';
+import { creditLines, quotaLines } from '../../src/limits/http/headers.ts';
 import { waitAfter } from '../../src/limits/http/retry-after.ts';
 import { reserve } from '../../src/limits/reserve.ts';
 import { release } from '../../src/limits/settle.ts';
 import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
 import { limitSubject } from '../../src/limits/window/window-store.ts';
+import { asHeaders } from './as-headers.ts';
 
 describe('the quota headers', () => {
   test('are lines that join to others, of the key where all scopes are as tight', () => {

@@ -30,6 +30,8 @@ const policy =
   (state: 'draft' | 'live' | 'paused') =>
   async (tenant: Tenant): Promise<Ids> => ({ policy_id: await tenant.newPolicy(state) });
 
+const noResponse = () => ({ response_id: 'resp_none' });
+
 const name = { name: 'n' };
 export const message = { model: 'weir-sim-1', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 
@@ -41,6 +43,10 @@ export const rows: Readonly<Record<string, Row>> = {
   createMessage: { body: message, status: 200 },
   countMessageTokens: { body: message, status: 200 },
   createChatCompletion: { body: message, status: 200 },
+  createResponse: { body: { model: 'weir-sim-1', max_output_tokens: 5, input: 'hi' }, status: 200 },
+  retrieveResponse: { ids: noResponse, status: 404 },
+  deleteResponse: { ids: noResponse, status: 404 },
+  cancelResponse: { ids: noResponse, status: 404 },
   listModels: { status: 200 },
   retrieveModel: { ids: async () => ({ model: 'weir-sim-1' }), status: 200 },
   retrieveCredits: { status: 200 },
@@ -77,6 +83,9 @@ export const rows: Readonly<Record<string, Row>> = {
     cursor: (tenant) => tenant.firstOf(`/policies/${tenant.policyId}/versions`),
   },
   listPolicyDecisions: { ids: policy('live'), status: 200, cursor: () => noCursor },
+  listUsage: { query: 'start_time=1700000000', status: 200 },
+  listCompletionsUsage: { query: 'start_time=1700000000', status: 200 },
+  listCosts: { query: 'start_time=1700000000', status: 200 },
   listAuditLogs: { status: 200, cursor: (tenant) => tenant.firstOf('/audit_logs') },
   createAccessToken: { status: 401 },
   revokeAccessToken: { status: 401 },

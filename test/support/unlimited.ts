@@ -1,8 +1,16 @@
 import { isRefusal, type Refusal } from '../../src/errors.ts';
-import type { Access, Allowance, Gate, Head, RateLimitLease } from '../../src/http/route.ts';
+import type { Access, Allowance, Gate, Head, Meter, RateLimitLease } from '../../src/http/route.ts';
+
+const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {} };
 
 /** An allowance that nothing exhausts. */
-export const allowance = (): Allowance => ({ reserve: () => undefined, spent: 0, settle: () => {} });
+export const allowance = (): Allowance => ({
+  reserve: () => undefined,
+  spent: 0,
+  enlarge: () => {},
+  settle: () => {},
+  meter: () => unmetered,
+});
 
 const pass = <P extends object>(principal: P): RateLimitLease<P> => ({
   ...allowance(),

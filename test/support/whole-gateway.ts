@@ -15,6 +15,7 @@ import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
 import { stage } from '../admin/stage.ts';
+import { memoryAccounts } from './accounts.ts';
 import { inProcess } from './in-process.ts';
 import type { MemoryOptions } from './memory-store.ts';
 import { wideWindows } from './test-windows.ts';
@@ -45,6 +46,7 @@ export const wholeGateway = async ({
   const { admin, clock } = at;
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
   const evaluator = openEvaluator();
+  const accounts = memoryAccounts();
   const routes = allRoutes({
     admin,
     models: models ?? connected,
@@ -60,6 +62,7 @@ export const wholeGateway = async ({
     publicUrl: () => 'https://weir.example',
   });
   const gate = apiKeyGate({
+    accounts,
     directory: admin.directory,
     peppers: admin.secrets.peppers,
     clock,
@@ -145,6 +148,7 @@ export const wholeGateway = async ({
     ...at,
     routes,
     gate,
+    accounts,
     call: inProcess(routes, gate),
     /** The same over the wire, on a port of its own; to be drained by whoever asked for it. */
     listen: (options: Partial<ServerOptions<Principal>> = {}) =>

@@ -1,9 +1,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { seedBeside } from '../../bench/seed/beside.ts';
 import { tiers } from '../../src/domain/tiers.ts';
 import { complain, type Figures, type Plan } from './figures.ts';
-import { type Gateway, inStore, startGateway, untilKnown, weir } from './gateway.ts';
+import { type Gateway, inStore, startGateway, untilKnown } from './gateway.ts';
 import { seeded } from './random.ts';
 import { Scene } from './scene.ts';
 
@@ -32,8 +33,7 @@ const lateMs = 500;
 /** A key of each of so many organizations, which are made beside the running gateway. */
 const keysOf = async (organizations: number, env: Readonly<Record<string, string>>): Promise<string[]> => {
   const out = join(env.DATA_DIR!, 'keys.ndjson');
-  const counts = ['--organizations', String(organizations), '--projects', '1', '--keys', '1'];
-  await weir(['org', 'seed', ...counts, '--json', '--out', out], env);
+  await seedBeside(env, { organizations, projects: 1, keys: 1, tier: 0 }, out);
   const lines = readFileSync(out, 'utf8').trimEnd().split('\n');
   return lines.map((line) => (JSON.parse(line) as { readonly value: string }).value);
 };

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,6 +9,7 @@ import type { Scene } from './scene.ts';
 export interface Gateway {
   readonly baseUrl: string;
   readonly pid: number;
+  readonly child: ChildProcess;
   /** From its start until it listened, milliseconds. */
   readonly readyMs: number;
   /** Told with what it wrote last where it ends and nobody has killed it. */
@@ -27,7 +28,7 @@ export const inStore = (url: string | undefined): Readonly<Record<string, string
 const run = promisify(execFile);
 
 /** Runs a `weir` command to its end, beside the gateway whose environment this is. Returns what it wrote. */
-export const weir = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> =>
+const weir = async (args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> =>
   (await run(process.execPath, [main, ...args], { env: { PATH: process.env.PATH, ...env } })).stdout;
 
 /** A new organization, in whichever store that is, and its Admin key. */
@@ -100,6 +101,7 @@ export const startGateway = async (
   return {
     baseUrl,
     pid: child.pid!,
+    child,
     readyMs: performance.now() - began,
     onEnd: (listener) => void gone.then(() => isKilled || listener(text)),
     kill,

@@ -1,7 +1,7 @@
 import canonicalize from 'canonicalize';
+import { factOf } from '../../projections/recorded.ts';
 import { type Fact, genesis, IllegalFact, record, type Snapshot, stateOf } from '../../src/kernel/aggregate.ts';
 import type { CommandResult } from '../../src/kernel/command.ts';
-import { factOf } from '../../src/kernel/fold.ts';
 import { type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
 import { aggregates } from '../support/all-aggregates.ts';
 

@@ -9,6 +9,10 @@ import { torturedByForgetting } from './forgetting.ts';
 import { torturedByHeldRequests } from './held.ts';
 import { torturedByIoErrors } from './io-error.ts';
 import { torturedByKills } from './kill.ts';
+import { torturedByDisconnects } from './models/disconnects.ts';
+import { torturedByDrains } from './models/drain.ts';
+import { torturedByStorms } from './models/storm.ts';
+import { torturedByUpstreamFaults } from './models/upstream-faults.ts';
 import { torturedByNamespaces } from './namespaces.ts';
 import { torturedByPowerCuts } from './power.ts';
 import { torturedByRebuilds } from './projections.ts';
@@ -99,11 +103,20 @@ export const inGateway: readonly Kind[] = [
   kind('K6', 'held requests at revocation', 'held requests', torturedByHeldRequests, [30, 10, 5000], anyStore),
 ];
 
+const anyStoreWill = own('it is about models, and any store will do');
+
+export const atModels: readonly Kind[] = [
+  kind('G1', 'providers that fail', 'requests', torturedByUpstreamFaults, [300, 100, 20_000], anyStoreWill),
+  kind('G2', 'clients that leave', 'requests', torturedByDisconnects, [400, 100, 10_000], anyStoreWill, false),
+  kind('G10', 'every provider fails', 'seconds', torturedByStorms, [4, 4, 60], anyStoreWill, false),
+  kind('G12', 'SIGTERM under load', 'ends', torturedByDrains, [3, 1, 100], anyStoreWill),
+];
+
 export const onCluster: readonly Kind[] = [
   kind('C1', 'a fault every 10 s under two gateways', 'faults', torturedByClusterFaults, [5, 1, 60], plainStore, false),
 ];
 
-export const tortures: readonly Kind[] = [...onDisk, ...inTraffic, ...inGateway, ...onCluster];
+export const tortures: readonly Kind[] = [...onDisk, ...inTraffic, ...inGateway, ...atModels, ...onCluster];
 
 /** Runs one torture to its end. What stops it is a fault as well. */
 export async function tortured({ torture }: Kind, plan: Plan, figures: Figures = noFigures()): Promise<Figures> {

@@ -2,9 +2,10 @@ import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { systemClock } from '../../src/clock.ts';
 import { anthropicUpstream } from '../../src/upstream/anthropic/anthropic.ts';
-import type { EndpointDependencies } from '../../src/upstream/anthropic/endpoint.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
+import { openaiUpstream } from '../../src/upstream/openai/openai.ts';
 import type { Upstream } from '../../src/upstream/port.ts';
+import type { EndpointDependencies } from '../../src/upstream/transport/endpoint.ts';
 
 export const apiKey = 'sk-canary-5f0c7d';
 
@@ -54,6 +55,7 @@ export const serveRaw = (respond: (socket: Socket) => void): Promise<Mock> =>
     }),
   );
 
+/** An upstream at this URL, of kind `anthropic` by default. */
 export const upstreamAt = (
   url: string,
   over: object = {},
@@ -62,14 +64,10 @@ export const upstreamAt = (
   const upstream = { kind: 'anthropic', base_url: url, api_key_env: 'KEY', private_network: true, ...over };
   const entry = { id: 'm', context_length: 200_000, max_output_length: 64_000, upstream };
   const declared = loadModels(JSON.stringify({ models: [entry] }), { KEY: apiKey })[0]!.upstreams[0]!.upstream;
-  if (declared.kind !== 'anthropic') throw new Error('another kind');
-  return anthropicUpstream(declared, {
-    clock: systemClock,
-    random: () => 0,
-    sleep: () => Promise.resolve(),
-    ...dependencies,
-    contextLength: 200_000,
-  });
+  const known = { clock: systemClock, random: () => 0, sleep: () => Promise.resolve(), contextLength: 200_000 };
+  if (declared.kind === 'anthropic') return anthropicUpstream(declared, { ...known, ...dependencies });
+  if (declared.kind === 'openai') return openaiUpstream(declared, { ...known, thinks: true, ...dependencies });
+  throw new Error('another kind');
 };
 
 export const event = (type: string, fields: object = {}): string =>

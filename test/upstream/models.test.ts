@@ -257,11 +257,6 @@ describe('several upstreams', () => {
       ['models[0].upstreams[2].name: the name of upstreams[1] too'],
     ],
     [
-      'those of two APIs',
-      upstreams(remote, { kind: 'simulated' }),
-      ['models[0].upstreams[1].kind: speaks another API than upstreams[0]'],
-    ],
-    [
       'faults of each',
       upstreams({ ...remote, api_key_env: 'ABSENT' }, remote, { ...remote, base_url: 'http://models.example' }),
       [
@@ -275,7 +270,59 @@ describe('several upstreams', () => {
   });
 });
 
+describe('an upstream of chat completions', () => {
+  const chat = { kind: 'openai', base_url: 'https://models.example/api' };
+
+  test('needs no key, and has what others have', () => {
+    const [declared] = load({ ...minimal, upstream: { ...chat, model: 'a' } });
+    expect(declared!.upstreams).toMatchObject([
+      {
+        upstreamModel: 'a',
+        upstream: { kind: 'openai', apis: ['chat'], max_tokens_name: 'max_tokens', connections: 1024, ca: null },
+      },
+    ]);
+    const keyed = load({ ...minimal, upstream: { ...chat, api_key_env: 'MODEL_KEY' } })[0]!.upstreams[0]!.upstream;
+    if (keyed.kind !== 'openai') throw new Error('another kind');
+    expect(keyed.apiKey.reveal()).toBe(env.MODEL_KEY);
+    expect(inspect(keyed, { depth: 9, showHidden: true })).not.toContain('canary');
+  });
+
+  test('does not go on where an assistant message ends, unless that is declared', () => {
+    const prefillOf = (over: object) => load({ ...minimal, ...over })[0]!.model.prefill;
+    expect(prefillOf({})).toBe(true);
+    expect(prefillOf({ upstream: remote })).toBe(true);
+    expect(prefillOf({ upstream: chat })).toBe(false);
+    expect(prefillOf({ upstream: undefined, upstreams: [remote, chat] })).toBe(false);
+    expect(prefillOf({ upstream: chat, prefill: true })).toBe(true);
+  });
+
+  test.each<[string, object, string]>([
+    ['a variable that is not set', { api_key_env: 'ABSENT' }, 'upstream.api_key_env: the environment variable'],
+    ['a URL with /v1', { base_url: 'https://models.example/v1' }, 'upstream.base_url: leave out the /v1'],
+    ['plain http', { base_url: 'http://models.example' }, 'upstream.base_url: plain http'],
+    ['no URL', { base_url: undefined }, 'upstream.base_url'],
+    ['responses alone', { apis: ['responses'] }, 'upstream.apis: has to have "chat"'],
+    ['another API', { apis: ['chat', 'images'] }, 'upstream.apis[1]: Invalid option'],
+    ['another name', { max_tokens_name: 'tokens' }, 'upstream.max_tokens_name: Invalid option'],
+    ['a field of no kind', { top_k: 3 }, 'upstream: Unrecognized key: "top_k"'],
+  ])('refuses %s', (_, over, fault) => {
+    expect(faults({ upstream: { ...chat, ...over } })).toContain(`models[0].${fault}`);
+  });
+});
+
 describe('connect', () => {
+  test('an API passes where all upstreams of a model speak it', async () => {
+    const chat = { kind: 'openai', base_url: 'https://models.example' };
+    const of = (...upstreams: readonly object[]) => ({ ...minimal, upstream: undefined, upstreams });
+    const passing = (...upstreams: readonly object[]) => {
+      const models = connect(load(of(...upstreams)), { clock: systemClock });
+      return Object.keys(models.get('m')!.upstream.passing ?? {});
+    };
+    expect(passing(remote, remote)).toEqual(['messages']);
+    expect(passing(remote, chat)).toEqual([]);
+    expect(passing(remote, { kind: 'simulated' })).toEqual([]);
+  });
+
   test('gives each model its upstream, by the id that callers send', async () => {
     const models = connect(load(minimal, { ...minimal, id: 'n', upstream: { kind: 'simulated', model: 'inner' } }), {
       clock: systemClock,

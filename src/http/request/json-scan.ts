@@ -5,6 +5,11 @@ const maxDepth = 64;
 /** Members and elements of one document (contract N9): a 32 MiB array of digits would block the loop for seconds. */
 export const maxValues = 2_000_000;
 
+/** How many values may still come, of all documents of a request together. */
+export interface ValueBudget {
+  left: number;
+}
+
 /** What is wrong with a document. */
 export interface Fault {
   readonly code: 'invalid_json' | 'request_too_complex';
@@ -174,10 +179,11 @@ const isRepeated = (bytes: Buffer, depth: number, top: number): boolean => {
 /**
  * One pass over the bytes for what JSON.parse lets through. It is exact on valid documents; an invalid one that gets
  * past it is refused by JSON.parse afterwards.
+ * @param budget of values; those of a sound document are taken from it
  * @returns what is wrong, or `inexact` where JSON.parse would change the digits of a number that may pass through
  */
-export const scanJson = (bytes: Buffer): Fault | 'inexact' | undefined => {
-  const fault = scan(bytes);
+export const scanJson = (bytes: Buffer, budget: ValueBudget): Fault | 'inexact' | undefined => {
+  const fault = scan(bytes, budget);
   if (usedSets) {
     sets.fill(undefined);
     usedSets = false;
@@ -185,8 +191,9 @@ export const scanJson = (bytes: Buffer): Fault | 'inexact' | undefined => {
   return fault;
 };
 
-const scan = (bytes: Buffer): Fault | 'inexact' | undefined => {
+const scan = (bytes: Buffer, budget: ValueBudget): Fault | 'inexact' | undefined => {
   const length = bytes.length;
+  const most = budget.left;
   let depth = 0;
   let top = 0;
   let values = 0;
@@ -217,11 +224,11 @@ const scan = (bytes: Buffer): Fault | 'inexact' | undefined => {
       }
       i = end;
     } else if (byte === 0x2c) {
-      if (++values > maxValues) return tooMany;
+      if (++values > most) return tooMany;
       nameNext = isObject[depth] === 1;
     } else if (byte === 0x7b || byte === 0x5b) {
       if (depth === maxDepth) return tooDeep;
-      if (++values > maxValues) return tooMany;
+      if (++values > most) return tooMany;
       depth++;
       baseOf[depth] = top;
       sets[depth] = undefined;
@@ -248,5 +255,6 @@ const scan = (bytes: Buffer): Fault | 'inexact' | undefined => {
     }
   }
   if (depth !== 0) return notJson;
+  budget.left -= values;
   return inexact ? 'inexact' : undefined;
 };

@@ -60,7 +60,7 @@ const callOf = ({ id, name, input }: Extract<AnswerBlock, { type: 'tool_use' }>)
   function: { name, arguments: JSON.stringify(input) },
 });
 
-/** Cached tokens are part of the prompt here. Tokens of reasoning are not told apart by any upstream. */
+/** Cached tokens are part of the prompt here. Not every upstream tells tokens of reasoning apart. */
 const chatUsage = (usage: Usage) => {
   const prompt = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
   return {
@@ -68,7 +68,7 @@ const chatUsage = (usage: Usage) => {
     completion_tokens: usage.output_tokens,
     total_tokens: prompt + usage.output_tokens,
     prompt_tokens_details: { cached_tokens: usage.cache_read_input_tokens },
-    completion_tokens_details: { reasoning_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: usage.reasoning_tokens ?? 0 },
   };
 };
 
@@ -84,6 +84,9 @@ const chunkEvents = ({ id, model, created, includeUsage }: ChatEnvelope): ((chun
   let calls = -1;
   /** Whether the open block is one of a tool call. */
   let isCall = false;
+  /** Whether the open call has said anything of its arguments. */
+  let isSaid = false;
+  const say = (args: string): string => event({ tool_calls: [{ index: calls, function: { arguments: args } }] }, null);
   return (chunk) => {
     switch (chunk.type) {
       case 'start':
@@ -93,6 +96,7 @@ const chunkEvents = ({ id, model, created, includeUsage }: ChatEnvelope): ((chun
         isCall = block.type === 'tool_use';
         if (block.type !== 'tool_use') return '';
         calls += 1;
+        isSaid = false;
         const called = { name: block.name, arguments: '' };
         return event({ tool_calls: [{ index: calls, id: block.id, type: 'function', function: called }] }, null);
       }
@@ -100,10 +104,12 @@ const chunkEvents = ({ id, model, created, includeUsage }: ChatEnvelope): ((chun
         const { delta } = chunk;
         if (delta.type === 'text_delta') return event({ content: delta.text }, null);
         if (delta.type !== 'input_json_delta' || !isCall) return '';
-        return event({ tool_calls: [{ index: calls, function: { arguments: delta.partial_json } }] }, null);
+        isSaid ||= delta.partial_json !== '';
+        return say(delta.partial_json);
       }
       case 'block_stop':
-        return '';
+        // Of a call without arguments too the pieces have to add up to JSON.
+        return isCall && !isSaid ? say('{}') : '';
       case 'end': {
         const last = event({}, finishReasons[chunk.stop_reason]);
         const usage = includeUsage ? `${head}],"usage":${JSON.stringify(chatUsage(chunk.usage))}}\n\n` : '';

@@ -17,6 +17,7 @@ export const messagesRoute = (options: InferenceOptions): Route =>
     operation: 'createMessage',
     summary: 'Generate an answer to a conversation',
     family: 'messages',
+    name: 'messages',
     request: messagesBody,
     response: messageResponse,
     errors: ['thread_unsupported_request'],

@@ -17,7 +17,7 @@ const TextOr = z.core.$constructor<z.ZodUnion<readonly [z.ZodString, z.ZodType]>
 export const textOr = <T extends z.ZodType>(text: z.ZodString, other: T) =>
   new TextOr({ type: 'union', options: [text, other], inclusive: true }) as z.ZodUnion<readonly [z.ZodString, T]>;
 
-type Member = z.ZodObject<Readonly<Record<string, z.ZodType>>>;
+type Member = z.ZodObject<Readonly<Record<string, z.ZodType>>> | z.ZodDiscriminatedUnion;
 type Def = z.ZodDiscriminatedUnion<readonly Member[]>['_zod']['def'] & { readonly unknownTag: Code | null };
 
 const TaggedUnion = z.core.$constructor<z.ZodDiscriminatedUnion<readonly Member[]>, Def>('TaggedUnion', (inst, def) => {
@@ -47,7 +47,7 @@ const TaggedUnion = z.core.$constructor<z.ZodDiscriminatedUnion<readonly Member[
  * One of several objects by the string in `discriminator`. Another string there is an issue with the code `unknownTag`
  * of the catalogue (`params.code`), or a plain `invalid_value` for null.
  */
-export const taggedUnion = <const T extends readonly z.ZodObject[]>(
+export const taggedUnion = <const T extends readonly (z.ZodObject | z.ZodDiscriminatedUnion)[]>(
   discriminator: string,
   unknownTag: Code | null,
   options: T,

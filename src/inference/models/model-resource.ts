@@ -28,6 +28,7 @@ export const modelResource = z.object({
     image: z.string(),
     request: z.string(),
     input_cache_read: z.string(),
+    input_cache_write: z.string().optional(),
   }),
   supported_sampling_parameters: strings,
   supported_features: strings,

@@ -5,7 +5,8 @@ import type { Answer, Chunk } from '../../upstream/port.ts';
 /** How one API writes an answer, whole or as server-sent events, for one request. */
 export interface AnswerForm {
   readonly family: Family;
-  readonly whole: (answer: Answer) => object;
+  /** What is sent as JSON; a string is JSON already. */
+  readonly whole: (answer: Answer) => object | string;
   /** Writes the chunks of one answer, each of them in turn. `estimatedTokens` stands in for an input that nobody reports. */
   readonly events: (estimatedTokens: number) => (chunk: Chunk) => string;
   /** What a client is sent so that it does not give up. */

@@ -1,4 +1,5 @@
 import type { Head, Reply } from '../../http/route.ts';
+import { estimateTokensOf } from '../../upstream/estimate.ts';
 import type { PassedAnswer, PassedEvents, PassedRequest, Passing } from '../../upstream/port.ts';
 import { tokensTaken } from '../spending.ts';
 import { firstPassed, streamPassed } from './passed-stream.ts';
@@ -17,11 +18,12 @@ export const passedHeaders = (head: Head, names: readonly string[]): Readonly<Re
 
 /** An upstream's own answer in one piece. */
 const passedWhole = async (asked: Promise<PassedAnswer>, generation: Generation): Promise<Reply> => {
-  const { estimatedTokens, allowance } = generation;
+  const { estimatedTokens, allowance, meter } = generation;
   try {
     const { body, usage } = await asked;
     allowance.spent = tokensTaken(usage, estimatedTokens);
     allowance.settle();
+    meter.complete(usage, usage.output_tokens > 0 ? 0 : estimateTokensOf(body.length));
     return { status: 200, body };
   } catch (error) {
     return failedReply(error, generation);

@@ -1,12 +1,14 @@
 import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
 import { failure } from '../../http/error-envelopes.ts';
-import type { Allowance, Reply } from '../../http/route.ts';
+import type { Allowance, Meter, Reply } from '../../http/route.ts';
+import { estimateTokensOf } from '../../upstream/estimate.ts';
 import type { Answer, Chunk, GenerateRequest, Upstream } from '../../upstream/port.ts';
 import { Spending, tokensTaken } from '../spending.ts';
 import { upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
 import type { After } from './event-output.ts';
+import type { Growth } from './growth.ts';
 import { inTime } from './slow-start.ts';
 import { firstChunk, streamAnswer } from './stream.ts';
 
@@ -17,6 +19,8 @@ export interface Generation {
   readonly estimatedTokens: number;
   /** Its tokens are reserved. */
   readonly allowance: Allowance;
+  readonly grow: Growth;
+  readonly meter: Meter;
   readonly requestId: string;
   /** Fires when the client leaves. */
   readonly signal: Cancellation;
@@ -36,13 +40,18 @@ export const streamHeaders = {
 /** For nobody: the client has left, which is not a failure. */
 const abandoned: Reply = { status: 499, body: '{}' };
 
+/** Tokens of an answer whose upstream counts none, estimated. */
+const lengthOf = ({ usage, content }: Answer): number =>
+  usage.output_tokens > 0 ? 0 : estimateTokensOf(Buffer.byteLength(JSON.stringify(content)));
+
 /** The answer in one piece (contract G.3). */
 const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promise<Reply> => {
-  const { form, estimatedTokens, allowance } = generation;
+  const { form, estimatedTokens, allowance, meter } = generation;
   try {
     const answer = await asked;
     allowance.spent = tokensTaken(answer.usage, estimatedTokens);
     allowance.settle();
+    meter.complete(answer.usage, lengthOf(answer));
     return { status: 200, body: form.whole(answer) };
   } catch (error) {
     return failedReply(error, generation);
@@ -51,16 +60,17 @@ const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promi
 
 /** The answer as server-sent events; what fails before the first of them is an ordinary error (contract G.5). */
 const streamedReply = async (asked: AsyncIterable<Chunk>, generation: Generation, timing: Timing): Promise<Reply> => {
-  const { form, estimatedTokens, allowance, requestId, signal } = generation;
+  const { form, estimatedTokens, allowance, grow, meter, requestId, signal } = generation;
   try {
     const chunks = asked[Symbol.asyncIterator]();
     const first = await inTime(firstChunk(chunks), timing.after);
     const toEvents = form.events(estimatedTokens);
-    const spending = new Spending(allowance, estimatedTokens);
+    const spending = new Spending(allowance, grow, meter, estimatedTokens);
     return {
       status: 200,
       headers: streamHeaders,
-      stream: (sink) => streamAnswer(sink, { form, requestId, first, chunks, toEvents, spending, signal, ...timing }),
+      stream: (sink) =>
+        streamAnswer(sink, { form, meter, requestId, first, chunks, toEvents, spending, signal, ...timing }),
     };
   } catch (error) {
     return failedReply(error, generation);
@@ -81,9 +91,14 @@ export const answerReply = (
 };
 
 /** @throws what is not an UpstreamError: a fault of ours */
-export const failedReply = (error: unknown, { form, signal, requestId }: Generation): Reply => {
+export const failedReply = (error: unknown, { form, meter, signal, requestId }: Generation): Reply => {
   if (signal.aborted) return abandoned;
   const refused = upstreamRefusal(error);
-  if (refused === null) throw error;
-  return failure(form.inPlace?.(refused) ?? refused, form.family, requestId);
+  if (refused === null) {
+    meter.fail(500);
+    throw error;
+  }
+  const reply = failure(form.inPlace?.(refused) ?? refused, form.family, requestId);
+  meter.fail(reply.status);
+  return reply;
 };

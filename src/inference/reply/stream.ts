@@ -1,7 +1,8 @@
 import type { Cancellation } from '../../cancellation.ts';
 import type { Clock, Millis } from '../../clock.ts';
 import { refusal } from '../../errors.ts';
-import type { Sink } from '../../http/route.ts';
+import { statusOf } from '../../http/error-envelopes.ts';
+import type { Meter, Sink } from '../../http/route.ts';
 import { publish } from '../../telemetry.ts';
 import { type Chunk, noUsage, UpstreamError } from '../../upstream/port.ts';
 import type { Spending } from '../spending.ts';
@@ -11,7 +12,8 @@ import { type After, EventOutput } from './event-output.ts';
 import type { First } from './slow-start.ts';
 
 export interface AnswerStream {
-  readonly form: Pick<AnswerForm, 'ping' | 'error' | 'inPlace'>;
+  readonly form: Pick<AnswerForm, 'family' | 'ping' | 'error' | 'inPlace'>;
+  readonly meter: Pick<Meter, 'fail'>;
   readonly requestId: string;
   /** Taken before the status was committed, unless it takes too long; the rest is in `chunks`. */
   readonly first: First<Chunk>;
@@ -79,8 +81,12 @@ const begin = async ({ first, spending, toEvents }: AnswerStream, output: EventO
   spending.add('come' in first ? known : await first.coming);
 };
 
-export const failureEvent = (error: unknown, { form, requestId }: Pick<AnswerStream, 'form' | 'requestId'>): string => {
+export const failureEvent = (
+  error: unknown,
+  { form, meter, requestId }: Pick<AnswerStream, 'form' | 'meter' | 'requestId'>,
+): string => {
   const refused = upstreamRefusal(error);
+  meter.fail(refused === null ? 500 : statusOf(refused.code, form.family, refused.status));
   if (refused === null) {
     publish('request.failed', { requestId, error });
     return form.error(refusal('internal_error'), requestId);

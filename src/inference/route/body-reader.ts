@@ -1,6 +1,6 @@
 import type { ProjectPrincipal } from '../../access/principal.ts';
 import { Refused } from '../../http/refused.ts';
-import { parseJson } from '../../http/request/json.ts';
+import { parseJson, type ValueBudget, valueBudget } from '../../http/request/json.ts';
 import { type Edit, edited, outerMembers, withoutMember } from '../../json/outer-members.ts';
 import { Kind, Tape } from '../../json/tape/tape.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
@@ -47,7 +47,8 @@ export interface QuickFields<Fields> extends ReadFields<Fields> {
 
 /** How one API reads its bodies. */
 export interface BodyRules<Strict, Fields, P extends Passing> {
-  readonly strict: (value: Json) => Strict | Refused;
+  /** @param budget what is left of the values that a request may have, for documents inside of it (contract N9) */
+  readonly strict: (value: Json, budget: ValueBudget) => Strict | Refused;
   /** Absent while no upstream speaks the API. */
   readonly passed?: {
     /** How the upstream passes requests of this API on, if it does. */
@@ -69,14 +70,15 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
   models: ReadonlyMap<string, ConnectedModel>,
   { strict: strictly, passed: rules }: BodyRules<Strict, Fields, P>,
 ): ((bytes: Buffer, principal: ProjectPrincipal) => ReadBody<Strict, Fields, P> | Refused) => {
-  const readStrictly = (value: Json): ReadBody<Strict, Fields, P> | Refused => {
-    const strict = strictly(value);
+  const readStrictly = (value: Json, budget: ValueBudget): ReadBody<Strict, Fields, P> | Refused => {
+    const strict = strictly(value, budget);
     return strict instanceof Refused ? strict : { strict, passed: null };
   };
   if (rules === undefined) {
     return (bytes) => {
-      const value = parseJson(bytes);
-      return value instanceof Refused ? value : readStrictly(value);
+      const budget = valueBudget();
+      const value = parseJson(bytes, budget);
+      return value instanceof Refused ? value : readStrictly(value, budget);
     };
   }
 
@@ -95,18 +97,19 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     const hosted = passingModel(name, principal);
     const quick = hosted && rules.quick(tape, bytes, name!);
     if (!quick) return null;
-    const { fields, estimatedTokens, maxTokens, modelStart: start, modelEnd: end } = quick;
+    const { fields, estimatedTokens, maxTokens, grows = false, modelStart: start, modelEnd: end } = quick;
     const outgoing = () => edited(bytes, [{ start, end, text: JSON.stringify(hosted.upstreamModel) }]);
-    return { passing: hosted.passing, fields, estimatedTokens, maxTokens, bytes: outgoing };
+    return { passing: hosted.passing, fields, estimatedTokens, maxTokens, grows, bytes: outgoing };
   };
 
   return (bytes, principal) => {
     const passed = readQuickly(bytes, principal);
     if (passed !== null) return { strict: null, passed };
-    const value = parseJson(bytes);
+    const budget = valueBudget();
+    const value = parseJson(bytes, budget);
     if (value instanceof Refused) return value;
     const hosted = passingModel(value.model, principal);
-    if (hosted === undefined) return readStrictly(value);
+    if (hosted === undefined) return readStrictly(value, budget);
     const read = rules.loose(value, hosted);
     if (read instanceof Refused) return read;
     const outgoing = () => withoutOwnFields(bytes, hosted.upstreamModel);

@@ -78,12 +78,3 @@ export const creditLines = (
 ): string =>
   requestLines(look(credits, creditWho, nowMs), credits, ownOnly) +
   tokenLines(look(inference, who, nowMs), inference, ownOnly);
-
-/** Header lines as an object, for callers that set headers one by one. */
-export const asHeaders = (lines: string): Record<string, string> =>
-  Object.fromEntries(
-    lines
-      .slice(2)
-      .split('\r\n')
-      .map((line) => line.split(': ') as [string, string]),
-  );

@@ -33,14 +33,3 @@ export const ofScope = (why: number, scope: number): number =>
 
 /** Bits of scope 0 as those of another. */
 export const atScope = (bits: number, scope: number): number => bits << scope;
-
-export interface Reason {
-  readonly scope: ScopeName;
-  readonly metric: MetricName;
-}
-
-/** The limits in a set of bits, scope by scope from the innermost. */
-export const reasonsOf = (scopes: readonly ScopeName[], why: number): Reason[] =>
-  scopes.flatMap((scope, number) =>
-    metricNames.filter((_, metric) => (why & reason(metric, number)) !== 0).map((metric) => ({ scope, metric })),
-  );

@@ -1,33 +1,10 @@
 import { type AnswerBlock, noUsage, type StopReason, type Usage } from '../port.ts';
-import { maxDepth } from '../transport/limits.ts';
-import { malformed } from './anthropic-errors.ts';
-
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** @throws UpstreamError */
-export const fieldsOf = (value: unknown, what: string): Fields => {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-  throw malformed(`${what} is not an object`);
-};
-
-/** @throws UpstreamError */
-export const parsedJson = (text: string, what: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw malformed(`${what} is not JSON`);
-  }
-};
+import { type Fields, fieldsOf, stringOf, tokensOf } from '../transport/fields.ts';
+import { toolUse } from '../transport/tool-use.ts';
 
 /** Whether a content block calls a tool: its input alone has numbers that pass through. */
 export const isToolUse = (block: unknown): boolean =>
   typeof block === 'object' && block !== null && (block as Fields).type === 'tool_use';
-
-/** @throws UpstreamError */
-export const stringOf = (value: unknown, what: string): string => {
-  if (typeof value === 'string') return value;
-  throw malformed(`${what} is not a string`);
-};
 
 /**
  * A content block; null for a type that this gateway's answers do not have (contract G.3), such as the tools that the
@@ -49,27 +26,11 @@ export const readBlock = (value: unknown): AnswerBlock | null => {
     case 'redacted_thinking':
       return { type: 'redacted_thinking', data: stringOf(block.data, 'data') };
     case 'tool_use':
-      return readToolUse(block);
+      return toolUse(block.id, block.name, block.input ?? {});
     default:
       stringOf(block.type, 'the type of a content block');
       return null;
   }
-};
-
-const readToolUse = (block: Fields): AnswerBlock => {
-  const [id, name] = [stringOf(block.id, 'id'), stringOf(block.name, 'name')];
-  // Both come back in later requests and in logs: what does not look like one is not passed on.
-  if (!/^[\x21-\x7e]{1,256}$/.test(id)) throw malformed('the id of a tool call has strange characters');
-  if (!/^[A-Za-z0-9_-]{1,128}$/.test(name)) throw malformed('the name of a called tool has strange characters');
-  const input = fieldsOf(block.input ?? {}, 'the input of a tool call');
-  // JSON.parse takes any depth, but JSON.stringify, on the way out, overflows the stack.
-  if (!isShallow(input, maxDepth)) throw malformed('the input of a tool call is nested too deeply');
-  return { type: 'tool_use', id, name, input };
-};
-
-const isShallow = (value: unknown, levels: number): boolean => {
-  if (typeof value !== 'object' || value === null) return true;
-  return levels > 0 && Object.values(value).every((field) => isShallow(field, levels - 1));
 };
 
 /**
@@ -79,10 +40,7 @@ const isShallow = (value: unknown, levels: number): boolean => {
 export const readUsage = (value: unknown, most: number, known: Usage = noUsage): Usage => {
   if (typeof value !== 'object' || value === null) return known;
   const usage = value as Fields;
-  const tokens = (count: unknown, otherwise: number): number => {
-    if (typeof count !== 'number') return otherwise;
-    return count > 0 ? Math.min(Math.floor(count), most) : 0;
-  };
+  const tokens = (count: unknown, otherwise: number): number => tokensOf(count, most, otherwise);
   return {
     input_tokens: tokens(usage.input_tokens, known.input_tokens),
     output_tokens: tokens(usage.output_tokens, known.output_tokens),

@@ -1,16 +1,9 @@
 import { jsonText, parseExactly } from '../../exact-number.ts';
 import { type AnswerBlock, type Chunk, type Delta, noUsage, type Usage } from '../port.ts';
-import {
-  type Fields,
-  fieldsOf,
-  isToolUse,
-  parsedJson,
-  readBlock,
-  readStop,
-  readUsage,
-  stringOf,
-} from './anthropic-blocks.ts';
-import { errorOf, eventError, type Hide, malformed, upstreamError } from './anthropic-errors.ts';
+import type { ChunkReader } from '../transport/answers.ts';
+import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
+import { errorOf, eventError, type Hide, malformed, upstreamError } from '../transport/upstream-errors.ts';
+import { isToolUse, readBlock, readStop, readUsage } from './anthropic-blocks.ts';
 
 interface OpenBlock {
   /** The index at the upstream, which counts the blocks that are skipped here. */
@@ -22,7 +15,7 @@ interface OpenBlock {
 }
 
 /** Turns the events of a streamed message into chunks, and holds the upstream to the grammar of contract G.5. */
-export class EventReader {
+export class EventReader implements ChunkReader {
   readonly #mostTokens: number;
   readonly #hide: Hide;
   #started = false;
@@ -65,6 +58,10 @@ export class EventReader {
       default:
         return [];
     }
+  }
+
+  finish(): never {
+    throw malformed('the stream ends before the message does');
   }
 
   #start(event: Fields): readonly Chunk[] {

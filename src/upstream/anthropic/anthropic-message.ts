@@ -1,7 +1,8 @@
 import { parseExactly } from '../../exact-number.ts';
 import type { Answer } from '../port.ts';
-import { fieldsOf, isToolUse, parsedJson, readBlock, readStop, readUsage } from './anthropic-blocks.ts';
-import { malformed, upstreamError } from './anthropic-errors.ts';
+import { fieldsOf, parsedJson } from '../transport/fields.ts';
+import { malformed, upstreamError } from '../transport/upstream-errors.ts';
+import { isToolUse, readBlock, readStop, readUsage } from './anthropic-blocks.ts';
 
 /**
  * The answer in the text of a message object of the messages API, `mostTokens` being the most that a count of tokens may say.

@@ -1,10 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { noUsage, type Usage } from '../port.ts';
+import type { PassedReader } from '../transport/answers.ts';
 import { frameEnd } from '../transport/event-frames.ts';
+import { type Fields, fieldsOf, parsedJson } from '../transport/fields.ts';
 import { maxEventBytes } from '../transport/limits.ts';
 import { SseError } from '../transport/sse.ts';
-import { type Fields, fieldsOf, parsedJson, readUsage } from './anthropic-blocks.ts';
-import { errorOf, eventError, type Hide, malformed } from './anthropic-errors.ts';
+import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
+import { readUsage } from './anthropic-blocks.ts';
 import { mostPassedTokens, type OwnMessage, type OwnNames, parsedStart, quickStart } from './passed-message.ts';
 import { blockEventEnd, startData, stopEventEnd, textDeltaAt } from './quick-events.ts';
 
@@ -30,18 +32,12 @@ const textBytesOf = ({ delta }: Fields): number => {
   return 0;
 };
 
-/** What of some events is to be passed on, and the failure that ends them. */
-export interface Passed {
-  readonly events: Buffer;
-  readonly failure: unknown;
-}
-
 /**
  * Reads along while the events of a message pass: what was used, whether it has ended, whether it has failed. Only the event
  * that begins the message is changed, for its id and model. Events that are written as the API writes them, which are nearly
  * all, are not parsed.
  */
-export class PassedEventReader {
+export class PassedEventReader implements PassedReader {
   readonly #own: OwnNames;
   readonly #hide: Hide;
   #start: Buffer | null = null;
@@ -63,7 +59,7 @@ export class PassedEventReader {
   }
 
   /** Reads whole events. What passes is a part of them where it can be. */
-  readAll(events: Buffer): Passed {
+  readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
     const runs: Buffer[] = [];
     let [runStart, runEnd] = [0, 0];
     let failure: unknown = null;

@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { type Edit, edited, outerMembers } from '../../json/outer-members.ts';
 import { Kind, Tape } from '../../json/tape/tape.ts';
 import type { Usage } from '../port.ts';
-import { type Fields, fieldsOf, parsedJson, readUsage } from './anthropic-blocks.ts';
-import { malformed } from './anthropic-errors.ts';
+import { type Fields, fieldsOf, parsedJson } from '../transport/fields.ts';
+import { malformed } from '../transport/upstream-errors.ts';
+import { readUsage } from './anthropic-blocks.ts';
 
 /** No count of a passing upstream is believed beyond it: far above what any request takes, far below what sums lose. */
 export const mostPassedTokens = 1_000_000_000;

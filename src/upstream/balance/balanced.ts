@@ -1,7 +1,7 @@
 import type { Clock, Millis } from '../../clock.ts';
 import { edited, outerMembers } from '../../json/outer-members.ts';
 import { publish } from '../../telemetry.ts';
-import type { GenerateOptions, GenerateRequest, MessagesPassing, PassedRequest, Upstream } from '../port.ts';
+import type { GenerateOptions, GenerateRequest, PassedRequest, Passing, Upstream } from '../port.ts';
 import { RetryBudget } from '../transport/retry-budget.ts';
 import { Breaker, type BreakerState } from './breaker.ts';
 import { type Asked, firstOf, type Group, type Member, tell } from './first-of.ts';
@@ -28,7 +28,7 @@ const savedRetries = 10;
 
 /**
  * Several upstreams of one model as one: by priority, then by weight, and where one fails before it has begun to answer, the
- * next (contract N17). All of them speak one API.
+ * next (contract N17). An API passes where all of them speak it.
  *
  * @param id of the model, for the signals
  * @param parts at least one; requests name the model as the first calls it
@@ -55,32 +55,57 @@ const healthOf = ({ name, breaker }: Member, clock: Clock): UpstreamHealth => {
 const upstreamOf = (group: Group): Upstream => {
   const { members } = group;
   const [first] = members as readonly [Member];
-  const bodies = bodiesFor(first.model);
+  const all = (has: (upstream: Upstream) => unknown): boolean => members.every(({ upstream }) => has(upstream));
+  const bodyFor = bodiesFor(first.model);
   return {
     answer: (request, options) =>
-      whole(group, options, (member) => member.upstream.answer(named(request, member), options)),
+      whole(ableTo(group, request), options, (member) => member.upstream.answer(named(request, member), options)),
     stream: (request, options) =>
-      streamed(group, options, (member) => member.upstream.stream(named(request, member), options)),
-    ...(first.upstream.countTokens && {
+      streamed(ableTo(group, request), options, (member) => member.upstream.stream(named(request, member), options)),
+    ...(all(({ inexpressible }) => inexpressible) && {
+      inexpressible: (request) => {
+        const found = members.map(({ upstream }) => upstream.inexpressible!(request));
+        return found.includes(null) ? null : found[0]!;
+      },
+    }),
+    ...(all(({ countTokens }) => countTokens) && {
       countTokens: (request, options) =>
         whole(group, options, async (member) => member.upstream.countTokens!(named(request, member), options)),
     }),
-    ...(first.upstream.passing?.messages && { passing: { messages: passingOf(group, bodies) } }),
+    passing: {
+      ...(all(({ passing }) => passing?.messages) && {
+        messages: {
+          ...passingOf(group, bodyFor, 'messages'),
+          countTokens: (request, options) =>
+            whole(group, options, (member) =>
+              member.upstream.passing!.messages!.countTokens(bodyFor(request, member), options),
+            ),
+        },
+      }),
+      ...(all(({ passing }) => passing?.chat) && { chat: passingOf(group, bodyFor, 'chat') }),
+      ...(all(({ passing }) => passing?.responses) && { responses: passingOf(group, bodyFor, 'responses') }),
+    },
     close: async () => {
       await Promise.all(members.map(({ upstream }) => upstream.close()));
     },
   };
 };
 
-const passingOf = (group: Group, bodyFor: ReturnType<typeof bodiesFor>): MessagesPassing => ({
+/** Those that have a place for all of the request: there is one, or it would have been refused. */
+const ableTo = (group: Group, request: GenerateRequest): Group => {
+  const isAble = ({ upstream }: Member): boolean => (upstream.inexpressible?.(request) ?? null) === null;
+  return group.members.every(isAble) ? group : { ...group, members: group.members.filter(isAble) };
+};
+
+const passingOf = (
+  group: Group,
+  bodyFor: ReturnType<typeof bodiesFor>,
+  api: keyof NonNullable<Upstream['passing']>,
+): Passing => ({
   answer: (request, options) =>
-    whole(group, options, (member) => member.upstream.passing!.messages!.answer(bodyFor(request, member), options)),
+    whole(group, options, (member) => member.upstream.passing![api]!.answer(bodyFor(request, member), options)),
   stream: (request, options) =>
-    streamed(group, options, (member) => member.upstream.passing!.messages!.stream(bodyFor(request, member), options)),
-  countTokens: (request, options) =>
-    whole(group, options, (member) =>
-      member.upstream.passing!.messages!.countTokens(bodyFor(request, member), options),
-    ),
+    streamed(group, options, (member) => member.upstream.passing![api]!.stream(bodyFor(request, member), options)),
 });
 
 /** The request with the upstream's own name of the model. */

@@ -4,7 +4,7 @@ import type { Clock, Millis } from '../../clock.ts';
 const mostFailures = 5;
 /** How long it stays open at first, and at most: each probe that fails doubles it. */
 const firstOpenMs: Millis = 1_000;
-const mostOpenMs: Millis = 30_000;
+const mostOpenMs: Millis = 4_000;
 /** The longest pause that an upstream may ask for. */
 const mostPauseMs: Millis = 30_000;
 

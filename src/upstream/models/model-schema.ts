@@ -35,8 +35,8 @@ const label = z.string().min(1).max(200);
 /** A plain decimal of US dollars (contract A.4). */
 const price = z
   .string()
-  .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{1,12})?$/, 'not a plain decimal of at most 12 decimals, such as "0.000003"')
-  .default('0');
+  .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{1,12})?$/, 'not a plain decimal of at most 12 decimals, such as "0.000003"');
+const priceOrFree = price.default('0');
 const millis = (most: number) => z.int().min(0).max(most);
 
 /** Time and length of a simulated model's answers; without delays it answers at once. */
@@ -56,14 +56,14 @@ const simulated = z.strictObject({
   tokens_per_delta: z.int().min(1).max(1_000).default(1),
 });
 
-/** An HTTP endpoint that speaks the messages API. Timeouts as contract E.2, `provider_timeout`. */
-const anthropic = z.strictObject({
-  kind: z.literal('anthropic'),
+/** The name of the environment variable that holds the key. */
+const keyVariable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'not the name of an environment variable');
+
+/** A server that is reached over HTTP. Timeouts as contract E.2, `provider_timeout`. */
+const endpoint = {
   model: label.optional(),
   /** Without `/v1`. */
   base_url: baseUrlSchema,
-  /** The name of the environment variable that holds the key. */
-  api_key_env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'not the name of an environment variable'),
   /** Declares that the endpoint is on this machine or network: plain http and private addresses are allowed then. */
   private_network: z.boolean().default(false),
   /** Certificates in PEM form: only what these authorities have signed is trusted then. */
@@ -74,6 +74,23 @@ const anthropic = z.strictObject({
   first_byte_timeout_ms: z.int().min(1).max(600_000).default(120_000),
   idle_timeout_ms: z.int().min(1).max(600_000).default(120_000),
   total_timeout_ms: z.int().min(1).max(3_600_000).default(600_000),
+};
+
+/** One that speaks the messages API. */
+const anthropic = z.strictObject({ kind: z.literal('anthropic'), ...endpoint, api_key_env: keyVariable });
+
+/** One that speaks chat completions. */
+const openai = z.strictObject({
+  kind: z.literal('openai'),
+  ...endpoint,
+  /** Absent for a server that asks for no key. */
+  api_key_env: keyVariable.optional(),
+  /** What it speaks: requests of these APIs pass as they are (contract N1). */
+  apis: set(['chat', 'responses'])
+    .refine((apis) => apis.includes('chat'), 'has to have "chat"')
+    .default(['chat']),
+  /** How it calls the most tokens of an answer. Many servers know the old name alone; newer models of OpenAI only the new one. */
+  max_tokens_name: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
 });
 
 /** How one of several upstreams takes part (contract N17). */
@@ -102,7 +119,15 @@ export const modelSchema = z.strictObject({
   input_modalities: set(modalities).min(1).default(['text']),
   output_modalities: set(modalities).min(1).default(['text']),
   pricing: z
-    .strictObject({ prompt: price, completion: price, image: price, request: price, input_cache_read: price })
+    .strictObject({
+      prompt: priceOrFree,
+      completion: priceOrFree,
+      image: priceOrFree,
+      request: priceOrFree,
+      /** Of input from the cache and into it; as other input where nothing is said. */
+      input_cache_read: price.optional(),
+      input_cache_write: price.optional(),
+    })
     .prefault({}),
   supported_sampling_parameters: set(samplingParameters).default([
     'temperature',
@@ -117,8 +142,8 @@ export const modelSchema = z.strictObject({
   context_length: z.int().min(1).max(100_000_000),
   max_output_length: z.int().min(1).max(100_000_000),
   sampling_limits: samplingLimitsSchema.default({}),
-  /** Whether a final assistant message is continued (contract G.1). */
-  prefill: z.boolean().default(true),
+  /** Whether a final assistant message is continued (contract G.1). By default not where an upstream is of kind `openai`. */
+  prefill: z.boolean().optional(),
   /** A smaller `thinking.budget_tokens` is raised to it (contract A.5). */
   min_thinking_tokens: z.int().min(1).max(999_990).default(1024),
   /** Whether requests in the upstream's own API pass as they are (contract N1); a simulated model never passes. */
@@ -128,10 +153,10 @@ export const modelSchema = z.strictObject({
     .string()
     .regex(/^org_[0-9A-Za-z]{1,64}$/, 'not the id of an organization')
     .optional(),
-  upstream: z.discriminatedUnion('kind', [simulated, anthropic]).optional(),
+  upstream: z.discriminatedUnion('kind', [simulated, anthropic, openai]).optional(),
   /** Instead of `upstream`. */
   upstreams: z
-    .array(z.discriminatedUnion('kind', [simulated.extend(part), anthropic.extend(part)]))
+    .array(z.discriminatedUnion('kind', [simulated.extend(part), anthropic.extend(part), openai.extend(part)]))
     .min(1)
     .max(16)
     .optional(),
@@ -142,5 +167,15 @@ export const modelsFileSchema = z.strictObject({ models: z.array(modelSchema).mi
 export type DeclaredSimulated = Readonly<z.output<typeof simulated>>;
 export type DeclaredAnthropic = Readonly<z.output<typeof anthropic>>;
 
-/** With what the declaration names: the key, and the authorities of its file, if it names one. */
-export type ReachedAnthropic = DeclaredAnthropic & { readonly apiKey: Secret; readonly ca: PinnedCa | null };
+export type DeclaredOpenai = Readonly<z.output<typeof openai>>;
+
+/** With what the declaration names: the key, which is empty where there is none, and the authorities of its file, if it names one. */
+interface Reached {
+  readonly apiKey: Secret;
+  readonly ca: PinnedCa | null;
+}
+export type ReachedAnthropic = DeclaredAnthropic & Reached;
+export type ReachedOpenai = DeclaredOpenai & Reached;
+
+/** What it takes to reach a server, whatever it speaks. */
+export type ReachedEndpoint = Omit<ReachedAnthropic, 'kind' | 'api_key_env'>;

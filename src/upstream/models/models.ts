@@ -5,10 +5,12 @@ import { defaultModels } from './default-models.ts';
 import { faultyAt } from './json-place.ts';
 import {
   type DeclaredAnthropic,
+  type DeclaredOpenai,
   type DeclaredSimulated,
   type modelSchema,
   modelsFileSchema,
   type ReachedAnthropic,
+  type ReachedOpenai,
 } from './model-schema.ts';
 import { type SamplingLimits, samplingLimitsRevision } from './sampling-limits.ts';
 import { type Environment, type Fault, field, upstreamFaults } from './upstream-faults.ts';
@@ -22,19 +24,26 @@ type Declared = z.output<typeof modelSchema>;
  */
 export interface Model
   extends Readonly<
-    Omit<Declared, 'name' | 'display_name' | 'object' | 'root' | 'upstream' | 'upstreams' | 'sampling_limits'>
+    Omit<
+      Declared,
+      'name' | 'display_name' | 'object' | 'root' | 'pricing' | 'prefill' | 'upstream' | 'upstreams' | 'sampling_limits'
+    >
   > {
   readonly object: 'model';
   readonly name: string;
   readonly display_name: string;
   readonly root: string;
+  /** US dollars, as plain decimals (contract A.4). */
+  readonly pricing: Omit<Declared['pricing'], 'input_cache_read'> & { readonly input_cache_read: string };
+  /** Whether a final assistant message is continued. */
+  readonly prefill: boolean;
   readonly sampling_limits: SamplingLimits;
   /** contract A.4. */
   readonly sampling_limits_revision: string;
 }
 
 /** How a model is reached. */
-type DeclaredUpstream = DeclaredSimulated | ReachedAnthropic;
+type DeclaredUpstream = DeclaredSimulated | ReachedAnthropic | ReachedOpenai;
 
 /** One of the upstreams of a model. */
 interface DeclaredPart {
@@ -66,25 +75,31 @@ export const loadModels = (text: string | null, env: Environment): readonly Decl
   return parsed.data!.models.map((entry) => declared(entry, env));
 };
 
-const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment): DeclaredModel => ({
-  model: Object.freeze({
-    ...fields,
-    object: 'model',
-    name: fields.name ?? fields.id,
-    display_name: fields.display_name ?? fields.id.slice(fields.id.lastIndexOf('/') + 1),
-    root: fields.root ?? fields.id,
-    sampling_limits_revision: samplingLimitsRevision(fields.sampling_limits),
-  }),
-  upstreams: (upstreams ?? [{ ...upstream!, name: undefined, weight: 1, priority: 0 }]).map((part, index) => {
-    const { name = String(index), weight, priority, ...each } = part;
-    const reached = each.kind === 'simulated' ? each : reachedBy(each, env);
-    return { name, weight, priority, upstreamModel: each.model ?? fields.id, upstream: reached };
-  }),
-});
+const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment): DeclaredModel => {
+  const parts = upstreams ?? [{ ...upstream!, name: undefined, weight: 1, priority: 0 }];
+  return {
+    model: Object.freeze({
+      ...fields,
+      object: 'model',
+      name: fields.name ?? fields.id,
+      display_name: fields.display_name ?? fields.id.slice(fields.id.lastIndexOf('/') + 1),
+      root: fields.root ?? fields.id,
+      pricing: { ...fields.pricing, input_cache_read: fields.pricing.input_cache_read ?? fields.pricing.prompt },
+      // Not every server that speaks chat completions goes on where an assistant message ends; some begin anew.
+      prefill: fields.prefill ?? !parts.some(({ kind }) => kind === 'openai'),
+      sampling_limits_revision: samplingLimitsRevision(fields.sampling_limits),
+    }),
+    upstreams: parts.map((part, index) => {
+      const { name = String(index), weight, priority, ...each } = part;
+      const reached = each.kind === 'simulated' ? each : reachedBy(each, env);
+      return { name, weight, priority, upstreamModel: each.model ?? fields.id, upstream: reached };
+    }),
+  };
+};
 
-const reachedBy = (each: DeclaredAnthropic, env: Environment): ReachedAnthropic => ({
+const reachedBy = <T extends DeclaredAnthropic | DeclaredOpenai>(each: T, env: Environment) => ({
   ...each,
-  apiKey: new Secret(env[each.api_key_env] ?? ''),
+  apiKey: new Secret((each.api_key_env === undefined ? undefined : env[each.api_key_env]) ?? ''),
   ca: each.ca_file === undefined ? null : readCaFile(each.ca_file),
 });
 

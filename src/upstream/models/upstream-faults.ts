@@ -32,8 +32,11 @@ export const upstreamFaults = (model: unknown, env: Environment): readonly Fault
   return faults;
 };
 
+/** Those that are reached over HTTP. */
+const remoteKinds: ReadonlySet<unknown> = new Set(['anthropic', 'openai']);
+
 const faultsOf = (upstream: unknown, env: Environment, path: readonly PropertyKey[]): Fault[] => {
-  if (field(upstream, 'kind') !== 'anthropic') return [];
+  if (!remoteKinds.has(field(upstream, 'kind'))) return [];
   const faults: Fault[] = [];
   const keyFault = apiKeyFault(field(upstream, 'api_key_env'), env);
   if (keyFault !== null) faults.push({ path: [...path, 'api_key_env'], message: keyFault });
@@ -47,25 +50,12 @@ const faultsOf = (upstream: unknown, env: Environment, path: readonly PropertyKe
   return faults;
 };
 
-/** Which API each kind speaks: one model speaks one, since it decides what passes (contract N1). */
-const apiOf: ReadonlyMap<unknown, string> = new Map([
-  ['simulated', 'none'],
-  ['anthropic', 'messages'],
-]);
-
 /** What is wrong with an upstream beside those before it. */
 const besideOthers = (before: readonly unknown[], upstream: unknown, path: readonly PropertyKey[]): Fault[] => {
-  const faults: Fault[] = [];
   const name = field(upstream, 'name');
   const namesake = name === undefined ? -1 : before.findIndex((other) => field(other, 'name') === name);
-  if (namesake >= 0) faults.push({ path: [...path, 'name'], message: `the name of upstreams[${namesake}] too` });
-  const [first, own] = [before[0], upstream].map((each) => apiOf.get(field(each, 'kind')));
-  if (first !== undefined && own !== undefined && first !== own) {
-    faults.push({ path: [...path, 'kind'], message: 'speaks another API than upstreams[0]: a model has one' });
-  }
-  return faults;
+  return namesake < 0 ? [] : [{ path: [...path, 'name'], message: `the name of upstreams[${namesake}] too` }];
 };
-
 /** The name is not repeated: an operator may have put the key itself there. */
 const apiKeyFault = (name: unknown, env: Environment): string | null => {
   if (typeof name !== 'string') return null;

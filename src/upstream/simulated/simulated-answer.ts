@@ -11,6 +11,7 @@ import {
 } from '../port.ts';
 import { integerBetween, type Random, type Seed, seededId, seededRandom, seedOf } from '../seed.ts';
 import { countTokens } from '../tokens.ts';
+import { canonical } from './canonical.ts';
 import { SchemaRefusal, sampleSchema } from './json-schema.ts';
 import { findStop, firstTokens, type Prose, prose } from './simulated-text.ts';
 import { excerpt, readTurn, type Turn } from './turn.ts';
@@ -29,7 +30,7 @@ const searched = 8192;
  * @throws UpstreamError for a schema that no value is made up for (contract G.1)
  */
 export const simulate = (request: GenerateRequest, shape: Shape): Answer => {
-  const seed = seedOf(request.model, request.system, request.messages);
+  const seed = seedOf(request.model, ...canonical(request));
   const random = seededRandom(seed.a ^ Math.imul(seed.b, 0x9e3779b1));
   const turn = readTurn(request.messages);
   const draft: Draft = { content: [], left: request.max_tokens };

@@ -21,7 +21,9 @@ export const frameEnd = (bytes: Buffer, from: number): number => {
  */
 export class EventFrames {
   readonly #maxEventBytes: number;
-  #held: Buffer = noBytes;
+  /** The beginning of an event, in a buffer that has room for more of it. */
+  #hold: Buffer = noBytes;
+  #held = 0;
   #afterReturn = false;
 
   constructor(maxEventBytes: number) {
@@ -34,12 +36,30 @@ export class EventFrames {
    */
   push(piece: Buffer): Buffer {
     const fresh = this.#afterReturn || piece.includes(carriageReturn) ? this.#withLineFeeds(piece) : piece;
-    const bytes = this.#held.length === 0 ? fresh : Buffer.concat([this.#held, fresh]);
     // What is held has no blank line, but its last byte may be half of one.
-    const end = lastFrameEnd(bytes, Math.max(0, this.#held.length - 1));
+    const searched = Math.max(0, this.#held - 1);
+    const bytes = this.#held === 0 ? fresh : this.#joined(fresh);
+    const end = lastFrameEnd(bytes, searched);
     if (bytes.length - end > this.#maxEventBytes) throw new SseError('an event is too large');
-    this.#held = end === bytes.length ? noBytes : Buffer.from(bytes.subarray(end));
-    return end === bytes.length ? bytes : bytes.subarray(0, end);
+    if (end === 0 && this.#held > 0) return noBytes;
+    // What was held goes out with these events, so the rest begins a buffer of its own.
+    this.#hold = noBytes;
+    this.#held = 0;
+    if (end === bytes.length) return bytes;
+    this.#joined(bytes.subarray(end));
+    return bytes.subarray(0, end);
+  }
+
+  #joined(more: Buffer): Buffer {
+    const needed = this.#held + more.length;
+    if (needed > this.#hold.length) {
+      const wider = Buffer.allocUnsafe(Math.max(needed, 2 * this.#hold.length));
+      wider.set(this.#hold.subarray(0, this.#held));
+      this.#hold = wider;
+    }
+    this.#hold.set(more, this.#held);
+    this.#held = needed;
+    return this.#hold.subarray(0, needed);
   }
 
   #withLineFeeds(piece: Buffer): Buffer {

@@ -13,6 +13,7 @@ import type { Context } from '../../../src/kernel/actor.ts';
 import type { Reactor } from '../../../src/kernel/reactor.ts';
 import { sharedStreamWriter } from '../../../src/kernel/shared-stream-writer.ts';
 import { openEvaluator } from '../../../src/rules/evaluate.ts';
+import { memoryAccounts } from '../../support/accounts.ts';
 import { administrationRoutes } from '../../support/all-routes.ts';
 import { wideWindows } from '../../support/test-windows.ts';
 import { upToDate } from '../../support/up-to-date.ts';
@@ -64,6 +65,7 @@ export class World {
     const { directory, secrets } = admin;
     const windows = wideWindows();
     const gate = apiKeyGate({
+      accounts: memoryAccounts(),
       directory,
       peppers: secrets.peppers,
       clock,

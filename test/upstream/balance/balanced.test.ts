@@ -5,6 +5,7 @@ import { balanced } from '../../../src/upstream/balance/balanced.ts';
 import {
   type Chunk,
   type GenerateOptions,
+  type GenerateRequest,
   type MessagesPassing,
   noUsage,
   type PassedEvents,
@@ -100,7 +101,38 @@ describe('answers', () => {
     const { max_tokens, ...counted } = request();
     expect(await upstream.countTokens!(counted, options())).toBe(17);
     expect(of(new ScriptedUpstream(), new ScriptedUpstream()).upstream).not.toHaveProperty('countTokens');
-    expect(of(new ScriptedUpstream(), new ScriptedUpstream()).upstream).not.toHaveProperty('passing');
+    expect(of(new ScriptedUpstream(), new ScriptedUpstream()).upstream.passing).toEqual({});
+  });
+});
+
+describe('a request that not every upstream has a place for', () => {
+  class Picky extends ScriptedUpstream {
+    inexpressible = ({ top_k }: GenerateRequest) =>
+      top_k === undefined ? null : ({ path: ['top_k'], message: 'No.', code: 'unsupported_parameter' } as const);
+  }
+  const asked = request({ top_k: 3 });
+
+  test('goes to those that have', async () => {
+    const [picky, other] = [new Picky(), new ScriptedUpstream().streams(...chunks)];
+    const { upstream } = of(picky, other);
+    expect(upstream).not.toHaveProperty('inexpressible');
+    await upstream.answer(asked, options());
+    await assemble(upstream.stream(asked, options()));
+    expect([picky.requests.length, other.requests.length]).toEqual([0, 2]);
+    await upstream.answer(request(), options());
+    expect(picky.requests.length).toBe(1);
+  });
+
+  test('does not go on to those that have not', async () => {
+    const [broken, picky] = [new ScriptedUpstream().answers(failure), new Picky()];
+    await expect(of(broken, picky).upstream.answer(asked, options())).rejects.toMatchObject({ code: 'provider_error' });
+    expect(picky.requests).toEqual([]);
+  });
+
+  test('is refused where none has', () => {
+    const { upstream } = of(new Picky(), new Picky());
+    expect(upstream.inexpressible!(asked)).toMatchObject({ path: ['top_k'] });
+    expect(upstream.inexpressible!(request())).toBeNull();
   });
 });
 

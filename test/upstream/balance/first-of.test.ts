@@ -65,7 +65,7 @@ class Plain {
     }
     this.row++;
     if (this.openMs === 0 && this.row < 5) return;
-    this.openMs = this.openMs === 0 ? 1000 : Math.min(30_000, 2 * this.openMs);
+    this.openMs = this.openMs === 0 ? 1000 : Math.min(4_000, 2 * this.openMs);
     this.openUntil = now + this.openMs;
   }
 }

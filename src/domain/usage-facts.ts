@@ -1,0 +1,50 @@
+import type { Pricing, Taken } from './charge.ts';
+import { day } from './day.ts';
+
+/** What requests took and what that costs, as it is recorded in batches: no command leads to it and no chart admits it. */
+
+/** In the words of the rules of policies (contract H). */
+export type Api = 'messages' | 'chat.completions' | 'responses';
+
+/**
+ * Who has counted the tokens (contract N20): `final`, the upstream, all of them; `partial`, the upstream a part; `estimated`,
+ * nobody but Weir.
+ */
+export type UsageSource = 'final' | 'partial' | 'estimated';
+
+/** The account of one request that was given to its upstream. There is exactly one. */
+export interface Settlement extends Taken {
+  readonly request_id: string;
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly key_id: string;
+  readonly model: string;
+  readonly api: Api;
+  readonly usage_source: UsageSource;
+  /** The id of the price by which it was charged. */
+  readonly price: string;
+  readonly micro_dollars: number;
+  /** Of the answer; 499 where the client left before it was complete, 500 where the gateway ended in the middle. */
+  readonly status: number;
+  /** Milliseconds: the moment, from the question to the upstream to it, and to the first part of the answer, if there was one. */
+  readonly settled_at: number;
+  readonly duration_ms: number;
+  readonly first_token_ms: number | null;
+}
+
+/** On `usage-<day>`: the accounts of requests, of whichever organizations. */
+export interface UsageSettled {
+  readonly type: 'usage.settled';
+  readonly settlements: readonly Settlement[];
+}
+
+/** On `price-models`: what a model costs from now on, at the gateways that declare it so. */
+export interface PriceDeclared {
+  readonly type: 'price.declared';
+  readonly price: string;
+  readonly model: string;
+  readonly pricing: Pricing;
+}
+
+export const usageStream = (at: number): string => `usage-${day(at)}`;
+export const priceStream = 'price-models';

@@ -1,0 +1,80 @@
+import type { Refusal } from '../../errors.ts';
+import { failure } from '../../http/error-envelopes.ts';
+import type { Answer, Chunk } from '../../upstream/port.ts';
+import type { AnswerForm } from '../reply/answer-form.ts';
+import { type Emit, type ItemEvents, itemEvents } from './item-events.ts';
+import { itemId, outputItem } from './output-items.ts';
+import { type ResponseEnvelope, responseText, statusAfter } from './response-text.ts';
+
+/** Responses (contract G.7), for one request. */
+export const responsesForm = (envelope: ResponseEnvelope): AnswerForm => {
+  let next = 0;
+  const emit: Emit = (type, members) => {
+    const event = `event: ${type}\ndata: {"type":"${type}","sequence_number":${next},${members}}\n\n`;
+    next += 1;
+    return event;
+  };
+  return {
+    family: 'chat',
+    whole: (answer) => wholeResponse(envelope, answer),
+    events: () => responseEvents(envelope, emit),
+    ping: ': ping\n\n',
+    error: (refused, requestId) => emit('error', errorMembers(refused, requestId)),
+  };
+};
+
+const wholeResponse = (envelope: ResponseEnvelope, { content, stop_reason, usage }: Answer): string => {
+  const status = statusAfter(stop_reason);
+  const { id, asSummary } = envelope;
+  const items = content.map((block, index) => {
+    // Only what came last can have been cut off.
+    const ended = index === content.length - 1 ? status : 'completed';
+    return JSON.stringify(outputItem(block, itemId(id, block.type, index), { status: ended, asSummary }));
+  });
+  return responseText(envelope, status, items, usage);
+};
+
+const responseEvents = (envelope: ResponseEnvelope, emit: Emit): ((chunk: Chunk) => string) => {
+  /** Those that have ended, as JSON. */
+  const items: string[] = [];
+  let open: ItemEvents | null = null;
+  const close = (status: 'completed' | 'incomplete'): string => {
+    if (open === null) return '';
+    const { events, item } = open.end(status);
+    items.push(item);
+    open = null;
+    return events;
+  };
+  return (chunk) => {
+    switch (chunk.type) {
+      case 'start': {
+        const response = `"response":${responseText(envelope, 'in_progress', [], null)}`;
+        return emit('response.created', response) + emit('response.in_progress', response);
+      }
+      case 'block_start': {
+        // One that is followed by another was not cut off.
+        const before = close('completed');
+        const index = items.length;
+        const { id, asSummary } = envelope;
+        open = itemEvents(emit, chunk.block, { id: itemId(id, chunk.block.type, index), index, asSummary });
+        return before + open.begin();
+      }
+      case 'block_delta':
+        return open!.delta(chunk.delta);
+      case 'block_stop':
+        return '';
+      case 'end': {
+        const status = statusAfter(chunk.stop_reason);
+        const before = close(status);
+        return before + emit(`response.${status}`, `"response":${responseText(envelope, status, items, chunk.usage)}`);
+      }
+    }
+  };
+};
+
+/** Flat for those who read events, and as an error for those who look for one (contract G.7). */
+const errorMembers = (refused: Refusal, requestId: string): string => {
+  const { error } = failure(refused, 'chat', requestId).body as { readonly error: Readonly<Record<string, unknown>> };
+  const { code, message, param } = error;
+  return JSON.stringify({ code, message, param, error }).slice(1, -1);
+};

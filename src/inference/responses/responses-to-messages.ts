@@ -1,0 +1,144 @@
+import { conversationOf, type Item, type Made, type Names, placesOf } from '../translation/conversation-of.ts';
+import {
+  documentOf,
+  effortOf,
+  formatOf,
+  inputOf,
+  sourceOf,
+  thinkingOf,
+  toolChoiceOf,
+  toolOf,
+} from '../translation/parts.ts';
+import { type Block, isFault, type Path, type Translated, type TranslationFault } from '../translation/translated.ts';
+import type { Translation } from '../translation/translated-task.ts';
+import type { InputItem, InputPart } from './input-items.ts';
+import type { ResponsesBody } from './responses-schema.ts';
+import { unpackThought } from './thought.ts';
+
+const names: Names = {
+  list: 'input',
+  result: 'output',
+  limit: 'max_output_tokens',
+  tool: [],
+  effort: ['reasoning', 'effort'],
+  format: ['text', 'format'],
+  schema: ['text', 'format', 'schema'],
+  user: 'user',
+};
+
+/**
+ * Responses as messages (contract G.7): instructions and leading messages of the system become the system prompt, calls and
+ * reasoning turns of the assistant, results of calls turns of the user.
+ */
+export const responsesToMessages = (request: ResponsesBody, given: Translation): Translated | TranslationFault => {
+  const items = itemsOf(request.input, given);
+  if (isFault(items)) return items;
+  const { instructions, tool_choice: choice, parallel_tool_calls: parallel, tools, text, reasoning } = request;
+  const lead = instructions ? [{ block: { type: 'text', text: instructions }, path: ['instructions'] }] : [];
+  const conversation = conversationOf(items, lead);
+  // To ask what was thought is to ask for thinking.
+  const thinking = thinkingOf(reasoning?.effort ?? reasoning?.summary);
+  const format = text?.format;
+  const body = {
+    model: request.model,
+    max_tokens: request.max_output_tokens ?? given.mostTokens,
+    messages: conversation.messages,
+    system: conversation.system,
+    temperature: request.temperature,
+    top_p: request.top_p,
+    tools: tools?.map(toolOf),
+    tool_choice: toolChoiceOf({ choice, parallel, tools }),
+    thinking,
+    output_config: {
+      format: formatOf(format?.type, format?.type === 'json_schema' ? format.schema : undefined),
+      effort: effortOf(reasoning?.effort),
+    },
+    metadata: { user_id: request.safety_identifier ?? request.user },
+    policy_ids: request.policy_ids,
+  };
+  const user = request.safety_identifier == null ? names.user : 'safety_identifier';
+  const effort = reasoning?.effort == null ? ['reasoning', 'summary'] : names.effort;
+  return { body, placeOf: placesOf(conversation, { ...names, user, effort }) };
+};
+
+const itemsOf = (input: ResponsesBody['input'], given: Translation): Item[] | TranslationFault => {
+  if (typeof input === 'string') {
+    return [{ place: ['input'], role: 'user', made: [{ block: { type: 'text', text: input }, path: [] }] }];
+  }
+  const items: Item[] = [];
+  for (const [index, item] of input.entries()) {
+    const place = ['input', index];
+    const made = blocksOf(item, place, given);
+    if (isFault(made)) return made;
+    // Reasoning of which nothing was told says nothing to a model either.
+    if (made.length > 0 || item.type !== 'reasoning') items.push({ place, role: roleOf(item), made });
+  }
+  return items;
+};
+
+const roleOf = (item: InputItem): Item['role'] => {
+  switch (item.type) {
+    case 'function_call':
+    case 'reasoning':
+      return 'assistant';
+    case 'function_call_output':
+      return 'user';
+    default:
+      return item.role === 'developer' ? 'system' : item.role;
+  }
+};
+
+const blocksOf = (item: InputItem, place: Path, { budget }: Translation): Made[] | TranslationFault => {
+  switch (item.type) {
+    case 'function_call': {
+      const input = inputOf(item.arguments, [...place, 'arguments'], budget);
+      if (isFault(input)) return input;
+      return [{ block: { type: 'tool_use', id: item.call_id, name: item.name, input }, path: ['call_id'] }];
+    }
+    case 'function_call_output': {
+      const content = typeof item.output === 'string' ? item.output : item.output.map(blockOf);
+      return [{ block: { type: 'tool_result', tool_use_id: item.call_id, content }, path: ['call_id'] }];
+    }
+    case 'reasoning':
+      return thoughtsOf(item, place);
+    default:
+      return partsOf(item.content);
+  }
+};
+
+type Reasoning = Extract<InputItem, { type: 'reasoning' }>;
+
+/** What is sent back as it came is whole; else the text is what there is, without the provider's signature. */
+const thoughtsOf = ({ encrypted_content, content, summary }: Reasoning, place: Path): Made[] | TranslationFault => {
+  if (encrypted_content != null) {
+    const path = ['encrypted_content'];
+    const block = unpackThought(encrypted_content);
+    if (block !== null) return [{ block, path }];
+    return { path: [...place, ...path], message: 'Was not written by this service.', input: null };
+  }
+  const [parts, name] = content != null && content.length > 0 ? [content, 'content'] : [summary ?? [], 'summary'];
+  const thinking = parts.map(({ text }) => text).join('');
+  return thinking === '' ? [] : [{ block: { type: 'thinking', thinking, signature: '' }, path: [name] }];
+};
+
+type Content = Extract<InputItem, { content: unknown; role: string }>['content'];
+
+const partsOf = (content: Content): Made[] => {
+  if (content === '') return [];
+  if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path: ['content'] }];
+  return content.map((part, index) => ({ block: blockOf(part), path: ['content', index] }));
+};
+
+const blockOf = (part: InputPart | Exclude<Content, string>[number]): Block => {
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+      return { type: 'text', text: part.text };
+    case 'refusal':
+      return { type: 'text', text: part.refusal };
+    case 'input_image':
+      return { type: 'image', source: sourceOf(part.image_url) };
+    case 'input_file':
+      return documentOf(part.file_data, part.filename);
+  }
+};

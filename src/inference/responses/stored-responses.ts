@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import type { ProjectPrincipal } from '../../access/principal.ts';
+import { refusal } from '../../errors.ts';
+import { failure } from '../../http/error-envelopes.ts';
+import { type Route, type RouteDefinition, route } from '../../http/route.ts';
+
+type Params = { readonly response_id: string };
+type Definition = RouteDefinition<ProjectPrincipal, Params, Record<string, never>, undefined, undefined>;
+
+/** The routes of responses that were stored: none is (contract C.2), so whoever asks for one is told that. */
+export const storedResponseRoutes = (): readonly Route[] => [
+  notStored('GET', '/v1/responses/{response_id*}', 'retrieveResponse', 'Read a stored response: none is stored'),
+  notStored('DELETE', '/v1/responses/{response_id*}', 'deleteResponse', 'Delete a stored response: none is stored'),
+  notStored('POST', '/v1/responses/{response_id}/cancel', 'cancelResponse', 'Cancel a response: none is stored'),
+];
+
+const notStored = (method: Definition['method'], path: string, operation: string, summary: string): Route =>
+  route<ProjectPrincipal, Params>({
+    method,
+    path,
+    operation,
+    summary,
+    tag: 'Inference',
+    family: 'chat',
+    access: { credential: 'project', permission: 'inference:create', apiKeyHeader: true },
+    params: z.object({ response_id: z.string() }),
+    replies: {},
+    errors: ['response_not_stored'],
+    handle: ({ head }) => failure(refusal('response_not_stored', { param: 'response_id' }), 'chat', head.requestId),
+  });

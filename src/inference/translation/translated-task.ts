@@ -1,0 +1,71 @@
+import type { z } from 'zod';
+import { isRefusal, type Refusal } from '../../errors.ts';
+import { checker } from '../../http/endpoint.ts';
+import { Refused } from '../../http/refused.ts';
+import type { ValueBudget } from '../../http/request/json.ts';
+import type { ConnectedModel } from '../../upstream/connect.ts';
+import { bodyRefusal } from '../body-refusal.ts';
+import { type MessagesBody, messagesBody } from '../messages/messages-schema.ts';
+import { strictTask } from '../messages/strict-task.ts';
+import type { Asked } from '../route/body-reader.ts';
+import type { StrictTask } from '../route/task.ts';
+import { inPlace, isFault, type Translated, type TranslationFault } from './translated.ts';
+
+/** Tokens that are reserved for an answer whose length nobody bounds (contract F.4). */
+const unnamedMaximum = 4096;
+
+/** A request of another API in the form of messages. */
+export interface TranslatedInput extends Asked {
+  readonly body: MessagesBody;
+  readonly placeOf: Translated['placeOf'];
+  readonly namesMaximum: boolean;
+}
+
+/** What a translation reads besides the request. */
+export interface Translation {
+  /** Tokens that the model answers with, for a request that names no limit. */
+  readonly mostTokens: number;
+  readonly budget: ValueBudget;
+}
+
+/** How one API is put into the form of messages. */
+interface TranslationRules<Body extends Asked, Extra> {
+  readonly schema: z.ZodType<Body>;
+  readonly translate: (body: Body, given: Translation) => Translated | TranslationFault;
+  readonly maximumOf: (body: Body) => number | null | undefined;
+  /** What is needed of the request beyond its translation. */
+  readonly extra: (body: Body) => Extra;
+}
+
+/** Reads the bodies of an API that is translated: by its own schema, then by that of messages. */
+export const translatingReader = <Body extends Asked, Extra extends object>(
+  models: ReadonlyMap<string, ConnectedModel>,
+  { schema, translate, maximumOf, extra }: TranslationRules<Body, Extra>,
+) => {
+  const own = checker(schema, 'chat', 'body');
+  const asMessages = checker(messagesBody, 'messages', 'body');
+  return (value: unknown, budget: ValueBudget): (TranslatedInput & Extra) | Refused => {
+    const checked = own(value);
+    if (checked instanceof Refused) return checked;
+    const request = checked as Body;
+    const { model, policy_ids, stream } = request;
+    const mostTokens = models.get(model)?.model.max_output_length ?? 1;
+    const translated = translate(request, { mostTokens, budget });
+    if (isFault(translated)) return new Refused(bodyRefusal(translated));
+    const { placeOf } = translated;
+    const body = asMessages(translated.body);
+    if (body instanceof Refused) return new Refused(inPlace(body.refusal, placeOf));
+    const namesMaximum = maximumOf(request) != null;
+    return { ...extra(request), model, policy_ids, stream, body: body as MessagesBody, placeOf, namesMaximum };
+  };
+};
+
+/** Judges a translated request by its model (contract F.2), and tells refusals by what the caller sent. */
+export const judgeTranslated = (
+  { body, placeOf, namesMaximum }: TranslatedInput,
+  hosted: ConnectedModel,
+): StrictTask | Refusal => {
+  const task = strictTask(body, hosted);
+  if (isRefusal(task)) return inPlace(task, placeOf);
+  return namesMaximum ? task : { ...task, maxTokens: Math.min(unnamedMaximum, task.maxTokens), grows: true };
+};

@@ -1,0 +1,32 @@
+import { type GenerateOptions, UpstreamError } from '../port.ts';
+import { wholeAnswer } from '../transport/answers.ts';
+import type { Endpoint } from '../transport/endpoint.ts';
+import { fieldsOf, parsedJson } from '../transport/fields.ts';
+
+/** Largest answer of `count_tokens`. */
+const maxCountBytes = 64 * 1024;
+
+/**
+ * Asks the upstream to count the input tokens of a request.
+ * @returns null where it has no such route, or answers something else
+ * @throws the signal's reason or an UpstreamError
+ */
+export const countTokens = async (
+  endpoint: Endpoint,
+  body: Buffer,
+  headers: Readonly<Record<string, string>>,
+  options: GenerateOptions,
+): Promise<number | null> => {
+  const outgoing = { path: '/v1/messages/count_tokens', headers, body };
+  try {
+    return await wholeAnswer(endpoint, outgoing, options, countIn, maxCountBytes);
+  } catch (error) {
+    if (error instanceof UpstreamError && error.status === 404) return null;
+    throw error;
+  }
+};
+
+const countIn = (document: Buffer): number | null => {
+  const count = fieldsOf(parsedJson(document.toString('utf8'), 'the count'), 'the count');
+  return Number.isSafeInteger(count.input_tokens) ? (count.input_tokens as number) : null;
+};

@@ -1,0 +1,84 @@
+import { parseExactly } from '../../exact-number.ts';
+import type { Answer, AnswerBlock } from '../port.ts';
+import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
+import { toolUse } from '../transport/tool-use.ts';
+import { malformed, upstreamError } from '../transport/upstream-errors.ts';
+import { guessedUsage, readStop, readUsage } from './chat-usage.ts';
+
+/** For a call that the server gives no id. */
+export type CallId = (index: number) => string;
+
+/**
+ * The answer in the text of a chat completion, `mostTokens` being the most that a count of tokens may say.
+ *
+ * @throws UpstreamError `provider_error` for anything else, `content_refused` if nothing came because of a filter
+ */
+export const readCompletion = (text: string, mostTokens: number, callId: CallId): Answer => {
+  const completion = fieldsOf(parsedJson(text, 'the answer'), 'the answer');
+  if (!Array.isArray(completion.choices)) throw malformed('the answer has no choices');
+  const choice = fieldsOf(completion.choices[0], 'the first choice');
+  const message = fieldsOf(choice.message, 'the message');
+  const { finish_reason: reason, stop_reason: sequence } = choice;
+  const calls = callsOf(message.tool_calls, reason === 'length', callId);
+  const content = [...saidIn(message), ...calls];
+  if (reason === 'content_filter' && content.length === 0) throw upstreamError('content_refused');
+  return {
+    content,
+    ...readStop(reason, calls.length > 0, sequence),
+    usage: readUsage(completion.usage, mostTokens) ?? guessedUsage(bytesOf(content)),
+  };
+};
+
+/** The text of a message or of a delta, by the fields that servers write it in; null where there is none. */
+export const textIn = (message: Fields): string | null => {
+  const { content, refusal } = message;
+  const text = Array.isArray(content) ? content.map(partText).join('') : content;
+  if (text != null && text !== '') return stringOf(text, 'content');
+  return refusal != null && refusal !== '' ? stringOf(refusal, 'refusal') : null;
+};
+
+const partText = (part: unknown): string => {
+  const { type, text } = fieldsOf(part, 'a part');
+  return type === 'text' ? stringOf(text, 'text') : '';
+};
+
+/** What was thought before it: `reasoning_content` here, `reasoning` there. */
+export const thoughtIn = ({ reasoning_content, reasoning }: Fields): string | null => {
+  const thought = reasoning_content ?? reasoning;
+  return thought == null || thought === '' ? null : stringOf(thought, 'reasoning');
+};
+
+const saidIn = (message: Fields): readonly AnswerBlock[] => {
+  const [thinking, text] = [thoughtIn(message), textIn(message)];
+  return [
+    ...(thinking === null ? [] : [{ type: 'thinking', thinking, signature: '' } as const]),
+    ...(text === null ? [] : [{ type: 'text', text } as const]),
+  ];
+};
+
+/** @param isCut whether the answer was cut off: a call whose arguments do not end is then left out */
+const callsOf = (calls: unknown, isCut: boolean, callId: CallId): readonly AnswerBlock[] => {
+  if (calls == null) return [];
+  if (!Array.isArray(calls)) throw malformed('tool_calls is not a list');
+  return calls.flatMap((each, index) => {
+    const call = fieldsOf(each, 'a call');
+    const { name, arguments: said } = fieldsOf(call.function, 'function');
+    const input = argumentsOf(said);
+    if (input === undefined && isCut && index === calls.length - 1) return [];
+    return [toolUse(call.id == null || call.id === '' ? callId(index) : call.id, name, input)];
+  });
+};
+
+/** Undefined for what is no JSON. Numbers keep their digits, those of the outermost object too. */
+const argumentsOf = (said: unknown): unknown => {
+  if (said == null || said === '') return {};
+  if (typeof said !== 'string') return said;
+  try {
+    const values = parseExactly(`[${said}]`) as readonly unknown[];
+    return values.length === 1 ? values[0] : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const bytesOf = (content: readonly AnswerBlock[]): number => Buffer.byteLength(JSON.stringify(content));

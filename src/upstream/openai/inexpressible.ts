@@ -1,0 +1,123 @@
+import type { GenerateRequest, Inexpressible, InputBlock, Message, Tool } from '../port.ts';
+
+/** Stop sequences that the API takes. */
+const mostStops = 4;
+
+type Path = Inexpressible['path'];
+
+const parameter = (path: Path, message: string): Inexpressible => ({ path, message, code: 'unsupported_parameter' });
+const block = (path: Path, message: string): Inexpressible => ({ path, message, code: 'unsupported_content_block' });
+
+/**
+ * The first thing in a request that chat completions have no place for (contract N2): it is refused by its name, since a model
+ * that never sees it would answer something else than was asked. Null where there is none.
+ */
+export const inexpressible = (request: GenerateRequest): Inexpressible | null =>
+  inParameters(request) ?? inSystem(request.system) ?? inMessages(request.messages) ?? inTools(request.tools);
+
+const inParameters = (request: GenerateRequest): Inexpressible | null => {
+  const { top_k, stop_sequences: stops = [], thinking, output_config: output } = request;
+  if (top_k !== undefined) return parameter(['top_k'], 'The API of this model has no such parameter.');
+  if (stops.length > mostStops) {
+    return parameter(['stop_sequences'], `The API of this model takes at most ${mostStops} of them.`);
+  }
+  if (thinking?.type === 'enabled') {
+    return parameter(['thinking', 'budget_tokens'], 'The API of this model takes an effort, and no budget.');
+  }
+  if (thinking?.type === 'between_tools') {
+    return parameter(['thinking', 'type'], 'The API of this model cannot be told when to think.');
+  }
+  if (thinking?.display === 'omitted') {
+    return parameter(['thinking', 'display'], 'The API of this model cannot be told what to show.');
+  }
+  if (output?.effort !== undefined && thinking?.type !== 'adaptive') {
+    return parameter(['output_config', 'effort'], 'The API of this model has an effort of adaptive thinking alone.');
+  }
+  return null;
+};
+
+const inSystem = (system: GenerateRequest['system']): Inexpressible | null =>
+  typeof system === 'string' || system === undefined
+    ? null
+    : first(system, (each, at) => inBlock(each, ['system', at]));
+
+const inMessages = (messages: readonly Message[]): Inexpressible | null =>
+  first(messages, ({ content, output_config: hint }, at) => {
+    const path = ['messages', at];
+    if (hint?.effort != null) {
+      return parameter([...path, 'output_config'], 'The API of this model has one effort for the whole request.');
+    }
+    if (typeof content === 'string') return null;
+    return first(content, (each, index) => inBlock(each, [...path, 'content', index]));
+  });
+
+/** What chat completions have a place for, by the type of the block; `cache_control` is a hint, and `caller` what G.4 adds. */
+const known: Readonly<Record<string, readonly string[]>> = {
+  text: ['text'],
+  image: ['source'],
+  document: ['source', 'title'],
+  tool_use: ['id', 'name', 'input', 'caller'],
+  tool_result: ['tool_use_id', 'content', 'is_error'],
+  thinking: ['thinking', 'signature'],
+};
+const hints = ['type', 'cache_control'];
+
+const inBlock = (each: InputBlock, path: Path): Inexpressible | null => {
+  const names = known[each.type];
+  if (names === undefined) return block(path, 'The API of this model has no such block.');
+  const strange = strangeField(each, names);
+  if (strange !== null) return parameter([...path, strange], 'The API of this model has no place for it.');
+  switch (each.type) {
+    case 'thinking':
+      if (each.signature === '') return null;
+      return parameter([...path, 'signature'], 'The API of this model has no signatures of thinking.');
+    case 'tool_use':
+      if (each.caller === undefined || (each.caller as { type?: unknown }).type === 'direct') return null;
+      return parameter([...path, 'caller'], 'Only calls of the model itself are known to its API.');
+    case 'document':
+      return inDocument(each, path);
+    case 'tool_result':
+      return inResult(each.content, path);
+    default:
+      return null;
+  }
+};
+
+const strangeField = (each: object, names: readonly string[]): string | null => {
+  for (const [name, value] of Object.entries(each)) {
+    // Unset in one of the ways in which SDKs write it.
+    const isUnset = value == null || (Array.isArray(value) && value.length === 0);
+    if (!isUnset && !names.includes(name) && !hints.includes(name)) return name;
+  }
+  return null;
+};
+
+const inDocument = ({ source }: InputBlock, path: Path): Inexpressible | null =>
+  (source as { type?: unknown }).type === 'base64'
+    ? null
+    : block([...path, 'source'], 'The API of this model takes documents as PDF alone.');
+
+const inResult = (content: unknown, path: Path): Inexpressible | null => {
+  if (!Array.isArray(content)) return null;
+  return first(content as InputBlock[], (each, at) => {
+    const place = [...path, 'content', at];
+    if (each.type !== 'text') return block(place, 'The API of this model takes results of tools as text alone.');
+    return inBlock(each, place);
+  });
+};
+
+const toolFields = ['name', 'description', 'input_schema', 'strict'];
+
+const inTools = (tools: readonly Tool[] | undefined): Inexpressible | null =>
+  first(tools ?? [], (tool, at) => {
+    const strange = strangeField(tool, toolFields);
+    return strange === null ? null : parameter(['tools', at, strange], 'The API of this model has no place for it.');
+  });
+
+const first = <T>(items: readonly T[], find: (item: T, at: number) => Inexpressible | null): Inexpressible | null => {
+  for (const [at, item] of items.entries()) {
+    const found = find(item, at);
+    if (found !== null) return found;
+  }
+  return null;
+};

@@ -1,0 +1,58 @@
+import { jsonText } from '../../exact-number.ts';
+import type { Secret } from '../../secrets/secret.ts';
+import type { ReachedOpenai } from '../models/model-schema.ts';
+import type { GenerateOptions, GenerateRequest, Upstream } from '../port.ts';
+import { streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
+import { Endpoint, type EndpointDependencies } from '../transport/endpoint.ts';
+import { ChatChunkReader } from './chat-chunks.ts';
+import { type CallId, readCompletion } from './chat-completion.ts';
+import { type ChatDialect, chatRequest } from './chat-request.ts';
+import { inexpressible } from './inexpressible.ts';
+
+export interface OpenaiDependencies extends EndpointDependencies {
+  /** Of the model, in tokens: no count that the upstream reports is believed beyond it. */
+  readonly contextLength: number;
+  /** Whether the model is declared to reason. */
+  readonly thinks: boolean;
+}
+
+const path = '/v1/chat/completions';
+
+/** A model behind an HTTP endpoint that speaks chat completions. */
+export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDependencies): Upstream => {
+  const endpoint = new Endpoint(declared, headersOf, dependencies);
+  const { contextLength, thinks } = dependencies;
+  const dialect: ChatDialect = { maxTokensName: declared.max_tokens_name, thinks };
+  const outgoing = (request: GenerateRequest, stream: boolean) => ({
+    path,
+    isTranslated: true,
+    body: Buffer.from(jsonText(chatRequest(request, stream, dialect))),
+  });
+  return {
+    inexpressible,
+    answer: (request, options) =>
+      wholeAnswer(endpoint, outgoing(request, false), options, (document) =>
+        readCompletion(textOf(document), contextLength, callIds(options)),
+      ),
+    stream: (request, options) =>
+      streamedAnswer(
+        endpoint,
+        outgoing(request, true),
+        options,
+        new ChatChunkReader(contextLength, endpoint.hide, callIds(options)),
+      ),
+    close: () => endpoint.close(),
+  };
+};
+
+/** A server without a key is sent none. */
+const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret) => {
+  const key = apiKey.reveal();
+  return key === '' ? asked : { ...asked, authorization: `Bearer ${key}` };
+};
+
+/** Ids of calls that no other answer has. */
+const callIds =
+  ({ requestId }: GenerateOptions): CallId =>
+  (index) =>
+    `call_${requestId.replace(/^req_/, '')}_${index}`;

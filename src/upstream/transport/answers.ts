@@ -1,0 +1,125 @@
+import { isUtf8 } from 'node:buffer';
+import type { Chunk, GenerateOptions, PassedEvents, Usage } from '../port.ts';
+import type { Endpoint, Outgoing } from './endpoint.ts';
+import { EventFrames } from './event-frames.ts';
+import { maxAnswerBytes, maxEventBytes, maxStreamBytes } from './limits.ts';
+import { readWhole } from './read-whole.ts';
+import { SseParser } from './sse.ts';
+import { malformed, transportError } from './upstream-errors.ts';
+
+/** How answers of an endpoint are read, whatever API it speaks. Each function rejects with the signal's reason or an UpstreamError. */
+
+/** An answer in one piece, as `read` makes it of its bytes. */
+export const wholeAnswer = async <T>(
+  endpoint: Endpoint,
+  outgoing: Outgoing,
+  options: GenerateOptions,
+  read: (document: Buffer) => T,
+  maxBytes: number = maxAnswerBytes,
+): Promise<T> => {
+  const exchange = await endpoint.post(outgoing, 'application/json', maxBytes, options);
+  try {
+    return read(await readWhole(exchange));
+  } catch (error) {
+    throw options.signal.aborted ? options.signal.reason : transportError(error);
+  } finally {
+    exchange.close();
+  }
+};
+
+/** The text of a document. @throws UpstreamError */
+export const textOf = (document: Buffer): string => {
+  if (!isUtf8(document)) throw malformed('the answer is not UTF-8');
+  return document.toString('utf8');
+};
+
+/** Makes chunks of the events of one stream. */
+export interface ChunkReader {
+  /** Whether the last event has been read. */
+  readonly ended: boolean;
+  /** The chunks that the data of one event stands for, in order. @throws UpstreamError */
+  read(data: string): readonly Chunk[];
+  /** What is left once the body has ended. @throws UpstreamError where that is too early */
+  finish(): readonly Chunk[];
+}
+
+/** The chunks of a streamed answer. */
+export async function* streamedAnswer(
+  endpoint: Endpoint,
+  outgoing: Outgoing,
+  options: GenerateOptions,
+  reader: ChunkReader,
+): AsyncGenerator<Chunk, void, undefined> {
+  const exchange = await endpoint.post(outgoing, 'text/event-stream', maxStreamBytes, options);
+  const parser = new SseParser(maxEventBytes);
+  // The start waits for what follows it: an upstream that says 200 and then fails at once gets an honest status.
+  let start: Chunk | null = null;
+  try {
+    while (!reader.ended) {
+      const piece = await exchange.read();
+      const events = piece === null ? [null] : parser.push(piece);
+      for (const event of events) {
+        options.signal.throwIfAborted();
+        for (const chunk of event === null ? reader.finish() : reader.read(event.data)) {
+          if (chunk.type === 'start') {
+            start = chunk;
+            continue;
+          }
+          if (start !== null) {
+            yield start;
+            start = null;
+          }
+          if (chunk.type === 'end') exchange.drain();
+          yield chunk;
+        }
+      }
+    }
+  } catch (error) {
+    throw options.signal.aborted ? options.signal.reason : transportError(error);
+  } finally {
+    exchange.close();
+  }
+}
+
+/** Reads along while events pass. */
+export interface PassedReader {
+  readonly ended: boolean;
+  readonly usage: Usage;
+  readonly outputBytes: number;
+  takeStart(): Buffer | null;
+  /** What of whole events is to be passed on, and the failure that ends them, if any. */
+  readAll(events: Buffer): { readonly events: Buffer; readonly failure: unknown };
+}
+
+/** The events of a streamed answer as the upstream wrote them. */
+export async function* passedAnswer(
+  endpoint: Endpoint,
+  outgoing: Outgoing,
+  options: GenerateOptions,
+  reader: PassedReader,
+): AsyncGenerator<PassedEvents, void, undefined> {
+  const exchange = await endpoint.post(outgoing, 'text/event-stream', maxStreamBytes, options);
+  const frames = new EventFrames(maxEventBytes);
+  try {
+    while (!reader.ended) {
+      const piece = await exchange.read();
+      if (piece === null) throw malformed('the stream ends before the message does');
+      const passed = reader.readAll(frames.push(piece));
+      if (reader.ended) exchange.drain();
+      if (passed.events.length > 0) yield eventsOf(reader, passed.events);
+      if (passed.failure !== null) throw passed.failure;
+    }
+  } catch (error) {
+    throw options.signal.aborted ? options.signal.reason : transportError(error);
+  } finally {
+    exchange.close();
+  }
+}
+
+const eventsOf = (reader: PassedReader, events: Buffer): PassedEvents => ({
+  start: reader.takeStart(),
+  events,
+  usage: reader.usage,
+  outputBytes: reader.outputBytes,
+  ended: reader.ended,
+});

@@ -1,0 +1,77 @@
+import { crc32 } from 'node:zlib';
+import { microDollarsOf, type Price, type Taken } from '../../domain/charge.ts';
+import type { Api, Settlement } from '../../domain/usage-facts.ts';
+
+/** A request that is about to be given to its upstream, and what it costs if nobody ever hears of it again. */
+export interface Begun {
+  readonly request_id: string;
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly key_id: string;
+  readonly model: string;
+  readonly api: Api;
+  readonly price: string;
+  /** Milliseconds. */
+  readonly asked_at: number;
+  /** Of its input, estimated (contract F.4). */
+  readonly input_tokens: number;
+  readonly images: number;
+  readonly micro_dollars: number;
+}
+
+/** One line of a journal. */
+export type Entry =
+  | { readonly kind: 'begun'; readonly begun: Begun }
+  | { readonly kind: 'settled'; readonly settlement: Settlement };
+
+/** What a request has taken of which nothing is known but its input. */
+const inputAlone = (input_tokens: number, images: number): Taken => ({
+  input_tokens,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  images,
+});
+
+export const begunCost = (price: Price, inputTokens: number, images: number): number =>
+  microDollarsOf(price, inputAlone(inputTokens, images));
+
+/**
+ * The account of a request whose gateway ended before its answer did. It is the same whoever makes it and however often.
+ */
+export const abandoned = ({ asked_at, input_tokens, images, micro_dollars, ...who }: Begun): Settlement => ({
+  ...who,
+  ...inputAlone(input_tokens, images),
+  usage_source: 'estimated',
+  micro_dollars,
+  status: 500,
+  settled_at: asked_at,
+  duration_ms: 0,
+  first_token_ms: null,
+});
+
+/** A line: the checksum of the JSON that follows, in eight hexadecimal digits, a blank, the JSON, and the end of the line. */
+const lineOf = (json: string): string => `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
+
+export const begunLine = (begun: Begun): string => lineOf(`{"begun":${JSON.stringify(begun)}}`);
+export const settledLine = (settlement: Settlement): string => lineOf(`{"settled":${JSON.stringify(settlement)}}`);
+
+const entryOf = (line: string): Entry | null => {
+  const json = line.slice(9);
+  if (line[8] !== ' ' || Number.parseInt(line.slice(0, 8), 16) !== crc32(json)) return null;
+  const { begun, settled } = JSON.parse(json) as { begun?: Begun; settled?: Settlement };
+  if (begun) return { kind: 'begun', begun };
+  return settled ? { kind: 'settled', settlement: settled } : null;
+};
+
+/**
+ * The entries of a file. What a crash has left behind the last whole line is no damage: it was never told to anybody.
+ * @returns also how many whole lines are not what was written
+ */
+export const entriesOf = (text: string): { readonly entries: readonly Entry[]; readonly damaged: number } => {
+  const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+  lines.pop();
+  const found = lines.map(entryOf);
+  const entries = found.filter((entry) => entry !== null);
+  return { entries, damaged: found.length - entries.length };
+};

@@ -1,0 +1,74 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeFolder } from '../../folder.ts';
+
+/** Where a batch of a segment was sent: the store recognises it there and nowhere else. */
+export interface Sent {
+  readonly stream: string;
+  readonly expected: number | 'no_stream';
+}
+
+/**
+ * The files of a journal, by number: `7.open` takes entries or waits to be sent, `7.sent` is in the event store and is kept
+ * while requests that it saw begin are in flight, `7.intents` says where its batches were sent.
+ */
+export class JournalFiles {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    makeFolder(dir);
+    this.#dir = dir;
+  }
+
+  #path(number: number, kind: 'open' | 'sent' | 'intents'): string {
+    return join(this.#dir, `${number}.${kind}`);
+  }
+
+  /** The numbers of the files of a kind, the oldest first. */
+  list(kind: 'open' | 'sent'): number[] {
+    return readdirSync(this.#dir)
+      .flatMap((name) => (name.endsWith(`.${kind}`) ? [Number(name.slice(0, -kind.length - 1))] : []))
+      .sort((a, b) => a - b);
+  }
+
+  /** A new file, which is there after a power cut too. */
+  async begin(number: number): Promise<FileHandle> {
+    const file = await open(this.#path(number, 'open'), 'wx', 0o600);
+    await this.#sync();
+    return file;
+  }
+
+  read(number: number, kind: 'open' | 'sent'): Promise<string> {
+    return readFile(this.#path(number, kind), 'utf8');
+  }
+
+  async intents(number: number): Promise<Record<string, Sent>> {
+    const file = this.#path(number, 'intents');
+    return existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : {};
+  }
+
+  /** On the disk when it resolves. */
+  async intend(number: number, intents: Readonly<Record<string, Sent>>): Promise<void> {
+    const file = this.#path(number, 'intents');
+    await writeFile(`${file}.next`, JSON.stringify(intents), { mode: 0o600, flush: true });
+    await rename(`${file}.next`, file);
+    await this.#sync();
+  }
+
+  /** All of it is in the event store. */
+  async sent(number: number): Promise<void> {
+    await rename(this.#path(number, 'open'), this.#path(number, 'sent'));
+    await this.#sync();
+    await rm(this.#path(number, 'intents'), { force: true });
+  }
+
+  async drop(number: number, kind: 'open' | 'sent'): Promise<void> {
+    await rm(this.#path(number, kind), { force: true });
+  }
+
+  async #sync(): Promise<void> {
+    const dir = await open(this.#dir, 'r');
+    await dir.sync().finally(() => dir.close());
+  }
+}

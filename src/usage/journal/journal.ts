@@ -1,0 +1,223 @@
+import { ftruncateSync, writeSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import type { Millis } from '../../clock.ts';
+import type { Settlement } from '../../domain/usage-facts.ts';
+import { type Begun, begunLine, settledLine } from './entry.ts';
+import type { JournalFiles } from './files.ts';
+
+interface Line {
+  readonly requestId: string;
+  readonly isBegin: boolean;
+  readonly text: string;
+}
+
+export interface JournalOptions {
+  readonly files: JournalFiles;
+  /** The number of the first file. */
+  readonly first: number;
+  /** Nothing can be written; what comes is kept in memory meanwhile. Told once, and once when it works again. */
+  readonly unwritten: (error: unknown) => void;
+  readonly written: () => void;
+  /** Between two waits for the disk; default 100 ms. */
+  readonly everyMs?: Millis;
+  /** Lines kept in memory while nothing can be written; default 100,000. */
+  readonly mostWaiting?: number;
+}
+
+/**
+ * The requests that are asked of upstreams and what becomes of them, on this machine's disk. A line is handed to the
+ * operating system before `begin` and `settle` return, in about two microseconds, so that it survives the end of the
+ * process; ten times a second the disk is waited for, by nobody who answers requests.
+ */
+export class Journal {
+  readonly #options: JournalOptions;
+  #number: number;
+  #file: FileHandle | null = null;
+  #bytes = 0;
+  #isUnsynced = false;
+  /** What the present file holds: should the disk fail, the file is given up and all of it is written anew. */
+  #lines: Line[] = [];
+  #waiting: Line[] = [];
+  #isFailing = false;
+  /** Files that were given up, and are there until all that they said stands in another. */
+  #givenUp: number[] = [];
+  /** Requests in flight, each with the file that says that it began. */
+  readonly #open = new Map<string, number>();
+  readonly #openIn = new Map<number, number>();
+  #working: Promise<void> = Promise.resolve();
+  readonly #timer: NodeJS.Timeout;
+
+  private constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#number = options.first - 1;
+    this.#timer = setInterval(() => void this.sync(), options.everyMs ?? 100);
+    this.#timer.unref();
+  }
+
+  static async open(options: JournalOptions): Promise<Journal> {
+    const journal = new Journal(options);
+    await journal.sync();
+    return journal;
+  }
+
+  /** There is no room for more in memory, and none on the disk: nothing may be asked of upstreams. */
+  get isFull(): boolean {
+    return this.#waiting.length >= (this.#options.mostWaiting ?? 100_000);
+  }
+
+  begin(begun: Begun): void {
+    this.#write({ requestId: begun.request_id, isBegin: true, text: begunLine(begun) });
+  }
+
+  settle(settlement: Settlement): void {
+    this.#write({ requestId: settlement.request_id, isBegin: false, text: settledLine(settlement) });
+  }
+
+  /** Whether the file saw a request begin that is still in flight. */
+  isNeeded(number: number): boolean {
+    return (this.#openIn.get(number) ?? 0) > 0;
+  }
+
+  /** Has everything reach the disk, as far as it can be written. */
+  sync(): Promise<void> {
+    this.#working = this.#working.then(() => this.#syncNow());
+    return this.#working;
+  }
+
+  /**
+   * Closes the present file, where it holds anything, and begins another.
+   * @param atLeast only where it has so many bytes
+   * @returns the number of the closed one; null where there is none
+   */
+  rotate(atLeast = 1): Promise<number | null> {
+    let closed: number | null = null;
+    this.#working = this.#working.then(async () => {
+      closed = await this.#rotateNow(atLeast);
+    });
+    return this.#working.then(() => closed);
+  }
+
+  /** Whether all that has been told to it is on the disk, as far as anybody knows. */
+  get isSound(): boolean {
+    return !this.#isFailing && this.#waiting.length === 0;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.sync();
+    await this.#file?.close().catch(() => {});
+    this.#file = null;
+  }
+
+  #write(line: Line): void {
+    if (this.#file === null || this.#waiting.length > 0) this.#waiting.push(line);
+    else if (!this.#append([line])) this.#waiting.push(line);
+  }
+
+  /** Into the present file, all or nothing. */
+  #append(lines: readonly Line[]): boolean {
+    const file = this.#file!;
+    const bytes = Buffer.from(lines.length === 1 ? lines[0]!.text : lines.map(({ text }) => text).join(''));
+    try {
+      let done = 0;
+      while (done < bytes.length) done += writeSync(file.fd, bytes, done, bytes.length - done, this.#bytes + done);
+    } catch (error) {
+      this.#failed(error);
+      try {
+        ftruncateSync(file.fd, this.#bytes);
+      } catch {
+        // A line that was written in part is overwritten by the next, which begins where it does.
+      }
+      return false;
+    }
+    this.#bytes += bytes.length;
+    this.#isUnsynced = true;
+    for (const line of lines) this.#note(line);
+    return true;
+  }
+
+  #note(line: Line): void {
+    this.#lines.push(line);
+    const { requestId } = line;
+    const before = this.#open.get(requestId);
+    if (before !== undefined) {
+      this.#open.delete(requestId);
+      const left = this.#openIn.get(before)! - 1;
+      if (left === 0) this.#openIn.delete(before);
+      else this.#openIn.set(before, left);
+    }
+    if (!line.isBegin) return;
+    this.#open.set(requestId, this.#number);
+    this.#openIn.set(this.#number, (this.#openIn.get(this.#number) ?? 0) + 1);
+  }
+
+  async #syncNow(): Promise<void> {
+    try {
+      if (this.#file === null) await this.#begin();
+      if (this.#waiting.length > 0 && this.#append(this.#waiting)) this.#waiting = [];
+      if (this.#isUnsynced) {
+        this.#isUnsynced = false;
+        await this.#file!.datasync();
+      }
+      if (!this.#isFailing || this.#waiting.length > 0) return;
+      for (const number of this.#givenUp) await this.#options.files.drop(number, 'open');
+      this.#givenUp = [];
+      this.#isFailing = false;
+      this.#options.written();
+    } catch (error) {
+      this.#failed(error);
+      await this.#giveUp();
+    }
+  }
+
+  async #rotateNow(atLeast: number): Promise<number | null> {
+    if (this.#file === null || this.#bytes < atLeast) return null;
+    await this.#syncNow();
+    if (this.#file === null || this.#waiting.length > 0) return null;
+    const [file, number] = [this.#file, this.#number];
+    try {
+      await this.#begin();
+    } catch (error) {
+      this.#failed(error);
+      return null;
+    }
+    // What came while the next was made.
+    try {
+      await file.datasync();
+    } catch (error) {
+      // Of what it says nothing is sure but that it was written: it is sent all the same, now or after a restart.
+      this.#failed(error);
+    }
+    await file.close();
+    return number;
+  }
+
+  /** The next file; from then on, in the same step, it takes what comes. */
+  async #begin(): Promise<void> {
+    const number = this.#number + 1;
+    const file = await this.#options.files.begin(number).catch(async (error: unknown) => {
+      await this.#options.files.drop(number, 'open').catch(() => {});
+      throw error;
+    });
+    this.#number = number;
+    this.#file = file;
+    this.#bytes = 0;
+    this.#lines = [];
+  }
+
+  /** The disk has failed: what it holds of the present file is anybody's guess. */
+  async #giveUp(): Promise<void> {
+    const [file, number] = [this.#file, this.#number];
+    if (file === null) return;
+    this.#file = null;
+    this.#waiting = [...this.#lines, ...this.#waiting];
+    this.#lines = [];
+    this.#givenUp.push(number);
+    await file.close().catch(() => {});
+  }
+
+  #failed(error: unknown): void {
+    if (!this.#isFailing) this.#options.unwritten(error);
+    this.#isFailing = true;
+  }
+}

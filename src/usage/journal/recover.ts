@@ -1,0 +1,45 @@
+import type { Settlement } from '../../domain/usage-facts.ts';
+import { abandoned, type Begun, entriesOf } from './entry.ts';
+import type { JournalFiles } from './files.ts';
+
+export interface Recovered {
+  /** Files whose settlements may not be in the event store, the oldest first. */
+  readonly unsent: readonly number[];
+  /** Files whose settlements are there. */
+  readonly sent: readonly number[];
+  /** Accounts of the requests that were in flight when the gateway ended. */
+  readonly abandoned: readonly Settlement[];
+  /** Lines that are not what was written. */
+  readonly damaged: number;
+}
+
+/** What a file says, and whether it was given up: then all of it stands in a later one. */
+const isIn = (text: string, later: string): boolean => {
+  const lines = new Set(later.split('\n'));
+  const own = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+  return own.length > 1 && own.every((line) => lines.has(line));
+};
+
+/** What the last run has left behind. */
+export const recover = async (files: JournalFiles): Promise<Recovered> => {
+  const [sent, unsent] = [files.list('sent'), files.list('open')];
+  for (let at = unsent.length - 2; at >= 0; at--) {
+    const [number, later] = [unsent[at]!, unsent[at + 1]!];
+    if (!isIn(await files.read(number, 'open'), await files.read(later, 'open'))) continue;
+    await files.drop(number, 'open');
+    unsent.splice(at, 1);
+  }
+  const open = new Map<string, Begun>();
+  let damaged = 0;
+  const all = [...sent.map((n) => [n, 'sent'] as const), ...unsent.map((n) => [n, 'open'] as const)];
+  // In the order in which they were written: what ends a request never stands in a file before that of its beginning.
+  for (const [number, kind] of all.sort(([a], [b]) => a - b)) {
+    const read = entriesOf(await files.read(number, kind));
+    damaged += read.damaged;
+    for (const entry of read.entries) {
+      if (entry.kind === 'begun') open.set(entry.begun.request_id, entry.begun);
+      else open.delete(entry.settlement.request_id);
+    }
+  }
+  return { unsent, sent, abandoned: [...open.values()].map(abandoned), damaged };
+};

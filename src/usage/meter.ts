@@ -1,0 +1,136 @@
+import type { Clock, Millis } from '../clock.ts';
+import { microDollarsOf, type Price, type Tokens } from '../domain/charge.ts';
+import type { Api, Settlement, UsageSource } from '../domain/usage-facts.ts';
+import { begunCost } from './journal/entry.ts';
+import type { Journal } from './journal/journal.ts';
+
+/** A request that is about to be given to its upstream. */
+export interface Asked {
+  readonly requestId: string;
+  readonly model: string;
+  readonly organizationId: string;
+  readonly projectId: string;
+  readonly keyId: string;
+  readonly api: Api;
+  /** Tokens of its input (contract F.4). */
+  readonly estimatedTokens: number;
+  readonly images: number;
+}
+
+const noTokens: Tokens = {
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+};
+
+const largest = Number.MAX_SAFE_INTEGER;
+/** What an upstream says need not be a count. */
+const whole = (count: number): number => (count > 0 ? Math.min(Math.trunc(count), largest) : 0);
+
+const inputOf = (usage: Tokens): number =>
+  usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
+
+/**
+ * The account of one request while it is in flight. It is settled once, by whoever comes first: the end of the answer, or
+ * that of the request (contract N20).
+ */
+export class Meter {
+  readonly #asked: Asked;
+  readonly #price: Price;
+  readonly #journal: Pick<Journal, 'begin' | 'settle'>;
+  readonly #clock: Clock;
+  readonly #askedAt: Millis;
+  #usage: Tokens = noTokens;
+  #sentTokens = 0;
+  #firstTokenMs: number | null = null;
+  #settled: Settlement | null = null;
+
+  constructor(asked: Asked, price: Price, journal: Pick<Journal, 'begin' | 'settle'>, clock: Clock) {
+    this.#asked = asked;
+    this.#price = price;
+    this.#journal = journal;
+    this.#clock = clock;
+    this.#askedAt = clock.monotonic();
+    const { estimatedTokens, images } = asked;
+    journal.begin({
+      request_id: asked.requestId,
+      organization_id: asked.organizationId,
+      project_id: asked.projectId,
+      key_id: asked.keyId,
+      model: price.model,
+      api: asked.api,
+      price: price.id,
+      asked_at: clock.wall(),
+      input_tokens: estimatedTokens,
+      images,
+      micro_dollars: begunCost(price, estimatedTokens, images),
+    });
+  }
+
+  /** @param sentTokens of the output that there is so far, estimated */
+  progress(usage: Tokens, sentTokens: number): void {
+    this.#usage = usage;
+    this.#sentTokens = sentTokens;
+    if (sentTokens > 0) this.#firstTokenMs ??= this.#clock.monotonic() - this.#askedAt;
+  }
+
+  /** The answer is complete, and not yet sent to its end. @param sentTokens for an upstream that counts none */
+  complete(usage: Tokens, sentTokens: number): void {
+    this.progress(usage, sentTokens);
+    const isCounted = usage.output_tokens > 0 || sentTokens === 0;
+    this.#settle(200, isCounted ? usage.output_tokens : sentTokens, isCounted);
+  }
+
+  /** The upstream has failed, and the client is told so with this status. Without any of an answer it costs nothing. */
+  fail(status: number): void {
+    const hasCome = this.#sentTokens > 0 || inputOf(this.#usage) > 0;
+    this.#settle(status, this.#sentSoFar(), false, hasCome);
+  }
+
+  /** The request is over, whatever became of it. */
+  end(): void {
+    this.#settle(499, this.#sentSoFar(), false);
+  }
+
+  /** What it has cost; null while that is not known. */
+  get settled(): Settlement | null {
+    return this.#settled;
+  }
+
+  #sentSoFar(): number {
+    return Math.max(this.#sentTokens, this.#usage.output_tokens);
+  }
+
+  #settle(status: number, output: number, isFinal: boolean, isCharged = true): void {
+    if (this.#settled !== null) return;
+    const { requestId, organizationId, projectId, keyId, api, estimatedTokens, images } = this.#asked;
+    const usage = this.#usage;
+    const isReported = inputOf(usage) > 0;
+    const source: UsageSource = isReported ? (isFinal ? 'final' : 'partial') : 'estimated';
+    const taken = {
+      input_tokens: isReported ? whole(usage.input_tokens) : isCharged ? estimatedTokens : 0,
+      output_tokens: whole(output),
+      cache_creation_input_tokens: whole(usage.cache_creation_input_tokens),
+      cache_read_input_tokens: whole(usage.cache_read_input_tokens),
+      images: isCharged ? images : 0,
+    };
+    this.#settled = {
+      request_id: requestId,
+      organization_id: organizationId,
+      project_id: projectId,
+      key_id: keyId,
+      model: this.#price.model,
+      api,
+      ...taken,
+      usage_source: source,
+      price: this.#price.id,
+      micro_dollars: microDollarsOf(this.#price, taken),
+      status,
+      settled_at: this.#clock.wall(),
+      duration_ms: Math.round(this.#clock.monotonic() - this.#askedAt),
+      first_token_ms: this.#firstTokenMs === null ? null : Math.round(this.#firstTokenMs),
+    };
+    this.#journal.settle(this.#settled);
+  }
+}

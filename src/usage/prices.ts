@@ -1,0 +1,57 @@
+import type { Clock } from '../clock.ts';
+import type { Price } from '../domain/charge.ts';
+import { type PriceDeclared, priceStream } from '../domain/usage-facts.ts';
+import type { Context } from '../kernel/actor.ts';
+import { eventId } from '../kernel/event-id.ts';
+import { type EventStore, type Expected, type NewEvent, WrongRevision } from '../kernel/store.ts';
+import { publish } from '../telemetry.ts';
+
+/** How often other gateways that start at the same time may be first. */
+const attempts = 16;
+
+const isPrice = (type: string): boolean => type === 'price.declared';
+
+/** Every price that was ever declared, the oldest first. */
+export async function* declaredPrices(
+  store: Pick<EventStore, 'read'>,
+): AsyncGenerator<PriceDeclared & { readonly at: number }> {
+  for await (const { type, data, metadata } of store.read(priceStream)) {
+    if (isPrice(type))
+      yield { ...(data as unknown as Omit<PriceDeclared, 'type'>), type: 'price.declared', at: metadata.at };
+  }
+}
+
+/**
+ * Records the prices that the log does not have as the last of their model, so that every charge can be worked out again
+ * from events alone (contract N20). Before the first request: no settlement names a price that is not in the log.
+ */
+export const declarePrices = async (
+  store: Pick<EventStore, 'read' | 'append'>,
+  prices: readonly Price[],
+  { actor }: Pick<Context, 'actor'>,
+  clock: Clock,
+): Promise<void> => {
+  for (let attempt = 1; ; attempt++) {
+    const last = new Map<string, string>();
+    let expected: Expected = 'no_stream';
+    for await (const { type, data, revision } of store.read(priceStream)) {
+      expected = revision;
+      if (isPrice(type)) last.set(data.model as string, data.price as string);
+    }
+    const news = prices.filter(({ id, model }) => last.get(model) !== id);
+    if (news.length === 0) return;
+    const events = news.map((price, index): NewEvent => {
+      const data = { price: price.id, model: price.model, pricing: price.pricing };
+      const id = eventId(`prices after ${expected}`, index, priceStream, 'price.declared', data);
+      const metadata = { at: clock.wall(), actor, $correlationId: id, $causationId: id, v: 1 };
+      return { id, type: 'price.declared', data, metadata };
+    });
+    try {
+      await store.append(priceStream, events, expected);
+      publish('prices.declared', { models: news.map(({ model }) => model) });
+      return;
+    } catch (error) {
+      if (!(error instanceof WrongRevision) || attempt === attempts) throw error;
+    }
+  }
+};

@@ -1,0 +1,138 @@
+import type { Clock, Millis } from '../clock.ts';
+import type { Price } from '../domain/charge.ts';
+import type { EventStore } from '../kernel/store.ts';
+import { publish } from '../telemetry.ts';
+import { JournalFiles } from './journal/files.ts';
+import { Journal } from './journal/journal.ts';
+import { recover } from './journal/recover.ts';
+import { type Asked, Meter } from './meter.ts';
+import { shipment } from './shipment.ts';
+
+/** Keeps the accounts of requests. */
+export interface UsageBook {
+  /** Nothing more can be written down: no request may be given to an upstream. */
+  readonly isFull: boolean;
+  begin(asked: Asked): Meter;
+}
+
+export interface OpenUsage extends UsageBook {
+  /** Everything that was settled so long ago is in the event store. */
+  readonly ageMs: Millis;
+  close(): Promise<void>;
+}
+
+export interface UsageOptions {
+  /** Folder of the journal of this log. */
+  readonly dir: string;
+  readonly store: Pick<EventStore, 'append'>;
+  /** Of every model; they are in the log (`declarePrices`). */
+  readonly prices: readonly Price[];
+  readonly clock: Clock;
+  /** Between two looks at what is to be sent; default 1 s. */
+  readonly everyMs?: Millis;
+}
+
+/** A file that is waited for while the store is away is closed at so many bytes. */
+const longest = 512 * 1024;
+/** Files that wait for a store that is away: 1 GiB, two million requests. */
+const mostUnsent = 2_048;
+/** Longest wait at the end for a store that does not answer; the rest is sent at the next start. */
+const lastMs = 5_000;
+
+/**
+ * Opens the journal with what the last run has left, and sends to the event store what is settled, once a second: all
+ * organizations together, since one append for each organization and second was measured to cost a millisecond of the loop.
+ */
+export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
+  const { dir, store, prices, clock, everyMs = 1_000 } = options;
+  const byModel = new Map(prices.map((price) => [price.model, price]));
+  const files = new JournalFiles(dir);
+  const left = await recover(files);
+  const journal = await Journal.open({
+    files,
+    first: Math.max(0, ...left.sent, ...left.unsent) + 1,
+    unwritten: (error) => publish('usage.unwritten', { error }),
+    written: () => publish('usage.written', {}),
+  });
+  for (const settlement of left.abandoned) journal.settle(settlement);
+  await journal.sync();
+  if (left.abandoned.length > 0 || left.damaged > 0) {
+    publish('usage.recovered', { abandoned: left.abandoned.length, damaged: left.damaged });
+  }
+  if (journal.isSound) for (const number of left.sent) await files.drop(number, 'sent');
+
+  const { ship } = shipment(files, store, clock);
+  const unsent = [...left.unsent];
+  /** In the store, and needed for requests that are in flight. */
+  const kept = new Set<number>();
+  let isAway = false;
+  let sentUpTo = clock.monotonic();
+
+  const sendAll = async (): Promise<void> => {
+    const began = clock.monotonic();
+    const closed = await journal.rotate(unsent.length === 0 ? 1 : longest);
+    if (closed !== null) unsent.push(closed);
+    for (let next = unsent[0]; next !== undefined; next = unsent[0]) {
+      await ship(next);
+      kept.add(next);
+      unsent.shift();
+    }
+    if (journal.isSound) sentUpTo = began;
+    for (const number of kept) {
+      if (journal.isNeeded(number)) continue;
+      await files.drop(number, 'sent');
+      kept.delete(number);
+    }
+  };
+  let sending: Promise<void> = Promise.resolve();
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    const turn = sending.then(work);
+    sending = turn.catch(() => {});
+    return turn;
+  };
+  let isSending = false;
+  const timer = setInterval(() => {
+    if (isSending) return;
+    isSending = true;
+    void inTurn(sendAll)
+      .then(
+        () => {
+          if (isAway) publish('usage.sent', {});
+          isAway = false;
+        },
+        (error: unknown) => {
+          if (!isAway) publish('usage.unsent', { error });
+          isAway = true;
+        },
+      )
+      .finally(() => {
+        isSending = false;
+      });
+  }, everyMs);
+  timer.unref();
+
+  return {
+    get isFull() {
+      return journal.isFull || unsent.length >= mostUnsent;
+    },
+    get ageMs() {
+      return clock.monotonic() - sentUpTo;
+    },
+    begin(asked) {
+      const price = byModel.get(asked.model);
+      if (price === undefined) throw new Error(`The model ${asked.model} has no price.`);
+      return new Meter(asked, price, journal, clock);
+    },
+    async close() {
+      clearInterval(timer);
+      let late: NodeJS.Timeout | undefined;
+      const given = new Promise<void>((resolve) => {
+        late = setTimeout(resolve, lastMs);
+      });
+      // A store that is away gets it at the next start.
+      await Promise.race([inTurn(sendAll).catch(() => {}), given]);
+      clearTimeout(late);
+      await journal.close();
+    },
+  };
+};

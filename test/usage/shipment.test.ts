@@ -1,0 +1,156 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { whose } from '../../src/domain/streams.ts';
+import type { Settlement } from '../../src/domain/usage-facts.ts';
+import type { EventStore } from '../../src/kernel/store.ts';
+import { begunLine, settledLine } from '../../src/usage/journal/entry.ts';
+import { JournalFiles } from '../../src/usage/journal/files.ts';
+import { shipment } from '../../src/usage/shipment.ts';
+import { fixedClock } from '../support/fixed-clock.ts';
+import { type Fault, memoryStore } from '../support/memory-store.ts';
+import { begun, settlement } from './some-request.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000 });
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'weir-usage-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const clock = fixedClock(Date.UTC(2026, 10, 20, 12));
+const day = 24 * 60 * 60_000;
+
+const file = (number: number, ...settled: readonly Settlement[]): void =>
+  writeFileSync(
+    join(dir, `${number}.open`),
+    settled.map((each) => begunLine(begun(each.request_id)) + settledLine(each)).join(''),
+  );
+
+const sentTo = (store: ReturnType<typeof memoryStore>) =>
+  store.log.flatMap(({ stream, data }) =>
+    ((data.settlements ?? []) as Settlement[]).map((each) => `${stream} ${each.request_id}`),
+  );
+
+describe('a file of the journal', () => {
+  test('becomes events on the stream of the day on which its requests were settled', async () => {
+    const store = memoryStore();
+    file(1, settlement('a'), settlement('b', { settled_at: clock.at + day }), settlement('c'));
+    const files = new JournalFiles(dir);
+    await shipment(files, store, clock).ship(1);
+    expect(sentTo(store)).toEqual(['usage-20261120 a', 'usage-20261120 c', 'usage-20261121 b']);
+    expect(store.log.map((event) => [whose(event), event.type])).toEqual([
+      ['ours', 'usage.settled'],
+      ['ours', 'usage.settled'],
+    ]);
+    expect((store.log[0]!.data.settlements as Settlement[])[0]).toEqual(settlement('a'));
+    expect([files.list('open'), files.list('sent')]).toEqual([[], [1]]);
+  });
+
+  test('is split where it is long: 250 requests in an event, 1,000 in an append', async () => {
+    const appends: number[] = [];
+    const store = memoryStore({
+      fault(_, events) {
+        appends.push(events.length);
+        return 'none';
+      },
+    });
+    file(1, ...Array.from({ length: 1_251 }, (_, i) => settlement(`r${i}`)));
+    await shipment(new JournalFiles(dir), store, clock).ship(1);
+    expect(appends).toEqual([4, 2]);
+    expect(store.log.map(({ data }) => (data.settlements as Settlement[]).length)).toEqual([
+      250, 250, 250, 250, 250, 1,
+    ]);
+    expect(new Set(sentTo(store)).size).toBe(1_251);
+  });
+
+  /** Another gateway's, which comes first and goes on. */
+  const rival = async (store: ReturnType<typeof memoryStore>, name: string): Promise<void> => {
+    const other = join(dir, name);
+    mkdirSync(other);
+    writeFileSync(join(other, '1.open'), settledLine(settlement(name)));
+    await shipment(new JournalFiles(other), store, clock).ship(1);
+  };
+
+  test('that is there already is not written again after a restart, although others write too', async () => {
+    const store = memoryStore();
+    file(1, settlement('a'));
+    const files = new JournalFiles(dir);
+    // The process ends between the store's answer and the note of it.
+    files.sent = async () => {
+      throw new Error('killed');
+    };
+    await rival(store, 'x');
+    await expect(shipment(files, store, clock).ship(1)).rejects.toThrow('killed');
+    await rival(store, 'y');
+    await shipment(new JournalFiles(dir), store, clock).ship(1);
+    expect(sentTo(store)).toEqual(['usage-20261120 x', 'usage-20261120 a', 'usage-20261120 y']);
+  });
+
+  test('is written twice by whoever forgets where it was sent: what the note of it is for', async () => {
+    const store = memoryStore();
+    file(1, settlement('a'));
+    const files = new JournalFiles(dir);
+    files.intend = async () => {};
+    files.sent = async () => {};
+    await rival(store, 'x');
+    await shipment(files, store, clock).ship(1);
+    await shipment(files, store, clock).ship(1);
+    expect(sentTo(store)).toEqual(['usage-20261120 x', 'usage-20261120 a', 'usage-20261120 a']);
+  });
+});
+
+test('whatever becomes of the appends, and whenever the process ends, everything is written once', async () => {
+  const faults = fc.array(fc.constantFrom('none', 'lost', 'answer-lost', 'rival', 'killed', 'late'), { maxLength: 25 });
+  await fc.assert(
+    fc.asyncProperty(faults, fc.integer({ min: 1, max: 5 }), async (plan, many) => {
+      const own = mkdtempSync(join(dir, 'run-'));
+      const queue = [...plan];
+      let rivals = 0;
+      let isKilled = false;
+      const store = memoryStore({
+        fault: (stream): Fault => {
+          const next = queue.shift() ?? 'none';
+          if (next === 'killed') isKilled = true;
+          if (next !== 'rival') return next === 'killed' ? 'none' : (next as Fault);
+          const id = `00000000-0000-4000-8000-${String(rivals++).padStart(12, '0')}`;
+          const metadata = {
+            at: 1,
+            actor: { type: 'system', id: 'x' },
+            $correlationId: id,
+            $causationId: id,
+            v: 1,
+          } as const;
+          return { rival: [{ id, type: 'usage.settled', data: { of: stream }, metadata }] };
+        },
+      });
+      const killed: Pick<EventStore, 'append'> = {
+        async append(...call) {
+          const appended = await store.append(...call);
+          if (!isKilled) return appended;
+          isKilled = false;
+          throw new Error('killed');
+        },
+      };
+      const names = Array.from({ length: many }, (_, i) => `r${i}`);
+      for (const [i, name] of names.entries()) writeFileSync(join(own, `${i + 1}.open`), settledLine(settlement(name)));
+      let left = names.map((_, i) => i + 1);
+      let { ship } = shipment(new JournalFiles(own), killed, clock);
+      for (let tries = 0; left.length > 0; tries++) {
+        if (tries > 100) throw new Error('it does not end');
+        try {
+          await ship(left[0]!);
+          left = left.slice(1);
+        } catch (error) {
+          if ((error as Error).message === 'killed') ship = shipment(new JournalFiles(own), killed, clock).ship;
+        }
+      }
+      expect(sentTo(store).sort()).toEqual(names.map((name) => `usage-20261120 ${name}`));
+    }),
+    { numRuns: 200 },
+  );
+});

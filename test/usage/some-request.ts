@@ -1,0 +1,39 @@
+import type { Settlement } from '../../src/domain/usage-facts.ts';
+import type { Begun } from '../../src/usage/journal/entry.ts';
+
+export const begun = (request_id: string, more: Partial<Begun> = {}): Begun => ({
+  request_id,
+  organization_id: 'org_1',
+  project_id: 'proj_1',
+  key_id: 'key_1',
+  model: 'm',
+  api: 'messages',
+  price: 'price_1',
+  asked_at: Date.UTC(2026, 10, 20, 12),
+  input_tokens: 7,
+  images: 0,
+  micro_dollars: 21,
+  ...more,
+});
+
+export const settlement = (request_id: string, more: Partial<Settlement> = {}): Settlement => ({
+  request_id,
+  organization_id: 'org_1',
+  project_id: 'proj_1',
+  key_id: 'key_1',
+  model: 'm',
+  api: 'messages',
+  input_tokens: 10,
+  output_tokens: 5,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  images: 0,
+  usage_source: 'final',
+  price: 'price_1',
+  micro_dollars: 105,
+  status: 200,
+  settled_at: Date.UTC(2026, 10, 20, 12),
+  duration_ms: 3,
+  first_token_ms: null,
+  ...more,
+});

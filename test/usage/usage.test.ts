@@ -1,0 +1,121 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { priceOf } from '../../src/domain/charge.ts';
+import type { Settlement } from '../../src/domain/usage-facts.ts';
+import { onSignal } from '../../src/telemetry.ts';
+import { type OpenUsage, openUsage } from '../../src/usage/usage.ts';
+import { free } from '../support/accounts.ts';
+import { memoryStore } from '../support/memory-store.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000 });
+const within = { timeout: 15_000 };
+
+let dir: string;
+let signals: string[] = [];
+let ended = () => {};
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'weir-usage-'));
+  signals = [];
+  ended = onSignal((name) => void (name.startsWith('usage.') && signals.push(name)));
+});
+afterEach(() => {
+  ended();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const price = priceOf('m', { ...free, prompt: '0.000001', completion: '0.00001' });
+const open = (store: ReturnType<typeof memoryStore>) =>
+  openUsage({ dir: join(dir, 'journal'), store, prices: [price], clock: systemClock, everyMs: 20 });
+const begin = (book: OpenUsage, requestId: string) =>
+  book.begin({
+    requestId,
+    organizationId: 'org_1',
+    projectId: 'proj_1',
+    keyId: 'key_1',
+    model: 'm',
+    api: 'messages',
+    estimatedTokens: 100,
+    images: 0,
+  });
+const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+const settledIn = (store: ReturnType<typeof memoryStore>): string[] =>
+  store.log.flatMap(({ data }) =>
+    (data.settlements as Settlement[]).map((each) => `${each.request_id} ${each.micro_dollars} ${each.usage_source}`),
+  );
+const filesOf = (kind: string): number =>
+  readdirSync(join(dir, 'journal')).filter((name) => name.endsWith(kind)).length;
+
+describe('the accounts of requests', () => {
+  test('go to the event store by themselves, and from the disk once they are there', async () => {
+    const store = memoryStore();
+    const book = await open(store);
+    const [a, b] = [begin(book, 'a'), begin(book, 'b')];
+    a.complete(usage, 0);
+    await expect.poll(() => settledIn(store), within).toEqual(['a 60 final']);
+    // B began in the same file, which is kept for it.
+    await expect.poll(() => filesOf('.sent'), within).toBe(1);
+    b.end();
+    await expect.poll(() => settledIn(store), within).toEqual(['a 60 final', 'b 100 estimated']);
+    await expect.poll(() => [filesOf('.sent'), filesOf('.intents'), filesOf('.open')], within).toEqual([0, 0, 1]);
+    expect(book.ageMs).toBeLessThan(5_000);
+    await book.close();
+    expect(signals).toEqual([]);
+  });
+
+  test('wait on the disk while the store is away, and are all there when it is back', async () => {
+    const store = memoryStore();
+    const book = await open(store);
+    store.available = false;
+    for (let i = 0; i < 50; i++) {
+      begin(book, `r${i}`).complete(usage, 0);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    await expect.poll(() => signals, within).toEqual(['usage.unsent']);
+    expect(book.isFull).toBe(false);
+    store.available = true;
+    await expect.poll(() => settledIn(store).length, within).toBe(50);
+    await expect.poll(() => signals, within).toEqual(['usage.unsent', 'usage.sent']);
+    expect(new Set(settledIn(store)).size).toBe(50);
+    await book.close();
+  });
+
+  test('are settled at the next start where the gateway has ended in the middle, and sent where it could not', async () => {
+    const store = memoryStore();
+    store.available = false;
+    const first = await open(store);
+    begin(first, 'a').complete(usage, 0);
+    begin(first, 'b');
+    await first.close();
+    expect(settledIn(store)).toEqual([]);
+    store.available = true;
+    const second = await open(store);
+    await expect.poll(() => settledIn(store), within).toEqual(['a 60 final', 'b 100 estimated']);
+    expect(signals).toContain('usage.recovered');
+    await second.close();
+    const third = await open(store);
+    await third.close();
+    expect(settledIn(store).length).toBe(2);
+    expect(existsSync(join(dir, 'journal'))).toBe(true);
+  });
+
+  test('know the price of every model, and refuse to guess', async () => {
+    const book = await open(memoryStore());
+    expect(() =>
+      book.begin({
+        requestId: 'a',
+        organizationId: 'o',
+        projectId: 'p',
+        keyId: 'k',
+        model: 'other',
+        api: 'messages',
+        estimatedTokens: 1,
+        images: 0,
+      }),
+    ).toThrow('The model other has no price.');
+    await book.close();
+  });
+});

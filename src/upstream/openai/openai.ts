@@ -47,10 +47,14 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
   };
 };
 
-/** A server without a key is sent none. */
-const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret) => {
+/**
+ * A server without a key is sent none. The id of the request has the name that OpenAI gives it: some servers refuse an
+ * `x-request-id` that is no UUID.
+ */
+const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret, requestId: string) => {
   const key = apiKey.reveal();
-  return key === '' ? asked : { ...asked, authorization: `Bearer ${key}` };
+  const headers = { ...asked, 'x-client-request-id': requestId };
+  return key === '' ? headers : { ...headers, authorization: `Bearer ${key}` };
 };
 
 /** Ids of calls that no other answer has. */

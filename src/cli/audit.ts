@@ -8,6 +8,7 @@ import { history, type Moment, NoHistory, NotAnId, type StateAt, stateAt } from 
 import { systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import type { Actor, EventStore, Recorded } from '../kernel/store.ts';
+import { chargeCommand } from './audit-charge.ts';
 import { withExamples } from './examples.ts';
 import { printable, type Terminal, UsageError } from './terminal.ts';
 
@@ -16,7 +17,8 @@ Examples:
   weir audit history key_01jd…                      every change of a key: who, when, by which request
   weir audit history proj_01jd… --json              the same, one JSON object a line
   weir audit state proj_01jd… --at 2026-11-20T12:00:00Z
-  weir audit state proj_01jd… --at 3                as its fourth event (revision 3) left it`;
+  weir audit state proj_01jd… --at 3                as its fourth event (revision 3) left it
+  weir audit charge req_01jd…                       what a request cost, worked out from events`;
 
 /** `weir audit`: what happened to one organization, project, key or policy, read off its events. Works beside a running server. */
 export const auditCommand = (terminal: Terminal): Command => {
@@ -45,6 +47,7 @@ export const auditCommand = (terminal: Terminal): Command => {
       });
       terminal.out(options.json ? `${JSON.stringify(shown)}\n` : stateAsTable(shown));
     });
+  audit.addCommand(chargeCommand(terminal));
   return audit;
 };
 

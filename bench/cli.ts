@@ -1,5 +1,6 @@
 /** `npm run bench`: measures Weir beside its physical limits and its peers, and says whether the run may be quoted. */
 import { CommanderError } from 'commander';
+import { allowClosedOutput } from '../src/process/closed-output.ts';
 import { ensureBuilt } from './build.ts';
 import { program } from './program.ts';
 import { progressOn } from './progress.ts';
@@ -8,6 +9,8 @@ import { exitStatusOf } from './report/result.ts';
 import { writeReport } from './report/write.ts';
 import { runScenarios, type Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
+
+allowClosedOutput();
 
 const failed = 1;
 const badOptions = 2;

@@ -79,8 +79,27 @@ const next = (
     return { kind, id, organizationId: fact.organization_id, status, ...own(fact) };
   }
   if (!before) throw new Error(`${fact.type} of a credential that has no row: ${id}`);
-  if (fact.type !== 'project_key.updated') return { ...before, status };
-  return { ...before, name: fact.name, permissions: fact.permissions, expiresAt: fact.expires_at };
+  return { ...before, status, ...changed(fact) };
+};
+
+/** What a fact changes beside the state. A fact that is not listed does not compile. */
+const changed = (
+  fact: Exclude<CredentialFact, Creation>,
+): Partial<Pick<CredentialRow, 'name' | 'permissions' | 'expiresAt'>> => {
+  switch (fact.type) {
+    case 'project_key.updated':
+      return { name: fact.name, permissions: fact.permissions, expiresAt: fact.expires_at };
+    case 'project_key.suspended':
+    case 'project_key.reactivated':
+    case 'project_key.revoked':
+    case 'project_key.expired':
+    case 'project_key.value_replayed':
+    case 'admin_key.deleted':
+    case 'admin_key.value_replayed':
+    case 'oauth_client.deleted':
+    case 'oauth_token.revoked':
+      return {};
+  }
 };
 
 /** What the kinds of credentials do not have in common. */

@@ -2,6 +2,7 @@
 /** The `weir` command: the one file that touches the process. What it runs is in `cli/`. */
 import { hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
+import { allowClosedOutput } from './process/closed-output.ts';
 import { lowerHelperThreads } from './process/helper-threads.ts';
 import { endSoon } from './process/last-resort.ts';
 import { runsOn } from './process/node-version.ts';
@@ -15,6 +16,7 @@ if (complaint !== null) {
 
 // What the process makes is for its owner alone, LMDB's files too, whatever the folder around it allows.
 process.umask(0o077);
+allowClosedOutput();
 lowerHelperThreads();
 // gRPC gives TLS the name of a host to send also where that is an address, as the nodes of a cluster often have it. Node
 // says that it will ignore it, which is what is wanted: the address is compared with the certificate all the same.

@@ -26,10 +26,11 @@ export interface Signals {
     readonly revision?: number;
     readonly error: unknown;
   };
-  /** A reaction that had failed again and again has succeeded. */
-  'follower.resumed': { readonly follower: string };
+  /** A reaction, or a task of the sweeper, that had failed has succeeded. */
+  'follower.resumed': { readonly follower: string; readonly task?: string };
   /** These begin as new ones do, most of them with the first event; what they have done already they do not do twice. */
   'reactors.begun_again': { readonly reason: string; readonly reactors: readonly string[] };
+  /** A reaction, or a task of the sweeper, has failed: said once, until it succeeds. */
   'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
   /** Last uses or refused attempts could not be written down; what can be kept is tried again. */
   'access.unrecorded': { readonly error: unknown };

@@ -113,7 +113,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
     for (let tries = 1, wait = retryMs; !signal.aborted; tries++, wait = Math.min(wait * 2, longestRetryMs)) {
       try {
         await reactor.react(event);
-        if (follower.standstill) publish('follower.resumed', { follower: reactor.name });
+        if (tries > 1) publish('follower.resumed', { follower: reactor.name });
         follower.standstill = undefined;
         return true;
       } catch (error) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { adminKeyRoutes } from '../../src/admin/keys/admin-keys.ts';
 import { claimFirstRun } from '../../src/admin/organization/first-run-claim.ts';
-import { sweep } from '../../src/admin/sweep.ts';
+import { sweeper } from '../../src/admin/sweep.ts';
 import { firstRun } from '../../src/app/first-run.ts';
 import { systemClock } from '../../src/clock.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';
@@ -224,10 +224,10 @@ describe('an admission whose Admin key never came', () => {
 
   test('ends after ten minutes, not before, and never one whose key is there', async () => {
     at.clock.at += 599_999;
-    await sweep(at.admin);
+    await sweeper(at.admin)();
     expect(await admitted()).toEqual(['akey_gone', 'akey_made']);
     at.clock.at += 1;
-    await sweep(at.admin);
+    await sweeper(at.admin)();
     expect(await admitted()).toEqual(['akey_made']);
     expect(at.store.log.at(-1)?.metadata.actor).toEqual({ type: 'system', id: 'sweeper' });
   });
@@ -237,7 +237,7 @@ describe('an admission whose Admin key never came', () => {
       await at.admin.aggregates.organization.dispatch('org_1', 'dropAdminKey', { keyId: 'akey_made' }, context),
     );
     at.clock.at += 600_000;
-    await sweep(at.admin);
+    await sweeper(at.admin)();
     expect(await admitted()).toEqual([]);
   });
 

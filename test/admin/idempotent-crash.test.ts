@@ -143,3 +143,22 @@ describe.each(kinds)('a $kind', ({ path, body, steps, fact, admitted }) => {
     },
   );
 });
+
+test('a project that was archived before its abandoned creation is taken up is shown as it stands, and not again', async () => {
+  const create = (): Promise<Answer> =>
+    freshProcess()('POST', '/v1/organization/projects', {
+      body: { name },
+      headers: { 'idempotency-key': 'archived-meanwhile', authorization: secret },
+    });
+  [appends, dying] = [0, { step: 2, how: 'answer-lost' }];
+  expect((await create()).status).toBe(503);
+  dying = undefined;
+  const id = at.store.log.at(-1)!.stream.slice('project-'.length);
+  const { head } = await at.admin.aggregates.project.dispatch(id, 'archive', { at: 9_000 }, context);
+  await at.admin.models.reached(head as bigint, 2000);
+  at.clock.at += 6_000;
+  const { status, body } = await create();
+  expect(status).toBe(201);
+  expect(body).toMatchObject({ id, name, status: 'archived', archived_at: 9 });
+  expect(await create()).toMatchObject({ status: 409, code: 'idempotency_result_unavailable' });
+});

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { policyReactions } from '../../src/admin/policies/policy-reactions.ts';
-import { sweep } from '../../src/admin/sweep.ts';
+import { sweeper } from '../../src/admin/sweep.ts';
 import { defaultTerms } from '../../src/domain/policy-terms.ts';
 import { startReactors } from '../../src/kernel/reactor.ts';
 import { gist } from './ask.ts';
@@ -60,10 +60,10 @@ describe('an admission whose policy never came', () => {
     const { position } = await issue('pol_gone');
     await at.admin.models.reached(position as bigint, 2000);
     at.clock.at += 599_999;
-    await sweep(at.admin);
+    await sweeper(at.admin)();
     expect(await admitted()).toEqual([made, 'pol_gone']);
     at.clock.at += 1;
-    await sweep(at.admin);
+    await sweeper(at.admin)();
     expect(await admitted()).toEqual([made]);
   });
   test('admitted again by its reservation and abandoned again, ends again', async () => {
@@ -71,7 +71,7 @@ describe('an admission whose policy never came', () => {
       const { position } = await issue('pol_gone');
       await at.admin.models.reached(position as bigint, 2000);
       at.clock.at += 600_000;
-      await sweep(at.admin);
+      await sweeper(at.admin)();
       expect(await admitted()).toEqual([]);
       expect(ends()).toHaveLength(times);
       await at.admin.models.reached(ends().at(-1)?.position as bigint, 2000);
@@ -89,7 +89,7 @@ describe('an admission whose policy never came', () => {
     const { position } = await at.admin.aggregates.policy.dispatch('pol_late', 'create', input, context);
     await at.admin.models.reached(position as bigint, 2000);
     at.clock.at += 600_000;
-    await sweep(at.admin);
+    await sweeper(at.admin)();
     expect(await admitted()).toEqual(['pol_late']);
   });
 });

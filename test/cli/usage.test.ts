@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -35,6 +37,34 @@ describe('a command line that is wrong ends with status 2', () => {
   test('also where it is a process', async () => {
     const spawned = spawnWeir(['serv'], { DATA_DIR: join(bench.dir, 'none') });
     expect(await exitOf(spawned)).toEqual({ code: 2, signal: null });
+  });
+});
+
+describe('a reader that leaves before the end is no error', () => {
+  /** Runs it with an output that nobody reads, and one for errors that we do. */
+  const unread = async (argv: readonly string[]) => {
+    const child = spawn(process.execPath, argv, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    let errors = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      errors += text;
+    });
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+    return { code, signal, errors };
+  };
+  const quiet = { code: 0, signal: null, errors: '' };
+
+  test.each([
+    ['weir', ['dist/src/main.js', 'completion', 'bash']],
+    ['weir --help', ['dist/src/main.js', '--help']],
+    ['bench', ['--import', import.meta.resolve('tsx'), 'bench/cli.ts', 'report', '--help']],
+  ])('%s', async (_, argv) => {
+    expect(await unread(argv)).toEqual(quiet);
+  });
+
+  test('without that a write of it ends the process', async () => {
+    const late = 'setTimeout(() => process.stdout.write("x"), 100)';
+    expect((await unread(['-e', late])).errors).toContain('EPIPE');
   });
 });
 

@@ -4,7 +4,7 @@ import { routesToLookAt } from '../support/all-routes.ts';
 import { type Document, describedBy } from '../support/described.ts';
 import type { Server } from './server.ts';
 
-/** Plain HTTP calls against a started server, and what every answer of it must look like. */
+/** Plain HTTP calls against a server, and what every answer of it must look like. */
 
 export interface Answer {
   readonly status: number;
@@ -32,8 +32,11 @@ export interface CallOptions {
 /** Every answer that these tests see is held against what the server says of itself. */
 const expectDescribed = describedBy(JSON.parse(JSON.stringify(openapi(routesToLookAt()))) as Document);
 
+/** Where to ask, and whose Admin key is used by default. */
+export type Called = Pick<Server, 'baseUrl' | 'first'>;
+
 export const call = async (
-  server: Pick<Server, 'baseUrl' | 'first'>,
+  server: Called,
   method: string,
   path: string,
   options: CallOptions = {},
@@ -72,16 +75,6 @@ export const freshKey = (): string => {
   return `e2e-${process.pid}-${keys}-${Date.now()}`;
 };
 
-let addresses = 0;
-/**
- * A header that makes a request come from an address of its own, since the test servers trust their peer as a proxy: for
- * tests that send more unknown credentials than one address may (contract F.3).
- */
-export const fromElsewhere = (): Readonly<Record<string, string>> => {
-  addresses += 1;
-  return { 'x-forwarded-for': `198.51.${100 + (addresses >> 8)}.${addresses & 255}` };
-};
-
 export const paths = {
   projects: '/v1/organization/projects',
   project: (id: string) => `/v1/organization/projects/${id}`,
@@ -102,28 +95,28 @@ const made = async (asked: Promise<Answer>): Promise<Made> => {
   return { id: String(answer.body.id), value: String(answer.body.value) };
 };
 
-export const createProject = async (server: Server, name = 'a project'): Promise<string> =>
+export const createProject = async (server: Called, name = 'a project'): Promise<string> =>
   (await made(call(server, 'POST', paths.projects, { body: { name } }))).id;
 
 export const askForKey = (
-  server: Server,
+  server: Called,
   project: string,
   body: object = { name: 'a key' },
   idempotencyKey = freshKey(),
 ): Promise<Answer> =>
   call(server, 'POST', paths.projectKeys(project), { body, headers: { 'idempotency-key': idempotencyKey } });
 
-export const createKey = (server: Server, project: string, body?: object): Promise<Made> =>
+export const createKey = (server: Called, project: string, body?: object): Promise<Made> =>
   made(askForKey(server, project, body));
 
-export const createAdminKey = (server: Server, body: object): Promise<Made> =>
+export const createAdminKey = (server: Called, body: object): Promise<Made> =>
   made(call(server, 'POST', paths.adminKeys, { body, headers: { 'idempotency-key': freshKey() } }));
 
-export const archive = (server: Server, project: string): Promise<Answer> =>
+export const archive = (server: Called, project: string): Promise<Answer> =>
   call(server, 'POST', paths.archive(project));
 
 /** What a project key gets for the cheapest request: the status and, where refused, the code. */
-export const use = async (server: Server, key: string): Promise<string> => {
+export const use = async (server: Called, key: string): Promise<string> => {
   const { status, body } = await call(server, 'GET', '/v1/models', { key });
   return status === 200 ? '200' : `${status} ${errorOf(body).code}`;
 };
@@ -133,7 +126,7 @@ export const errorOf = (body: Json): Json => (body.error ?? {}) as Json;
 export const dataOf = (answer: Answer): Json[] => answer.body.data as Json[];
 
 /** Every page of a list, as the text that was sent. */
-export const pagesOf = async (server: Server, path: string, query = 'limit=100'): Promise<string[]> => {
+export const pagesOf = async (server: Called, path: string, query = 'limit=100'): Promise<string[]> => {
   const texts: string[] = [];
   for (let after = ''; ; ) {
     const answer = await call(server, 'GET', `${path}?${query}${after}`);
@@ -145,11 +138,11 @@ export const pagesOf = async (server: Server, path: string, query = 'limit=100')
 };
 
 /** Every item of a list. */
-export const itemsOf = async (server: Server, path: string, query?: string): Promise<Json[]> =>
+export const itemsOf = async (server: Called, path: string, query?: string): Promise<Json[]> =>
   (await pagesOf(server, path, query)).flatMap((text) => (JSON.parse(text) as { data: Json[] }).data);
 
 /** Every list of the administration, to the byte; but for the times of last use, which are written down now and then. */
-export const allLists = async (server: Server): Promise<string> => {
+export const allLists = async (server: Called): Promise<string> => {
   const projects = await pagesOf(server, paths.projects, 'limit=100&include_archived=true');
   const active = await pagesOf(server, paths.projects);
   const adminKeys = await pagesOf(server, paths.adminKeys);

@@ -131,6 +131,8 @@ test('no secret is in the log, however much is logged, nor in any file but those
   });
   await call(server, 'GET', `${paths.projects}?after=${wrong('a cursor')}`);
   await call(server, 'GET', paths.project(wrong('a path')));
+  expect((await call(server, 'GET', `${paths.projects}?after=${key.value}`)).status).toBe(400);
+  expect((await call(server, 'GET', paths.project(key.value))).status).toBe(404);
   await call(server, 'POST', paths.projects, { body: { name: 'x', [wrong('a field')]: wrong('its value') } });
   await call(server, 'POST', paths.projects, { raw: `{"name": "${wrong('broken JSON')}` });
   await form('/v1/oauth/token', {

@@ -337,6 +337,17 @@ describe('a reactor', () => {
     });
   });
 
+  test('a reaction that fails a few times is told twice: that it fails, and that it succeeded', async () => {
+    const store = memoryStore();
+    const told: string[] = [];
+    cleanUps.push(onSignal((name) => void told.push(name)) as () => void);
+    await append(store, [1, 2]);
+    const { reactor, until } = counting(3);
+    await start(store, freshDir(), reactor);
+    await until(2);
+    expect(told).toEqual(['reaction.failed', 'follower.resumed']);
+  });
+
   test('ends although a reaction never succeeds', async () => {
     const store = memoryStore();
     await append(store, [1]);

@@ -1,6 +1,7 @@
 /** `npm run torture`: the long form of every torture, and its figures into test/README.md. */
 import { availableParallelism, loadavg } from 'node:os';
 import { progressBar } from '../../src/cli/progress.ts';
+import { allowClosedOutput } from '../../src/process/closed-output.ts';
 import { rewritePart } from '../support/guides.ts';
 import { type Figures, noFigures, type Plan } from './figures.ts';
 import { type LongTest, passed, passes, withPassed } from './long-tests.ts';
@@ -8,6 +9,8 @@ import { BadOptions, type Options, readOptions, usage } from './options.ts';
 import { Scene } from './scene.ts';
 import { merged, type Row, rowOf, rowsIn, tableOf } from './table.ts';
 import { type Kind, repetition, tortured } from './tortures.ts';
+
+allowClosedOutput();
 
 const badOptions = 2;
 const interrupted = 130;

@@ -84,16 +84,13 @@ export const projectRoutes = (admin: Administration): Route[] => {
       const create = async (id: string): Promise<Made> => {
         const input = { organizationId, name, at: admin.clock.wall() };
         const result = await execute(() => aggregates.project.dispatch(id, 'createOnce', input, contextOf(call)));
-        const { createdAt, archivedAt } = result.state.data;
-        const row = {
-          id,
-          organizationId,
-          name: result.state.data.name,
-          status: 'active',
-          createdAt,
-          archivedAt,
-        } as const;
-        return { body: render(row), head: result.head };
+        const { name: called, createdAt, archivedAt } = result.state.data;
+        // One that an abandoned attempt has made may have been archived since.
+        const status = result.state.status === 'archived' ? 'archived' : 'active';
+        return {
+          body: render({ id, organizationId, name: called, status, createdAt, archivedAt }),
+          head: result.head,
+        };
       };
       const stands = (id: string): boolean =>
         models.get(projectRows, projectKeyOf(organizationId, id))?.status !== 'archived';

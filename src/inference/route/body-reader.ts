@@ -97,9 +97,9 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     const hosted = passingModel(name, principal);
     const quick = hosted && rules.quick(tape, bytes, name!);
     if (!quick) return null;
-    const { fields, estimatedTokens, maxTokens, modelStart: start, modelEnd: end } = quick;
+    const { fields, estimatedTokens, maxTokens, grows = false, modelStart: start, modelEnd: end } = quick;
     const outgoing = () => edited(bytes, [{ start, end, text: JSON.stringify(hosted.upstreamModel) }]);
-    return { passing: hosted.passing, fields, estimatedTokens, maxTokens, bytes: outgoing };
+    return { passing: hosted.passing, fields, estimatedTokens, maxTokens, grows, bytes: outgoing };
   };
 
   return (bytes, principal) => {

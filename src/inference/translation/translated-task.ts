@@ -67,5 +67,5 @@ export const judgeTranslated = (
 ): StrictTask | Refusal => {
   const task = strictTask(body, hosted);
   if (isRefusal(task)) return inPlace(task, placeOf);
-  return namesMaximum ? task : { ...task, maxTokens: Math.min(unnamedMaximum, task.maxTokens) };
+  return namesMaximum ? task : { ...task, maxTokens: Math.min(unnamedMaximum, task.maxTokens), grows: true };
 };

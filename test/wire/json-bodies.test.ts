@@ -1,16 +1,17 @@
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { call, errorOf, freshKey, paths } from '../e2e/calls.ts';
 import { accepted, invalidUtf8, rejected } from '../http/json-cases.ts';
-import { call, errorOf, freshKey, paths } from './calls.ts';
-import { type Server, startServer } from './server.ts';
+import { wire } from './stage.ts';
 
 /** Bodies of the kinds of JSONTestSuite, sent to a running gateway. */
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-let server: Server;
+let server: Awaited<ReturnType<typeof wire>>;
 beforeAll(async () => {
-  server = await startServer();
+  server = await wire();
 });
+afterAll(() => server.close());
 
 describe('bodies of every form', () => {
   const routes = () => [

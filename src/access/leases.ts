@@ -6,7 +6,7 @@ import { administrationLines } from '../limits/http/administration-headers.ts';
 import { creditLines, quotaLines } from '../limits/http/headers.ts';
 import { waitAfter, waitOfInactive } from '../limits/http/retry-after.ts';
 import { reserve } from '../limits/reserve.ts';
-import { charge, release, settle } from '../limits/settle.ts';
+import { charge, enlarge, release, settle } from '../limits/settle.ts';
 import { isRefused, type Refused, type Ticket } from '../limits/window/ticket.ts';
 import type { LimitSubject, WindowStore } from '../limits/window/window-store.ts';
 import type { Meter as Account, Asked } from '../usage/meter.ts';
@@ -65,6 +65,7 @@ export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
   reserve(_tokens: number): Refusal | undefined {
     return undefined;
   }
+  enlarge(_tokens: number): void {}
   settle(): void {}
   meter(_metered: Metered): Meter {
     return unmetered;
@@ -134,6 +135,10 @@ export class InferenceLease extends TicketLease {
     const { organizationId, projectId = '', id: keyId } = this.principal as ProjectPrincipal;
     this.kept = this.accounts.begin({ ...metered, organizationId, projectId, keyId });
     return this.kept;
+  }
+
+  override enlarge(tokens: number): void {
+    if (this.reserved !== null) enlarge(this.store, this.reserved, tokens);
   }
 
   override settle(): void {

@@ -84,6 +84,8 @@ export interface Allowance {
   reserve(tokens: number): Refusal | undefined;
   /** Tokens that the request has taken so far. What was reserved becomes this when the request ends. */
   spent: number;
+  /** Makes the reservation so many tokens while the answer is produced; it is not refused, and never gets smaller. */
+  enlarge(tokens: number): void;
   /** Gives back now what was reserved beyond `spent`, which is final: before an answer that is made is sent. */
   settle(): void;
   /** Opens the account of the request, before its upstream is asked. It is settled when the request ends, if not before. */

@@ -15,14 +15,16 @@ export const tokensTaken = (usage: Usage, estimatedInput: number): number => {
  */
 export class Spending {
   readonly #allowance: Allowance;
+  readonly #grow: (outputTokens: number) => void;
   readonly #meter: Meter;
   readonly #estimatedInput: number;
   #input: number;
   #bytes = 0;
   #usage: Usage = noUsage;
 
-  constructor(allowance: Allowance, meter: Meter, estimatedInput: number) {
+  constructor(allowance: Allowance, grow: (outputTokens: number) => void, meter: Meter, estimatedInput: number) {
     this.#allowance = allowance;
+    this.#grow = grow;
     this.#meter = meter;
     this.#estimatedInput = estimatedInput;
     this.#input = estimatedInput;
@@ -36,11 +38,14 @@ export class Spending {
         this.#usage = chunk.usage;
         this.#meter.progress(chunk.usage, 0);
         break;
-      case 'block_delta':
+      case 'block_delta': {
         this.#bytes += Buffer.byteLength(textOf(chunk.delta));
-        this.#allowance.spent = this.#input + estimateTokensOf(this.#bytes);
-        this.#meter.progress(this.#usage, estimateTokensOf(this.#bytes));
+        const output = estimateTokensOf(this.#bytes);
+        this.#allowance.spent = this.#input + output;
+        this.#grow(output);
+        this.#meter.progress(this.#usage, output);
         break;
+      }
       case 'end':
         this.#allowance.spent = tokensTaken(chunk.usage, this.#input);
         this.#meter.complete(chunk.usage, estimateTokensOf(this.#bytes));

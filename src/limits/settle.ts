@@ -28,6 +28,16 @@ export const charge = (store: WindowStore, ticket: Ticket, actualTokens: number)
 };
 
 /**
+ * Makes a reservation larger while its answer is produced, whatever the windows hold: it is never refused in the middle (contract
+ * F.4). Each window books min(`tokens`, its limit), in the bucket of the reservation. One that would get smaller, or that has become
+ * what was taken, stays as it is.
+ */
+export const enlarge = (store: WindowStore, ticket: Ticket, tokens: number): void => {
+  const most = Math.min(mostTokens, Math.ceil(tokens));
+  if (isOpen(store, ticket) && ticket.within !== null && most > ticket.tokens) book(store, ticket, most, ticket.within);
+};
+
+/**
  * Ends a request that took no tokens: refused after its start, or stopped before the upstream was called (402 undoes its
  * reservation, contract F.2), or one that never reserves any.
  */

@@ -8,10 +8,12 @@ import type { Clock, Millis } from '../../src/clock.ts';
 import type { Tier, TierTable } from '../../src/domain/tiers.ts';
 import { serve } from '../../src/http/server.ts';
 import { digest, newToken } from '../../src/ids.ts';
+import { chatRoute } from '../../src/inference/chat/chat.ts';
 import { creditsRoute } from '../../src/inference/credits.ts';
 import { messagesRoute } from '../../src/inference/messages/messages.ts';
 import { modelsRoutes } from '../../src/inference/models/models.ts';
 import { type After, realAfter } from '../../src/inference/reply/event-output.ts';
+import { responsesRoute } from '../../src/inference/responses/responses.ts';
 import type { AdministrationLimits } from '../../src/limits/families.ts';
 import type { Trouble } from '../../src/limits/window/window-store.ts';
 import type { Chunk, GenerateOptions, GenerateRequest, Upstream } from '../../src/upstream/port.ts';
@@ -135,6 +137,8 @@ export const limitedService = async (options: LimitedOptions = {}) => {
   const server = await serve<Principal>({
     routes: [
       messagesRoute({ models: hosted(upstream), clock, answerId: () => 'msg_1', after: clock.after }),
+      chatRoute({ models: hosted(upstream), clock, answerId: () => 'chatcmpl-1', after: clock.after }),
+      responsesRoute({ models: hosted(upstream), clock, answerId: () => 'resp_1', after: clock.after }),
       ...modelsRoutes({ models: [model()], ownedBy: 'weir' }),
       creditsRoute({ balanceOf: () => ({ credits: 0, usage: 0 }), ageMs: () => 0 }),
       adminRoute('projects:read', {

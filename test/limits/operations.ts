@@ -45,6 +45,7 @@ const everything = [
     arbitrary: operation('start', fc.tuple(who, need), (world, [w, n]) => world.start(people[w]!, n)),
   },
   { weight: 8, arbitrary: operation('reserve', fc.tuple(which, tokens), (world, [n, t]) => world.reserve(n, t)) },
+  { weight: 4, arbitrary: operation('enlarge', fc.tuple(which, tokens), (world, [n, t]) => world.enlarge(n, t)) },
   { weight: 6, arbitrary: operation('settle', fc.tuple(which, tokens), (world, [n, t]) => world.settle(n, t)) },
   { weight: 4, arbitrary: operation('release', which, (world, n) => world.release(n)) },
   { weight: 1, arbitrary: operation('endAgain', fc.nat(50), (world, n) => world.endAgain(n)) },

@@ -11,6 +11,8 @@ export interface Entry {
   readonly minute: number[];
   /** The same as it was reserved. */
   readonly reserved: readonly number[];
+  /** The limits at the reservation, which it does not exceed. */
+  readonly within: { readonly minute: readonly number[]; readonly day: number };
   day: number;
 }
 
@@ -140,9 +142,19 @@ export class Oracle {
     }
     const sum = all[2].entries.filter(({ at }) => this.now - at < 86_400_000).reduce((total, e) => total + e.day, day);
     if (tokens > 0 && sum > all[2].limits.tpd!) throw new Error('a true day above the limit was admitted');
-    ticket.entry = { at: this.now, minute: amounts, reserved: [...amounts], day };
+    const within = { minute: all.map(({ limits }) => limits.tpm!), day: all[2].limits.tpd! };
+    ticket.entry = { at: this.now, minute: amounts, reserved: [...amounts], day, within };
     for (const one of all) one.entries.push(ticket.entry);
     return 0;
+  }
+
+  enlarge({ entry }: OracleTicket, tokens: number): void {
+    if (entry === null) return;
+    const { within } = entry;
+    for (const [scope, limit] of within.minute.entries()) {
+      entry.minute[scope] = Math.max(entry.minute[scope]!, Math.min(tokens, limit));
+    }
+    entry.day = Math.max(entry.day, Math.min(tokens, within.day));
   }
 
   settle(ticket: OracleTicket, tokens: number): void {

@@ -3,7 +3,7 @@ import { start } from '../../src/limits/count-request.ts';
 import { inferenceWindows } from '../../src/limits/families.ts';
 import { inspect } from '../../src/limits/inspect.ts';
 import { reserve } from '../../src/limits/reserve.ts';
-import { charge, release, settle } from '../../src/limits/settle.ts';
+import { charge, enlarge, release, settle } from '../../src/limits/settle.ts';
 import { sweepTickets } from '../../src/limits/sweep.ts';
 import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
 import { limitSubject, type Trouble, type WindowStore } from '../../src/limits/window/window-store.ts';
@@ -110,6 +110,30 @@ describe('a ticket', () => {
     expect(used(store, 'tokens_per_minute')).toEqual([counts, counts, counts]);
     // Another request of the same second, if one gets through, leaves no less than what is there.
     expect(used(store, 'tokens_per_minute', 61_000)).toEqual([0, 0, 0]);
+  });
+
+  test('is enlarged whatever the windows hold, up to each limit, and never made smaller', () => {
+    const { store, troubles, me } = open();
+    const ticket = reserved(store, me, 100);
+    for (const [tokens, counts, more = counts] of [
+      [101, 101],
+      [100, 101],
+      [200.1, 201],
+      [Number.NaN, 201],
+      [1_000_000, 1_000_000],
+      // Above what one key may have; project and organization may have more.
+      [1_000_001, 1_000_000, 1_000_001],
+    ] as const) {
+      enlarge(store, ticket, tokens);
+      expect(used(store, 'tokens_per_minute')).toEqual([counts, more, more]);
+    }
+    charge(store, ticket, 30);
+    enlarge(store, ticket, 500);
+    expect(used(store, 'tokens_per_minute')).toEqual([30, 30, 30]);
+    settle(store, ticket, 30);
+    expect(troubles).toEqual([]);
+    enlarge(store, ticket, 500);
+    expect(troubles).toEqual([endedTwice]);
   });
 
   test('is charged what was used before the answer is sent, and stays in flight until that', () => {

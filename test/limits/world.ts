@@ -6,7 +6,7 @@ import { inspect } from '../../src/limits/inspect.ts';
 import { metricNames } from '../../src/limits/record/metrics.ts';
 import type { FamilyLimits } from '../../src/limits/record/window-limits.ts';
 import { reserve } from '../../src/limits/reserve.ts';
-import { release, settle } from '../../src/limits/settle.ts';
+import { enlarge, release, settle } from '../../src/limits/settle.ts';
 import { RecordSweep } from '../../src/limits/sweep.ts';
 import { applyPlans, retier } from '../../src/limits/tier-change.ts';
 import { isRefused, type Ticket } from '../../src/limits/window/ticket.ts';
@@ -138,6 +138,14 @@ export class World {
     }
     this.#drop(held);
     this.checkWait(held.who, why, tokens);
+  }
+
+  enlarge(number: number, tokens: number): void {
+    const held = this.#pick(number, (each) => each.reserved);
+    if (!held) return;
+    enlarge(this.store, held.real as Ticket, tokens);
+    this.oracle.enlarge(held.model, tokens);
+    this.operations++;
   }
 
   settle(number: number, tokens: number): void {

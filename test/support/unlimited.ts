@@ -7,6 +7,7 @@ const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {
 export const allowance = (): Allowance => ({
   reserve: () => undefined,
   spent: 0,
+  enlarge: () => {},
   settle: () => {},
   meter: () => unmetered,
 });

@@ -69,10 +69,13 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, cloc
 /** One that is cut off is charged with what was there, and of the output with what was sent, estimated (contract F.4). */
 const spend = (
   { usage, outputBytes, ended }: PassedEvents,
-  { allowance, meter, estimatedTokens }: Generation,
+  { allowance, grow, meter, estimatedTokens }: Generation,
 ): void => {
   const sent = estimateTokensOf(outputBytes);
   allowance.spent = tokensTaken(ended ? usage : { ...usage, output_tokens: sent }, estimatedTokens);
   if (ended) meter.complete(usage, sent);
-  else meter.progress(usage, sent);
+  else {
+    grow(sent);
+    meter.progress(usage, sent);
+  }
 };

@@ -8,6 +8,7 @@ import { Spending, tokensTaken } from '../spending.ts';
 import { upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
 import type { After } from './event-output.ts';
+import type { Growth } from './growth.ts';
 import { inTime } from './slow-start.ts';
 import { firstChunk, streamAnswer } from './stream.ts';
 
@@ -18,6 +19,7 @@ export interface Generation {
   readonly estimatedTokens: number;
   /** Its tokens are reserved. */
   readonly allowance: Allowance;
+  readonly grow: Growth;
   readonly meter: Meter;
   readonly requestId: string;
   /** Fires when the client leaves. */
@@ -58,12 +60,12 @@ const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promi
 
 /** The answer as server-sent events; what fails before the first of them is an ordinary error (contract G.5). */
 const streamedReply = async (asked: AsyncIterable<Chunk>, generation: Generation, timing: Timing): Promise<Reply> => {
-  const { form, estimatedTokens, allowance, meter, requestId, signal } = generation;
+  const { form, estimatedTokens, allowance, grow, meter, requestId, signal } = generation;
   try {
     const chunks = asked[Symbol.asyncIterator]();
     const first = await inTime(firstChunk(chunks), timing.after);
     const toEvents = form.events(estimatedTokens);
-    const spending = new Spending(allowance, meter, estimatedTokens);
+    const spending = new Spending(allowance, grow, meter, estimatedTokens);
     return {
       status: 200,
       headers: streamHeaders,

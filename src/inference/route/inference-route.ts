@@ -9,6 +9,7 @@ import type { ConnectedModel } from '../../upstream/connect.ts';
 import { answerErrors } from '../models/call-errors.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
 import { type After, realAfter } from '../reply/event-output.ts';
+import { growthOf } from '../reply/growth.ts';
 import { passedHeaders, passedReply } from '../reply/passed-reply.ts';
 import { answerReply } from '../reply/reply.ts';
 import { admission, type Judge, needOf } from './admission.ts';
@@ -82,18 +83,21 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       const { requestId } = head;
       const task = admit(call);
       if (isRefusal(task)) return failure(task, family, requestId);
-      const { estimatedTokens } = needOf(task);
+      const need = needOf(task);
+      const { estimatedTokens } = need;
       // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
       allowance.spent = estimatedTokens;
       const { model, stream } = askedOf(body);
       const images = imagesOf(task, models.get(model)?.model.pricing.image);
       const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images });
       const id = answerId();
-      const generation = { form: api.form(body, id, head), estimatedTokens, allowance, meter, requestId, signal };
+      const form = api.form(body, id, head);
+      const grow = growthOf(allowance, need);
+      const generation = { form, estimatedTokens, allowance, grow, meter, requestId, signal };
       const isStreamed = stream === true;
       if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
-      const { passing, bytes } = task.passed;
-      const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames) };
+      const { passing, bytes, hidesUsage } = task.passed;
+      const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };
       return passedReply(passing, passed, isStreamed, generation, timing);
     },
   });

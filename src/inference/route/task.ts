@@ -5,6 +5,8 @@ import type { GenerateRequest, Upstream } from '../../upstream/port.ts';
 export interface TokenNeed {
   readonly estimatedTokens: number;
   readonly maxTokens: number;
+  /** Whether the answer may be longer than `maxTokens`, which is then what is reserved at first. */
+  readonly grows?: boolean;
 }
 
 /** A request that its model can honour, in Weir's own form. */

@@ -1,0 +1,27 @@
+import type { Allowance } from '../../http/route.ts';
+
+/** Is told how many tokens an answer has so far. */
+export type Growth = (outputTokens: number) => void;
+
+/** Tokens by which a reservation grows (contract F.4). */
+const step = 1024;
+
+export interface Reserved {
+  readonly estimatedTokens: number;
+  readonly maxTokens: number;
+  /** Whether the answer may be longer than what was reserved for it. */
+  readonly grows?: boolean;
+}
+
+const bounded: Growth = () => {};
+
+/** Keeps the reservation of an answer whose length nobody bounds ahead of what is produced (contract F.4). */
+export const growthOf = (allowance: Allowance, { estimatedTokens, maxTokens, grows = false }: Reserved): Growth => {
+  if (!grows) return bounded;
+  let reserved = maxTokens;
+  return (outputTokens) => {
+    if (outputTokens <= reserved) return;
+    reserved += Math.ceil((outputTokens - reserved) / step) * step;
+    allowance.enlarge(estimatedTokens + reserved);
+  };
+};

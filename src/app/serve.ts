@@ -11,6 +11,7 @@ import { organizationReactions } from '../admin/organization/organization-reacti
 import { policyReactions } from '../admin/policies/policy-reactions.ts';
 import { adminKeyReactions, keyReactions, replayReactions } from '../admin/reactions.ts';
 import { sweepEveryMinute } from '../admin/sweep.ts';
+import type { Checkpointer } from '../audit/log/checkpointer.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { lasts, whose } from '../domain/streams.ts';
@@ -32,6 +33,7 @@ import { loadModels } from '../upstream/models/models.ts';
 import { declarePrices } from '../usage/prices.ts';
 import { openUsage } from '../usage/usage.ts';
 import { allAggregates } from './aggregates.ts';
+import { keepAuditLog } from './audit-log.ts';
 import { type Closing, closing } from './closing.ts';
 import { secretsOf } from './config-secrets.ts';
 import { type EventLog, ownEventLog } from './event-log.ts';
@@ -129,6 +131,7 @@ const start = async (parts: {
   const { rebuild } = models;
   const aggregates = allAggregates(store);
   let reactors: Reactors | undefined;
+  let auditLog: Checkpointer | undefined;
   const fresh = freshness({
     store,
     models,
@@ -141,7 +144,10 @@ const start = async (parts: {
       await shared.leave();
       // Why it fails is told by the read models themselves.
       await rebuild(reason).then(
-        () => reactors?.beginAgain(reason),
+        async () => {
+          await reactors?.beginAgain(reason);
+          await auditLog?.beginAgain();
+        },
         () => {},
       );
     },
@@ -179,6 +185,9 @@ const start = async (parts: {
     ],
   });
   open.later('the reactions', reactors.close);
+  const { subscribe } = followed;
+  auditLog = await keepAuditLog({ config, store, subscribe, models, ours, logId, secrets, clock });
+  open.later('the audit log', auditLog.close);
   open.later('the sweep', sweepEveryMinute(admin));
 
   // No settlement names a price that is not in the log.
@@ -210,6 +219,7 @@ const start = async (parts: {
         'the keys': () => (fresh.reliedOn.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
         'read models': () => whoStands(models?.stopped),
         reactions: () => whoStands(reactors?.stopped),
+        'the audit log': () => auditLog?.stopped && whoStands([{ follower: 'it', error: auditLog.stopped }]),
       },
     },
     publicUrl: () => config.PUBLIC_URL ?? baseUrl,

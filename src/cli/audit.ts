@@ -8,6 +8,7 @@ import { history, type Moment, NoHistory, NotAnId, type StateAt, stateAt } from 
 import { systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import type { Actor, EventStore, Recorded } from '../kernel/store.ts';
+import { chargeCommand } from './audit-charge.ts';
 import { exportCommand } from './audit-log/export-command.ts';
 import { checkpointCommand, keyCommand, rotateKeyCommand } from './audit-log/key-commands.ts';
 import { consistencyCommand, proveCommand } from './audit-log/proof-commands.ts';
@@ -21,6 +22,7 @@ Examples:
   weir audit history proj_01jd… --json              the same, one JSON object a line
   weir audit state proj_01jd… --at 2026-11-20T12:00:00Z
   weir audit state proj_01jd… --at 3                as its fourth event (revision 3) left it
+  weir audit charge req_01jd…                       what a request cost, worked out from events
   weir audit verify --against /mnt/worm/checkpoints  whether anybody has rewritten the log
   weir audit prove project-proj_01jd…@0             that an event is in the log, to be checked elsewhere
   weir audit consistency monday tuesday             that one checkpoint’s log has become another’s
@@ -57,6 +59,7 @@ export const auditCommand = (terminal: Terminal): Command => {
       });
       terminal.out(options.json ? `${JSON.stringify(shown)}\n` : stateAsTable(shown));
     });
+  audit.addCommand(chargeCommand(terminal));
   audit.addCommand(verifyCommand(terminal));
   audit.addCommand(proveCommand(terminal));
   audit.addCommand(consistencyCommand(terminal));

@@ -96,8 +96,8 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       const generation = { form, estimatedTokens, allowance, grow, meter, requestId, signal };
       const isStreamed = stream === true;
       if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
-      const { passing, bytes } = task.passed;
-      const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames) };
+      const { passing, bytes, hidesUsage } = task.passed;
+      const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };
       return passedReply(passing, passed, isStreamed, generation, timing);
     },
   });

@@ -76,6 +76,11 @@ const schemas: fc.Arbitrary<object> = fc.letrec<{ schema: object }>((tie) => ({
       minItems,
       maxItems: minItems + more,
     })),
+    tie('schema').map((possible) => ({
+      type: 'object',
+      properties: { yes: possible, no: { pattern: '^$' } },
+      required: ['yes'],
+    })),
     fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf, description: 'one of' })),
   ),
 })).schema;
@@ -151,7 +156,7 @@ describe('what is not made up is refused by its place', () => {
     [{ type: 'object', dependentRequired: { a: ['b'] } }, 'dependentRequired'],
     [{ type: 'object', unevaluatedProperties: false }, 'unevaluatedProperties'],
     [{ type: 'object', required: ['a'] }, 'required'],
-    [{ properties: { a: { type: 'string', pattern: 'a' } } }, 'properties.a.pattern'],
+    [{ properties: { a: { type: 'string', pattern: 'a' } } }, 'made {}'],
     [{ not: {} }, 'not'],
     [{ if: {}, else: false }, 'if'],
     [{ oneOf: [{}] }, 'oneOf'],

@@ -54,7 +54,7 @@ const numberWithin = (schema: Schema, isWhole: boolean, random: Random): number 
   const to = Math.min(most, below, Math.max(100, from + 100));
   const whole = Math.ceil(from);
   const tried = [integerBetween(random, whole, Math.floor(to)), whole, whole + 1, from / 2 + to / 2, from];
-  return tried.find((n) => n >= least && n > above && n <= most && n < below && (!isWhole || Number.isInteger(n)));
+  return tried.find((n) => n > above && n <= most && n < below && (!isWhole || Number.isInteger(n)));
 };
 
 /**
@@ -116,12 +116,19 @@ export const sampleSchema = (root: unknown, random: Random): unknown => {
   const make = (type: unknown, schema: Schema, place: Place, depth: number): unknown => {
     if (type === 'object' || (type === undefined && (schema.properties || schema.required))) {
       const parts = isRecord(schema.properties) ? schema.properties : {};
-      const wanted = new Set([...(depth > bare ? [] : Object.keys(parts)), ...listOf(schema.required).map(String)]);
+      const demanded = new Set(listOf(schema.required).map(String));
+      const wanted = new Set([...demanded, ...(depth > bare ? [] : Object.keys(parts))]);
       spend(place, wanted.size);
-      const own = [...wanted].map((name) => {
+      const own = new Map<string, unknown>();
+      for (const name of wanted) {
         if (!Object.hasOwn(parts, name)) throw new SchemaRefusal([...place, 'required']);
-        return [name, sample(parts[name], [...place, 'properties', name], depth + 1)] as const;
-      });
+        try {
+          own.set(name, sample(parts[name], [...place, 'properties', name], depth + 1));
+        } catch (error) {
+          // What cannot be made up and may be left out is left out.
+          if (!(error instanceof SchemaRefusal) || demanded.has(name)) throw error;
+        }
+      }
       return Object.fromEntries(own);
     }
     if (type === 'array') {

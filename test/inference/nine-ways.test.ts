@@ -33,7 +33,7 @@ const start = async (options: Parameters<typeof wholeGateway>[0] = {}): Promise<
 };
 
 const simulated = 'weir-sim-thinking-1';
-const models = [simulated, 'by-messages', 'by-chat', 'by-chat-strictly'];
+const models = [simulated, 'by-messages', 'by-chat', 'by-both', 'by-chat-strictly'];
 
 beforeAll(async () => {
   const far = await start();
@@ -49,6 +49,7 @@ beforeAll(async () => {
   const declared = [
     entry('by-messages', 'anthropic'),
     entry('by-chat', 'openai'),
+    entry('by-both', 'openai', { upstream: { ...entry('', 'openai').upstream, apis: ['chat', 'responses'] } }),
     entry('by-chat-strictly', 'openai', { passthrough: false }),
   ];
   const remote = connect(loadModels(JSON.stringify({ models: declared }), { KEY: far.key }), { clock: systemClock });

@@ -8,7 +8,7 @@ import { ChatChunkReader } from './chat-chunks.ts';
 import { type CallId, readCompletion } from './chat-completion.ts';
 import { type ChatDialect, chatRequest } from './chat-request.ts';
 import { inexpressible } from './inexpressible.ts';
-import { passingChat } from './passing.ts';
+import { passingChat, passingResponses } from './passing.ts';
 
 export interface OpenaiDependencies extends EndpointDependencies {
   /** Of the model, in tokens: no count that the upstream reports is believed beyond it. */
@@ -42,7 +42,10 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
         options,
         new ChatChunkReader(contextLength, endpoint.hide, callIds(options)),
       ),
-    passing: { chat: passingChat(endpoint) },
+    passing: {
+      chat: passingChat(endpoint),
+      ...(declared.apis.includes('responses') && { responses: passingResponses(endpoint) }),
+    },
     close: () => endpoint.close(),
   };
 };

@@ -49,6 +49,7 @@ const entries = {
     status: 404,
     message: 'No such model for this project. GET /v1/models lists those that there are.',
   },
+  audit_log_not_found: { status: 404, message: 'No such audit log entry in this organization.' },
   policy_not_found: { status: 404, message: 'No such policy in this organization.' },
   response_not_stored: {
     status: 404,

@@ -2,6 +2,7 @@ import { organizationRows } from '../../projections/organizations.ts';
 import { usageTotals } from '../../projections/usage.ts';
 import type { Knowledge } from '../access/knowledge.ts';
 import { auditLogRoutes } from '../admin/audit/audit-logs.ts';
+import { auditProofRoutes } from '../admin/audit/audit-proof.ts';
 import type { Administration } from '../admin/command.ts';
 import { adminKeyRoutes } from '../admin/keys/admin-keys.ts';
 import { keyLimitsRoute } from '../admin/keys/key-limits.ts';
@@ -79,6 +80,7 @@ export const allRoutes = (dependencies: {
         ...adminKeyRoutes(admin),
         ...policyRoutes(admin, evaluator),
         ...auditLogRoutes(admin),
+        ...auditProofRoutes(admin),
         ...usageRoutes(admin),
       ],
       isBehind,

@@ -17,7 +17,7 @@ export interface ExportSource {
   readonly entries: AsyncIterable<{ readonly event: Recorded; readonly id?: string }>;
 }
 
-export const exportFormat = 'weir-audit-export/1';
+const exportFormat = 'weir-audit-export/1';
 
 /**
  * The lines of an export: what it is, each event with the proof that the checkpoint covers it, and an end that tells a file that

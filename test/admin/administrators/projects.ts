@@ -30,6 +30,7 @@ const shownProject = (project: Project): object => ({
   created_at: seconds(project.createdAt),
   status: project.archivedAt === null ? 'active' : 'archived',
   ...(project.archivedAt !== null && { archived_at: seconds(project.archivedAt) }),
+  allowed_models: null,
 });
 
 /** The project that a step is about, and the refusal where there is none. */

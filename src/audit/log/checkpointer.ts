@@ -22,7 +22,7 @@ export interface TreeHead {
 }
 
 export interface CheckpointerOptions {
-  readonly store: Pick<EventStore, 'append' | 'read' | 'subscribe'>;
+  readonly store: Pick<EventStore, 'append' | 'read' | 'subscribe' | 'state'>;
   readonly ours: Ours;
   readonly origin: string;
   readonly signers: Signers;
@@ -107,6 +107,11 @@ export const startCheckpoints = async (options: CheckpointerOptions): Promise<Ch
   const sign = async (): Promise<void> => {
     const leaves = pending.slice(0, mostLeaves);
     if (leaves.length === 0 || stopped) return;
+    if (store.state.is === 'lost') {
+      isBeaten = true;
+      schedule(retryMs);
+      return;
+    }
     const tree = head?.tree ?? { size: 0, peaks: [] };
     const key = leaves.findLast((leaf) => leaf.key !== undefined)?.key ?? head?.key ?? 1;
     const last = leaves.findLastIndex((leaf) => leaf.anchor !== undefined);

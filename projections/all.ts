@@ -1,6 +1,7 @@
 import type { Projection } from '../src/kernel/projection.ts';
 import { adminKeys } from './admin-keys.ts';
 import { auditLog } from './audit-log.ts';
+import { auditTree } from './audit-tree.ts';
 import { credentialUses } from './credential-uses.ts';
 import { credentials } from './credentials.ts';
 import { oauthClients } from './oauth-clients.ts';
@@ -14,6 +15,7 @@ import { usage } from './usage.ts';
 /** Every read model that Weir runs. */
 export const projections: readonly Projection[] = [
   auditLog,
+  auditTree,
   organizations,
   projects,
   projectKeys,

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { sinkOf } from './audit/log/sink-address.ts';
 import { secretForm } from './secrets/master-secrets.ts';
 import { Secret } from './secrets/secret.ts';
 
@@ -107,6 +108,21 @@ const variables = {
     .optional()
     .describe(
       'Origins whose web pages may call Weir, but for policies and tokens, separated by commas (default: none)',
+    ),
+  AUDIT_SINKS: z
+    .string()
+    .transform((list) => list.split(',').map((entry) => entry.trim()))
+    .superRefine((sinks, context) => {
+      const wrong = sinks.filter((sink) => sinkOf(sink) === undefined);
+      if (wrong.length > 0)
+        context.addIssue(
+          `has ${wrong.length} entries that are neither an absolute path, an https:// URL nor witness+https://…#<verifier key>`,
+        );
+    })
+    .transform((sinks) => sinks.flatMap((sink) => sinkOf(sink) ?? []))
+    .optional()
+    .describe(
+      'Where signed checkpoints of the audit log go that the store cannot rewrite, separated by commas: files, https:// URLs, witnesses',
     ),
   OWNED_BY: z.string().min(1).default('weir').describe('The operator, as the model list names it'),
   LOG_LEVEL: z

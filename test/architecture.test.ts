@@ -11,7 +11,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/eventstoredb': ['src/kernel', 'src/clock', 'src/telemetry', '@eventstore/db-client'],
   'src/embedded': ['lmdb', 'tsx'],
   'src/domain': ['src/kernel', 'src/errors', 'zod'],
-  projections: ['src/audit', 'src/domain', 'src/kernel', 'src/errors', 'src/ids'],
+  projections: ['src/audit', 'src/domain', 'src/kernel', 'src/merkle', 'src/errors', 'src/ids'],
   'src/json': [],
   'src/upstream': [
     'src/json',
@@ -62,6 +62,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/admin': [
     'src/access',
     'src/audit',
+    'src/merkle',
     'src/http',
     'src/domain',
     'src/kernel',
@@ -79,7 +80,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   // The request as rules see it is in the words of the upstream port, of which they import types alone.
   'src/rules': ['@marcbachmann/cel-js', 're2js', 'src/upstream', 'src/exact-number', 'tsx'],
-  'src/audit': ['src/domain', 'src/kernel'],
+  'src/audit': ['src/domain', 'src/kernel', 'src/merkle', 'src/clock', 'src/telemetry', 'canonicalize'],
+  'src/merkle': [],
   'src/limits': ['src/domain', 'src/clock', 'zod'],
   'src/cancellation': [],
   'src/clock': [],
@@ -89,7 +91,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/version': [],
   'src/process': [],
   'src/ids': ['src/clock'],
-  'src/config': ['zod', 'src/secrets'],
+  'src/config': ['zod', 'src/secrets', 'src/audit'],
   'src/secrets': ['zod', 'src/clock', 'src/folder'],
   'src/folder': [],
 };

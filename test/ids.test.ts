@@ -2,7 +2,17 @@ import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { digest, digestText, newId, newToken, redact, sequencedId, sequenceOf, tokenKind } from '../src/ids.ts';
+import {
+  digest,
+  digestText,
+  newId,
+  newToken,
+  redact,
+  sequencedId,
+  sequenceOf,
+  timeOfId,
+  tokenKind,
+} from '../src/ids.ts';
 import { fixedClock } from './support/fixed-clock.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -115,4 +125,13 @@ test('a digest is SHA-256 of pepper and token, and another pepper makes another'
   expect(digestText(digest('a', 'b'))).toBe(expected);
   expect(digest('a', 'b')).toHaveLength(32);
   expect(digest('c', 'b')).not.toBe(digest('a', 'b'));
+});
+
+test('an id tells when it was made, and no other text does', () => {
+  for (const at of [0, 1, 1_700_000_000_123, 2 ** 48 - 1]) {
+    expect(timeOfId(sequencedId('req', at, 7, 9))).toBe(at);
+  }
+  for (const other of ['', 'req_', 'req_01jd7m3q8v5x2k9t4w6y0z1ab', 'req_01JD7M3Q8V5X2K9T4W6Y0Z1ABC', 'chatcmpl-1']) {
+    expect(timeOfId(other)).toBeNull();
+  }
 });

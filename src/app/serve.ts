@@ -11,6 +11,7 @@ import { organizationReactions } from '../admin/organization/organization-reacti
 import { policyReactions } from '../admin/policies/policy-reactions.ts';
 import { adminKeyReactions, keyReactions, replayReactions } from '../admin/reactions.ts';
 import { sweepEveryMinute } from '../admin/sweep.ts';
+import type { Checkpointer } from '../audit/log/checkpointer.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { lasts, whose } from '../domain/streams.ts';
@@ -30,13 +31,15 @@ import { dayKeys } from '../secrets/day-keys.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
 import { loadModels } from '../upstream/models/models.ts';
 import { declarePrices } from '../usage/prices.ts';
-import { openUsage } from '../usage/usage.ts';
+import { type OpenUsage, openUsage } from '../usage/usage.ts';
 import { allAggregates } from './aggregates.ts';
+import { keepAuditLog } from './audit-log.ts';
 import { type Closing, closing } from './closing.ts';
 import { secretsOf } from './config-secrets.ts';
 import { type EventLog, ownEventLog } from './event-log.ts';
 import { atPathOf } from './file-fault.ts';
 import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
+import { fundsOf, settlementsIn } from './funds.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
 import { pricesOf } from './prices.ts';
@@ -110,6 +113,7 @@ const start = async (parts: {
   const shared = shareSubscription(store);
   const followed = { readAll: store.readAll, subscribe: shared.subscribe };
   let limits: OpenLimits | undefined;
+  let usage: OpenUsage | undefined;
   const known: Directory = directory(() => models as ReadModels);
   models = await openReadModels({
     dir: readModelsDir(config),
@@ -123,12 +127,14 @@ const start = async (parts: {
     committed(batch) {
       known.committed(batch);
       limits?.committed(batch);
+      usage?.recorded(settlementsIn(batch));
     },
   });
   open.later('the read models', models.close);
   const { rebuild } = models;
   const aggregates = allAggregates(store);
   let reactors: Reactors | undefined;
+  let auditLog: Checkpointer | undefined;
   const fresh = freshness({
     store,
     models,
@@ -141,7 +147,10 @@ const start = async (parts: {
       await shared.leave();
       // Why it fails is told by the read models themselves.
       await rebuild(reason).then(
-        () => reactors?.beginAgain(reason),
+        async () => {
+          await reactors?.beginAgain(reason);
+          await auditLog?.beginAgain();
+        },
         () => {},
       );
     },
@@ -179,13 +188,23 @@ const start = async (parts: {
     ],
   });
   open.later('the reactions', reactors.close);
+  const { subscribe } = followed;
+  auditLog = await keepAuditLog({ config, store, subscribe, models, ours, logId, secrets, clock });
+  open.later('the audit log', auditLog.close);
   open.later('the sweep', sweepEveryMinute(admin));
 
   // No settlement names a price that is not in the log.
   const prices = pricesOf(declared);
   await declarePrices(store, prices, by, clock);
-  const usage = await openUsage({ dir: join(config.DATA_DIR, 'usage', logId), store, prices, clock });
-  open.later('the accounts of requests', usage.close);
+  usage = await openUsage({
+    dir: join(config.DATA_DIR, 'usage', logId),
+    store,
+    prices,
+    funds: fundsOf(models, declared),
+    clock,
+  });
+  const accounts = usage;
+  open.later('the accounts of requests', accounts.close);
   const connected = connectModels(declared, { clock });
   open.later('the models', connected.close);
   const evaluator = openEvaluator();
@@ -201,7 +220,8 @@ const start = async (parts: {
     tiers: limits.tiers,
     knowledge: fresh.reliedOn,
     isBehind: () => fresh.isBehind,
-    creditAgeMs: () => Math.max(fresh.ageMs, usage.ageMs),
+    creditAgeMs: () => Math.max(fresh.ageMs, accounts.ageMs),
+    balanceOf: accounts.balanceOf,
     readiness: {
       ageMs: () => fresh.ageMs,
       checks: {
@@ -210,6 +230,7 @@ const start = async (parts: {
         'the keys': () => (fresh.reliedOn.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
         'read models': () => whoStands(models?.stopped),
         reactions: () => whoStands(reactors?.stopped),
+        'the audit log': () => auditLog?.stopped && whoStands([{ follower: 'it', error: auditLog.stopped }]),
       },
     },
     publicUrl: () => config.PUBLIC_URL ?? baseUrl,
@@ -227,7 +248,7 @@ const start = async (parts: {
       accessLog,
       windows: limits.windows,
       knowledge: fresh.reliedOn,
-      accounts: usage,
+      accounts,
     }),
     trustedProxies: config.TRUSTED_PROXIES,
     corsOrigins: config.CORS_ORIGINS,

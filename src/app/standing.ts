@@ -1,3 +1,4 @@
+import { BrokenTree } from '../audit/log/checkpointer.ts';
 import { IllegalFact } from '../kernel/aggregate.ts';
 import { CorruptStream } from '../kernel/fold.ts';
 import type { Standstill } from '../kernel/standstill.ts';
@@ -6,8 +7,8 @@ import { NewerFact } from '../kernel/upcast.ts';
 
 /** What anybody may read of an error; the words of others stay in the log. */
 const reasonOf = (error: Error): string => {
-  if (error instanceof IllegalFact || error instanceof CorruptStream || error instanceof NewerFact)
-    return error.message;
+  const isOurs = [IllegalFact, CorruptStream, NewerFact, BrokenTree].some((kind) => error instanceof kind);
+  if (isOurs) return error.message;
   return error instanceof StoreDamaged ? 'a record of the event store is damaged' : 'it fails, and the log says how';
 };
 

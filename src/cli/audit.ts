@@ -8,6 +8,11 @@ import { history, type Moment, NoHistory, NotAnId, type StateAt, stateAt } from 
 import { systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import type { Actor, EventStore, Recorded } from '../kernel/store.ts';
+import { chargeCommand } from './audit-charge.ts';
+import { exportCommand } from './audit-log/export-command.ts';
+import { checkpointCommand, keyCommand, rotateKeyCommand } from './audit-log/key-commands.ts';
+import { consistencyCommand, proveCommand } from './audit-log/proof-commands.ts';
+import { verifyCommand } from './audit-log/verify-command.ts';
 import { withExamples } from './examples.ts';
 import { printable, type Terminal, UsageError } from './terminal.ts';
 
@@ -16,11 +21,20 @@ Examples:
   weir audit history key_01jd…                      every change of a key: who, when, by which request
   weir audit history proj_01jd… --json              the same, one JSON object a line
   weir audit state proj_01jd… --at 2026-11-20T12:00:00Z
-  weir audit state proj_01jd… --at 3                as its fourth event (revision 3) left it`;
+  weir audit state proj_01jd… --at 3                as its fourth event (revision 3) left it
+  weir audit charge req_01jd…                       what a request cost, worked out from events
+  weir audit verify --against /mnt/worm/checkpoints  whether anybody has rewritten the log
+  weir audit prove project-proj_01jd…@0             that an event is in the log, to be checked elsewhere
+  weir audit consistency monday tuesday             that one checkpoint’s log has become another’s
+  weir audit export --out acme.ndjson --organization org_01jd…
+                                                    what an auditor takes away, with its proofs
+  weir audit checkpoint                             the newest signed checkpoint, to keep elsewhere
+  weir audit key                                    the public keys, for whoever verifies elsewhere
+  weir audit rotate-key --reason "yearly"           sign with another key from now on`;
 
 /** `weir audit`: what happened to one organization, project, key or policy, read off its events. Works beside a running server. */
 export const auditCommand = (terminal: Terminal): Command => {
-  const audit = new Command('audit').description('Replay the events of an organization, project, key or policy');
+  const audit = new Command('audit').description('Replay what happened, and prove that nobody has rewritten it');
   withExamples(audit, examples);
   audit
     .command('history')
@@ -45,6 +59,14 @@ export const auditCommand = (terminal: Terminal): Command => {
       });
       terminal.out(options.json ? `${JSON.stringify(shown)}\n` : stateAsTable(shown));
     });
+  audit.addCommand(chargeCommand(terminal));
+  audit.addCommand(verifyCommand(terminal));
+  audit.addCommand(proveCommand(terminal));
+  audit.addCommand(consistencyCommand(terminal));
+  audit.addCommand(exportCommand(terminal));
+  audit.addCommand(checkpointCommand(terminal));
+  audit.addCommand(keyCommand(terminal));
+  audit.addCommand(rotateKeyCommand(terminal));
   return audit;
 };
 

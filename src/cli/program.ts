@@ -17,6 +17,7 @@ import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve-command.ts';
 import { storeCommand } from './store/store-command.ts';
 import { type Terminal, usageError } from './terminal.ts';
+import { usageCommand } from './usage.ts';
 
 /** Runs one `weir` command and returns its exit status. */
 export const program = async (terminal: Terminal): Promise<number> => {
@@ -26,6 +27,8 @@ export const program = async (terminal: Terminal): Promise<number> => {
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
     .addHelpText('after', () => `\nEnvironment:\n${describeConfig()}`);
+  // A group may have options that its commands have too: what stands behind a command's name is the command's.
+  weir.enablePositionalOptions();
   weir.addCommand(serveCommand(terminal));
   weir.addCommand(auditCommand(terminal));
   weir.addCommand(eventstoreCommand(terminal));
@@ -37,6 +40,7 @@ export const program = async (terminal: Terminal): Promise<number> => {
   weir.addCommand(secretsCommand(terminal));
   weir.addCommand(modelCommand(terminal));
   weir.addCommand(limitsCommand(terminal));
+  weir.addCommand(usageCommand(terminal));
   weir.addCommand(completionCommand(terminal, weir));
   shareExamples(weir, 'weir');
   inheritEverywhere(weir);

@@ -10,7 +10,7 @@ interface Grammar {
 const publicId = '[0-9a-hjkmnp-tv-z]{26}';
 const day = '[0-9]{8}';
 const grammar = (id: string, types: Iterable<string>): Grammar => ({
-  id: new RegExp(`^${id}$`),
+  id: new RegExp(`^(?:${id})$`),
   types: new Set(types),
 });
 
@@ -40,11 +40,18 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
   ['denial', grammar(`org_${publicId}_${day}`, ['access.denied'])],
   ['usage', grammar(day, ['usage.settled'])],
   ['price', grammar('models', ['price.declared'])],
-  ['log', grammar('[a-z_]+', ['log.started', 'log.first_run_claimed', 'log.secrets_known'])],
+  ['log', grammar('[a-z_]+', ['log.started', 'log.first_run_claimed', 'log.secrets_known', 'log.imported'])],
+  ['auditLog', grammar('checkpoints|keys', ['audit.checkpoint', 'audit.key_started', 'audit.key_rotated'])],
 ]);
 
 /** Of these the store removes events, by their age or because what they held is over. */
 const passing: ReadonlySet<string> = new Set([aggregates.oauthToken.category, 'replay']);
+
+/** Of these the store may remove events one day: what they record is of use for a time. */
+const removable: ReadonlySet<string> = new Set([...passing, 'credentialUse', 'denial', 'usage']);
+
+/** Whether the events of a stream may be gone while the log is whole. */
+export const isRemovable = (stream: string): boolean => removable.has(stream.slice(0, stream.indexOf('-')));
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { eventId } from './event-id.ts';
-import type { NewEvent } from './store.ts';
+import type { Actor, NewEvent } from './store.ts';
 
 /**
  * An event of Weir's own about the log as a whole, on one of the streams of the category `log`.
@@ -12,8 +12,8 @@ export const logEvent = (
   type: string,
   data: Readonly<Record<string, unknown>>,
   clock: Clock,
+  actor: Actor = { type: 'system', id: 'weir' },
 ): NewEvent => {
   const id = eventId(command, 0, stream, type, {});
-  const actor = { type: 'system', id: 'weir' } as const;
   return { id, type, data, metadata: { at: clock.wall(), actor, $correlationId: id, $causationId: id, v: 1 } };
 };

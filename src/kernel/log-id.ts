@@ -4,7 +4,8 @@ import { logEvent } from './log-event.ts';
 import { type EventStore, WrongRevision } from './store.ts';
 
 /** One dash, as every stream name; the category is `log`. */
-const stream = 'log-id';
+export const logIdStream = 'log-id';
+const stream = logIdStream;
 
 /** The identity of the log: written into it once, at the very first start, and found there ever after. */
 export const logIdOf = async (store: EventStore, clock: Clock): Promise<string> => {
@@ -24,7 +25,8 @@ export const logIdOf = async (store: EventStore, clock: Clock): Promise<string> 
 /** Whether the log was started before; it may be anything else but empty. */
 export const hasLogId = async (store: EventStore): Promise<boolean> => (await knownLogId(store)) !== undefined;
 
-const knownLogId = async (store: EventStore): Promise<string | undefined> => {
+/** The identity of the log where it has one. */
+export const knownLogId = async (store: EventStore): Promise<string | undefined> => {
   for await (const event of store.read(stream, { limit: 1 })) return String(event.data.log_id);
   return undefined;
 };

@@ -7,7 +7,7 @@ export const perMessage = 8;
 export const perImage = 1600;
 const bytesPerToken = 3;
 /** Unspecified: F.4 is silent on PDFs. A page is about as dear as an image and takes some 64 KiB of base64. */
-const base64PerPage = 65_536;
+export const base64PerPage = 65_536;
 
 /** What an estimate reads; a body of `count_tokens`, which has no `max_tokens`, will do. */
 export type Estimable = Pick<GenerateRequest, 'messages' | 'system' | 'tools' | 'output_config'>;
@@ -84,10 +84,10 @@ const addDocument = (sum: Sum, block: InputBlock): void => {
   }
 };
 
-const textBytes = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0);
+export const textBytes = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0);
 
 /** About the length of the value's JSON, counted without building it: escapes are not looked for. */
-const jsonBytes = (value: unknown): number => {
+export const jsonBytes = (value: unknown): number => {
   if (typeof value === 'string') return Buffer.byteLength(value) + 2;
   if (typeof value === 'number') return 4;
   if (value instanceof ExactNumber) return value.toString().length;

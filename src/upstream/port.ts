@@ -151,6 +151,8 @@ export interface PassedRequest {
   /** What the answer is to have for its own id and model. */
   readonly id: string;
   readonly model: string;
+  /** Of a stream of chat completions: whether its usage was asked for by this gateway alone, and is not for the client. */
+  readonly hidesUsage?: boolean | undefined;
   /** Of the client's headers those that the API defines, by their lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
 }

@@ -38,8 +38,8 @@ export const quickEstimate = (tape: Tape, document: Buffer, entries: EstimableEn
   return estimateTokensOf(sum.bytes) + sum.flat;
 };
 
-/** As in `estimateInputTokens`; `bytes` is NaN once something has come that has to be parsed. */
-class Sum {
+/** Of a scanned document, as `estimateInputTokens` counts; `bytes` is NaN once something has come that has to be parsed. */
+export class Sum {
   readonly #tape: Tape;
   readonly #document: Buffer;
   bytes = 0;
@@ -63,8 +63,8 @@ class Sum {
   }
 
   addTool(tool: number): void {
-    this.#addText(tool, name);
-    this.#addText(tool, description);
+    this.addText(tool, name);
+    this.addText(tool, description);
     const schema = this.#tape.member(tool, inputSchema);
     if (schema === -1 || this.#tape.kind(schema) === Kind.null) this.bytes += 2;
     else this.addJson(schema);
@@ -75,11 +75,11 @@ class Sum {
     const tag = tape.member(block, type);
     if (tag === -1 || tape.kind(tag) !== Kind.string) this.addJson(block);
     else if (tape.isEscaped(tag) || tape.spells(tag, document)) this.bytes = Number.NaN;
-    else if (tape.spells(tag, text)) this.#addText(block, text);
+    else if (tape.spells(tag, text)) this.addText(block, text);
     else if (tape.spells(tag, image)) this.flat += perImage;
-    else if (tape.spells(tag, thinking)) this.#addText(block, thinking);
+    else if (tape.spells(tag, thinking)) this.addText(block, thinking);
     else if (tape.spells(tag, toolUse)) {
-      this.#addText(block, name);
+      this.addText(block, name);
       const value = tape.member(block, input);
       if (value === -1) this.bytes += 5;
       else this.addJson(value);
@@ -89,7 +89,7 @@ class Sum {
     } else this.addJson(block);
   }
 
-  #addText(object: number, member: Buffer): void {
+  addText(object: number, member: Buffer): void {
     const value = this.#tape.member(object, member);
     if (value !== -1 && this.#tape.kind(value) === Kind.string) this.bytes += this.#tape.textBytes(value);
   }

@@ -121,6 +121,7 @@ const fill = (): Map<string, Map<string, object>> => {
       ip: null,
       requestId: null,
       projectId: null,
+      place: { stream: 'project-proj_1', revision: 0, position: '1' },
       resourceId: 'proj_0000',
     };
     put(auditRows, auditKeyOf('org_1', n), entry);

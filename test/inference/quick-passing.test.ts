@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { Refused } from '../../src/http/refused.ts';
 import { parseJson } from '../../src/http/request/json.ts';
+import { messagesStateRefusal } from '../../src/inference/messages/messages-state.ts';
 import { type PassingBody, passingBody, passingCount } from '../../src/inference/messages/passing-schema.ts';
 import { type QuickBody, quickBody } from '../../src/inference/messages/quick-passing.ts';
-import { stateRefusal } from '../../src/inference/messages/state-references.ts';
 import { quickModel } from '../../src/inference/route/body-reader.ts';
 import { Tape } from '../../src/json/tape/tape.ts';
 import { type Estimable, estimateInputTokens } from '../../src/upstream/estimate.ts';
@@ -28,7 +28,7 @@ const slowly = (text: string, needsMax = true): { fields: PassingBody; estimated
   if (value instanceof Refused) return null;
   const { data } = (needsMax ? passingBody : passingCount).safeParse(value);
   const fields = data as PassingBody | undefined;
-  if (fields === undefined || stateRefusal(fields) !== null || fields.policy_ids != null) return null;
+  if (fields === undefined || messagesStateRefusal(fields) !== null || fields.policy_ids != null) return null;
   return { fields, estimatedTokens: estimateInputTokens(fields as unknown as Estimable) };
 };
 

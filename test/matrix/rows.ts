@@ -86,6 +86,13 @@ export const rows: Readonly<Record<string, Row>> = {
   listUsage: { query: 'start_time=1700000000', status: 200 },
   listCompletionsUsage: { query: 'start_time=1700000000', status: 200 },
   listCosts: { query: 'start_time=1700000000', status: 200 },
+  // Nobody signs the log of these tests.
+  retrieveAuditLogCheckpoint: { status: 503 },
+  exportAuditLogs: { status: 503 },
+  retrieveAuditLogProof: {
+    ids: async (tenant) => ({ audit_log_id: await tenant.firstOf('/audit_logs') }),
+    status: 503,
+  },
   listAuditLogs: { status: 200, cursor: (tenant) => tenant.firstOf('/audit_logs') },
   createAccessToken: { status: 401 },
   revokeAccessToken: { status: 401 },

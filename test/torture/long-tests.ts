@@ -34,6 +34,14 @@ export const longTests: readonly LongTest[] = [
     counts: { long: 50 },
   },
   {
+    id: 'G3',
+    title: 'accounts of requests against the ledger of their upstream, while the gateway is killed',
+    unit: 'requests',
+    file: 'test/e2e/usage-kills.test.ts',
+    variable: 'USAGE_REQUESTS',
+    counts: { long: 100_000 },
+  },
+  {
     id: 'G4',
     title: 'rate limits against plain lists',
     unit: 'operations',

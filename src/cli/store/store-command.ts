@@ -81,7 +81,7 @@ export const storeCommand = (terminal: Terminal): Command => {
     .description('Write the events of such a file into a store; may be repeated, and goes on where it was')
     .requiredOption('--in <file>', 'a file that weir store export has written')
     .option(...anyStore)
-    .action((options: Dir & { in: string }) => importEvents(terminal, options));
+    .action((options: Dir & { in: string }, called: Command) => importEvents(terminal, options, called));
   return store;
 };
 

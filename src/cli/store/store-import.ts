@@ -1,14 +1,18 @@
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import type { Command } from 'commander';
 import { findStore } from '../../app/event-log.ts';
 import { Failure } from '../../app/failure.ts';
 import { readConfig } from '../../config.ts';
 import type { RawAppend } from '../../eventstoredb/append.ts';
 import { openArchive } from '../../eventstoredb/archive.ts';
 import type { RawEvent } from '../../eventstoredb/raw-event.ts';
+import { logIdStream } from '../../kernel/log-id.ts';
+import { operatorContext } from '../operator.ts';
 import { type Progress, progressBar } from '../progress.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { Importer } from './importer.ts';
+import { markImported, sizeSigned } from './mark-imported.ts';
 import { BadLine, readLine } from './store-line.ts';
 import { described, isCopied, Revisions, TOMBSTONE } from './store-streams.ts';
 
@@ -20,15 +24,21 @@ const BYTES_UNDER_WAY = 4 * 1024 * 1024;
 
 interface Contents {
   readonly events: number;
+  /** Leaves that the newest checkpoint of the audit log among them covers; null where they are no log of Weir's. */
+  readonly signed: number | null;
   readonly revisions: Revisions;
 }
 
 /** `weir store import`. The whole file is read before anything is written. */
-export const importEvents = async (terminal: Terminal, options: { dir?: string; in: string }): Promise<void> => {
+export const importEvents = async (
+  terminal: Terminal,
+  options: { dir?: string; in: string },
+  called: Command,
+): Promise<void> => {
   const file = options.in;
   if (!existsSync(file)) throw new Failure(`There is no file ${file}.`);
   const config = readConfig(terminal.env);
-  const { events, revisions } = await survey(terminal, file);
+  const { events, signed, revisions } = await survey(terminal, file);
   const place = await findStore(config, options.dir);
   const archive = openArchive(place.target);
   try {
@@ -37,6 +47,8 @@ export const importEvents = async (terminal: Terminal, options: { dir?: string; 
     const window = place.isEmbedded ? UNDER_WAY : 1;
     await writeAll({ terminal, file, revisions, importer, window });
     const { written, alreadyThere } = importer;
+    if (written > 0 && signed !== null)
+      await markImported(place.target, { signed, events }, operatorContext(terminal, called).actor);
     terminal.out(`${written} events imported, ${alreadyThere} of ${events} were there already.\n`);
     const complaint = revisions.complaint();
     if (complaint !== undefined) throw new Failure(printable(`Everything else is imported. ${complaint}`));
@@ -82,6 +94,7 @@ const survey = async (terminal: Terminal, file: string): Promise<Contents> => {
   const progress = progressBar(terminal, 'Reading the file');
   const revisions = new Revisions();
   let events = 0;
+  let signed: number | null = null;
   let before = -1n;
   try {
     const lines = eventsOf(file, progress);
@@ -90,11 +103,13 @@ const survey = async (terminal: Terminal, file: string): Promise<Contents> => {
       if (done) {
         if (value === undefined) throw new Failure(`${file} is not complete: its last line is missing.`);
         if (value !== events) throw new Failure(`${file} should hold ${value} events and holds ${events}.`);
-        return { events, revisions };
+        return { events, signed, revisions };
       }
       if (value.position <= before) throw new Failure(`${file} is not in the order of the log.`);
       before = value.position;
       events++;
+      if (value.stream === logIdStream) signed ??= 0;
+      signed = sizeSigned(value) ?? signed;
       if (isCopied(value.stream)) revisions.add(value.stream, value.revision);
     }
   } finally {

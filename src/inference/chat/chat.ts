@@ -10,6 +10,8 @@ import { chatForm } from './chat-answer.ts';
 import { chatCompletion } from './chat-response-schema.ts';
 import { type ChatBody, chatBody } from './chat-schema.ts';
 import { chatToMessages } from './chat-to-messages.ts';
+import type { PassedChat } from './passing-rules.ts';
+import { passingChat } from './read-passing.ts';
 
 /** A request in Weir's own form, with what its answer repeats. */
 interface ChatInput extends TranslatedInput {
@@ -19,7 +21,7 @@ interface ChatInput extends TranslatedInput {
 
 /** `POST /v1/chat/completions` (contract G.6): the answer of a model, whole or as server-sent events. */
 export const chatRoute = (options: InferenceOptions): Route =>
-  inferenceRoute<ChatInput>(options, {
+  inferenceRoute<ChatInput, PassedChat>(options, {
     path: '/v1/chat/completions',
     operation: 'createChatCompletion',
     summary: 'Generate an answer to a conversation, as chat completions',
@@ -37,12 +39,16 @@ export const chatRoute = (options: InferenceOptions): Route =>
           includeUsage: options?.include_usage === true,
         }),
       }),
+      passed: passingChat,
     }),
     judge: (input, hosted) => seedRefusal(input.seed, hosted) ?? judgeTranslated(input, hosted),
-    form: ({ strict }, id) => {
-      const { model, includeUsage, placeOf } = strict!;
+    form: ({ strict, passed }, id) => {
+      const { model, includeUsage } = strict ?? passed.fields;
       const created = Math.floor(options.clock.wall() / 1000);
       const form = chatForm({ id, model, created, includeUsage });
+      if (strict === null) return form;
+      // Taken out, so that the request is not held until the answer has ended.
+      const { placeOf } = strict;
       return { ...form, inPlace: (refused) => inPlace(refused, placeOf) };
     },
   });

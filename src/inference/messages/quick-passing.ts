@@ -1,6 +1,18 @@
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import { quickEstimate } from '../../upstream/quick-estimate.ts';
 import type { QuickFields } from '../route/body-reader.ts';
+import {
+  type Check,
+  isListOf,
+  isNull,
+  isObject,
+  isObjectWith,
+  isOf,
+  isString,
+  isWhole,
+  namesAny,
+  orNull,
+} from '../route/tape-checks.ts';
 import { maxTokens } from './messages-schema.ts';
 
 /** A request of which no more was read than it takes to pass it on. */
@@ -13,49 +25,6 @@ export type QuickBody = QuickFields<{
   readonly policy_ids: null;
 }>;
 
-type Check = (tape: Tape, entry: number) => boolean;
-
-const isOf =
-  (...kinds: readonly number[]): Check =>
-  (tape, entry) =>
-    kinds.includes(tape.kind(entry));
-
-const isNull = isOf(Kind.null);
-const isString = isOf(Kind.string);
-const isObject = isOf(Kind.object);
-const orNull =
-  (check: Check): Check =>
-  (tape, entry) =>
-    isNull(tape, entry) || check(tape, entry);
-
-const isListOf =
-  (check: Check): Check =>
-  (tape, entry) => {
-    if (tape.kind(entry) !== Kind.array) return false;
-    for (let at = entry + 1; at < tape.next(entry); at = tape.next(at)) if (!check(tape, at)) return false;
-    return true;
-  };
-
-/** An object whose members of these names are as they should, where there are any. */
-const isObjectWith = (members: Readonly<Record<string, Check>>): Check => {
-  const checks = Object.entries(members).map(([name, check]) => ({ name: Buffer.from(name), check }));
-  return (tape, entry) => {
-    if (tape.kind(entry) !== Kind.object) return false;
-    for (const { name, check } of checks) {
-      const value = tape.member(entry, name);
-      if (value !== -1 && !check(tape, value)) return false;
-    }
-    return true;
-  };
-};
-
-const isWhole =
-  (least: number): Check =>
-  (tape, entry) => {
-    const value = tape.kind(entry) === Kind.number ? tape.value(entry) : Number.NaN;
-    return Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= maxTokens;
-  };
-
 const type = Buffer.from('type');
 const isFormat: Check = (tape, entry) => isTyped(tape, entry) && tape.member(entry, type) !== -1;
 const isTyped = isObjectWith({ type: isString, schema: orNull(isObject) });
@@ -63,7 +32,7 @@ const isTyped = isObjectWith({ type: isString, schema: orNull(isObject) });
 /** What `passingBody` says of a request that names nothing which Weir has to look at more closely. */
 const isPlain = isObjectWith({
   model: isString,
-  max_tokens: isWhole(1),
+  max_tokens: isWhole(1, maxTokens),
   messages: isListOf(isObjectWith({ content: isOf(Kind.string, Kind.array) })),
   system: isOf(Kind.string, Kind.array, Kind.null),
   stream: isOf(Kind.true, Kind.false, Kind.null),
@@ -78,7 +47,7 @@ const isPlain = isObjectWith({
       disable_parallel_tool_use: isOf(Kind.true, Kind.false, Kind.null),
     }),
   ),
-  thinking: orNull(isObjectWith({ budget_tokens: orNull(isWhole(Number.MIN_SAFE_INTEGER)) })),
+  thinking: orNull(isObjectWith({ budget_tokens: orNull(isWhole(Number.MIN_SAFE_INTEGER, maxTokens)) })),
   output_config: orNull(isObjectWith({ format: orNull(isFormat) })),
   context_management: orNull(isObject),
   metadata: orNull(isObject),
@@ -97,7 +66,7 @@ const managed = Buffer.from('context_management');
 const output = Buffer.from('output_config');
 const format = Buffer.from('format');
 const schema = Buffer.from('schema');
-const fileId = Buffer.from('file_id');
+const namesFile = namesAny(['file_id']);
 
 /**
  * Reads a scanned body for a model that passes it on.
@@ -139,10 +108,3 @@ export const quickBody = (tape: Tape, bytes: Buffer, name: string, needsMax: boo
 /** A member of an object that may not be there, or be none. */
 const child = (tape: Tape, object: number, name: Buffer): number =>
   object === -1 || tape.kind(object) !== Kind.object ? -1 : tape.member(object, name);
-
-/** Whether any member is called `file_id`: where it stands decides what it means (contract N1). */
-const namesFile = (tape: Tape): boolean => {
-  const end = tape.next(0);
-  for (let at = 1; at < end; at++) if (tape.kind(at) === Kind.name && tape.spells(at, fileId)) return true;
-  return false;
-};

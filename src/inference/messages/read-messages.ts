@@ -5,9 +5,9 @@ import type { ConnectedModel } from '../../upstream/connect.ts';
 import { type Estimable, estimateInputTokens } from '../../upstream/estimate.ts';
 import type { MessagesPassing } from '../../upstream/port.ts';
 import { bodyReader } from '../route/body-reader.ts';
+import { messagesStateRefusal } from './messages-state.ts';
 import type { PassingBody, PassingCount } from './passing-schema.ts';
 import { quickBody } from './quick-passing.ts';
-import { stateRefusal } from './state-references.ts';
 
 /** What Weir itself reads of a body that passes. */
 type Read = 'model' | 'stream' | 'context_management' | 'policy_ids';
@@ -40,7 +40,7 @@ export const messagesReader = <Strict, Fields extends PassedCount>(
         const checked = loosely(value);
         if (checked instanceof Refused) return checked;
         const fields = checked as Fields & PassingCount;
-        const refusal = model.dedicated_to === undefined ? stateRefusal(fields) : null;
+        const refusal = model.dedicated_to === undefined ? messagesStateRefusal(fields) : null;
         if (refusal !== null) return new Refused(refusal);
         const estimatedTokens = estimateInputTokens(fields as unknown as Estimable);
         return { fields, estimatedTokens, maxTokens: fields.max_tokens ?? 0 };

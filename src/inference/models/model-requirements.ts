@@ -4,13 +4,9 @@ import type { Model } from '../../upstream/models/models.ts';
 /** What a model asks of an organization (contract A.4). */
 type Check = Model['access']['required_checks'][number];
 
-/**
- * The checks of a model that an organization of this tier does not pass, in the model's order.
- *
- * Unspecified: a balance. There is no ledger yet, so every organization has 0 and lacks `credits`.
- */
-export const missingRequirements = (model: Model, tier: number): readonly Check[] =>
-  model.access.required_checks.filter((check) => check === 'credits' || tier < tierOf(check));
+/** The checks of a model that an organization of this tier, with a positive balance or not, does not pass, in the model's order. */
+export const missingRequirements = (model: Model, tier: number, hasCredit: boolean): readonly Check[] =>
+  model.access.required_checks.filter((check) => (check === 'credits' ? !hasCredit : tier < tierOf(check)));
 
 /**
  * Whether calling the model is 403 `model_locked`: a tier is missing. One who lacks only `credits` is told so by the

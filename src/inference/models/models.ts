@@ -12,6 +12,8 @@ export interface ModelsOptions {
   readonly models: Iterable<Model>;
   /** The operator's name, on every model (contract A.4). */
   readonly ownedBy: string;
+  /** Whether an organization has a positive balance. */
+  readonly hasCredit: (organizationId: string) => boolean;
 }
 
 /** Tiers 0 (Free) to 5. */
@@ -23,16 +25,20 @@ const isVersioned = (head: Head): boolean => head.header('anthropic-version') !=
 /**
  * `GET /v1/models` and `GET /v1/models/{id}` (contract A.4).
  *
- * An answer depends on the organization's tier, on the models that are dedicated to it and on whether `anthropic-version` was
+ * An answer depends on the organization's tier, on whether it has credit, on the models that are dedicated to it and on whether `anthropic-version` was
  * sent, on nothing else. The lists are made once, as bytes: this route measures what the gateway itself costs.
  */
-export const modelsRoutes = ({ models, ownedBy }: ModelsOptions): readonly Route[] => {
+export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): readonly Route[] => {
   const all = [...models];
+  /** Twice the tiers: without credit, then with it. */
   const repliesTo = (served: readonly Model[], versioned: boolean): readonly Reply[] =>
-    tiers.map((tier) => {
-      const data = served.map((model) => describeModel(model, ownedBy, { tier, versioned }));
-      return Object.freeze({ status: 200, body: Buffer.from(JSON.stringify({ object: 'list', data })) });
-    });
+    [false, true].flatMap((credited) =>
+      tiers.map((tier) => {
+        const data = served.map((model) => describeModel(model, ownedBy, { tier, hasCredit: credited, versioned }));
+        return Object.freeze({ status: 200, body: Buffer.from(JSON.stringify({ object: 'list', data })) });
+      }),
+    );
+  const asksForCredit = all.some(({ access }) => access.required_checks.includes('credits'));
   const listsFor = (organizationId: string) => {
     const served = all.filter((model) => isServedTo(model, { organizationId }));
     return { plain: repliesTo(served, false), versioned: repliesTo(served, true) };
@@ -58,7 +64,9 @@ export const modelsRoutes = ({ models, ownedBy }: ModelsOptions): readonly Route
       },
       handle: ({ head, principal }) => {
         const lists = (dedicated.size === 0 ? undefined : dedicated.get(principal.organizationId)) ?? shared;
-        return (isVersioned(head) ? lists.versioned : lists.plain)[principal.tier]!;
+        return (isVersioned(head) ? lists.versioned : lists.plain)[
+          principal.tier + (asksForCredit && hasCredit(principal.organizationId) ? tiers.length : 0)
+        ]!;
       },
     }),
     route<ProjectPrincipal, { model: string }>({
@@ -83,7 +91,14 @@ export const modelsRoutes = ({ models, ownedBy }: ModelsOptions): readonly Route
             head.requestId,
           );
         }
-        return { status: 200, body: describeModel(model, ownedBy, { tier: principal.tier, versioned }) };
+        return {
+          status: 200,
+          body: describeModel(model, ownedBy, {
+            tier: principal.tier,
+            hasCredit: hasCredit(principal.organizationId),
+            versioned,
+          }),
+        };
       },
     }),
   ];

@@ -23,6 +23,8 @@ export interface PassedBody<Fields, P extends Passing = Passing> extends TokenNe
   readonly passing: P;
   /** What Weir itself reads of it. */
   readonly fields: Fields;
+  /** Whether the usage of its stream is asked of the upstream by Weir alone. */
+  readonly hidesUsage: boolean;
   /** As it goes out: with the upstream's name of the model, and without what Weir alone understands. */
   readonly bytes: () => Buffer;
 }
@@ -37,6 +39,10 @@ export const askedOf = <Strict extends Asked, Fields extends Asked>(body: ReadBo
 
 interface ReadFields<Fields> extends TokenNeed {
   readonly fields: Fields;
+  /** What else Weir changes of the bytes, in any order. */
+  readonly edits?: readonly Edit[];
+  /** Whether one of them has the upstream tell the usage of a stream that the client does not want to hear. */
+  readonly hidesUsage?: boolean;
 }
 
 /** What was read without parsing; where the name of the model stands in the bytes, its quotes included. */
@@ -50,13 +56,16 @@ export interface BodyRules<Strict, Fields, P extends Passing> {
   /** @param budget what is left of the values that a request may have, for documents inside of it (contract N9) */
   readonly strict: (value: Json, budget: ValueBudget) => Strict | Refused;
   /** Absent while no upstream speaks the API. */
-  readonly passed?: {
-    /** How the upstream passes requests of this API on, if it does. */
-    readonly passing: (upstream: Upstream) => P | undefined;
-    /** Null for a body that has to be parsed. */
-    readonly quick: (tape: Tape, bytes: Buffer, model: string) => QuickFields<Fields> | null;
-    readonly loose: (value: Json, hosted: ConnectedModel) => ReadFields<Fields> | Refused;
-  };
+  readonly passed?: PassingRules<Fields, P>;
+}
+
+/** How one API reads bodies that go to their upstream as they are. */
+export interface PassingRules<Fields, P extends Passing = Passing> {
+  /** How the upstream passes requests of this API on, if it does. */
+  readonly passing: (upstream: Upstream) => P | undefined;
+  /** Null for a body that has to be parsed. */
+  readonly quick: (tape: Tape, bytes: Buffer, model: string, hosted: ConnectedModel) => QuickFields<Fields> | null;
+  readonly loose: (value: Json, hosted: ConnectedModel, bytes: Buffer) => ReadFields<Fields> | Refused;
 }
 
 /** Of the body in hand; a request is read at once and to its end. */
@@ -95,11 +104,21 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     if (!tape.scan(bytes)) return null;
     const name = quickModel(tape);
     const hosted = passingModel(name, principal);
-    const quick = hosted && rules.quick(tape, bytes, name!);
+    const quick = hosted && rules.quick(tape, bytes, name!, hosted);
     if (!quick) return null;
-    const { fields, estimatedTokens, maxTokens, grows = false, modelStart: start, modelEnd: end } = quick;
-    const outgoing = () => edited(bytes, [{ start, end, text: JSON.stringify(hosted.upstreamModel) }]);
-    return { passing: hosted.passing, fields, estimatedTokens, maxTokens, grows, bytes: outgoing };
+    const {
+      fields,
+      estimatedTokens,
+      maxTokens,
+      grows = false,
+      edits,
+      hidesUsage = false,
+      modelStart: start,
+      modelEnd: end,
+    } = quick;
+    const { passing, upstreamModel } = hosted;
+    const outgoing = () => edited(bytes, inOrder([{ start, end, text: JSON.stringify(upstreamModel) }], edits));
+    return { passing, fields, estimatedTokens, maxTokens, grows, hidesUsage, bytes: outgoing };
   };
 
   return (bytes, principal) => {
@@ -110,10 +129,11 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     if (value instanceof Refused) return value;
     const hosted = passingModel(value.model, principal);
     if (hosted === undefined) return readStrictly(value, budget);
-    const read = rules.loose(value, hosted);
+    const read = rules.loose(value, hosted, bytes);
     if (read instanceof Refused) return read;
-    const outgoing = () => withoutOwnFields(bytes, hosted.upstreamModel);
-    return { strict: null, passed: { ...read, passing: hosted.passing, bytes: outgoing } };
+    const { edits, hidesUsage = false, ...rest } = read;
+    const outgoing = () => withoutOwnFields(bytes, hosted.upstreamModel, edits);
+    return { strict: null, passed: { ...rest, passing: hosted.passing, hidesUsage, bytes: outgoing } };
   };
 };
 
@@ -126,14 +146,14 @@ export const quickModel = (scanned: Tape): string | null => {
   return entry !== -1 && scanned.kind(entry) === Kind.string ? (scanned.value(entry) as string) : null;
 };
 
-const withoutOwnFields = (bytes: Buffer, name: string): Buffer => {
+const withoutOwnFields = (bytes: Buffer, name: string, edits: readonly Edit[] | undefined): Buffer => {
   const members = outerMembers(bytes);
   const named = members.get('model')!;
-  const edits: Edit[] = [{ start: named.valueStart, end: named.end, text: JSON.stringify(name) }];
   const policies = members.get('policy_ids');
-  if (policies !== undefined) edits.push(withoutMember(bytes, policies));
-  return edited(
-    bytes,
-    edits.sort((one, other) => one.start - other.start),
-  );
+  const own: Edit[] = [{ start: named.valueStart, end: named.end, text: JSON.stringify(name) }];
+  if (policies !== undefined) own.push(withoutMember(bytes, policies));
+  return edited(bytes, inOrder(own, edits));
 };
+
+const inOrder = (own: readonly Edit[], others: readonly Edit[] = []): readonly Edit[] =>
+  [...own, ...others].sort((one, other) => one.start - other.start);

@@ -84,20 +84,21 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       const task = admit(call);
       if (isRefusal(task)) return failure(task, family, requestId);
       const need = needOf(task);
-      const { estimatedTokens } = need;
-      // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
-      allowance.spent = estimatedTokens;
+      const { estimatedTokens, maxTokens } = need;
       const { model, stream } = askedOf(body);
       const images = imagesOf(task, models.get(model)?.model.pricing.image);
-      const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images });
+      const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images, maxTokens });
+      if (isRefusal(meter)) return failure(meter, family, requestId);
+      // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
+      allowance.spent = estimatedTokens;
       const id = answerId();
       const form = api.form(body, id, head);
       const grow = growthOf(allowance, need);
       const generation = { form, estimatedTokens, allowance, grow, meter, requestId, signal };
       const isStreamed = stream === true;
       if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
-      const { passing, bytes } = task.passed;
-      const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames) };
+      const { passing, bytes, hidesUsage } = task.passed;
+      const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };
       return passedReply(passing, passed, isStreamed, generation, timing);
     },
   });

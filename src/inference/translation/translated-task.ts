@@ -12,7 +12,7 @@ import type { StrictTask } from '../route/task.ts';
 import { inPlace, isFault, type Translated, type TranslationFault } from './translated.ts';
 
 /** Tokens that are reserved for an answer whose length nobody bounds (contract F.4). */
-const unnamedMaximum = 4096;
+export const unnamedMaximum = 4096;
 
 /** A request of another API in the form of messages. */
 export interface TranslatedInput extends Asked {

@@ -1,25 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { noUsage, type Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
-import { frameEnd } from '../transport/event-frames.ts';
+import { dataOf, frameEnd } from '../transport/event-frames.ts';
 import { type Fields, fieldsOf, parsedJson } from '../transport/fields.ts';
 import { maxEventBytes } from '../transport/limits.ts';
+import { mostPassedTokens, type OwnDocument, type OwnNames } from '../transport/own-names.ts';
 import { SseError } from '../transport/sse.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
 import { readUsage } from './anthropic-blocks.ts';
-import { mostPassedTokens, type OwnMessage, type OwnNames, parsedStart, quickStart } from './passed-message.ts';
+import { parsedStart, quickStart } from './passed-message.ts';
 import { blockEventEnd, startData, stopEventEnd, textDeltaAt } from './quick-events.ts';
-
-/** The values of an event's `data` lines, joined by line feeds; null for an event without any. */
-const dataOf = (frame: Buffer): string | null => {
-  let data: string | null = null;
-  for (const line of frame.toString('utf8').split('\n')) {
-    if (!line.startsWith('data:')) continue;
-    const value = line.slice(line[5] === ' ' ? 6 : 5);
-    data = data === null ? value : `${data}\n${value}`;
-  }
-  return data;
-};
 
 const textFields = ['text', 'partial_json', 'thinking'] as const;
 
@@ -56,6 +46,10 @@ export class PassedEventReader implements PassedReader {
     const start = this.#start;
     this.#start = null;
     return start;
+  }
+
+  finish(): never {
+    throw malformed('the stream ends before the message does');
   }
 
   /** Reads whole events. What passes is a part of them where it can be. */
@@ -127,7 +121,7 @@ export class PassedEventReader implements PassedReader {
     return message !== null;
   }
 
-  #begin(message: OwnMessage): void {
+  #begin(message: OwnDocument): void {
     if (this.#started) throw malformed('a second message_start');
     this.#started = true;
     this.usage = message.usage;

@@ -87,6 +87,8 @@ export interface PassedReader {
   readonly usage: Usage;
   readonly outputBytes: number;
   takeStart(): Buffer | null;
+  /** Is told that the body has ended. @throws UpstreamError where that is too early */
+  finish(): void;
   /** What of whole events is to be passed on, and the failure that ends them, if any. */
   readAll(events: Buffer): { readonly events: Buffer; readonly failure: unknown };
 }
@@ -103,7 +105,11 @@ export async function* passedAnswer(
   try {
     while (!reader.ended) {
       const piece = await exchange.read();
-      if (piece === null) throw malformed('the stream ends before the message does');
+      if (piece === null) {
+        reader.finish();
+        yield eventsOf(reader, noBytes);
+        return;
+      }
       const passed = reader.readAll(frames.push(piece));
       if (reader.ended) exchange.drain();
       if (passed.events.length > 0) yield eventsOf(reader, passed.events);
@@ -115,6 +121,8 @@ export async function* passedAnswer(
     exchange.close();
   }
 }
+
+const noBytes = Buffer.alloc(0);
 
 const eventsOf = (reader: PassedReader, events: Buffer): PassedEvents => ({
   start: reader.takeStart(),

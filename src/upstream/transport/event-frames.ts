@@ -15,6 +15,17 @@ export const frameEnd = (bytes: Buffer, from: number): number => {
   }
 };
 
+/** The values of an event's `data` lines, joined by line feeds; null for an event without any. */
+export const dataOf = (frame: Buffer): string | null => {
+  let data: string | null = null;
+  for (const line of frame.toString('utf8').split('\n')) {
+    if (!line.startsWith('data:')) continue;
+    const value = line.slice(line[5] === ' ' ? 6 : 5);
+    data = data === null ? value : `${data}\n${value}`;
+  }
+  return data;
+};
+
 /**
  * Cuts an event stream after its last whole event without reading it. Line ends of either kind become line feeds, so that an
  * event ends with a blank line of one byte; every other byte stays as it came.

@@ -58,6 +58,8 @@ const cut = (whole: Buffer, k: number, after: 'reset' | 'end' | 'stall'): Fate =
   expected: whole.indexOf('message_stop') < 0 || k <= whole.indexOf('message_stop') ? 'failure' : 'either',
 });
 
+export const crossed: Fate = { name: 'crossed', bytes: Buffer.alloc(0), after: 'end', expected: 'failure' };
+
 /** @param k where an answer is cut, counted on beyond its end */
 export const fateOf = (n: number, isStream: boolean, k: number, random: Random, elsewhere: string): Fate => {
   const whole = wholeAnswer(n, isStream);

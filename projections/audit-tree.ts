@@ -1,0 +1,133 @@
+import { type Anchor, type CheckpointEvent, checkpointOf, followed } from '../src/audit/log/checkpoint-event.ts';
+import { logKeyOf } from '../src/audit/log/keys.ts';
+import { checkpointStream } from '../src/audit/log/leaf.ts';
+import type { Projection, Rows } from '../src/kernel/projection.ts';
+import { type RowReader, table } from '../src/kernel/rows.ts';
+import { type Frontier, grown, noLeaves, rootOfFrontier } from '../src/merkle/frontier.ts';
+import type { Hash, HashSource } from '../src/merkle/tree.ts';
+
+/** The tree as its last checkpoint left it. */
+export interface AuditTreeHead {
+  readonly size: number;
+  /** Of the frontier, one behind another. */
+  readonly peaks: Buffer;
+  readonly revision: number;
+  readonly anchor: Anchor | null;
+  readonly key: number;
+  /** The signed note. */
+  readonly note: string;
+}
+
+/** Of one checkpoint: the leaves that it added, from `from` to before `size`. */
+export interface AuditTreeStep {
+  readonly from: number;
+  readonly size: number;
+}
+
+/** Hashes of up to 256 complete subtrees of one level. Key: `<level>:<number of the tile>`. */
+const tiles = table<{ readonly hashes: Buffer }>('audit-tree-tiles');
+const heads = table<AuditTreeHead>('audit-tree-head');
+/** Key: the position of the checkpoint's event. */
+export const auditTreeSteps = table<AuditTreeStep>('audit-tree-steps');
+
+/** Verifier keys. Key: the number. */
+const keys = table<{ readonly text: string }>('audit-tree-keys');
+
+const headKey = 'head';
+const width = 256;
+const bytes = 32;
+
+const tileKey = (level: number, tile: number): string => `${level}:${String(tile).padStart(13, '0')}`;
+/** A position as a key, in the order of numbers. */
+const positionKey = (position: bigint): string => String(position).padStart(20, '0');
+
+const pieces = (all: Buffer): Hash[] =>
+  Array.from({ length: all.length / bytes }, (_, i) => Buffer.from(all.subarray(i * bytes, (i + 1) * bytes)));
+
+const treeOf = (head: AuditTreeHead | undefined): Frontier =>
+  head ? { size: head.size, peaks: pieces(head.peaks) } : noLeaves;
+
+export const auditTreeHead = (models: RowReader): (AuditTreeHead & { readonly tree: Frontier }) | undefined => {
+  const head = models.get(heads, headKey);
+  return head && { ...head, tree: treeOf(head) };
+};
+
+/** The verifier keys up to the one of this number, the first one first. */
+export const auditTreeKeys = (models: RowReader, upTo: number): string[] =>
+  Array.from({ length: upTo }, (_, i) => models.get(keys, String(i + 1))?.text ?? []).flat();
+
+/** Checkpoints behind an event among which the one is looked for that covers it: the first one or the next. */
+const mostLookedAt = 64;
+
+/** The index of a leaf whose event is at this position; undefined where no checkpoint covers it. */
+export const auditTreeIndex = (models: RowReader, leaf: string, position: bigint): number | undefined => {
+  const wanted = Buffer.from(leaf, 'base64');
+  const hashes = auditTreeHashes(models);
+  const behind = models.range(auditTreeSteps, { prefix: '', after: positionKey(position), limit: mostLookedAt });
+  for (const { row } of behind) {
+    for (let index = row.from; index < row.size; index++) if (hashes.at(0, index).equals(wanted)) return index;
+  }
+  return undefined;
+};
+
+/** Hashes of the tree; those of one call of a function are read once. */
+export const auditTreeHashes = (models: Pick<RowReader, 'get'>): HashSource => {
+  const known = new Map<string, Buffer>();
+  return {
+    at(level, index) {
+      const key = tileKey(level, Math.floor(index / width));
+      const tile = known.get(key) ?? models.get(tiles, key)?.hashes;
+      const at = (index % width) * bytes;
+      if (!tile || tile.length < at + bytes) throw new RangeError(`The tree has no hash ${index} of level ${level}.`);
+      known.set(key, tile);
+      return tile.subarray(at, at + bytes);
+    },
+  };
+};
+
+/** Adds hashes behind those of a level, and the roots of the tiles that this completes to the level above. */
+const add = (rows: Rows, level: number, from: number, hashes: readonly Hash[]): void => {
+  const above: Hash[] = [];
+  for (let at = from; at < from + hashes.length; ) {
+    const number = Math.floor(at / width);
+    const count = Math.min(width - (at % width), from + hashes.length - at);
+    const old = at % width === 0 ? undefined : rows.get(tiles, tileKey(level, number))?.hashes;
+    const tile = Buffer.concat([...(old ? [old] : []), ...hashes.slice(at - from, at - from + count)]);
+    rows.put(tiles, tileKey(level, number), { hashes: tile });
+    if (tile.length === width * bytes) above.push(rootOfFrontier(grown(noLeaves, pieces(tile))));
+    at += count;
+  }
+  if (above.length > 0) add(rows, level + 1, Math.floor(from / width), above);
+};
+
+/** @throws Error where it is not what follows: nobody who has the log's key has signed it */
+const checked = (
+  head: AuditTreeHead | undefined,
+  said: CheckpointEvent | undefined,
+): readonly [CheckpointEvent, Frontier] => {
+  const tree = said && followed(treeOf(head), said);
+  if (!tree) throw new Error('the checkpoint does not follow the one before');
+  return [said, tree];
+};
+
+/** The audit log's tree of hashes, as the checkpoints tell it: what proofs are made of. Signatures are for who verifies. */
+export const auditTree: Projection = {
+  name: 'audit-tree',
+  version: 1,
+  categories: ['auditLog'],
+  tables: [tiles, heads, keys, auditTreeSteps],
+  apply(event, rows) {
+    if (event.stream !== checkpointStream) {
+      const key = logKeyOf(event);
+      if (key) rows.put(keys, String(key.number), { text: key.verifier.text });
+      return;
+    }
+    const { revision } = event;
+    const [said, tree] = checked(rows.get(heads, headKey), checkpointOf(event));
+    const { from, hashes, anchor, key, checkpoint } = said;
+    add(rows, 0, from, hashes);
+    rows.put(auditTreeSteps, positionKey(event.position), { from, size: tree.size });
+    const head = { size: tree.size, peaks: Buffer.concat(tree.peaks), revision, anchor, key, note: checkpoint.signed };
+    rows.put(heads, headKey, head);
+  },
+};

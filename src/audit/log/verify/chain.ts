@@ -1,0 +1,27 @@
+import { aggregates } from '../../../domain/aggregates.ts';
+import { isRemovable } from '../../../domain/streams.ts';
+import type { Recorded } from '../../../kernel/store.ts';
+
+/** Follows the chain of every stream. */
+export interface Chains {
+  /** What is wrong with the event's place on its stream; undefined where nothing is. @param hash `hashOf` the event */
+  add(event: Recorded, hash: string): string | undefined;
+}
+
+const isChained = (stream: string): boolean => Object.hasOwn(aggregates, stream.slice(0, stream.indexOf('-')));
+
+export const followChains = (): Chains => {
+  const ends = new Map<string, { readonly revision: number; readonly hash: string }>();
+  return {
+    add({ stream, revision, metadata }, hash) {
+      const before = ends.get(stream);
+      ends.set(stream, { revision, hash });
+      // The first ones of what may be removed are gone one day.
+      if (!before && isRemovable(stream)) return undefined;
+      const due = (before?.revision ?? -1) + 1;
+      if (revision !== due) return `Revision ${due} of the stream should be here.`;
+      if (!isChained(stream) || metadata.prev === before?.hash) return undefined;
+      return 'The event was not written behind what is now the one before on its stream.';
+    },
+  };
+};

@@ -1,0 +1,60 @@
+import type { SignedCheckpoint } from '../../../merkle/checkpoint.ts';
+import { type Frontier, grown, rootOfFrontier } from '../../../merkle/frontier.ts';
+import type { Finding } from './finding.ts';
+import type { KeyRing } from './key-ring.ts';
+
+/** Checkpoints from elsewhere, held against the tree while it grows. */
+export interface Outside {
+  /** The tree is about to get these leaves. */
+  pass(tree: Frontier, leaves: readonly Buffer[]): void;
+  /** @param found what is known to be wrong; a root that differs for that reason is no finding of its own */
+  end(
+    tree: Frontier,
+    uncovered: readonly Buffer[],
+    found: readonly Finding[],
+  ): { readonly findings: readonly Finding[]; readonly size: number | null };
+}
+
+export const holdAgainst = (against: readonly SignedCheckpoint[], keys: KeyRing): Outside => {
+  const left = against.toSorted((a, b) => a.size - b.size);
+  const differing: SignedCheckpoint[] = [];
+  /** The largest that agrees. */
+  let agreed: number | null = null;
+
+  const pass = (tree: Frontier, leaves: readonly Buffer[]): void => {
+    const end = tree.size + leaves.length;
+    for (let next = left[0]; next && next.size <= end; next = left[0]) {
+      left.shift();
+      const root = rootOfFrontier(grown(tree, leaves.slice(0, next.size - tree.size)));
+      if (root.equals(next.root)) agreed = next.size;
+      else differing.push(next);
+    }
+  };
+
+  return {
+    pass,
+    end(tree, uncovered, found) {
+      pass(tree, uncovered);
+      const findings: Finding[] = [];
+      const unsigned = against.find((checkpoint) => !keys.hasSigned(checkpoint));
+      if (unsigned) {
+        const says = `The checkpoint of ${unsigned.size} leaves to compare with is not signed by a key of this log.`;
+        findings.push({ class: 'signature', index: unsigned.size, says });
+      }
+      const from = agreed ?? 0;
+      const [first] = differing;
+      const isExplained = first && found.some(({ index }) => index >= from && index < first.size);
+      if (first && !isExplained) {
+        const says = `The checkpoint of ${first.size} leaves is of a log that went another way.`;
+        findings.push({ class: 'forked', index: from, to: first.size, says });
+      }
+      const last = left.at(-1);
+      const size = tree.size + uncovered.length;
+      if (last) {
+        const says = `A checkpoint has seen ${last.size} leaves, and there are ${size}.`;
+        findings.push({ class: 'rolled-back', index: size, to: last.size, says });
+      }
+      return { findings, size: agreed };
+    },
+  };
+};

@@ -1,0 +1,41 @@
+import type { Report } from './verify.ts';
+
+export interface Verdict {
+  /** 0: whole. 1: tampered with. 2: nothing is wrong, and that something was taken back cannot be excluded. */
+  readonly code: 0 | 1 | 2;
+  /** One sentence. */
+  readonly says: string;
+}
+
+/** What a report comes to. */
+export const verdictOf = ({
+  findings,
+  covered,
+  uncovered,
+  outside,
+  imported,
+  isKeyTrusted,
+  newest,
+}: Report): Verdict => {
+  if (findings.length > 0) return { code: 1, says: 'This log is not what was signed.' };
+  if (newest === null && outside === null) return { code: 2, says: 'No checkpoint covers anything of this log.' };
+  if (!isKeyTrusted) {
+    return {
+      code: 2,
+      says: 'The log’s key is known from the log alone: name it with --pub, and whoever made another log could not have signed it.',
+    };
+  }
+  if (imported !== null && (outside ?? 0) < imported) {
+    const says = `This log was imported. It is whole only where a checkpoint of the log that it came from says so (--against), of ${imported} leaves or more.`;
+    return { code: 2, says };
+  }
+  if (outside === null) {
+    const says = `Nothing is wrong with the ${covered} leaves that were signed. Without a checkpoint from outside (--against) nobody can say whether there were more.`;
+    return { code: 2, says };
+  }
+  const tail = uncovered > 0 ? ` ${uncovered} events behind the last checkpoint are chained and not signed yet.` : '';
+  return {
+    code: 0,
+    says: `Whole: ${covered} leaves, of which the first ${outside} are proven never to have been others.${tail}`,
+  };
+};

@@ -1,0 +1,227 @@
+import { whose } from '../../../domain/streams.ts';
+import { hashOf } from '../../../kernel/event-hash.ts';
+import type { Recorded } from '../../../kernel/store.ts';
+import type { SignedCheckpoint } from '../../../merkle/checkpoint.ts';
+import { type Frontier, grown, noLeaves, rootOfFrontier } from '../../../merkle/frontier.ts';
+import type { Verifier } from '../../../merkle/note.ts';
+import { type CheckpointEvent, checkpointOf } from '../checkpoint-event.ts';
+import { checkpointStream, leafOf } from '../leaf.ts';
+import { type Actual, align, type Expected, isOf, signedStub } from './align.ts';
+import { followChains } from './chain.ts';
+import { type Finding, sorted } from './finding.ts';
+import { keyRing } from './key-ring.ts';
+import { holdAgainst } from './outside.ts';
+
+export interface VerifyOptions {
+  /** Keys that are known from elsewhere than the log. */
+  readonly trusted: readonly Verifier[];
+  /** Checkpoints that are known from elsewhere than the log. */
+  readonly against: readonly SignedCheckpoint[];
+  /** Told now and then of the position read last. */
+  readonly progress?: (position: bigint) => void;
+}
+
+export interface Report {
+  /** Of ours, the checkpoints among them. */
+  readonly events: number;
+  readonly checkpoints: number;
+  /** Leaves that a checkpoint covers, and those behind the last. */
+  readonly covered: number;
+  readonly uncovered: number;
+  /** Events that were removed, as events of their kind may be. */
+  readonly removed: number;
+  readonly newest: SignedCheckpoint | null;
+  /** Complete, in the order of the tree. */
+  readonly findings: readonly Finding[];
+  /** The largest size up to which a checkpoint from elsewhere shows that nothing was taken back; null where none does. */
+  readonly outside: number | null;
+  /** The log was copied from another: so many leaves of it were signed there. Null where it was not. */
+  readonly imported: number | null;
+  /** Whether a key from elsewhere has vouched for the log's own. */
+  readonly isKeyTrusted: boolean;
+}
+
+/** Six bytes of a hash. */
+const shortened = (hash: string): number => Buffer.from(hash.slice(0, 8), 'base64').readUIntBE(0, 6);
+
+/** What has no canonical form, since it is no text that anybody could have sent, is nothing that was signed. */
+const readableHash = (event: Recorded): string => {
+  try {
+    return hashOf(event);
+  } catch {
+    return '';
+  }
+};
+
+/** Events that are kept whole once something is wrong, for a closer look. */
+const mostKept = 20_000;
+
+/**
+ * Reads a whole log and says what is wrong with it.
+ * @param log all events in the global order; what is not ours is passed over
+ */
+export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOptions): Promise<Report> => {
+  const findings: Finding[] = [];
+  const chains = followChains();
+  const keys = keyRing(options.trusted);
+  const outside = holdAgainst(options.against, keys);
+  /** What the checkpoints say of the tree, and the leaves of it that the events do not explain yet. */
+  let tree: Frontier = noLeaves;
+  let expected: Expected[] = [];
+  let actual: Actual[] = [];
+  let isAstray = false;
+  let isLost = false;
+  let nextRevision = 0;
+  /** The leaves that were found in their places, shortened: there are many. */
+  const explained = new Set<number>();
+  const wasExplained = (hash: string): boolean => explained.has(shortened(hash));
+  const counts = { events: 0, checkpoints: 0, removed: 0 };
+  let newest: SignedCheckpoint | null = null;
+  let imported: number | null = null;
+  const broken: { readonly hash: string; readonly finding: Finding }[] = [];
+
+  const add = (index: number, what: Finding['class'], says: string, more: Partial<Finding> = {}): void => {
+    findings.push({ class: what, index, says, ...more });
+  };
+
+  /** Lets the events explain the leaves, as far as they do so one after another. */
+  const settle = (): void => {
+    if (isAstray) return;
+    let [at, done] = [0, 0];
+    for (; done < expected.length; done++) {
+      let here = at;
+      while (actual[here]?.isLikeOurs) here += 1;
+      const wanted = expected[done]!;
+      if (actual[here]?.hash === wanted.hash) at = here + 1;
+      else if (isGone(wanted)) counts.removed += 1;
+      else break;
+      explained.add(shortened(wanted.hash));
+    }
+    isAstray = done < expected.length;
+    expected = expected.slice(done);
+    actual = actual.slice(at);
+  };
+  const isGone = (wanted: Expected): boolean => {
+    const stub = signedStub(wanted);
+    return stub !== undefined && !actual.some((other) => isOf(stub, other));
+  };
+
+  /** The leaves that a checkpoint adds: as it says, or where that is not what was signed and the events are, as they say. */
+  const leavesOf = ({ from, hashes, checkpoint }: CheckpointEvent): readonly Buffer[] => {
+    const isRight = (leaves: readonly Buffer[]): boolean => rootOfFrontier(grown(tree, leaves)).equals(checkpoint.root);
+    if (isRight(hashes)) return hashes;
+    const there = actual
+      .filter(({ isLikeOurs }) => !isLikeOurs)
+      .slice(expected.length, expected.length + hashes.length);
+    const found = there.map(({ hash }) => Buffer.from(hash, 'base64'));
+    const to = from + hashes.length;
+    if (!isAstray && found.length === hashes.length && isRight(found)) {
+      add(from, 'checkpoint', 'The hashes beside a checkpoint are not those that were signed; the events are.', { to });
+      return found;
+    }
+    // From here on no root can be right.
+    if (!isLost)
+      add(from, 'altered', 'Neither the events nor the hashes beside the checkpoint are what was signed.', { to });
+    isLost = true;
+    return hashes;
+  };
+
+  const check = (event: Recorded): void => {
+    counts.checkpoints += 1;
+    const said = checkpointOf(event);
+    const { stream, revision } = event;
+    const place = { stream, revision };
+    if (revision !== nextRevision) {
+      add(
+        tree.size,
+        revision < nextRevision ? 'duplicated' : 'missing',
+        `Checkpoint ${nextRevision} should be here.`,
+        place,
+      );
+    }
+    nextRevision = Math.max(nextRevision, revision + 1);
+    if (!said) {
+      add(tree.size, 'checkpoint', 'A checkpoint cannot be read.', place);
+      return;
+    }
+    if (said.from < tree.size) {
+      add(said.from, 'forked', 'A checkpoint begins before the end of the one before.', place);
+      return;
+    }
+    // Checkpoints are missing, which was said: the events stand for what they covered.
+    const gap = actual
+      .filter(({ isLikeOurs }) => !isLikeOurs)
+      .slice(expected.length, expected.length + said.from - tree.size);
+    extend(
+      gap.map(({ hash }) => Buffer.from(hash, 'base64')),
+      {},
+    );
+    const leaves = leavesOf(said);
+    const wrong = keys.judge(said, leaves);
+    if (wrong) add(said.from, wrong.class, wrong.says, place);
+    extend(leaves, said.stubs);
+    newest = said.checkpoint;
+    settle();
+  };
+
+  const extend = (leaves: readonly Buffer[], stubs: Readonly<Record<string, string>>): void => {
+    outside.pass(tree, leaves);
+    for (const [i, leaf] of leaves.entries()) {
+      const index = tree.size + i;
+      expected.push({ hash: leaf.toString('base64'), index, stub: stubs[index] });
+    }
+    tree = grown(tree, leaves);
+  };
+
+  for await (const event of log) {
+    const is = whose(event);
+    if (is === 'foreign') continue;
+    if (is === 'ours') counts.events += 1;
+    if (counts.events % 4096 === 0) options.progress?.(event.position);
+    const { stream, revision } = event;
+    if (stream === checkpointStream && is === 'ours') {
+      check(event);
+      continue;
+    }
+    const own = readableHash(event);
+    const { hash } = leafOf(event, own);
+    actual.push({
+      hash,
+      stream,
+      revision,
+      isLikeOurs: is !== 'ours',
+      event: actual.length < mostKept ? event : undefined,
+    });
+    if (is !== 'ours') continue;
+    keys.add(event, hash);
+    if (event.type === 'log.imported') imported = Math.max(imported ?? 0, Number(event.data.size) || 0);
+    const says = chains.add(event, own);
+    if (says !== undefined) broken.push({ hash, finding: { class: 'chain', index: 0, stream, revision, says } });
+  }
+
+  const end = align(expected, actual, wasExplained);
+  findings.push(...end.findings);
+  const tail = new Map(end.uncovered.map(({ hash }, i) => [hash, tree.size + i]));
+  const touched = new Set(findings.map(({ stream }) => stream));
+  for (const { hash, finding } of broken) {
+    const index = tail.get(hash);
+    const isExplained = findings.length > 0 && (index === undefined || touched.has(finding.stream));
+    if (!isExplained) findings.push({ ...finding, index: index ?? 0 });
+  }
+  const held = outside.end(
+    tree,
+    end.uncovered.map(({ hash }) => Buffer.from(hash, 'base64')),
+    findings,
+  );
+  return {
+    ...counts,
+    removed: counts.removed + end.removed,
+    covered: tree.size,
+    uncovered: end.uncovered.length,
+    newest,
+    findings: sorted([...findings, ...held.findings]),
+    outside: held.size,
+    imported,
+    isKeyTrusted: keys.isTrusted,
+  };
+};

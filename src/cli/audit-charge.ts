@@ -1,0 +1,88 @@
+import { Command } from 'commander';
+import { existingEventLog } from '../app/event-log.ts';
+import { Failure } from '../app/failure.ts';
+import { readConfig } from '../config.ts';
+import { chargeLines, microDollarsOf, priceOf } from '../domain/charge.ts';
+import type { PriceDeclared } from '../domain/usage-facts.ts';
+import { timeOfId } from '../ids.ts';
+import type { EventStore } from '../kernel/store.ts';
+import { declaredPrices } from '../usage/prices.ts';
+import { settlementOf } from '../usage/settlements.ts';
+import { dollars, iso, show } from './output.ts';
+import { printable, type Terminal, UsageError } from './terminal.ts';
+
+/** Pico-dollars as dollars, exactly. */
+const exact = (pico: bigint): string => {
+  const digits = String(pico).padStart(13, '0');
+  return `$${digits.slice(0, -12)}.${digits.slice(-12).replace(/0{1,10}$/, '')}`;
+};
+
+/**
+ * `weir audit charge`: works out again, from events alone, what a request cost (contract N20).
+ * @throws Failure where the sum is not what was charged, or cannot be worked out
+ */
+export const chargeCommand = (terminal: Terminal): Command =>
+  new Command('charge')
+    .description('Work out what a request cost, from the events of its account and its price')
+    .argument('<request>', 'req_…')
+    .option('--json', 'as one JSON object')
+    .action(async (id: string, options: { json?: true }) => {
+      const begunAt = id.startsWith('req_') ? timeOfId(id) : null;
+      if (begunAt === null) throw new UsageError(`${printable(id)} is not the id of a request: req_…`);
+      const log = await existingEventLog(readConfig(terminal.env));
+      try {
+        const settlement = await settlementOf(log.store, id, begunAt);
+        if (settlement === undefined) throw new Failure(`No account of ${id} is in the log.`);
+        const declared = await priceNamed(log.store, settlement.price);
+        const price = priceOf(declared.model, declared.pricing);
+        const lines = chargeLines(price, settlement);
+        const computed = microDollarsOf(price, settlement);
+        if (options.json) {
+          const sum = lines.map(({ kind, count, pico }) => ({
+            kind,
+            count,
+            price: price.pricing[kind],
+            pico_dollars: String(pico),
+          }));
+          terminal.out(`${JSON.stringify({ settlement, declared, sum, micro_dollars: computed })}\n`);
+        } else {
+          const { request_id: _, ...of } = settlement;
+          show(
+            terminal,
+            [
+              {
+                at: iso(of.settled_at),
+                organization: of.organization_id,
+                project: of.project_id,
+                key: of.key_id,
+                model: of.model,
+                counted: of.usage_source,
+                status: of.status,
+              },
+            ],
+            {},
+          );
+          show(
+            terminal,
+            lines.map(({ kind, count, pico }) => ({ kind, count, price: price.pricing[kind], sum: exact(pico) })),
+            {},
+          );
+          terminal.out(
+            `${dollars(computed)}, at ${declared.price}, declared ${iso(declared.at)}; charged: ${dollars(of.micro_dollars)}\n`,
+          );
+        }
+        if (price.id !== settlement.price || computed !== settlement.micro_dollars) {
+          throw new Failure(`The account of ${id} says ${dollars(settlement.micro_dollars)}, which is not the sum.`);
+        }
+      } finally {
+        await log.close();
+      }
+    });
+
+const priceNamed = async (
+  store: Pick<EventStore, 'read'>,
+  id: string,
+): Promise<PriceDeclared & { readonly at: number }> => {
+  for await (const declared of declaredPrices(store)) if (declared.price === id) return declared;
+  throw new Failure(`The price ${id} is not in the log.`);
+};

@@ -1,0 +1,92 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { signersOf } from '../../app/audit-log.ts';
+import { secretsOf } from '../../app/config-secrets.ts';
+import { type EventLog, existingEventLog } from '../../app/event-log.ts';
+import { Failure } from '../../app/failure.ts';
+import { keysIn, type Signers } from '../../audit/log/keys.ts';
+import { type Config, readConfig } from '../../config.ts';
+import { knownLogId } from '../../kernel/log-id.ts';
+import type { EventStore, Recorded } from '../../kernel/store.ts';
+import { notesIn, parsedCheckpoint, type SignedCheckpoint } from '../../merkle/checkpoint.ts';
+import { type Verifier, verifierOf } from '../../merkle/note.ts';
+import { hasSecrets } from '../../secrets/master-secrets.ts';
+import { type Progress, progressBar } from '../progress.ts';
+import { type Terminal, UsageError } from '../terminal.ts';
+
+/** Runs a command on the events of the running server, the stopped one's files, or a cluster. */
+export const onLog = async <T>(terminal: Terminal, work: (log: EventLog, config: Config) => Promise<T>): Promise<T> => {
+  const config = readConfig(terminal.env);
+  const log = await existingEventLog(config);
+  try {
+    return await work(log, config);
+  } finally {
+    await log.close();
+  }
+};
+
+/** Every event in the global order, under a bar that shows how far it has come. */
+export async function* allEvents(terminal: Terminal, store: EventStore, what: string): AsyncGenerator<Recorded> {
+  let end = 1;
+  for await (const last of store.readAll({ from: 'end', direction: 'backwards', limit: 1 }))
+    end = Number(last.position);
+  const progress: Progress = progressBar(terminal, what);
+  let count = 0;
+  try {
+    const limit = Number.MAX_SAFE_INTEGER;
+    for await (const event of store.readAll({ from: 'start', direction: 'forwards', limit })) {
+      count += 1;
+      if (count % 1_000 === 0) progress.at(Math.min(1, Number(event.position) / end));
+      yield event;
+    }
+  } finally {
+    progress.done();
+  }
+}
+
+/** The log's own keys, where the secrets that they are made of are at hand. */
+export const ownSigners = async (config: Config, store: EventStore): Promise<Signers | undefined> => {
+  const logId = await knownLogId(store);
+  const isHere = config.PEPPER !== undefined || hasSecrets(config.SECRETS_DIR);
+  return isHere && logId !== undefined ? signersOf(await secretsOf(config, async () => true), logId) : undefined;
+};
+
+/** Keys that are known from elsewhere than the log: those that were named, or else those of the secrets. */
+export const trustedKeys = async (config: Config, store: EventStore, named: readonly string[]): Promise<Verifier[]> => {
+  if (named.length > 0) return named.map(keyOf);
+  const signers = await ownSigners(config, store);
+  if (!signers) return [];
+  const { keys } = await keysIn(store);
+  return Array.from({ length: Math.max(1, keys.at(-1)?.number ?? 1) }, (_, i) => signers(i + 1).verifier);
+};
+
+const keyOf = (text: string): Verifier => {
+  const verifier = verifierOf(text);
+  if (verifier) return verifier;
+  throw new UsageError(
+    `${JSON.stringify(text)} is no verifier key. weir audit key prints one: weir/<log>+<hash>+<key>.`,
+  );
+};
+
+/** The checkpoints in a file: what a sink has gathered, or a single one. @throws Failure where there is none */
+export const checkpointsIn = (path: string): SignedCheckpoint[] => {
+  if (!existsSync(path)) throw new Failure(`There is no file ${path}.`);
+  const found = notesIn(atFile(path)).flatMap((note) => parsedCheckpoint(note) ?? []);
+  if (found.length === 0) throw new Failure(`${path} holds no signed checkpoint.`);
+  return found;
+};
+
+const atFile = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Failure(`${path} cannot be read.`, 1, error);
+  }
+};
+
+/** Checkpoints from outside: of the files that were named, or else of the sinks that are files. */
+export const outsideCheckpoints = (config: Config, named: readonly string[]): SignedCheckpoint[] => {
+  const sinks = (config.AUDIT_SINKS ?? []).flatMap((sink) =>
+    sink.kind === 'file' && existsSync(sink.path) ? [sink.path] : [],
+  );
+  return (named.length > 0 ? named : sinks).flatMap(checkpointsIn);
+};

@@ -1,0 +1,42 @@
+import { checkpointOf } from '../../audit/log/checkpoint-event.ts';
+import { checkpointStream } from '../../audit/log/leaf.ts';
+import { systemClock } from '../../clock.ts';
+import { connect } from '../../eventstoredb/connect.ts';
+import type { RawEvent } from '../../eventstoredb/raw-event.ts';
+import type { Target } from '../../eventstoredb/target.ts';
+import { logEvent } from '../../kernel/log-event.ts';
+import type { Actor } from '../../kernel/store.ts';
+
+const stream = 'log-imported';
+
+/** How many leaves of the audit log the event says that are signed; undefined where it is no checkpoint. */
+export const sizeSigned = ({ stream: of, type, data }: RawEvent): number | undefined => {
+  if (of !== checkpointStream) return undefined;
+  try {
+    return checkpointOf({ type, data: JSON.parse(Buffer.from(data).toString('utf8')) as Record<string, unknown> })
+      ?.checkpoint.size;
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * Says in the log, for ever, that it was copied from another. Whoever verifies it wants a checkpoint of that one: a copy can
+ * hold whatever its maker liked.
+ */
+export const markImported = async (
+  target: Target,
+  { signed, events }: { readonly signed: number; readonly events: number },
+  actor: Actor,
+): Promise<void> => {
+  const store = connect(target);
+  try {
+    let revision: number | 'no_stream' = 'no_stream';
+    for await (const event of store.read(stream)) revision = event.revision;
+    const command = `import of ${events} events after ${revision}`;
+    const event = logEvent(command, stream, 'log.imported', { size: signed, events }, systemClock, actor);
+    await store.append(stream, [event], revision);
+  } finally {
+    await store.close();
+  }
+};

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { whole } from '../../http/answer/whole.ts';
+import { list } from '../messages/list-schema.ts';
+import { textOr } from '../messages/tagged-union.ts';
+import { limit, policyIds } from '../translation/fields.ts';
+
+const anything = z.looseObject({});
+
+/** Answers that one request may ask for. */
+export const mostChoices = 128;
+
+/**
+ * The body of `POST /v1/chat/completions` for a model that passes it on (contract N1): what limits and counts is as it says, all
+ * else is the upstream's to judge.
+ */
+export const passingChatBody = z.looseObject({
+  model: z.string().min(1),
+  messages: list(z.looseObject({ content: textOr(z.string(), list(z.unknown())).nullish() })).min(1),
+  max_completion_tokens: limit,
+  max_tokens: limit,
+  n: whole().min(1).max(mostChoices).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  temperature: z.number().nullish(),
+  top_p: z.number().nullish(),
+  stop: textOr(z.string(), list(z.string())).nullish(),
+  tools: list(anything).nullish(),
+  functions: list(anything).nullish(),
+  response_format: anything.nullish(),
+  store: z.boolean().nullish(),
+  policy_ids: policyIds,
+});
+
+export type PassingChatBody = z.output<typeof passingChatBody>;

@@ -1,0 +1,108 @@
+import type { Edit } from '../../json/outer-members.ts';
+import { Kind, type Tape } from '../../json/tape/tape.ts';
+import type { ConnectedModel } from '../../upstream/connect.ts';
+import { quickChatEstimate } from '../../upstream/quick-chat-estimate.ts';
+import { maxTokens } from '../messages/messages-schema.ts';
+import type { QuickFields } from '../route/body-reader.ts';
+import {
+  isListOf,
+  isNull,
+  isObject,
+  isObjectWith,
+  isOf,
+  isString,
+  isWhole,
+  namesAny,
+  orNull,
+} from '../route/tape-checks.ts';
+import { answersOf, chatState, type PassedChat, usageAsked } from './passing-rules.ts';
+import { mostChoices } from './passing-schema.ts';
+
+const isSwitch = isOf(Kind.true, Kind.false, Kind.null);
+const isNumber = isOf(Kind.number, Kind.null);
+const isLimit = orNull(isWhole(1, maxTokens));
+const isFalse = isOf(Kind.false, Kind.null);
+
+/** What `passingChatBody` says of a request that names nothing which Weir has to look at more closely. */
+const isPlain = isObjectWith({
+  model: isString,
+  messages: isListOf(isObjectWith({ content: isOf(Kind.string, Kind.array, Kind.null), audio: isNull })),
+  max_completion_tokens: isLimit,
+  max_tokens: isLimit,
+  n: orNull(isWhole(1, mostChoices)),
+  stream: isSwitch,
+  stream_options: orNull(isObjectWith({ include_usage: isSwitch })),
+  temperature: isNumber,
+  top_p: isNumber,
+  stop: orNull((tape, entry) => isString(tape, entry) || isListOf(isString)(tape, entry)),
+  tools: orNull(isListOf(isObject)),
+  functions: orNull(isListOf(isObject)),
+  response_format: orNull(isObject),
+  policy_ids: isNull,
+  ...Object.fromEntries(
+    Object.entries(chatState.members).map(([name, harmless]) => [name, harmless === 'false' ? isFalse : isNull]),
+  ),
+});
+
+const namesState = namesAny(chatState.anywhere);
+const member = (name: string): Buffer => Buffer.from(name);
+const [model, messages, stream, options, include] = [
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'include_usage',
+].map(member) as [Buffer, Buffer, Buffer, Buffer, Buffer];
+const [most, old, several] = ['max_completion_tokens', 'max_tokens', 'n'].map(member) as [Buffer, Buffer, Buffer];
+
+/**
+ * Reads a scanned body of chat completions for a model that passes it on.
+ * @returns null where it has to be parsed: to be refused, or because it holds what is rare
+ */
+export const quickChatBody = (
+  tape: Tape,
+  bytes: Buffer,
+  name: string,
+  hosted: ConnectedModel,
+): QuickFields<PassedChat> | null => {
+  if (name === '' || !isPlain(tape, 0) || namesState(tape)) return null;
+  const list = tape.member(0, messages);
+  if (list === -1 || tape.next(list) === list + 1) return null;
+  const estimatedTokens = quickChatEstimate(tape, bytes);
+  if (Number.isNaN(estimatedTokens)) return null;
+  const number = (of: Buffer): number | undefined => {
+    const entry = tape.member(0, of);
+    return entry === -1 || isNull(tape, entry) ? undefined : (tape.value(entry) as number);
+  };
+  const isStreamed = isTrue(tape, tape.member(0, stream));
+  const usageEdit = isStreamed ? usageEditOf(tape) : null;
+  const named = tape.member(0, model);
+  return {
+    fields: { model: name, stream: isStreamed, policy_ids: null, includeUsage: includesUsage(tape) },
+    estimatedTokens,
+    ...answersOf({ max_completion_tokens: number(most), max_tokens: number(old), n: number(several) }, hosted),
+    ...(usageEdit && { edits: [usageEdit], hidesUsage: true }),
+    modelStart: tape.start(named) - 1,
+    modelEnd: tape.end(named) + 1,
+  };
+};
+
+const isTrue = (tape: Tape, entry: number): boolean => entry !== -1 && tape.kind(entry) === Kind.true;
+
+const includesUsage = (tape: Tape): boolean => {
+  const given = tape.member(0, options);
+  return given !== -1 && isObject(tape, given) && isTrue(tape, tape.member(given, include));
+};
+
+/** Null where the client asks for the usage itself. */
+const usageEditOf = (tape: Tape): Edit | null => {
+  const given = tape.member(0, options);
+  if (given === -1) return { start: tape.start(0) + 1, end: tape.start(0) + 1, text: usageAsked.whole };
+  if (isNull(tape, given)) return { start: tape.start(given), end: tape.end(given), text: usageAsked.options };
+  const asked = tape.member(given, include);
+  if (isTrue(tape, asked)) return null;
+  if (asked !== -1) return { start: tape.start(asked), end: tape.end(asked), text: 'true' };
+  const start = tape.start(given) + 1;
+  const comma = tape.next(given) === given + 1 ? '' : ',';
+  return { start, end: start, text: `"include_usage":true${comma}` };
+};

@@ -1,0 +1,50 @@
+import type { Refusal } from '../../errors.ts';
+import { checker } from '../../http/endpoint.ts';
+import { Refused } from '../../http/refused.ts';
+import { type Edit, outerMembers } from '../../json/outer-members.ts';
+import { estimateChatTokens } from '../../upstream/chat-estimate.ts';
+import type { PassingRules } from '../route/body-reader.ts';
+import { stateRefusal, stateRefused } from '../route/state-references.ts';
+import { answersOf, chatState, type PassedChat, usageAsked } from './passing-rules.ts';
+import { type PassingChatBody, passingChatBody } from './passing-schema.ts';
+import { quickChatBody } from './quick-passing.ts';
+
+/** Spoken answers are kept by the provider, and named by an id where they are sent back. */
+const spokenRefusal = ({ messages }: PassingChatBody): Refusal | null => {
+  const at = messages.findIndex(({ audio }) => audio != null);
+  return at === -1 ? null : stateRefused(['messages', at, 'audio']);
+};
+
+const loosely = checker(passingChatBody, 'chat', 'body');
+
+/** Reads bodies of chat completions for models that pass them on. */
+export const passingChat: PassingRules<PassedChat> = {
+  passing: (upstream) => upstream.passing?.chat,
+  quick: quickChatBody,
+  loose: (value, hosted, bytes) => {
+    const checked = loosely(value);
+    if (checked instanceof Refused) return checked;
+    const body = checked as PassingChatBody;
+    const isDedicated = hosted.model.dedicated_to !== undefined;
+    const refusal = isDedicated ? null : (stateRefusal(body, chatState) ?? spokenRefusal(body));
+    if (refusal !== null) return new Refused(refusal);
+    const includeUsage = body.stream_options?.include_usage === true;
+    return {
+      fields: { model: body.model, stream: body.stream === true, policy_ids: body.policy_ids, includeUsage },
+      estimatedTokens: estimateChatTokens(value),
+      ...answersOf(body, hosted),
+      ...(body.stream === true &&
+        !includeUsage && { edits: [usageEdit(bytes, body.stream_options)], hidesUsage: true }),
+    };
+  },
+};
+
+const usageEdit = (bytes: Buffer, options: PassingChatBody['stream_options']): Edit => {
+  const member = outerMembers(bytes).get('stream_options');
+  if (member === undefined) {
+    const start = bytes.indexOf('{') + 1;
+    return { start, end: start, text: usageAsked.whole };
+  }
+  const text = JSON.stringify({ ...options, include_usage: true });
+  return { start: member.valueStart, end: member.end, text };
+};

@@ -1,0 +1,14 @@
+import { type Refusal, refusal } from '../../errors.ts';
+import { type StateNames, stateRefusal } from '../route/state-references.ts';
+import type { PassingCount } from './passing-schema.ts';
+
+const names: StateNames = {
+  members: { container: 'null' },
+  anywhere: ['file_id'],
+  // Of blocks, of tools and of the request.
+  ownData: ['input', 'text', 'data', 'thinking', 'input_schema', 'input_examples', 'schema', 'metadata'],
+};
+
+/** The refusal of a request of messages that names state which the upstream keeps (contract N1). */
+export const messagesStateRefusal = (body: PassingCount): Refusal | null =>
+  body.thread != null ? refusal('thread_unsupported_request', { param: 'thread' }) : stateRefusal(body, names);

@@ -1,0 +1,49 @@
+import { type Note, parsedNote } from './note.ts';
+import type { Hash } from './tree.ts';
+
+/** What a log says of itself at one size (c2sp.org/tlog-checkpoint). */
+export interface Checkpoint {
+  /** Which log it is. */
+  readonly origin: string;
+  readonly size: number;
+  readonly root: Hash;
+}
+
+export interface SignedCheckpoint extends Checkpoint {
+  readonly note: Note;
+  /** The note as it came. */
+  readonly signed: string;
+}
+
+/** The text of the note. */
+export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
+  `${origin}\n${size}\n${root.toString('base64')}\n`;
+
+const form = /^([^\n]+)\n(0|[1-9]\d{0,15})\n([A-Za-z0-9+/]{43}=)\n/;
+
+/** Reads a signed checkpoint, whoever has signed it; undefined where it is none. */
+export const parsedCheckpoint = (signed: string): SignedCheckpoint | undefined => {
+  const note = parsedNote(signed);
+  const [, origin, size, root] = (note && form.exec(note.text)) ?? [];
+  if (!note || origin === undefined || size === undefined || root === undefined) return undefined;
+  return { origin, size: Number(size), root: Buffer.from(root, 'base64'), note, signed };
+};
+
+const lastLine = /^\u2014 .*\n(?!\u2014 )/gmu;
+
+/** The notes of a file in which they stand one behind another. */
+export const notesIn = (text: string): string[] => {
+  const notes: string[] = [];
+  let from = 0;
+  for (const match of text.matchAll(lastLine)) {
+    const end = match.index + match[0].length;
+    notes.push(text.slice(from, end));
+    from = end;
+  }
+  const rest = text.slice(from);
+  return rest.trim() === '' ? notes : [...notes, rest];
+};
+
+/** An inclusion proof with its checkpoint, to be kept (c2sp.org/tlog-proof). */
+export const tlogProof = (index: number, proof: readonly Hash[], signed: string): string =>
+  `c2sp.org/tlog-proof@v1\nindex ${index}\n${proof.map((each) => `${each.toString('base64')}\n`).join('')}\n${signed}`;

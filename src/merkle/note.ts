@@ -1,0 +1,117 @@
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto';
+
+/**
+ * Signed notes as C2SP has them (c2sp.org/signed-note): a text, an empty line, and a line for each signature. Keys are
+ * Ed25519 and named; what is called a verifier key is `<name>+<hash>+<key>`.
+ */
+
+/** The signature type of Ed25519 keys, which is the first byte of what is hashed and encoded. */
+const ed25519 = 1;
+/** The one of a witness: Ed25519 over the time and the note (c2sp.org/tlog-cosignature). */
+const cosignature = 4;
+
+export interface Verifier {
+  readonly name: string;
+  /** The first four bytes of a SHA-256, hexadecimal. */
+  readonly keyHash: string;
+  /** `<name>+<hash>+<base64>`. */
+  readonly text: string;
+  isSignedBy(text: string, signature: Buffer): boolean;
+}
+
+export interface Signer {
+  readonly verifier: Verifier;
+  sign(text: string): Buffer;
+}
+
+export interface Signature {
+  readonly name: string;
+  readonly keyHash: string;
+  readonly bytes: Buffer;
+}
+
+export interface Note {
+  /** With the line feed at its end. */
+  readonly text: string;
+  readonly signatures: readonly Signature[];
+}
+
+/** DER in front of the 32 bytes of a key, as RFC 8410 has it. */
+const publicHead = Buffer.from('302a300506032b6570032100', 'hex');
+const privateHead = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+const isName = (name: string): boolean => name !== '' && !/[\s+]/u.test(name);
+
+const keyHashOf = (name: string, encoded: Buffer): string =>
+  hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), encoded]), 'buffer').toString('hex', 0, 4);
+
+const verifierWith = (name: string, encoded: Buffer): Verifier => {
+  const key = createPublicKey({ key: Buffer.concat([publicHead, encoded.subarray(1)]), format: 'der', type: 'spki' });
+  const keyHash = keyHashOf(name, encoded);
+  const isSignedBy = (text: string, signature: Buffer): boolean => {
+    if (encoded[0] === ed25519) return signature.length === 64 && verify(null, Buffer.from(text), key, signature);
+    if (signature.length !== 72) return false;
+    const at = signature.readBigUInt64BE();
+    const signed = Buffer.from(`cosignature/v1\ntime ${at}\n${text}`);
+    return verify(null, signed, key, signature.subarray(8));
+  };
+  return { name, keyHash, text: `${name}+${keyHash}+${encoded.toString('base64')}`, isSignedBy };
+};
+
+/** The verifier that a text names, of Ed25519 keys and of witnesses; undefined where it is none. */
+export const verifierOf = (text: string): Verifier | undefined => {
+  const [, name = '', keyHash = '', key = ''] = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
+  const encoded = Buffer.from(key, 'base64');
+  const isKnown = encoded.length === 33 && (encoded[0] === ed25519 || encoded[0] === cosignature);
+  if (!isName(name) || !isKnown || encoded.toString('base64') !== key) return undefined;
+  if (keyHashOf(name, encoded) !== keyHash) return undefined;
+  return verifierWith(name, encoded);
+};
+
+/** @param seed 32 bytes */
+export const signerOf = (name: string, seed: Buffer): Signer => {
+  const key: KeyObject = createPrivateKey({ key: Buffer.concat([privateHead, seed]), format: 'der', type: 'pkcs8' });
+  const spki = createPublicKey(key).export({ format: 'der', type: 'spki' });
+  const encoded = Buffer.concat([Buffer.from([ed25519]), spki.subarray(-32)]);
+  return { verifier: verifierWith(name, encoded), sign: (text) => sign(null, Buffer.from(text), key) };
+};
+
+const dash = '\u2014';
+
+const lineOf = ({ name, keyHash, bytes }: Signature): string =>
+  `${dash} ${name} ${Buffer.concat([Buffer.from(keyHash, 'hex'), bytes]).toString('base64')}\n`;
+
+/** The note with its signatures, one more than before. */
+export const signed = (text: string, { verifier, sign: of }: Signer): string =>
+  `${text}\n${lineOf({ name: verifier.name, keyHash: verifier.keyHash, bytes: of(text) })}`;
+
+export const withSignatures = ({ text, signatures }: Note): string => `${text}\n${signatures.map(lineOf).join('')}`;
+
+const signatureLine = /^\u2014 ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u;
+
+/** A line of a signature, or undefined where it is none. */
+export const signatureOf = (line: string): Signature | undefined => {
+  const [, name, encoded] = signatureLine.exec(line) ?? [];
+  if (name === undefined || encoded === undefined) return undefined;
+  const bytes = Buffer.from(encoded, 'base64');
+  // Another spelling of the same bytes would be another note.
+  if (bytes.length < 5 || bytes.toString('base64') !== encoded) return undefined;
+  return { name, keyHash: bytes.toString('hex', 0, 4), bytes: bytes.subarray(4) };
+};
+
+/** Reads a note, whoever has signed it; undefined where it is none. */
+export const parsedNote = (note: string): Note | undefined => {
+  const at = note.lastIndexOf('\n\n');
+  if (at < 0 || !note.endsWith('\n')) return undefined;
+  const lines = note.slice(at + 2, -1).split('\n');
+  const signatures = lines.flatMap((line) => signatureOf(line) ?? []);
+  if (signatures.length !== lines.length) return undefined;
+  return { text: note.slice(0, at + 1), signatures };
+};
+
+/** The signature of this key on the note that is right, if there is one. */
+export const isSignedWith = ({ text, signatures }: Note, verifier: Verifier): boolean =>
+  signatures.some(
+    ({ name, keyHash, bytes }) =>
+      name === verifier.name && keyHash === verifier.keyHash && verifier.isSignedBy(text, bytes),
+  );

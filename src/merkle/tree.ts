@@ -1,0 +1,113 @@
+import { hash } from 'node:crypto';
+
+/** A SHA-256, 32 bytes. */
+export type Hash = Buffer;
+
+/**
+ * Where hashes of complete subtrees come from: `at(level, index)` is the root of the leaves from `index · 256^level`, of which
+ * there are `256^level`. Level 0 are the leaves.
+ */
+export interface HashSource {
+  at(level: number, index: number): Hash;
+}
+
+const one = Buffer.from([1]);
+
+/** The hash of an inner node (RFC 6962, 2.1). */
+export const nodeHash = (left: Hash, right: Hash): Hash => hash('sha256', Buffer.concat([one, left, right]), 'buffer');
+
+/** The root of a tree without leaves. */
+export const emptyRoot: Hash = hash('sha256', '', 'buffer');
+
+/** The largest power of two that is less than `size`, which is 2 at least. */
+const split = (size: number): number => 2 ** Math.ceil(Math.log2(size) - 1);
+
+const isPowerOf256 = (size: number): number | undefined => {
+  const level = Math.log2(size) / 8;
+  return Number.isInteger(level) ? level : undefined;
+};
+
+/** The root of the leaves from `low` to before `high` (MTH of RFC 6962). */
+const rootOfRange = (source: HashSource, low: number, high: number): Hash => {
+  const size = high - low;
+  const level = isPowerOf256(size);
+  if (level !== undefined && low % size === 0) return source.at(level, low / size);
+  const half = split(size);
+  return nodeHash(rootOfRange(source, low, low + half), rootOfRange(source, low + half, high));
+};
+
+/** The root of the first `size` leaves. */
+export const rootOf = (source: HashSource, size: number): Hash =>
+  size === 0 ? emptyRoot : rootOfRange(source, 0, size);
+
+/** The hashes that lead from the leaf to the root of the first `size` leaves (PATH of RFC 6962). `index` is less than `size`. */
+export const inclusionProof = (source: HashSource, index: number, size: number): Hash[] => {
+  const path = (low: number, high: number): Hash[] => {
+    if (high - low === 1) return [];
+    const middle = low + split(high - low);
+    return index < middle
+      ? [...path(low, middle), rootOfRange(source, middle, high)]
+      : [...path(middle, high), rootOfRange(source, low, middle)];
+  };
+  return path(0, size);
+};
+
+/** The hashes that show that the first `older` leaves are those of the tree of `size` (PROOF of RFC 6962). */
+export const consistencyProof = (source: HashSource, older: number, size: number): Hash[] => {
+  const sub = (low: number, high: number, isWhole: boolean): Hash[] => {
+    if (older === high) return isWhole ? [] : [rootOfRange(source, low, high)];
+    const middle = low + split(high - low);
+    return older <= middle
+      ? [...sub(low, middle, isWhole), rootOfRange(source, middle, high)]
+      : [...sub(middle, high, false), rootOfRange(source, low, middle)];
+  };
+  return older === 0 || older === size ? [] : sub(0, size, true);
+};
+
+/** Whether the proof leads from the leaf at `index` to the root of a tree of `size` (RFC 9162, 2.1.3.2). */
+export const isIncluded = (leaf: Hash, index: number, size: number, proof: readonly Hash[], root: Hash): boolean => {
+  if (index < 0 || index >= size) return false;
+  let [node, last, result] = [index, size - 1, leaf];
+  for (const each of proof) {
+    if (last === 0) return false;
+    if (node % 2 === 1 || node === last) {
+      result = nodeHash(each, result);
+      while (node % 2 === 0 && node !== 0) [node, last] = [half(node), half(last)];
+    } else {
+      result = nodeHash(result, each);
+    }
+    [node, last] = [half(node), half(last)];
+  }
+  return last === 0 && result.equals(root);
+};
+
+/** Whether the tree of `size` begins with the tree of `older` leaves (RFC 9162, 2.1.4.2). */
+export const isConsistent = (
+  older: { readonly size: number; readonly root: Hash },
+  newer: { readonly size: number; readonly root: Hash },
+  proof: readonly Hash[],
+): boolean => {
+  if (older.size > newer.size) return false;
+  if (older.size === newer.size) return proof.length === 0 && older.root.equals(newer.root);
+  if (older.size === 0) return proof.length === 0 && older.root.equals(emptyRoot);
+  let [node, last] = [older.size - 1, newer.size - 1];
+  while (node % 2 === 1) [node, last] = [half(node), half(last)];
+  const [first, ...rest] = node === 0 ? [older.root, ...proof] : proof;
+  if (first === undefined) return false;
+  let [olderRoot, newerRoot] = [first, first];
+  for (const each of rest) {
+    if (last === 0) return false;
+    if (node % 2 === 1 || node === last) {
+      olderRoot = nodeHash(each, olderRoot);
+      newerRoot = nodeHash(each, newerRoot);
+      while (node % 2 === 0 && node !== 0) [node, last] = [half(node), half(last)];
+    } else {
+      newerRoot = nodeHash(newerRoot, each);
+    }
+    [node, last] = [half(node), half(last)];
+  }
+  return last === 0 && olderRoot.equals(older.root) && newerRoot.equals(newer.root);
+};
+
+/** Beyond 2^31 a shift would be of other numbers. */
+const half = (number: number): number => Math.floor(number / 2);

@@ -1,0 +1,60 @@
+import { ExactNumber } from '../exact-number.ts';
+import { base64PerPage, estimateTokensOf, jsonBytes, perImage, perMessage, textBytes } from './estimate.ts';
+
+/**
+ * The input tokens of a chat completion that passes, estimated as those of messages are (contract F.4): texts, calls, tools and
+ * the schema of the answer by their bytes, images and pages flat. What it does not know counts as the JSON that it is.
+ */
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
+const itemsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** Members of a message that say nothing to the model. */
+export const labels = ['role', 'tool_call_id'];
+/** Parts that are counted by their base64, and the member that has it. */
+const binary: Readonly<Record<string, string>> = { file: 'file_data', input_audio: 'data' };
+
+export const estimateChatTokens = (body: Fields): number => {
+  let bytes = 0;
+  let flat = 0;
+  const addPart = (part: unknown): void => {
+    const { type, text, refusal } = fieldsOf(part);
+    const data = typeof type === 'string' ? binary[type] : undefined;
+    if (type === 'text') bytes += textBytes(text);
+    else if (type === 'refusal') bytes += textBytes(refusal);
+    else if (type === 'image_url') flat += perImage;
+    else if (data !== undefined) {
+      const said = fieldsOf(fieldsOf(part)[type as string])[data];
+      flat += perImage * Math.max(1, Math.ceil((typeof said === 'string' ? said.length : 0) / base64PerPage));
+    } else bytes += jsonBytes(part);
+  };
+  const addMember = (name: string, value: unknown): void => {
+    if (value === null || labels.includes(name)) return;
+    if (typeof value === 'string') bytes += textBytes(value);
+    else if (name === 'content') itemsOf(value).forEach(addPart);
+    else if (name === 'tool_calls') {
+      for (const call of itemsOf(value)) {
+        const { name: called, arguments: said } = fieldsOf(fieldsOf(call).function);
+        bytes += textBytes(called) + textBytes(said);
+      }
+    } else bytes += jsonBytes(value);
+  };
+  for (const message of itemsOf(body.messages)) {
+    flat += perMessage;
+    for (const [name, value] of Object.entries(fieldsOf(message))) addMember(name, value);
+  }
+  for (const tool of itemsOf(body.tools)) {
+    const declared = fieldsOf(tool).function;
+    if (isObject(declared)) {
+      bytes += textBytes(declared.name) + textBytes(declared.description) + jsonBytes(declared.parameters ?? {});
+    } else bytes += jsonBytes(tool);
+  }
+  if (body.functions != null) bytes += jsonBytes(body.functions);
+  const schema = fieldsOf(fieldsOf(body.response_format).json_schema).schema;
+  if (schema !== undefined) bytes += jsonBytes(schema);
+  return estimateTokensOf(bytes) + flat;
+};

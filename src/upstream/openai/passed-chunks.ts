@@ -1,0 +1,240 @@
+import { isUtf8 } from 'node:buffer';
+import { type Edit, edited } from '../../json/outer-members.ts';
+import { Kind, Tape } from '../../json/tape/tape.ts';
+import type { Usage } from '../port.ts';
+import type { PassedReader } from '../transport/answers.ts';
+import { dataOf, frameEnd } from '../transport/event-frames.ts';
+import { type Fields, fieldsOf, parsedJson } from '../transport/fields.ts';
+import { maxEventBytes } from '../transport/limits.ts';
+import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
+import { SseError } from '../transport/sse.ts';
+import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
+import { AlikeChunks, type Span } from './alike-chunks.ts';
+import { guessedUsage, readUsage } from './chat-usage.ts';
+
+/** Of the chunk in hand; it is read at once and to its end. */
+const tape = new Tape();
+const nameBytes = (name: string): Buffer => Buffer.from(name);
+const [choices, delta, finish, usage, error] = ['choices', 'delta', 'finish_reason', 'usage', 'error'].map(
+  nameBytes,
+) as [Buffer, Buffer, Buffer, Buffer, Buffer];
+/** Members of a delta that are not written by the model. */
+const labels = ['role', 'id', 'type'];
+const labelNames = labels.map(nameBytes);
+
+const dataHead = nameBytes('data: ');
+const doneFrame = nameBytes('data: [DONE]\n\n');
+const lineFeed = 0x0a;
+
+/** What a chunk says beside its text. */
+interface Read {
+  /** UTF-8 bytes that the model wrote. */
+  readonly textBytes: number;
+  readonly isFinish: boolean;
+  readonly usage: Usage | null;
+  /** Whether it has no choice: then there is nothing but usage. */
+  readonly isEmpty: boolean;
+  /** Where its one text begins and ends in the document, if it says nothing else. */
+  readonly only: Span | null;
+}
+
+/**
+ * Reads along while the chunks of a chat completion pass: what was used, whether it has ended, whether it has failed. Each chunk
+ * has the id and model of its answer, which are changed; all else stays as it was (contract N1).
+ */
+export class PassedChunkReader implements PassedReader {
+  readonly #own: OwnNames;
+  readonly #hide: Hide;
+  readonly #hidesUsage: boolean;
+  /** Chunks before the first that says something. */
+  #start: Buffer[] | null = [];
+  /** What the last chunk began with, up to its names: the next one begins alike. */
+  #prefix: Buffer = Buffer.alloc(0);
+  #ownPrefix: Buffer = Buffer.alloc(0);
+  readonly #alike = new AlikeChunks();
+  #usage: Usage | null = null;
+  #finished = false;
+  outputBytes = 0;
+  ended = false;
+
+  constructor(own: OwnNames, hide: Hide, hidesUsage: boolean) {
+    this.#own = own;
+    this.#hide = hide;
+    this.#hidesUsage = hidesUsage;
+  }
+
+  get usage(): Usage {
+    return this.#usage ?? guessedUsage(this.outputBytes);
+  }
+
+  takeStart(): Buffer | null {
+    const start = this.#start;
+    this.#start = null;
+    return start === null || start.length === 0 ? null : Buffer.concat(start);
+  }
+
+  /** Not every server says `[DONE]`, but all say why they have finished. */
+  finish(): void {
+    if (!this.#finished) throw malformed('the stream ends before the answer does');
+    this.ended = true;
+  }
+
+  readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
+    const passed: Buffer[] = [];
+    let failure: unknown = null;
+    try {
+      for (let at = 0; at < events.length && !this.ended; ) {
+        const text = this.outputBytes > 0 ? this.#alike.textAt(events, at) : null;
+        if (text !== null) {
+          this.outputBytes += text.bytes;
+          passed.push(this.#ownPrefix, events.subarray(at + this.#prefix.length, text.end));
+          at = text.end;
+          continue;
+        }
+        const end = frameEnd(events, at);
+        if (end - at > maxEventBytes) throw new SseError('an event is too large');
+        this.#read(events.subarray(at, end), passed);
+        at = end;
+      }
+    } catch (thrown) {
+      failure = thrown;
+    }
+    return { events: passed.length === 1 ? passed[0]! : Buffer.concat(passed), failure };
+  }
+
+  /** @throws UpstreamError for an error, and for what is no chunk */
+  #read(frame: Buffer, passed: Buffer[]): void {
+    if (frame.equals(doneFrame)) {
+      this.ended = true;
+      passed.push(frame);
+      return;
+    }
+    const isPlain = frame.indexOf(lineFeed) === frame.length - 2 && frame.compare(dataHead, 0, 6, 0, 6) === 0;
+    const document = isPlain ? frame.subarray(dataHead.length, -2) : this.#documentOf(frame);
+    if (document === null) return;
+    const scanned = tape.scan(document) ? scannedChunk() : null;
+    const read = scanned ?? this.#parsedChunk(document);
+    if (read === null) {
+      // `[DONE]`, in another form.
+      this.ended = true;
+      passed.push(doneFrame);
+      return;
+    }
+    this.#usage = read.usage ?? this.#usage;
+    this.outputBytes += read.textBytes;
+    this.#finished ||= read.isFinish;
+    if (this.#hidesUsage && read.isEmpty && read.usage !== null) return;
+    const isStart = this.#start !== null && this.outputBytes === 0 && !this.#finished;
+    const whole = isPlain ? frame : Buffer.concat([dataHead, document, doneFrame.subarray(-2)]);
+    this.#pass(whole, scanned !== null, isStart ? this.#start! : passed);
+    const { only } = read;
+    if (isPlain && only !== null && dataHead.length + only.start > this.#prefix.length) {
+      this.#alike.learn(frame, { start: dataHead.length + only.start, end: dataHead.length + only.end });
+    }
+  }
+
+  /** What the `data` lines of an event hold, on one line; null for an event without any. */
+  #documentOf(frame: Buffer): Buffer | null {
+    if (!isUtf8(frame)) throw malformed('the stream is not UTF-8');
+    // JSON has a line end in no string: between its values it is as good as a space.
+    return dataOf(frame) === null ? null : Buffer.from(dataOf(frame)!.replaceAll('\n', ' '));
+  }
+
+  /** @returns null at the end of the stream */
+  #parsedChunk(document: Buffer): Read | null {
+    if (!isUtf8(document)) throw malformed('the stream is not UTF-8');
+    const text = document.toString('utf8');
+    if (text.trim() === '[DONE]') return null;
+    const chunk = fieldsOf(parsedJson(text, 'the data of an event'), 'an event');
+    if (chunk.error != null || chunk.object === 'error') throw eventError(errorOf(chunk), this.#hide);
+    if (!Array.isArray(chunk.choices)) throw malformed('a chunk has no choices');
+    const deltas = chunk.choices.map((choice) => fieldsOf(choice, 'a choice'));
+    return {
+      textBytes: deltas.reduce((sum, choice) => sum + writtenIn(choice.delta), 0),
+      isFinish: deltas.some(({ finish_reason: reason }) => reason != null),
+      usage: readUsage(chunk.usage, mostPassedTokens),
+      isEmpty: deltas.length === 0,
+      only: null,
+    };
+  }
+
+  /** @param isPlain whether no member of it comes twice */
+  #pass(frame: Buffer, isPlain: boolean, passed: Buffer[]): void {
+    const { length } = this.#prefix;
+    if (isPlain && length > 0 && frame.length > length && frame.compare(this.#prefix, 0, length, 0, length) === 0) {
+      passed.push(this.#ownPrefix, frame.subarray(length));
+      return;
+    }
+    const document = frame.subarray(dataHead.length, -2);
+    const edits =
+      (tape.scan(document) ? scannedNames(tape, 0, this.#own) : null) ?? parsedNames(document, 0, this.#own);
+    const end = dataHead.length + (edits.at(-1)?.end ?? 0);
+    this.#prefix = Buffer.from(frame.subarray(0, end));
+    this.#ownPrefix = edited(this.#prefix, edits.map(shifted));
+    this.#alike.forget();
+    passed.push(this.#ownPrefix, frame.subarray(end));
+  }
+}
+
+const shifted = ({ start, end, text }: Edit): Edit => ({
+  start: start + dataHead.length,
+  end: end + dataHead.length,
+  text,
+});
+
+/** The chunk on the tape; null for what is none, or an error. */
+const scannedChunk = (): Read | null => {
+  if (tape.kind(0) !== Kind.object) return null;
+  const [list, said, failed] = [tape.member(0, choices), tape.member(0, usage), tape.member(0, error)];
+  if (list === -1 || tape.kind(list) !== Kind.array || (failed !== -1 && tape.kind(failed) !== Kind.null)) return null;
+  const texts: Texts = { bytes: 0, count: 0, last: -1 };
+  let isFinish = false;
+  const end = tape.next(list);
+  for (let at = list + 1; at < end; at = tape.next(at)) {
+    if (tape.kind(at) !== Kind.object) return null;
+    const [written, reason] = [tape.member(at, delta), tape.member(at, finish)];
+    if (written !== -1) addTexts(texts, written);
+    if (reason !== -1 && tape.kind(reason) !== Kind.null) isFinish = true;
+  }
+  const used = said === -1 || tape.kind(said) !== Kind.object ? null : readUsage(tape.value(said), mostPassedTokens);
+  const isOnly = texts.count === 1 && !isFinish && used === null;
+  return {
+    textBytes: texts.bytes,
+    isFinish,
+    usage: used,
+    isEmpty: end === list + 1,
+    only: isOnly ? { start: tape.start(texts.last), end: tape.end(texts.last) } : null,
+  };
+};
+
+interface Texts {
+  /** In UTF-8. */
+  bytes: number;
+  count: number;
+  /** The entry of the last. */
+  last: number;
+}
+
+/** All texts in a delta that the model wrote. */
+const addTexts = (texts: Texts, entry: number): void => {
+  const end = tape.next(entry);
+  for (let at = entry; at < end; at++) {
+    if (tape.kind(at) === Kind.name && labelNames.some((label) => tape.spells(at, label))) at = tape.next(at + 1) - 1;
+    else if (tape.kind(at) === Kind.string) {
+      texts.bytes += tape.textBytes(at);
+      texts.count += 1;
+      texts.last = at;
+    }
+  }
+};
+
+/** The same of a value. */
+const writtenIn = (value: unknown): number => {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  if (typeof value !== 'object' || value === null) return 0;
+  let bytes = 0;
+  for (const [name, inner] of Object.entries(value as Fields)) {
+    if (Array.isArray(value) || !labels.includes(name)) bytes += writtenIn(inner);
+  }
+  return bytes;
+};

@@ -1,0 +1,126 @@
+import { Kind, type Tape } from '../json/tape/tape.ts';
+import { labels } from './chat-estimate.ts';
+import { estimateTokensOf, perImage, perMessage } from './estimate.ts';
+import { Sum } from './quick-estimate.ts';
+
+const bytesOf = (name: string): Buffer => Buffer.from(name);
+const [role, callId] = labels.map(bytesOf) as [Buffer, Buffer];
+const type = bytesOf('type');
+const text = bytesOf('text');
+const refusal = bytesOf('refusal');
+const imageUrl = bytesOf('image_url');
+const file = bytesOf('file');
+const audio = bytesOf('input_audio');
+const messages = bytesOf('messages');
+const content = bytesOf('content');
+const calls = bytesOf('tool_calls');
+const called = bytesOf('function');
+const name = bytesOf('name');
+const said = bytesOf('arguments');
+const description = bytesOf('description');
+const parameters = bytesOf('parameters');
+const tools = bytesOf('tools');
+const functions = bytesOf('functions');
+const format = bytesOf('response_format');
+const jsonSchema = bytesOf('json_schema');
+const schema = bytesOf('schema');
+
+/** The same as `estimateChatTokens`, of a request that nobody has parsed; NaN where it would have to be. */
+export const quickChatEstimate = (tape: Tape, document: Buffer): number => {
+  const sum = new ChatSum(tape, document);
+  sum.addMessages(tape.member(0, messages));
+  sum.addTools(tape.member(0, tools));
+  const old = tape.member(0, functions);
+  if (old !== -1 && tape.kind(old) !== Kind.null) sum.addJson(old);
+  const demanded = sum.within(sum.within(tape.member(0, format), jsonSchema), schema);
+  if (demanded !== -1) sum.addJson(demanded);
+  return estimateTokensOf(sum.bytes) + sum.flat;
+};
+
+class ChatSum extends Sum {
+  readonly #tape: Tape;
+
+  constructor(tape: Tape, document: Buffer) {
+    super(tape, document);
+    this.#tape = tape;
+  }
+
+  /** A member of what may be no object; -1 without it. */
+  within(object: number, member: Buffer): number {
+    return object !== -1 && this.#tape.kind(object) === Kind.object ? this.#tape.member(object, member) : -1;
+  }
+
+  addMessages(list: number): void {
+    const tape = this.#tape;
+    const end = tape.next(list);
+    for (let message = list + 1; message < end; message = tape.next(message)) {
+      this.flat += perMessage;
+      if (tape.kind(message) !== Kind.object) continue;
+      const last = tape.next(message);
+      for (let at = message + 1; at < last; at = tape.next(at + 1)) this.#addMember(at);
+    }
+  }
+
+  addTools(list: number): void {
+    const tape = this.#tape;
+    if (list === -1 || tape.kind(list) !== Kind.array) return;
+    const end = tape.next(list);
+    for (let tool = list + 1; tool < end; tool = tape.next(tool)) this.#addTool(tool);
+  }
+
+  /** @param at of its name */
+  #addMember(at: number): void {
+    const tape = this.#tape;
+    const value = at + 1;
+    const kind = tape.kind(value);
+    if (kind === Kind.null || tape.spells(at, role) || tape.spells(at, callId)) return;
+    if (kind === Kind.string) this.bytes += tape.textBytes(value);
+    else if (tape.spells(at, content)) this.#addParts(value);
+    else if (tape.spells(at, calls)) this.#addCalls(value);
+    else this.addJson(value);
+  }
+
+  #addParts(list: number): void {
+    const tape = this.#tape;
+    if (tape.kind(list) !== Kind.array) return;
+    const end = tape.next(list);
+    for (let part = list + 1; part < end; part = tape.next(part)) this.#addPart(part);
+  }
+
+  #addPart(part: number): void {
+    const tape = this.#tape;
+    const tag = this.within(part, type);
+    if (tag === -1 || tape.kind(tag) !== Kind.string) this.addJson(part);
+    else if (tape.spells(tag, text)) this.addText(part, text);
+    else if (tape.spells(tag, imageUrl)) this.flat += perImage;
+    else if (tape.spells(tag, refusal)) this.addText(part, refusal);
+    else if (tape.isEscaped(tag) || tape.spells(tag, file) || tape.spells(tag, audio)) this.bytes = Number.NaN;
+    else this.addJson(part);
+  }
+
+  #addCalls(list: number): void {
+    const tape = this.#tape;
+    if (tape.kind(list) !== Kind.array) return;
+    const end = tape.next(list);
+    for (let call = list + 1; call < end; call = tape.next(call)) {
+      const of = this.within(call, called);
+      if (of === -1 || tape.kind(of) !== Kind.object) continue;
+      this.addText(of, name);
+      this.addText(of, said);
+    }
+  }
+
+  #addTool(tool: number): void {
+    const tape = this.#tape;
+    const of = this.within(tool, called);
+    if (of === -1 || tape.kind(of) !== Kind.object) {
+      this.addJson(tool);
+      return;
+    }
+    this.addText(of, name);
+    this.addText(of, description);
+    const taken = tape.member(of, parameters);
+    if (taken === -1 || tape.kind(taken) === Kind.null) this.bytes += 2;
+    else this.addJson(taken);
+  }
+}

@@ -1,0 +1,220 @@
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import { auditTreeHashes, auditTreeHead } from '../../../projections/audit-tree.ts';
+import { checkpointOf } from '../../../src/audit/log/checkpoint-event.ts';
+import { keysIn, rotateKey } from '../../../src/audit/log/keys.ts';
+import { checkpointStream, leafOf, stubOf } from '../../../src/audit/log/leaf.ts';
+import { hashOf } from '../../../src/kernel/event-hash.ts';
+import { isSignedWith } from '../../../src/merkle/note.ts';
+import { rootOf } from '../../../src/merkle/tree.ts';
+import type { MemoryStore } from '../../support/memory-store.ts';
+import { begun, clock, copyOf, gateway, origin, signers, signersOf, write } from './scene.ts';
+
+const checkpointsOf = (store: MemoryStore) =>
+  store.log.filter(({ stream }) => stream === checkpointStream).map((event) => checkpointOf(event)!);
+const leavesOf = (store: MemoryStore) =>
+  store.log.filter(({ stream }) => stream !== checkpointStream).map((e) => leafOf(e));
+const signedUpTo = (store: MemoryStore): number => checkpointsOf(store).at(-1)?.checkpoint.size ?? 0;
+
+/** Until every leaf is covered. */
+const covered = (store: MemoryStore): Promise<void> =>
+  vi.waitFor(() => expect(signedUpTo(store)).toBe(leavesOf(store).length), { timeout: 20_000, interval: 2 });
+
+describe('checkpoints', () => {
+  test('cover every event of ours in its order, and are signed', async () => {
+    const store = await begun();
+    const { models, seen, checkpointer } = await gateway(store);
+    for (let n = 0; n < 40; n++) {
+      write(store, n % 5, n % 7);
+      if (n % 11 === 0) await covered(store);
+    }
+    await covered(store);
+    await checkpointer.close();
+    const said = checkpointsOf(store);
+    expect(said.length).toBeGreaterThan(3);
+    expect(said.map(({ from }) => from)).toEqual([0, ...said.slice(0, -1).map(({ checkpoint }) => checkpoint.size)]);
+    expect(said.flatMap(({ hashes }) => hashes.map((hash) => hash.toString('base64')))).toEqual(
+      leavesOf(store).map(({ hash }) => hash),
+    );
+    await models.reached(store.log.at(-1)!.position, 1000);
+    for (const { checkpoint } of said) {
+      expect(checkpoint.origin).toBe(origin);
+      expect(checkpoint.root).toEqual(rootOf(auditTreeHashes(models), checkpoint.size));
+      expect(isSignedWith(checkpoint.note, signers(1).verifier)).toBe(true);
+    }
+    expect(seen.map(({ signed }) => signed)).toEqual(said.map(({ checkpoint }) => checkpoint.signed));
+  });
+
+  test('keep of an event that may be removed what it was, without what it said', async () => {
+    const store = await begun();
+    const { checkpointer } = await gateway(store);
+    write(store, 3, 1);
+    write(store, 1, 1);
+    await covered(store);
+    await checkpointer.close();
+    const token = store.log.find(({ stream }) => stream.startsWith('oauthToken-'))!;
+    const stubs = Object.assign({}, ...checkpointsOf(store).map(({ stubs }) => stubs));
+    expect(Object.values<string>(stubs).map(stubOf)).toEqual([
+      { hash: hashOf(token), revision: 0, stream: token.stream },
+    ]);
+    expect(Object.keys(stubs)).toEqual([String(store.log.indexOf(token))]);
+  });
+
+  test('pass over events of others, and those of the store', async () => {
+    const store = await begun();
+    const { checkpointer } = await gateway(store);
+    const ours = leavesOf(store).length;
+    store.plantAsIs('project-77', [{ ...copyOf(store.log[0]!), id: 'x', type: 'project.updated' }]);
+    store.plantAsIs('orders-1', [{ ...copyOf(store.log[0]!), id: 'y', type: 'shipped' }]);
+    write(store, 0, 1);
+    await vi.waitFor(() => expect(signedUpTo(store)).toBe(ours + 1));
+    await checkpointer.close();
+  });
+
+  test('are signed at the end, for what no checkpoint covers yet', async () => {
+    const store = await begun();
+    const { checkpointer } = await gateway(store, { delayMs: 1e6 });
+    write(store, 0, 1);
+    await vi.waitFor(async () => expect(store.log).toHaveLength(3));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await checkpointer.close();
+    expect(signedUpTo(store)).toBe(3);
+  });
+
+  test('of 5,000 leaves at once are of 2,048 at most', async () => {
+    const store = await begun();
+    for (let n = 0; n < 5_000; n++) write(store, 2, n);
+    const { models, checkpointer } = await gateway(store);
+    await covered(store);
+    await checkpointer.close();
+    expect(checkpointsOf(store).map(({ hashes }) => hashes.length)).toEqual([2048, 2048, 906]);
+    await models.reached(store.log.at(-1)!.position, 1000);
+    expect(auditTreeHead(models)?.tree.size).toBe(5_002);
+  });
+});
+
+describe('a gateway that begins', () => {
+  test('goes on where the last checkpoint ended, whatever was removed, and signs nothing twice', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ kind: fc.nat(4), stops: fc.boolean(), removed: fc.boolean() }), { maxLength: 25 }),
+        async (steps) => {
+          const store = await begun();
+          let at = await gateway(store);
+          const expected = () =>
+            checkpointsOf(store).flatMap(({ hashes }) => hashes.map((hash) => hash.toString('base64')));
+          const all = leavesOf(store).map(({ hash }) => hash);
+          for (const [n, { kind, stops, removed }] of steps.entries()) {
+            write(store, kind, n);
+            const last = store.log.findLast(({ stream }) => stream !== checkpointStream)!;
+            all.push(leafOf(last).hash);
+            if (!stops) continue;
+            await vi.waitFor(() => expect(expected()).toEqual(all), { timeout: 5000, interval: 1 });
+            await at.checkpointer.close();
+            if (removed && leafOf(last).stub) store.scavenge(last);
+            at = await gateway(store);
+          }
+          await vi.waitFor(() => expect(expected()).toEqual(all), { timeout: 5000, interval: 1 });
+          await at.checkpointer.close();
+          expect(at.checkpointer.stopped).toBeUndefined();
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  test('signs nothing on a log that is not what was signed', async () => {
+    const store = await begun();
+    const first = await gateway(store);
+    write(store, 1, 1);
+    await covered(store);
+    await first.checkpointer.close();
+    const edited = await begun();
+    for (const event of store.log.slice(edited.log.length)) {
+      const data = event.type === 'project.updated' ? { name: 'other' } : event.data;
+      edited.plantAsIs(event.stream, [{ ...copyOf(event), data }]);
+    }
+    const { checkpointer } = await gateway(edited);
+    expect(checkpointer.stopped?.message).toMatch(/revision 0 of project-.* is not what was signed/);
+    write(edited, 1, 2);
+    await checkpointer.close();
+    expect(signedUpTo(edited)).toBe(signedUpTo(store));
+  });
+});
+
+describe('several gateways', () => {
+  test('sign one tree, whoever is first', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.infiniteStream(fc.nat(3)),
+        fc.array(fc.nat(4), { minLength: 5, maxLength: 40 }),
+        async (waits, kinds) => {
+          const store = await begun({
+            delay: () => new Promise((resolve) => setTimeout(resolve, waits.next().value)),
+          });
+          const all = await Promise.all([1, 2, 3].map(() => gateway(store)));
+          for (const [n, kind] of kinds.entries()) {
+            write(store, kind, n);
+            await new Promise((resolve) => setTimeout(resolve, n % 3));
+          }
+          await covered(store);
+          await vi.waitFor(() => {
+            for (const { seen } of all) expect(seen.at(-1)?.size).toBe(leavesOf(store).length);
+          });
+          await Promise.all(all.map(({ checkpointer }) => checkpointer.close()));
+          for (const { seen, checkpointer } of all) {
+            expect(checkpointer.stopped).toBeUndefined();
+            expect(seen.map(({ signed }) => signed)).toEqual(
+              checkpointsOf(store).map(({ checkpoint }) => checkpoint.signed),
+            );
+          }
+          expect(checkpointsOf(store).flatMap(({ hashes }) => hashes.map((hash) => hash.toString('base64')))).toEqual(
+            leavesOf(store).map(({ hash }) => hash),
+          );
+        },
+      ),
+      { numRuns: 8 },
+    );
+  });
+
+  test('stop at a checkpoint that nobody of them has signed', async () => {
+    const store = await begun();
+    const honest = await gateway(store);
+    await covered(store);
+    const forger = await gateway(store, { signers: signersOf('another') });
+    write(store, 0, 1);
+    await vi.waitFor(() => expect([honest, forger].some(({ checkpointer }) => checkpointer.stopped)).toBe(true));
+    await Promise.all([honest, forger].map(({ checkpointer }) => checkpointer.close()));
+  });
+});
+
+describe('the key', () => {
+  test('is in the log once, whoever begins', async () => {
+    const store = await begun();
+    await gateway(store);
+    expect((await keysIn(store)).keys.map(({ number, verifier }) => [number, verifier.text])).toEqual([
+      [1, signers(1).verifier.text],
+    ]);
+  });
+
+  test('signs up to the checkpoint that covers its rotation, and the next one from there on', async () => {
+    const store = await begun();
+    const { checkpointer } = await gateway(store);
+    await covered(store);
+    const next = await rotateKey(store, signers, clock);
+    await covered(store);
+    write(store, 0, 1);
+    await covered(store);
+    await checkpointer.close();
+    const at = store.log.findIndex(({ type }) => type === 'audit.key_rotated');
+    for (const { checkpoint, key } of checkpointsOf(store)) {
+      const rightful = checkpoint.size > leavesOf({ ...store, log: store.log.slice(0, at) }).length ? 2 : 1;
+      expect(key).toBe(rightful);
+      expect(isSignedWith(checkpoint.note, signers(rightful).verifier)).toBe(true);
+    }
+    expect(next.text).toBe(signers(2).verifier.text);
+    const { keys } = await keysIn(store);
+    expect(keys[1]!.isProven(keys[0]!.verifier)).toBe(true);
+    expect(keys[1]!.isProven(signersOf('another')(1).verifier)).toBe(false);
+  });
+});

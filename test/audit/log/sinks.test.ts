@@ -1,0 +1,183 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { sinkOf } from '../../../src/audit/log/sink-address.ts';
+import { openSinks, type SinkOptions } from '../../../src/audit/log/sinks.ts';
+import { checkpointText, notesIn, parsedCheckpoint, type SignedCheckpoint } from '../../../src/merkle/checkpoint.ts';
+import { isSignedWith, signed, signerOf, verifierOf } from '../../../src/merkle/note.ts';
+import { consistencyProof, rootOf } from '../../../src/merkle/tree.ts';
+import { onSignal } from '../../../src/telemetry.ts';
+import { leafOf, sourceOf } from '../../merkle/reference.ts';
+import { startWitness } from './witness.ts';
+
+const hashes = Array.from({ length: 600 }, (_, i) => leafOf(Buffer.from(String(i))));
+const leaves = sourceOf(hashes);
+const signer = signerOf('weir/log', Buffer.alloc(32, 1));
+const checkpoint = (size: number, source = leaves): SignedCheckpoint =>
+  parsedCheckpoint(signed(checkpointText({ origin: 'weir/log', size, root: rootOf(source, size) }), signer))!;
+
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+
+const served = async (listener: RequestListener): Promise<string> => {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  ends.push(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+const opened = (addresses: string[], more: Partial<SinkOptions> = {}) => {
+  const sinks = openSinks({
+    addresses: addresses.map((each) => sinkOf(each)!),
+    leaves: () => leaves,
+    retryMs: [2, 8],
+    ...more,
+  });
+  ends.push(sinks.close);
+  return sinks;
+};
+
+const folder = (): string => {
+  const dir = mkdtempSync(join(tmpdir(), 'weir-sinks-'));
+  ends.push(() => rmSync(dir, { recursive: true }));
+  return dir;
+};
+
+const said = (): string[] => {
+  const signals: string[] = [];
+  ends.push(onSignal((name, signal) => signals.push(`${name} ${(signal as { sink?: string }).sink}`)));
+  return signals;
+};
+
+describe('the address of a sink', () => {
+  test.each(['/mnt/worm/checkpoints', 'https://audit.example/weir', 'http://127.0.0.1:80/x', 'http://localhost/x'])(
+    '%s',
+    (text) => {
+      expect(sinkOf(text)?.kind).toBe(text.startsWith('/') ? 'file' : 'webhook');
+    },
+  );
+  test.each([
+    '',
+    'relative/file',
+    'http://audit.example/',
+    'ftp://a/b',
+    'https://',
+    'witness+https://w.example',
+    'witness+http://w.example#a+b+c',
+  ])('is not %s', (text) => expect(sinkOf(text)).toBeUndefined());
+  test('of a witness has its key', () => {
+    const key = startWitnessKey();
+    expect(sinkOf(`witness+https://w.example/p/#${key}`)).toMatchObject({
+      kind: 'witness',
+      url: 'https://w.example/p',
+    });
+    expect(sinkOf(`witness+http://w.example/p#${key}`)).toBeUndefined();
+  });
+});
+
+const startWitnessKey = (): string => `witness.example+${startWitness.keyOf('witness.example')}`;
+
+describe('a file', () => {
+  test('gets every checkpoint behind those that are there', async () => {
+    const path = join(folder(), 'checkpoints');
+    writeFileSync(path, checkpoint(1).signed);
+    const sinks = opened([path]);
+    for (const size of [2, 3, 400]) sinks.bring(checkpoint(size));
+    await sinks.close();
+    expect(notesIn(readFileSync(path, 'utf8'))).toEqual([1, 2, 3, 400].map((size) => checkpoint(size).signed));
+  });
+
+  test('on a mount that is away gets them all when it is back', async () => {
+    const dir = join(folder(), 'mount');
+    const signals = said();
+    const sinks = opened([join(dir, 'checkpoints')]);
+    for (const size of [2, 3]) sinks.bring(checkpoint(size));
+    await vi.waitFor(() => expect(signals).toEqual([`audit.sink_lost ${join(dir, 'checkpoints')}`]));
+    const { mkdirSync } = await import('node:fs');
+    mkdirSync(dir);
+    await vi.waitFor(() => expect(signals).toHaveLength(2));
+    await sinks.close();
+    expect(notesIn(readFileSync(join(dir, 'checkpoints'), 'utf8'))).toHaveLength(2);
+  });
+});
+
+describe('a webhook', () => {
+  test('gets each in its body, and the newest after it was away', async () => {
+    let status = 204;
+    const bodies: string[] = [];
+    const url = await served(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      if (status === 204) bodies.push(Buffer.concat(chunks).toString());
+      response.writeHead(status).end();
+    });
+    const signals = said();
+    const sinks = opened([`${url}/hook?key=secret`]);
+    sinks.bring(checkpoint(1));
+    await vi.waitFor(() => expect(bodies).toEqual([checkpoint(1).signed]));
+    status = 503;
+    for (const size of [2, 3, 4, 5]) sinks.bring(checkpoint(size));
+    // What follows the host may be a secret.
+    await vi.waitFor(() => expect(signals).toEqual([`audit.sink_lost ${url}`]));
+    status = 204;
+    await vi.waitFor(() => expect(bodies.at(-1)).toBe(checkpoint(5).signed));
+    expect(bodies.length).toBeLessThan(5);
+    expect(signals).toEqual([`audit.sink_lost ${url}`, `audit.sink_back ${url}`]);
+  });
+
+  test('that never answers keeps nobody from closing for longer than one attempt', async () => {
+    const url = await served((_, response) => response.writeHead(500).end());
+    const sinks = opened([url]);
+    sinks.bring(checkpoint(1));
+    await sinks.close();
+  });
+});
+
+describe('a witness', () => {
+  test('signs the first and what continues it, and its signature goes to the files', async () => {
+    const witness = await startWitness('witness.example', signer.verifier);
+    ends.push(witness.close);
+    const path = join(folder(), 'checkpoints');
+    const sinks = opened([path, `witness+${witness.url}#${witness.key}`]);
+    for (const size of [1, 2, 7, 256, 600]) {
+      sinks.bring(checkpoint(size));
+      await vi.waitFor(() => expect(witness.size).toBe(size));
+    }
+    await sinks.close();
+    const last = parsedCheckpoint(notesIn(readFileSync(path, 'utf8')).at(-1)!)!;
+    expect(last.size).toBe(600);
+    expect(isSignedWith(last.note, verifierOf(witness.key)!)).toBe(true);
+    expect(isSignedWith(last.note, signer.verifier)).toBe(true);
+  });
+
+  test('that has signed more than a restarted gateway knows of says how much', async () => {
+    const witness = await startWitness('witness.example', signer.verifier);
+    ends.push(witness.close);
+    const first = opened([`witness+${witness.url}#${witness.key}`]);
+    first.bring(checkpoint(100));
+    await vi.waitFor(() => expect(witness.size).toBe(100));
+    const second = opened([`witness+${witness.url}#${witness.key}`]);
+    second.bring(checkpoint(300));
+    await vi.waitFor(() => expect(witness.size).toBe(300));
+    expect(consistencyProof(leaves, 100, 300).length).toBeGreaterThan(0);
+  });
+
+  test('signs no fork, and that is said', async () => {
+    const witness = await startWitness('witness.example', signer.verifier);
+    ends.push(witness.close);
+    const first = opened([`witness+${witness.url}#${witness.key}`]);
+    first.bring(checkpoint(100));
+    await vi.waitFor(() => expect(witness.size).toBe(100));
+    const fork = sourceOf(hashes.with(50, leafOf(Buffer.from('another'))));
+    const signals = said();
+    const second = opened([`witness+${witness.url}#${witness.key}`], { leaves: () => fork });
+    second.bring(checkpoint(300, fork));
+    await vi.waitFor(() => expect(signals).toEqual([`audit.sink_lost ${witness.url}`]));
+    expect(witness.size).toBe(100);
+  });
+});

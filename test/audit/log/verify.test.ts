@@ -1,0 +1,161 @@
+import { describe, expect, test, vi } from 'vitest';
+import { rotateKey } from '../../../src/audit/log/keys.ts';
+import { isRemovable } from '../../../src/domain/streams.ts';
+import type { Recorded } from '../../../src/kernel/store.ts';
+import { mutations } from './mutations.ts';
+import { clock, gateway, signers, signersOf, write } from './scene.ts';
+import { chainedAnew, checkpoint, coveredBy, leavesIn, notesOf, randomOf, signedLog, verify } from './signed-log.ts';
+
+/** AUDIT_SEEDS=1000 is what the README reports of. */
+const seeds = Number(process.env.AUDIT_SEEDS ?? 20);
+const timeout = 30_000 + 1_000 * seeds;
+
+describe('a log that nobody touched', () => {
+  test('has nothing wrong, with checkpoints from elsewhere and without', { timeout }, async () => {
+    for (let seed = 0; seed < seeds; seed++) {
+      const { log } = await signedLog(randomOf(seed));
+      const report = await verify(log, { against: notesOf(log) });
+      expect({ seed, findings: report.findings }).toEqual({ seed, findings: [] });
+      expect(report).toMatchObject({
+        events: log.length,
+        checkpoints: notesOf(log).length,
+        covered: coveredBy(log),
+        uncovered: leavesIn(log).length - coveredBy(log),
+        removed: 0,
+        outside: coveredBy(log),
+        isKeyTrusted: true,
+      });
+      expect(await verify(log)).toMatchObject({ findings: [], outside: null });
+    }
+  });
+
+  test('has nothing wrong where what may be removed was, and says how much', { timeout }, async () => {
+    for (let seed = 0; seed < seeds; seed++) {
+      const random = randomOf(seed);
+      const { log } = await signedLog(random);
+      const last = leavesIn(log)[coveredBy(log) - 1];
+      const gone = new Set(
+        leavesIn(log).filter((event) => isRemovable(event.stream) && event !== last && random.next() < 0.5),
+      );
+      // Of a stream the oldest go first.
+      const kept = log.filter((event, i) => {
+        const goes = log.slice(i).some((later) => later.stream === event.stream && gone.has(later));
+        return !(isRemovable(event.stream) && goes);
+      });
+      const report = await verify(kept, { against: notesOf(log) });
+      expect({ seed, findings: report.findings }).toEqual({ seed, findings: [] });
+      const covered = leavesIn(log).slice(0, coveredBy(log));
+      expect(report.removed).toBe(covered.filter((event) => !kept.includes(event)).length);
+    }
+  });
+
+  test('that gateways have signed has nothing wrong', async () => {
+    const store = await signedLog(randomOf(1), 3);
+    const { checkpointer } = await gateway(store);
+    for (let n = 0; n < 50; n++) write(store, n % 5, n);
+    await rotateKey(store, signers, clock);
+    write(store, 0, 99);
+    await vi.waitFor(() => expect(coveredBy(store.log)).toBe(leavesIn(store.log).length));
+    await checkpointer.close();
+    const report = await verify(store.log, { against: notesOf(store.log) });
+    expect(report).toMatchObject({ findings: [], uncovered: 0 });
+  });
+});
+
+describe('a log that somebody has touched', () => {
+  for (const [name, mutate] of Object.entries(mutations)) {
+    test(`${name}: is found, in its class and place`, { timeout }, async () => {
+      for (let seed = 0; seed < seeds; seed++) {
+        const random = randomOf(seed);
+        const { log } = await signedLog(random);
+        const forged = await mutate(log, random);
+        const report = await verify(forged.log, { against: notesOf(log), ...forged.options });
+        const [first] = report.findings;
+        expect({ seed, class: first?.class, index: first?.index, all: report.findings }).toMatchObject({
+          seed,
+          class: forged.class,
+          index: forged.index,
+        });
+      }
+    });
+  }
+
+  test('names every place: three edits are three findings', async () => {
+    const { log } = await signedLog(randomOf(7), 9);
+    const leaves = leavesIn(log).slice(0, coveredBy(log));
+    const places = leaves
+      .flatMap(({ stream }, i) => (i > 0 && !isRemovable(stream) ? [i] : []))
+      .filter((_, n) => n % 4 === 0);
+    let forged: readonly Recorded[] = log;
+    for (const place of places) {
+      const at = forged.indexOf(leaves[place]!);
+      forged = forged.with(at, { ...leaves[place]!, data: { name: 'x' } });
+    }
+    const { findings } = await verify(forged);
+    expect(findings.map(({ class: what, index }) => [what, index])).toEqual(places.map((place) => ['altered', place]));
+    expect(places.length).toBeGreaterThan(2);
+  });
+
+  test('an edit of what may be removed is no removal', async () => {
+    const { log } = await signedLog(randomOf(5), 9);
+    const index = leavesIn(log).findIndex(({ stream }) => stream.startsWith('oauthToken-'));
+    const event = leavesIn(log)[index]!;
+    const { findings } = await verify(log.with(log.indexOf(event), { ...event, data: { n: -1 } }));
+    expect(findings).toMatchObject([{ class: 'altered', index, stream: event.stream }]);
+  });
+
+  test('a stub that was not signed excuses no removal', async () => {
+    const { log } = await signedLog(randomOf(5), 9);
+    const index = 4;
+    const event = leavesIn(log).findIndex(({ stream }, i) => i >= index && !isRemovable(stream));
+    const stub = '{"hash":"x","revision":0,"stream":"replay-x"}';
+    const forged = log
+      .filter((each) => each !== leavesIn(log)[event])
+      .map((each) => ('stubs' in each.data ? { ...each, data: { ...each.data, stubs: { [event]: stub } } } : each));
+    expect((await verify(forged)).findings).toMatchObject([{ class: 'missing', index: event }]);
+  });
+
+  test('behind the last checkpoint the chain alone shows it, and a forged chain nothing does', async () => {
+    const store = await signedLog(randomOf(3));
+    checkpoint(store);
+    const covered = coveredBy(store.log);
+    for (let n = 0; n < 3; n++) write(store, 1, 2);
+    const event = leavesIn(store.log)[covered + 1]!;
+    const forged = store.log.with(store.log.indexOf(event), { ...event, data: { name: 'x' } });
+    expect((await verify(forged)).findings).toMatchObject([{ class: 'chain', index: covered + 2 }]);
+    expect((await verify(chainedAnew(forged, event.stream))).findings).toEqual([]);
+  });
+
+  test('checkpoints that are gone are missed', async () => {
+    const { log } = await signedLog(randomOf(11), 8);
+    const second = log.filter(({ stream }) => stream === 'auditLog-checkpoints')[1]!;
+    const { findings } = await verify(log.filter((event) => event !== second));
+    expect(findings.map(({ class: what }) => what)).toEqual(['missing']);
+  });
+
+  test('a key for which nobody vouches is said, and one that the key before vouches for is not', async () => {
+    const vouched = await signedLog(randomOf(2), 3);
+    await rotateKey(vouched, signers, clock);
+    checkpoint(vouched, 0, () => signers(2));
+    expect((await verify(vouched.log)).findings).toEqual([]);
+
+    const others = signersOf('stolen store');
+    const forged = await signedLog(randomOf(2), 3);
+    const { verifier } = others(2);
+    const rotated = { ...vouched.log.findLast(({ type }) => type === 'audit.key_rotated')! };
+    const { id, type, metadata } = rotated;
+    forged.plantAsIs(rotated.stream, [
+      { id, type, metadata, data: { number: 2, public_key: verifier.text, note: null } },
+    ]);
+    checkpoint(forged, 0, () => others(2));
+    expect((await verify(forged.log)).findings).toMatchObject([{ class: 'key' }]);
+    expect((await verify(forged.log, { trusted: [signers(1).verifier, verifier] })).findings).toEqual([]);
+  });
+
+  test('a key that the log gives itself is believed by nobody who knows another', async () => {
+    const { log } = await signedLog(randomOf(2), 3);
+    const { findings } = await verify(log, { trusted: [signersOf('another')(1).verifier] });
+    expect(new Set(findings.map(({ class: what }) => what))).toEqual(new Set(['key']));
+    expect(await verify(log, { trusted: [] })).toMatchObject({ findings: [], isKeyTrusted: false });
+  });
+});

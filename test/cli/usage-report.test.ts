@@ -1,0 +1,149 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { existingEventLog } from '../../src/app/event-log.ts';
+import { systemClock } from '../../src/clock.ts';
+import { readConfig } from '../../src/config.ts';
+import { priceOf } from '../../src/domain/charge.ts';
+import { newId, timeOfId } from '../../src/ids.ts';
+import { declarePrices } from '../../src/usage/prices.ts';
+import { openUsage } from '../../src/usage/usage.ts';
+import { free, noFunds } from '../support/accounts.ts';
+import { workbench } from './run.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const bench = workbench();
+afterAll(bench.clean);
+
+const price = priceOf('m', { ...free, prompt: '0.000003', completion: '0.000015' });
+const usage = { input_tokens: 1_000, output_tokens: 200, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+const requestId = newId('req', systemClock);
+const false_ = newId('req', systemClock);
+let org: string;
+
+beforeAll(async () => {
+  const [made] = await bench.json('org', 'create', '--name', 'Acme');
+  org = String(made!.organization_id);
+  const log = await existingEventLog(readConfig(bench.env));
+  const clock = systemClock;
+  await declarePrices(log.store, [price], { actor: { type: 'operator', id: 'jo' } }, clock);
+  const book = await openUsage({
+    dir: join(bench.dir, 'journal'),
+    store: log.store,
+    prices: [price],
+    funds: noFunds,
+    clock,
+  });
+  const of = { organizationId: org, projectId: 'proj_1', keyId: 'key_1', model: 'm', api: 'messages' } as const;
+  book.begin({ ...of, requestId, estimatedTokens: 1, maxTokens: 1, images: 0 })!.complete(usage, 0);
+  await book.close();
+  // An account that somebody has got wrong.
+  const other = await openUsage({
+    dir: join(bench.dir, 'other'),
+    store: log.store,
+    prices: [{ ...price, pico: { ...price.pico, prompt: price.pico.prompt * 2n } }],
+    funds: noFunds,
+    clock,
+  });
+  other.begin({ ...of, requestId: false_, estimatedTokens: 1, maxTokens: 1, images: 0 })!.complete(usage, 0);
+  await other.close();
+  await log.close();
+});
+
+describe('weir usage', () => {
+  test('shows what was used and what it cost', async () => {
+    const rows = await bench.json('usage', org, '--by', 'model');
+    expect(rows).toMatchObject([{ model: 'm', requests: 2, input: 2_000, output: 400, cost: 0.015 }]);
+    const { out } = await bench.weir(['usage', org, '--width', '1h', '--from', new Date().toISOString()]);
+    expect(out).toContain('$0.015');
+    expect((await bench.weir(['usage', org, '--to', '2020-01-01T00:00:00Z'])).out).toBe('Nothing to show.\n');
+  });
+
+  test.each([
+    [['usage', 'org_none'], 1, /org_none/],
+    [['usage', 'ORG', '--width', '1w'], 2, /Give one of 1m, 1h, 1d/],
+    [['usage', 'ORG', '--from', 'yesterday'], 2, /a time with its zone/],
+    [
+      ['usage', 'ORG', '--from', '2026-01-02T00:00:00Z', '--to', '2026-01-01T00:00:00Z'],
+      2,
+      /--to must be after --from/,
+    ],
+    [['usage', 'ORG', '--width', '1m', '--from', '2020-01-01T00:00:00Z'], 2, /are the most/],
+    [['usage', 'reconcile'], 2, /--ledger/],
+    [['usage', 'reconcile', '--ledger', '/nowhere'], 1, /cannot be read: it is not there/],
+  ] as const)('%j is refused', async (argv, code, complaint) => {
+    const refused = await bench.weir(argv.map((each) => (each === 'ORG' ? org : each)));
+    expect([refused.code, refused.err]).toEqual([code, expect.stringMatching(complaint)]);
+  });
+});
+
+describe('weir usage reconcile', () => {
+  const compare = (text: string, ...more: string[]) => {
+    const file = join(bench.dir, 'ledger');
+    writeFileSync(file, text);
+    return bench.weir(['usage', 'reconcile', '--ledger', file, '--json', ...more]);
+  };
+  const names = 'request_id,input_tokens,output_tokens,region';
+
+  test('takes CSV and NDJSON, and is content where they agree', async () => {
+    const csv = await compare(`${names}\n"${requestId}",1000,200,eu\n${false_},1000,,\n`);
+    expect([csv.code, csv.out]).toEqual([0, '']);
+    expect(csv.err).toContain('2 requests in the ledger: 2 are equal, 0 differ');
+    const lines = [requestId, false_].map((request_id) => JSON.stringify({ request_id, input_tokens: 1000 }));
+    expect((await compare(lines.join('\n'))).code).toBe(0);
+  });
+
+  test('says which differ, and ends with 3', async () => {
+    const differs = await compare(
+      `${names}\n${requestId},1000,201,\n`,
+      '--to',
+      new Date(timeOfId(false_)! + 1).toISOString(),
+    );
+    expect(differs.code).toBe(3);
+    expect(
+      differs.out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual([
+      { request_id: requestId, kind: 'tokens', ours: 'output_tokens 200', theirs: 'output_tokens 201' },
+      expect.objectContaining({ request_id: false_, kind: 'unknown' }),
+    ]);
+  });
+
+  test.each([
+    ['{"request_id":"a","input_tokens":-1}', /Line 1 of .* is no line of a ledger: input_tokens/],
+    [`${names}\n${requestId},many,1,\n`, /Line 2 of /],
+    ['{"request_id":', /Line 1 of /],
+    ['id,tokens\nx,1\n', /Line 2 of .*request_id/],
+    ['', /names no request of this gateway/],
+  ])('refuses %j', async (text, complaint) => {
+    const refused = await compare(text);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringMatching(complaint)]);
+  });
+});
+
+describe('weir audit charge', () => {
+  test('works out what a request cost, line by line', async () => {
+    const { code, out } = await bench.weir(['audit', 'charge', requestId]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/prompt +│ 1000 +│ 0\.000003 +│ \$0\.003/);
+    expect(out).toMatch(/completion +│ 200 +│ 0\.000015 +│ \$0\.003/);
+    expect(out).toContain(`$0.006, at ${price.id}, declared`);
+  });
+
+  test('notices an account that is not the sum', async () => {
+    const { code, err } = await bench.weir(['audit', 'charge', false_]);
+    expect([code, err]).toEqual([1, `The account of ${false_} says $0.009, which is not the sum.\n`]);
+  });
+
+  test.each([
+    ['key_01jd7m3q8v5x2k9t4w6y0z1abc', 2, /not the id of a request/],
+    ['req_01jd7m3q8v5x2k9t4w6y0z1abc', 1, /No account of req_/],
+  ])('of %s is refused', async (id, code, complaint) => {
+    const refused = await bench.weir(['audit', 'charge', id]);
+    expect([refused.code, refused.err]).toEqual([code, expect.stringMatching(complaint)]);
+  });
+});

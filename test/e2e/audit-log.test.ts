@@ -1,0 +1,279 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { leafHash } from '../../src/kernel/event-hash.ts';
+import { notesIn, parsedCheckpoint } from '../../src/merkle/checkpoint.ts';
+import { isSignedWith, verifierOf } from '../../src/merkle/note.ts';
+import { isConsistent, isIncluded } from '../../src/merkle/tree.ts';
+import { call, createKey, createProject, paths } from './calls.ts';
+import { weirHere } from './here.ts';
+import { eventually, freshDir, runWeir, type Server, startServer } from './server.ts';
+
+// Each command is a process of its own, on a machine that may be busy with other things.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+const folder = (): string => {
+  const dir = freshDir();
+  mkdirSync(dir, { recursive: true });
+  return dir;
+};
+
+let server: Server;
+let sink: string;
+let project: string;
+
+/** Leaves that the newest checkpoint in the sink covers. */
+const sunk = (): number => {
+  const notes = existsSync(sink) ? notesIn(readFileSync(sink, 'utf8')) : [];
+  return parsedCheckpoint(notes.at(-1) ?? '')?.size ?? 0;
+};
+
+const audit = (env: Readonly<Record<string, string>>, ...args: string[]) => weirHere(['audit', ...args], env);
+interface Verified {
+  readonly code: number | null;
+  readonly stderr: string;
+  readonly findings?: readonly unknown[];
+  readonly outside?: number | null;
+  readonly imported?: number | null;
+  readonly uncovered?: number;
+  readonly covered?: number;
+}
+const verified = async (env: Readonly<Record<string, string>>, ...args: string[]): Promise<Verified> => {
+  const { code, stdout, stderr } = await audit(env, 'verify', '--json', ...args);
+  return { code, stderr, ...(JSON.parse(stdout || '{}') as object) };
+};
+
+beforeAll(async () => {
+  sink = join(folder(), 'checkpoints');
+  server = await startServer({ env: { AUDIT_SINKS: sink } });
+  project = await createProject(server, 'audited');
+  const { id } = await createKey(server, project, { name: 'a key' });
+  for (const action of ['suspend', 'reactivate']) {
+    expect((await call(server, 'POST', `${paths.projectKeys(project)}/${id}/${action}`)).status).toBe(200);
+  }
+});
+
+describe('the audit log of a running gateway', () => {
+  test('is signed within a second of the last event, into the sink', async () => {
+    const before = sunk();
+    const began = performance.now();
+    await createProject(server, 'one more');
+    await eventually(async () => (sunk() > before ? true : undefined));
+    // The bar is one second; the machine may be busy.
+    expect(performance.now() - began).toBeLessThan(10_000);
+  });
+
+  test('is verified beside it, by a process of its own, against what the sink has', async () => {
+    const env = { DATA_DIR: server.dataDir, AUDIT_SINKS: sink };
+    const { code, stdout } = await runWeir(['audit', 'verify'], env);
+    expect(stdout).toContain('proven from outside');
+    expect(code).toBe(0);
+    const { code: json, findings, outside } = await verified(env);
+    expect([json, findings]).toEqual([0, []]);
+    expect(outside).toBeGreaterThan(9);
+  });
+
+  test('without a checkpoint from outside leaves open whether something was taken back', async () => {
+    const report = await verified({ DATA_DIR: server.dataDir });
+    expect(report).toMatchObject({ code: 2, verdict: 'open', findings: [] });
+    expect(report.stderr).toContain('--against');
+  });
+
+  test('with another key is not believed', async () => {
+    const { stdout } = await audit({ DATA_DIR: server.dataDir }, 'key');
+    const own = stdout.trim();
+    expect(await verified({ DATA_DIR: server.dataDir }, '--against', sink, '--pub', own)).toMatchObject({ code: 0 });
+    const other = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW';
+    expect(await verified({ DATA_DIR: server.dataDir }, '--against', sink, '--pub', other)).toMatchObject({ code: 1 });
+    expect((await audit({ DATA_DIR: server.dataDir }, 'verify', '--pub', 'nonsense')).code).toBe(2);
+  });
+
+  test('goes on under another key, for which the one before vouches', async () => {
+    const env = { DATA_DIR: server.dataDir };
+    const { stdout, code } = await audit(env, 'rotate-key', '--yes', '--reason', 'yearly');
+    expect(code).toBe(0);
+    const [first, second] = (await audit(env, 'key')).stdout.trim().split('\n');
+    expect(stdout.trim()).toBe(second);
+    await createProject(server, 'under the next key');
+    await eventually(async () => {
+      const { uncovered } = await verified(env);
+      return uncovered === 0 ? true : undefined;
+    });
+    expect(await verified(env, '--against', sink, '--pub', first!)).toMatchObject({ code: 0, findings: [] });
+  });
+});
+
+interface Told {
+  readonly size: number;
+  readonly checkpoint: string;
+  readonly public_keys: readonly string[];
+}
+
+const everyEntry = async (): Promise<readonly { readonly id: string }[]> => {
+  const { body } = await call(server, 'GET', '/v1/organization/audit_logs?limit=100');
+  expect(body.has_more).toBe(false);
+  return body.data as { id: string }[];
+};
+
+const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
+
+describe('over HTTP', () => {
+  const signedOver = async (least: number): Promise<Told> =>
+    eventually(async () => {
+      const { status, body } = await call(server, 'GET', '/v1/organization/audit_logs/checkpoint');
+      const told = body as unknown as Told;
+      return status === 200 && told.size >= least ? told : undefined;
+    });
+
+  test('every entry of the log has a proof, which a stranger can check', async () => {
+    const { size, public_keys } = await signedOver(10);
+    const { body } = await call(server, 'GET', '/v1/organization/audit_logs?limit=100');
+    const entries = (body as unknown as { data: { id: string; type: string }[] }).data;
+    expect(entries.length).toBeGreaterThan(5);
+    for (const { id } of entries.slice(-6)) {
+      const answer = await call(server, 'GET', `/v1/organization/audit_logs/${id}/proof`);
+      expect(answer.status).toBe(200);
+      const proof = answer.body as unknown as {
+        index: number;
+        leaf: string;
+        hashes: string[];
+        checkpoint: Told;
+        tlog_proof: string;
+      };
+      const { size: covered, root, note } = parsedCheckpoint(proof.checkpoint.checkpoint)!;
+      expect(covered).toBeGreaterThanOrEqual(size);
+      expect(isIncluded(bytes(leafHash(proof.leaf)), proof.index, covered, proof.hashes.map(bytes), root)).toBe(true);
+      expect(isIncluded(bytes(leafHash(`${proof.leaf} `)), proof.index, covered, proof.hashes.map(bytes), root)).toBe(
+        false,
+      );
+      expect(isSignedWith(note, verifierOf(proof.checkpoint.public_keys.at(-1)!)!)).toBe(true);
+      expect(proof.tlog_proof).toContain(`index ${proof.index}\n`);
+    }
+    const { stdout } = await audit({ DATA_DIR: server.dataDir }, 'key');
+    expect(stdout.trim().split('\n')).toEqual(public_keys);
+    expect((await call(server, 'GET', '/v1/organization/audit_logs/audit_none/proof')).status).toBe(404);
+  });
+
+  test('the export has every entry, each with a proof, and an end', async () => {
+    await createProject(server, 'before the export');
+    const entries = await everyEntry();
+    await eventually(async () => ((await verified({ DATA_DIR: server.dataDir })).uncovered === 0 ? true : undefined));
+    const response = await fetch(`${server.baseUrl}/v1/organization/audit_logs/export`, {
+      headers: { authorization: `Bearer ${server.first.admin_api_key}` },
+    });
+    expect(response.headers.get('content-type')).toBe('application/x-ndjson');
+    const text = await response.text();
+    checkExport(
+      text,
+      entries.map(({ id }) => id),
+    );
+  });
+
+  test('the command writes the same, and one of the whole log', async () => {
+    const [one, whole] = ['one', 'whole'].map((name) => join(folder(), `${name}.ndjson`)) as [string, string];
+    const env = { DATA_DIR: server.dataDir };
+    const { organization_id } = server.first;
+    await eventually(async () => ((await verified(env)).uncovered === 0 ? true : undefined));
+    expect((await audit(env, 'export', '--out', one, '--organization', organization_id)).code).toBe(0);
+    const entries = await everyEntry();
+    expect(checkExport(readFileSync(one, 'utf8'))).toBe(entries.length);
+    expect((await audit(env, 'export', '--out', whole)).code).toBe(0);
+    const { covered } = await verified(env);
+    expect(checkExport(readFileSync(whole, 'utf8'))).toBe(covered);
+    expect((await audit(env, 'export', '--out', whole)).code).toBe(1);
+  });
+
+  test('an event is proven on the command line, and so is what became of a checkpoint', async () => {
+    const env = { DATA_DIR: server.dataDir };
+    const place = `project-${project}@0`;
+    const { code, stdout } = await audit(env, 'prove', place);
+    expect(code).toBe(0);
+    const leaf = (await audit(env, 'prove', place, '--leaf')).stdout;
+    const [, index, hashes, note] = /^c2sp.org\/tlog-proof@v1\nindex (\d+)\n((?:.{44}\n)*)\n([\s\S]*)$/.exec(stdout)!;
+    const { size, root } = parsedCheckpoint(note!)!;
+    const path = hashes!.trim().split('\n').map(bytes);
+    expect(isIncluded(bytes(leafHash(leaf)), Number(index), size, path, root)).toBe(true);
+    expect((await audit(env, 'prove', 'project-proj_none@0')).code).toBe(1);
+    expect((await audit(env, 'prove', 'nonsense')).code).toBe(2);
+
+    const notes = notesIn(readFileSync(sink, 'utf8'));
+    const [older, newer] = [join(folder(), 'older'), join(folder(), 'newer')];
+    writeFileSync(older, notes[0]!);
+    writeFileSync(newer, notes.at(-1)!);
+    const proven = await audit(env, 'consistency', older, newer);
+    const [from, to] = [parsedCheckpoint(notes[0]!)!, parsedCheckpoint(notes.at(-1)!)!];
+    expect(isConsistent(from, to, proven.stdout.trim().split('\n').map(bytes))).toBe(true);
+    expect((await audit(env, 'consistency', newer, older)).code).toBe(1);
+  });
+});
+
+/** Checks an export as its format says; how many events it has. */
+const checkExport = (text: string, ids?: readonly string[]): number => {
+  expect(text.endsWith('\n')).toBe(true);
+  const lines = text.slice(0, -1).split('\n');
+  const [manifest, ...rest] = lines.map((line) => JSON.parse(line));
+  const end = rest.pop();
+  const { size, root, note } = parsedCheckpoint(manifest.checkpoint)!;
+  expect(isSignedWith(note, verifierOf(manifest.public_keys.at(-1))!)).toBe(true);
+  for (const { index, event, stub, proof } of rest) {
+    if (event !== undefined && stub !== undefined) expect(JSON.parse(stub).hash).toBe(leafHash(event));
+    expect(isIncluded(bytes(leafHash(stub ?? event)), index, size, proof.map(bytes), root)).toBe(true);
+  }
+  const sha256 = createHash('sha256')
+    .update(`${lines.slice(0, -1).join('\n')}\n`)
+    .digest('hex');
+  expect(end).toEqual({ type: 'end', events: rest.length, uncovered: 0, sha256 });
+  if (ids) expect(new Set(rest.map((line) => line.audit_log_id))).toEqual(new Set(ids));
+  return rest.length;
+};
+
+describe('a copy', () => {
+  const copied = async (edit: (text: string) => string) => {
+    const file = join(folder(), 'events.ndjson');
+    expect((await runWeir(['store', 'export', '--out', file], { DATA_DIR: server.dataDir })).code).toBe(0);
+    writeFileSync(file, edit(readFileSync(file, 'utf8')));
+    const dataDir = join(freshDir(), 'data');
+    const dir = join(dataDir, 'eventstore');
+    const { code, stderr } = await runWeir(['store', 'import', '--in', file, '--dir', dir], { DATA_DIR: dataDir });
+    expect(`${code} ${stderr}`).toBe('0 ');
+    return { DATA_DIR: dataDir, SECRETS_DIR: `${server.dataDir}.secrets` };
+  };
+
+  test('says for ever that it is one, and is believed with the checkpoints of the log that it came from alone', async () => {
+    const env = await copied((text) => text);
+    const alone = await verified(env);
+    expect(alone).toMatchObject({ code: 2, findings: [] });
+    expect(alone.imported).toBeGreaterThan(9);
+    expect(alone.stderr).toContain('imported');
+    expect(await verified(env, '--against', sink)).toMatchObject({ code: 0, findings: [] });
+  });
+
+  test('that was edited with sed is found out, where and what', async () => {
+    const env = await copied((text) => text.replaceAll('"audited"', '"innocent"'));
+    const found = await verified(env, '--against', sink);
+    // The name is also in the answer that is kept for the request that made the project.
+    expect(found).toMatchObject({
+      code: 1,
+      findings: [
+        { class: 'altered', stream: `project-${project}`, revision: 0 },
+        { class: 'altered', stream: expect.stringMatching(/^idempotency-/), revision: 1 },
+      ],
+    });
+    const { code, stdout } = await audit({ ...env, AUDIT_SINKS: sink }, 'verify');
+    expect(code).toBe(1);
+    expect(stdout).toContain('altered');
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  test('that lacks an event is found out', async () => {
+    const env = await copied((text) => {
+      const lines = text.trimEnd().split('\n');
+      const at = lines.findIndex((line) => line.includes('project_key.reactivated'));
+      const last = JSON.parse(lines.at(-1)!) as { events: number };
+      const end = JSON.stringify({ ...last, events: last.events - 1 });
+      return `${[...lines.toSpliced(at, 1).slice(0, -1), end].join('\n')}\n`;
+    });
+    expect(await verified(env, '--against', sink)).toMatchObject({ code: 1, findings: [{ class: 'missing' }] });
+  });
+});

@@ -1,0 +1,128 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { PassedChunkReader } from '../../../src/upstream/openai/passed-chunks.ts';
+import { UpstreamError } from '../../../src/upstream/port.ts';
+import { EventFrames } from '../../../src/upstream/transport/event-frames.ts';
+
+/** Chunks that pass: each gets its own names, and what is read of them on the way is what is in them. */
+
+const own = { id: 'chatcmpl-own', model: 'ours' };
+const hide = (text: string): string => text;
+
+/** How servers write a chunk, with its escapes as they please. */
+const styles: readonly ((delta: string, more: string) => string)[] = [
+  (delta, more) =>
+    `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"theirs","choices":[{"index":0,"delta":${delta},"logprobs":null${more}}]}\n\n`,
+  (delta, more) =>
+    `data: {"choices":[{"delta":${delta}${more},"index":0}],"created":1,"id":"chatcmpl-1","model":"theirs","object":"chat.completion.chunk"}\n\n`,
+  (delta, more) =>
+    `data: {"id":"chatcmpl-1","model":"theirs","obfuscation":"${delta.length}","choices":[{"index":0,"delta":${delta}${more}}],"usage":null}\n\n`,
+  (delta, more) =>
+    `event: message\ndata:{"model" : "theirs","id" : "chatcmpl-1","choices":[{"delta":${delta}${more}}]}\n\n`,
+];
+
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 8 }),
+  fc.constantFrom('"', '\\', '\n', 'é', '😀', '"}],"x":[{"', 'data: [DONE]'),
+);
+const written = text.map((said) => JSON.stringify(said));
+const escaped = fc.constantFrom('"\\u00e9"', '"\\ud83d\\ude00a"', '"a\\/b"');
+const delta = fc.oneof(
+  { weight: 6, arbitrary: written.map((said) => `{"content":${said}}`) },
+  written.map((said) => `{"role":"assistant","content":${said}}`),
+  written.map((said) => `{"reasoning_content":${said}}`),
+  written.map((said) => `{"tool_calls":[{"index":0,"function":{"arguments":${said}}}]}`),
+  written.map(
+    (said) =>
+      `{"tool_calls":[{"index":1,"id":"call_1","type":"function","function":{"name":"f","arguments":${said}}}]}`,
+  ),
+  escaped.map((said) => `{"content":${said}}`),
+  fc.constant('{}'),
+  fc.constant('{"content":null}'),
+);
+
+/** As JSON says it, without a look at the bytes. */
+const writtenIn = (value: unknown, name = ''): number => {
+  if (typeof value === 'string') return ['role', 'id', 'type'].includes(name) ? 0 : Buffer.byteLength(value);
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.entries(value).reduce((sum, [each, inner]) => sum + writtenIn(inner, each), 0);
+};
+const dataOf = (event: string): string => event.slice(event.indexOf('data:') + 5, -2);
+
+const read = (events: string, cuts: readonly number[], hidesUsage = true) => {
+  const reader = new PassedChunkReader(own, hide, hidesUsage);
+  const frames = new EventFrames(1_000_000);
+  const bytes = Buffer.from(events);
+  const edges = [0, ...[...cuts].map((cut) => cut % bytes.length).sort((one, other) => one - other), bytes.length];
+  let out = '';
+  for (const [index, end] of edges.slice(1).entries()) {
+    const passed = reader.readAll(frames.push(bytes.subarray(edges[index], end)));
+    if (passed.failure !== null) throw passed.failure;
+    if (passed.events.length > 0) out += (reader.takeStart()?.toString() ?? '') + passed.events.toString();
+  }
+  return { reader, out };
+};
+
+test('whatever is in them, and in whatever pieces they come', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...styles),
+      fc.array(fc.tuple(delta, fc.boolean()), { minLength: 1, maxLength: 12 }),
+      fc.array(fc.nat(), { maxLength: 6 }),
+      fc.option(fc.constantFrom(...styles)),
+      (style, deltas, cuts, other) => {
+        const chunks = deltas.map(([each, isOther]) =>
+          (isOther && other ? other : style)(each, ',"finish_reason":null'),
+        );
+        const last = style('{}', ',"finish_reason":"stop"');
+        const usage =
+          'data: {"id":"chatcmpl-1","model":"theirs","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":5}}\n\n';
+        const { reader, out } = read(`${[...chunks, last].join('')}${usage}data: [DONE]\n\n`, cuts);
+        const expected = [...chunks, last].map((event) =>
+          JSON.parse(dataOf(event).replace('"chatcmpl-1"', '"chatcmpl-own"').replace('"theirs"', '"ours"')),
+        );
+        const events = out.split('\n\n').slice(0, -2);
+        expect(events.map((event) => JSON.parse(dataOf(`${event}\n\n`)))).toEqual(expected);
+        expect(out.endsWith('data: [DONE]\n\n')).toBe(true);
+        const bytes = [...chunks, last].reduce(
+          (sum, event) => sum + writtenIn(JSON.parse(dataOf(event)).choices[0].delta),
+          0,
+        );
+        expect(reader.outputBytes).toBe(bytes);
+        expect(reader.usage).toMatchObject({ input_tokens: 7, output_tokens: 5 });
+        expect(reader.ended).toBe(true);
+      },
+    ),
+    { numRuns: 1500 },
+  );
+});
+
+describe('usage', () => {
+  const chunk = styles[0]!('{"content":"twelve bytes"}', ',"finish_reason":"stop"');
+
+  test('that nobody tells is guessed by the bytes', () => {
+    expect(read(`${chunk}data: [DONE]\n\n`, []).reader.usage.output_tokens).toBe(4);
+  });
+
+  test('is shown to a client that asked', () => {
+    const usage =
+      'data: {"id":"chatcmpl-1","model":"theirs","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":5}}\n\n';
+    expect(read(chunk + usage, [], false).out).toContain('"usage":{"prompt_tokens":7');
+    expect(read(chunk + usage, [], true).out).not.toContain('"usage"');
+  });
+
+  test('beside a choice is not hidden with it', () => {
+    const both = chunk.replace('"choices"', '"usage":{"prompt_tokens":7,"completion_tokens":5},"choices"');
+    const { out, reader } = read(both, [], true);
+    expect(out).toContain('twelve bytes');
+    expect(reader.usage.output_tokens).toBe(5);
+  });
+});
+
+test('a body that ends without [DONE] has to say why', () => {
+  const chunk = (reason: string) => styles[0]!('{"content":"x"}', `,"finish_reason":${reason}`);
+  const finished = read(chunk('"stop"'), []).reader;
+  finished.finish();
+  expect(finished.ended).toBe(true);
+  expect(() => read(chunk('null'), []).reader.finish()).toThrow(UpstreamError);
+});

@@ -18,6 +18,8 @@ export interface AuditRow {
   readonly requestId: string | null;
   readonly projectId: string | null;
   readonly resourceId: string;
+  /** Where its event is. */
+  readonly place: { readonly stream: string; readonly revision: number; readonly position: string };
   readonly data?: Entry['data'];
   readonly changesRequested?: Entry['changesRequested'];
 }
@@ -62,7 +64,7 @@ const saltOf = (eventId: string): number => Number.parseInt(eventId.slice(-7), 1
  */
 export const auditLog: Projection = {
   name: 'audit-log',
-  version: 3,
+  version: 4,
   categories: auditedCategories,
   tables: [auditRows, auditBlocks, auditEnds, auditSubjects],
   apply(event, rows) {
@@ -84,6 +86,7 @@ export const auditLog: Projection = {
       requestId,
       projectId,
       resourceId,
+      place: { stream: event.stream, revision: event.revision, position: String(event.position) },
       ...(data && { data }),
       ...(changesRequested && { changesRequested }),
     };

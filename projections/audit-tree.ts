@@ -1,4 +1,5 @@
 import { type Anchor, type CheckpointEvent, checkpointOf, followed } from '../src/audit/log/checkpoint-event.ts';
+import { logKeyOf } from '../src/audit/log/keys.ts';
 import { checkpointStream } from '../src/audit/log/leaf.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
 import { type RowReader, table } from '../src/kernel/rows.ts';
@@ -29,6 +30,9 @@ const heads = table<AuditTreeHead>('audit-tree-head');
 /** Key: the position of the checkpoint's event. */
 export const auditTreeSteps = table<AuditTreeStep>('audit-tree-steps');
 
+/** Verifier keys. Key: the number. */
+const keys = table<{ readonly text: string }>('audit-tree-keys');
+
 const headKey = 'head';
 const width = 256;
 const bytes = 32;
@@ -46,6 +50,24 @@ const treeOf = (head: AuditTreeHead | undefined): Frontier =>
 export const auditTreeHead = (models: RowReader): (AuditTreeHead & { readonly tree: Frontier }) | undefined => {
   const head = models.get(heads, headKey);
   return head && { ...head, tree: treeOf(head) };
+};
+
+/** The verifier keys up to the one of this number, the first one first. */
+export const auditTreeKeys = (models: RowReader, upTo: number): string[] =>
+  Array.from({ length: upTo }, (_, i) => models.get(keys, String(i + 1))?.text ?? []).flat();
+
+/** Checkpoints behind an event among which the one is looked for that covers it: the first one or the next. */
+const mostLookedAt = 64;
+
+/** The index of a leaf whose event is at this position; undefined where no checkpoint covers it. */
+export const auditTreeIndex = (models: RowReader, leaf: string, position: bigint): number | undefined => {
+  const wanted = Buffer.from(leaf, 'base64');
+  const hashes = auditTreeHashes(models);
+  const behind = models.range(auditTreeSteps, { prefix: '', after: positionKey(position), limit: mostLookedAt });
+  for (const { row } of behind) {
+    for (let index = row.from; index < row.size; index++) if (hashes.at(0, index).equals(wanted)) return index;
+  }
+  return undefined;
 };
 
 /** Hashes of the tree; those of one call of a function are read once. */
@@ -93,9 +115,13 @@ export const auditTree: Projection = {
   name: 'audit-tree',
   version: 1,
   categories: ['auditLog'],
-  tables: [tiles, heads, auditTreeSteps],
+  tables: [tiles, heads, keys, auditTreeSteps],
   apply(event, rows) {
-    if (event.stream !== checkpointStream) return;
+    if (event.stream !== checkpointStream) {
+      const key = logKeyOf(event);
+      if (key) rows.put(keys, String(key.number), { text: key.verifier.text });
+      return;
+    }
     const { revision } = event;
     const [said, tree] = checked(rows.get(heads, headKey), checkpointOf(event));
     const { from, hashes, anchor, key, checkpoint } = said;

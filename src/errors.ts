@@ -31,6 +31,10 @@ const entries = {
   api_key_expired: { status: 401, message: 'The API key has expired.' },
   access_token_expired: { status: 401, message: 'The access token has expired.' },
   invalid_access_token: { status: 401, message: 'The access token is not valid.' },
+  insufficient_credits: {
+    status: 402,
+    message: 'The organization has not enough credit for this request and those that are in flight.',
+  },
   insufficient_permissions: { status: 403, message: 'The credential lacks the permission that this request needs.' },
   credential_type_not_allowed: { status: 403, message: 'This kind of credential is not accepted here.' },
   browser_not_allowed: { status: 403, message: 'Policies are managed from servers, never from browser code.' },
@@ -45,6 +49,7 @@ const entries = {
     status: 404,
     message: 'No such model for this project. GET /v1/models lists those that there are.',
   },
+  audit_log_not_found: { status: 404, message: 'No such audit log entry in this organization.' },
   policy_not_found: { status: 404, message: 'No such policy in this organization.' },
   response_not_stored: {
     status: 404,

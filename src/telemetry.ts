@@ -32,7 +32,7 @@ export interface Signals {
   'reactors.begun_again': { readonly reason: string; readonly reactors: readonly string[] };
   /** A reaction, or a task of the sweeper, has failed: said once, until it succeeds. */
   'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
-  /** No checkpoint of the audit log could be written; it is tried again. */
+  /** No checkpoint of the audit log could be written; it is tried again until one can. Said once. */
   'audit.unsigned': { readonly leaves: number; readonly error: unknown };
   /** A checkpoint could not be brought to a sink; the newest is brought when it can be. Said once, and again when it is over. */
   'audit.sink_lost': { readonly sink: string; readonly error: unknown };

@@ -62,6 +62,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/admin': [
     'src/access',
     'src/audit',
+    'src/merkle',
     'src/http',
     'src/domain',
     'src/kernel',

@@ -1,4 +1,4 @@
-import type { ProxyFiles } from './proxies.ts';
+import type { ProxyFiles } from './proxy-files.ts';
 
 /** One thread, three stick tables of request rates over a minute, no logs. */
 export const haproxyConfig = ({ port, bodyFile, upstreamPort }: ProxyFiles): string => `

@@ -1,4 +1,4 @@
-import type { ProxyFiles } from './proxies.ts';
+import type { ProxyFiles } from './proxy-files.ts';
 
 /** As fast as limit_req can count; with this burst nobody is ever refused. */
 const rate = 'rate=1000000r/s';

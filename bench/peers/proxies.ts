@@ -6,6 +6,7 @@ import type { Stage } from '../stage.ts';
 import { noKeys, type Target } from '../target.ts';
 import { haproxyConfig } from './haproxy.ts';
 import { nginxConfig } from './nginx.ts';
+import type { ProxyFiles } from './proxy-files.ts';
 
 /**
  * What a proxy is to do: refuse by three request rates (per key, per project, per organization, told apart by parts of
@@ -14,14 +15,6 @@ import { nginxConfig } from './nginx.ts';
 export interface ProxyWork {
   /** Taken where there is no upstream. */
   readonly body: Buffer;
-  readonly upstreamPort: number | null;
-}
-
-/** What a configuration is made of. Rates are so high that nobody is refused: the counting is what is measured. */
-export interface ProxyFiles {
-  readonly port: number;
-  readonly dir: string;
-  readonly bodyFile: string;
   readonly upstreamPort: number | null;
 }
 

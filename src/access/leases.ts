@@ -17,10 +17,12 @@ import type { BearerPrincipal, Identity, ProjectPrincipal } from './principal.ts
 export interface Accounts {
   /** Nothing more can be written down: no request may be given to an upstream. */
   readonly isFull: boolean;
-  begin(asked: Asked): Account;
+  /** @returns null where the organization cannot pay for the request */
+  begin(asked: Asked): Account | null;
 }
 
 const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {} };
+const noCredit = refusal('insufficient_credits');
 /** Unspecified: what a request is told whose account could not be kept. */
 const noRoom = refusal('dependency_unavailable', {
   message: 'Requests cannot be accounted for at the moment.',
@@ -67,7 +69,7 @@ export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
   }
   enlarge(_tokens: number): void {}
   settle(): void {}
-  meter(_metered: Metered): Meter {
+  meter(_metered: Metered): Meter | Refusal {
     return unmetered;
   }
   end(): void {}
@@ -130,15 +132,20 @@ export class InferenceLease extends TicketLease {
   }
 
   /** A request whose client has gone before its upstream was asked has none. */
-  override meter(metered: Metered): Meter {
+  override meter(metered: Metered): Meter | Refusal {
     if (this.ticket === null) return unmetered;
     const { organizationId, projectId = '', id: keyId } = this.principal as ProjectPrincipal;
     this.kept = this.accounts.begin({ ...metered, organizationId, projectId, keyId });
-    return this.kept;
+    if (this.kept !== null) return this.kept;
+    this.spent = 0;
+    this.end();
+    return noCredit;
   }
 
   override enlarge(tokens: number): void {
-    if (this.reserved !== null) enlarge(this.store, this.reserved, tokens);
+    if (this.reserved === null) return;
+    enlarge(this.store, this.reserved, tokens);
+    this.kept?.enlarge(tokens);
   }
 
   override settle(): void {

@@ -2,6 +2,7 @@ import { organizationRows } from '../../projections/organizations.ts';
 import { usageTotals } from '../../projections/usage.ts';
 import type { Knowledge } from '../access/knowledge.ts';
 import { auditLogRoutes } from '../admin/audit/audit-logs.ts';
+import { auditProofRoutes } from '../admin/audit/audit-proof.ts';
 import type { Administration } from '../admin/command.ts';
 import { adminKeyRoutes } from '../admin/keys/admin-keys.ts';
 import { keyLimitsRoute } from '../admin/keys/key-limits.ts';
@@ -45,18 +46,24 @@ export const allRoutes = (dependencies: {
   readonly isBehind: () => boolean;
   /** How old what is known of an organization's credit is. */
   readonly creditAgeMs: () => Millis;
+  /** Of an organization, in micro-dollars. */
+  readonly balanceOf: (organizationId: string) => number;
   /** What clients reach the server by. */
   readonly publicUrl: () => string;
 }): Route[] => {
   const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, knowledge, publicUrl } = dependencies;
-  const { isBehind, creditAgeMs } = dependencies;
+  const { isBehind, creditAgeMs, balanceOf } = dependencies;
   const routes = [
     messagesRoute({ models, clock, answerId: () => newId('msg', clock) }),
     countTokensRoute(models),
     chatRoute({ models, clock, answerId: () => newId('msg', clock).replace('msg_', 'chatcmpl-') }),
     responsesRoute({ models, clock, answerId: () => newId('msg', clock).replace('msg_', 'resp_') }),
     ...storedResponseRoutes(),
-    ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy }),
+    ...modelsRoutes({
+      models: [...models.values()].map(({ model }) => model),
+      ownedBy,
+      hasCredit: (organizationId) => balanceOf(organizationId) > 0,
+    }),
     creditsRoute({
       ageMs: creditAgeMs,
       balanceOf: (organizationId) => ({
@@ -73,6 +80,7 @@ export const allRoutes = (dependencies: {
         ...adminKeyRoutes(admin),
         ...policyRoutes(admin, evaluator),
         ...auditLogRoutes(admin),
+        ...auditProofRoutes(admin),
         ...usageRoutes(admin),
       ],
       isBehind,

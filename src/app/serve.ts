@@ -31,7 +31,7 @@ import { dayKeys } from '../secrets/day-keys.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
 import { loadModels } from '../upstream/models/models.ts';
 import { declarePrices } from '../usage/prices.ts';
-import { openUsage } from '../usage/usage.ts';
+import { type OpenUsage, openUsage } from '../usage/usage.ts';
 import { allAggregates } from './aggregates.ts';
 import { keepAuditLog } from './audit-log.ts';
 import { type Closing, closing } from './closing.ts';
@@ -39,6 +39,7 @@ import { secretsOf } from './config-secrets.ts';
 import { type EventLog, ownEventLog } from './event-log.ts';
 import { atPathOf } from './file-fault.ts';
 import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
+import { fundsOf, settlementsIn } from './funds.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
 import { pricesOf } from './prices.ts';
@@ -112,6 +113,7 @@ const start = async (parts: {
   const shared = shareSubscription(store);
   const followed = { readAll: store.readAll, subscribe: shared.subscribe };
   let limits: OpenLimits | undefined;
+  let usage: OpenUsage | undefined;
   const known: Directory = directory(() => models as ReadModels);
   models = await openReadModels({
     dir: readModelsDir(config),
@@ -125,6 +127,7 @@ const start = async (parts: {
     committed(batch) {
       known.committed(batch);
       limits?.committed(batch);
+      usage?.recorded(settlementsIn(batch));
     },
   });
   open.later('the read models', models.close);
@@ -193,8 +196,15 @@ const start = async (parts: {
   // No settlement names a price that is not in the log.
   const prices = pricesOf(declared);
   await declarePrices(store, prices, by, clock);
-  const usage = await openUsage({ dir: join(config.DATA_DIR, 'usage', logId), store, prices, clock });
-  open.later('the accounts of requests', usage.close);
+  usage = await openUsage({
+    dir: join(config.DATA_DIR, 'usage', logId),
+    store,
+    prices,
+    funds: fundsOf(models, declared),
+    clock,
+  });
+  const accounts = usage;
+  open.later('the accounts of requests', accounts.close);
   const connected = connectModels(declared, { clock });
   open.later('the models', connected.close);
   const evaluator = openEvaluator();
@@ -210,7 +220,8 @@ const start = async (parts: {
     tiers: limits.tiers,
     knowledge: fresh.reliedOn,
     isBehind: () => fresh.isBehind,
-    creditAgeMs: () => Math.max(fresh.ageMs, usage.ageMs),
+    creditAgeMs: () => Math.max(fresh.ageMs, accounts.ageMs),
+    balanceOf: accounts.balanceOf,
     readiness: {
       ageMs: () => fresh.ageMs,
       checks: {
@@ -237,7 +248,7 @@ const start = async (parts: {
       accessLog,
       windows: limits.windows,
       knowledge: fresh.reliedOn,
-      accounts: usage,
+      accounts,
     }),
     trustedProxies: config.TRUSTED_PROXIES,
     corsOrigins: config.CORS_ORIGINS,

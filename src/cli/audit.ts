@@ -3,7 +3,9 @@ import { Command } from 'commander';
 import { history } from '../audit/history.ts';
 import type { Actor, Recorded } from '../kernel/store.ts';
 import { chargeCommand } from './audit-charge.ts';
+import { exportCommand } from './audit-log/export-command.ts';
 import { checkpointCommand, keyCommand, rotateKeyCommand } from './audit-log/key-commands.ts';
+import { consistencyCommand, proveCommand } from './audit-log/proof-commands.ts';
 import { verifyCommand } from './audit-log/verify-command.ts';
 import { diffCommand } from './audit-questions/diff-command.ts';
 import { keysCommand } from './audit-questions/keys-command.ts';
@@ -28,6 +30,10 @@ Examples:
   weir audit log --follow                           each change as it comes
   weir audit charge req_01jd…                       what a request cost, worked out from events
   weir audit verify --against /mnt/worm/checkpoints  whether anybody has rewritten the log
+  weir audit prove project-proj_01jd…@0             that an event is in the log, to be checked elsewhere
+  weir audit consistency monday tuesday             that one checkpoint’s log has become another’s
+  weir audit export --out acme.ndjson --organization org_01jd…
+                                                    what an auditor takes away, with its proofs
   weir audit checkpoint                             the newest signed checkpoint, to keep elsewhere
   weir audit key                                    the public keys, for whoever verifies elsewhere
   weir audit rotate-key --reason "yearly"           sign with another key from now on`;
@@ -52,6 +58,9 @@ export const auditCommand = (terminal: Terminal): Command => {
   audit.addCommand(logCommand(terminal));
   audit.addCommand(chargeCommand(terminal));
   audit.addCommand(verifyCommand(terminal));
+  audit.addCommand(proveCommand(terminal));
+  audit.addCommand(consistencyCommand(terminal));
+  audit.addCommand(exportCommand(terminal));
   audit.addCommand(checkpointCommand(terminal));
   audit.addCommand(keyCommand(terminal));
   audit.addCommand(rotateKeyCommand(terminal));

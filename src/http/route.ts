@@ -63,6 +63,8 @@ export interface Metered {
   /** Tokens of its input (contract F.4). */
   readonly estimatedTokens: number;
   readonly images: number;
+  /** Of the output that is reserved. */
+  readonly maxTokens: number;
 }
 
 /** The account of a request that is given to an upstream (contract N20). It is settled once: whoever comes later changes nothing. */
@@ -88,8 +90,11 @@ export interface Allowance {
   enlarge(tokens: number): void;
   /** Gives back now what was reserved beyond `spent`, which is final: before an answer that is made is sent. */
   settle(): void;
-  /** Opens the account of the request, before its upstream is asked. It is settled when the request ends, if not before. */
-  meter(metered: Metered): Meter;
+  /**
+   * Opens the account of the request, before its upstream is asked. It is settled when the request ends, if not before.
+   * @returns the 402, where the organization cannot pay for it; then nothing is reserved any more
+   */
+  meter(metered: Metered): Meter | Refusal;
 }
 
 /** A request whose credential is identified. The limits have counted it already, whatever follows. */

@@ -43,3 +43,7 @@ export const notesIn = (text: string): string[] => {
   const rest = text.slice(from);
   return rest.trim() === '' ? notes : [...notes, rest];
 };
+
+/** An inclusion proof with its checkpoint, to be kept (c2sp.org/tlog-proof). */
+export const tlogProof = (index: number, proof: readonly Hash[], signed: string): string =>
+  `c2sp.org/tlog-proof@v1\nindex ${index}\n${proof.map((each) => `${each.toString('base64')}\n`).join('')}\n${signed}`;

@@ -1,6 +1,7 @@
 import type { Clock, Millis } from '../clock.ts';
 import { microDollarsOf, type Price, type Tokens } from '../domain/charge.ts';
 import type { Api, Settlement, UsageSource } from '../domain/usage-facts.ts';
+import type { Credit, Hold } from './credit.ts';
 import { begunCost } from './journal/entry.ts';
 import type { Journal } from './journal/journal.ts';
 
@@ -15,6 +16,8 @@ export interface Asked {
   /** Tokens of its input (contract F.4). */
   readonly estimatedTokens: number;
   readonly images: number;
+  /** Of the output that is reserved (contract F.4). */
+  readonly maxTokens: number;
 }
 
 const noTokens: Tokens = {
@@ -23,6 +26,10 @@ const noTokens: Tokens = {
   cache_creation_input_tokens: 0,
   cache_read_input_tokens: 0,
 };
+
+/** The most that a request costs whose answer is no longer than that, in micro-dollars (contract F.6). */
+export const mostOf = (price: Price, input_tokens: number, output_tokens: number, images: number): number =>
+  microDollarsOf(price, { ...noTokens, input_tokens, output_tokens, images });
 
 const largest = Number.MAX_SAFE_INTEGER;
 /** What an upstream says need not be a count. */
@@ -40,14 +47,26 @@ export class Meter {
   readonly #price: Price;
   readonly #journal: Pick<Journal, 'begin' | 'settle'>;
   readonly #clock: Clock;
+  /** Where the request needs credit: what is held of it. */
+  readonly #hold: Hold | null;
+  readonly #credit: Pick<Credit, 'settled'>;
   readonly #askedAt: Millis;
   #usage: Tokens = noTokens;
   #sentTokens = 0;
   #firstTokenMs: number | null = null;
   #settled: Settlement | null = null;
 
-  constructor(asked: Asked, price: Price, journal: Pick<Journal, 'begin' | 'settle'>, clock: Clock) {
+  constructor(
+    asked: Asked,
+    price: Price,
+    journal: Pick<Journal, 'begin' | 'settle'>,
+    clock: Clock,
+    credit: Pick<Credit, 'settled'>,
+    hold: Hold | null,
+  ) {
     this.#asked = asked;
+    this.#credit = credit;
+    this.#hold = hold;
     this.#price = price;
     this.#journal = journal;
     this.#clock = clock;
@@ -88,14 +107,16 @@ export class Meter {
     this.#settle(status, this.#sentSoFar(), false, hasCome);
   }
 
+  /** More is reserved for the answer. @param tokens of its input and output together */
+  enlarge(tokens: number): void {
+    if (this.#settled !== null) return;
+    const { estimatedTokens, images } = this.#asked;
+    this.#hold?.become(mostOf(this.#price, estimatedTokens, tokens - estimatedTokens, images));
+  }
+
   /** The request is over, whatever became of it. */
   end(): void {
     this.#settle(499, this.#sentSoFar(), false);
-  }
-
-  /** What it has cost; null while that is not known. */
-  get settled(): Settlement | null {
-    return this.#settled;
   }
 
   #sentSoFar(): number {
@@ -132,5 +153,7 @@ export class Meter {
       first_token_ms: this.#firstTokenMs === null ? null : Math.round(this.#firstTokenMs),
     };
     this.#journal.settle(this.#settled);
+    this.#credit.settled(this.#settled);
+    this.#hold?.release();
   }
 }

@@ -1,23 +1,30 @@
 import type { Clock, Millis } from '../clock.ts';
 import type { Price } from '../domain/charge.ts';
+import type { Settlement } from '../domain/usage-facts.ts';
 import type { EventStore } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
+import { Credit, type Funds } from './credit.ts';
 import { JournalFiles } from './journal/files.ts';
 import { Journal } from './journal/journal.ts';
 import { recover } from './journal/recover.ts';
-import { type Asked, Meter } from './meter.ts';
+import { type Asked, Meter, mostOf } from './meter.ts';
 import { shipment } from './shipment.ts';
 
 /** Keeps the accounts of requests. */
 export interface UsageBook {
   /** Nothing more can be written down: no request may be given to an upstream. */
   readonly isFull: boolean;
-  begin(asked: Asked): Meter;
+  /** @returns null where the organization has not the credit that the model asks for: 402 (contract F.6) */
+  begin(asked: Asked): Meter | null;
 }
 
 export interface OpenUsage extends UsageBook {
   /** Everything that was settled so long ago is in the event store. */
   readonly ageMs: Millis;
+  /** Micro-dollars: the balance, less what was settled here and is not in it yet. */
+  balanceOf(organizationId: string): number;
+  /** To be told of the accounts that the balance has from now on. */
+  recorded(settlements: readonly Settlement[]): void;
   close(): Promise<void>;
 }
 
@@ -27,6 +34,7 @@ export interface UsageOptions {
   readonly store: Pick<EventStore, 'append'>;
   /** Of every model; they are in the log (`declarePrices`). */
   readonly prices: readonly Price[];
+  readonly funds: Funds;
   readonly clock: Clock;
   /** Between two looks at what is to be sent; default 1 s. */
   readonly everyMs?: Millis;
@@ -44,7 +52,8 @@ const lastMs = 5_000;
  * organizations together, since one append for each organization and second was measured to cost a millisecond of the loop.
  */
 export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
-  const { dir, store, prices, clock, everyMs = 1_000 } = options;
+  const { dir, store, prices, funds, clock, everyMs = 1_000 } = options;
+  const credit = new Credit(funds);
   const byModel = new Map(prices.map((price) => [price.model, price]));
   const files = new JournalFiles(dir);
   const left = await recover(files);
@@ -121,8 +130,14 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
     begin(asked) {
       const price = byModel.get(asked.model);
       if (price === undefined) throw new Error(`The model ${asked.model} has no price.`);
-      return new Meter(asked, price, journal, clock);
+      const { organizationId, estimatedTokens, maxTokens, images } = asked;
+      const hold = funds.needsCredit(asked.model)
+        ? credit.hold(organizationId, mostOf(price, estimatedTokens, maxTokens, images))
+        : undefined;
+      return hold === null ? null : new Meter(asked, price, journal, clock, credit, hold ?? null);
     },
+    balanceOf: (organizationId) => credit.balanceOf(organizationId),
+    recorded: (settlements) => credit.recorded(settlements),
     async close() {
       clearInterval(timer);
       let late: NodeJS.Timeout | undefined;

@@ -75,6 +75,7 @@ const fill = (): Map<string, Map<string, object>> => {
       status: 'active',
       createdAt: 1,
       archivedAt: null,
+      allowedModels: null,
     };
     put(projectRows, `org_1:${project.id}`, project);
     put(activeProjectRows, `org_1:${project.id}`, project);
@@ -121,6 +122,7 @@ const fill = (): Map<string, Map<string, object>> => {
       ip: null,
       requestId: null,
       projectId: null,
+      place: { stream: 'project-proj_1', revision: 0, position: '1' },
       resourceId: 'proj_0000',
     };
     put(auditRows, auditKeyOf('org_1', n), entry);

@@ -8,7 +8,7 @@ import { priceOf } from '../../src/domain/charge.ts';
 import { newId, timeOfId } from '../../src/ids.ts';
 import { declarePrices } from '../../src/usage/prices.ts';
 import { openUsage } from '../../src/usage/usage.ts';
-import { free } from '../support/accounts.ts';
+import { free, noFunds } from '../support/accounts.ts';
 import { workbench } from './run.ts';
 
 // A loaded machine is slow, not wrong.
@@ -29,18 +29,25 @@ beforeAll(async () => {
   const log = await existingEventLog(readConfig(bench.env));
   const clock = systemClock;
   await declarePrices(log.store, [price], { actor: { type: 'operator', id: 'jo' } }, clock);
-  const book = await openUsage({ dir: join(bench.dir, 'journal'), store: log.store, prices: [price], clock });
+  const book = await openUsage({
+    dir: join(bench.dir, 'journal'),
+    store: log.store,
+    prices: [price],
+    funds: noFunds,
+    clock,
+  });
   const of = { organizationId: org, projectId: 'proj_1', keyId: 'key_1', model: 'm', api: 'messages' } as const;
-  book.begin({ ...of, requestId, estimatedTokens: 1, images: 0 }).complete(usage, 0);
+  book.begin({ ...of, requestId, estimatedTokens: 1, maxTokens: 1, images: 0 })!.complete(usage, 0);
   await book.close();
   // An account that somebody has got wrong.
   const other = await openUsage({
     dir: join(bench.dir, 'other'),
     store: log.store,
     prices: [{ ...price, pico: { ...price.pico, prompt: price.pico.prompt * 2n } }],
+    funds: noFunds,
     clock,
   });
-  other.begin({ ...of, requestId: false_, estimatedTokens: 1, images: 0 }).complete(usage, 0);
+  other.begin({ ...of, requestId: false_, estimatedTokens: 1, maxTokens: 1, images: 0 })!.complete(usage, 0);
   await other.close();
   await log.close();
 });

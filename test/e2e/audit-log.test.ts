@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { leafHash } from '../../src/kernel/event-hash.ts';
 import { notesIn, parsedCheckpoint } from '../../src/merkle/checkpoint.ts';
+import { isSignedWith, verifierOf } from '../../src/merkle/note.ts';
+import { isConsistent, isIncluded } from '../../src/merkle/tree.ts';
 import { call, createKey, createProject, paths } from './calls.ts';
 import { weirHere } from './here.ts';
 import { eventually, freshDir, runWeir, type Server, startServer } from './server.ts';
@@ -33,6 +37,7 @@ interface Verified {
   readonly outside?: number | null;
   readonly imported?: number | null;
   readonly uncovered?: number;
+  readonly covered?: number;
 }
 const verified = async (env: Readonly<Record<string, string>>, ...args: string[]): Promise<Verified> => {
   const { code, stdout, stderr } = await audit(env, 'verify', '--json', ...args);
@@ -98,6 +103,130 @@ describe('the audit log of a running gateway', () => {
     expect(await verified(env, '--against', sink, '--pub', first!)).toMatchObject({ code: 0, findings: [] });
   });
 });
+
+interface Told {
+  readonly size: number;
+  readonly checkpoint: string;
+  readonly public_keys: readonly string[];
+}
+
+const everyEntry = async (): Promise<readonly { readonly id: string }[]> => {
+  const { body } = await call(server, 'GET', '/v1/organization/audit_logs?limit=100');
+  expect(body.has_more).toBe(false);
+  return body.data as { id: string }[];
+};
+
+const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
+
+describe('over HTTP', () => {
+  const signedOver = async (least: number): Promise<Told> =>
+    eventually(async () => {
+      const { status, body } = await call(server, 'GET', '/v1/organization/audit_logs/checkpoint');
+      const told = body as unknown as Told;
+      return status === 200 && told.size >= least ? told : undefined;
+    });
+
+  test('every entry of the log has a proof, which a stranger can check', async () => {
+    const { size, public_keys } = await signedOver(10);
+    const { body } = await call(server, 'GET', '/v1/organization/audit_logs?limit=100');
+    const entries = (body as unknown as { data: { id: string; type: string }[] }).data;
+    expect(entries.length).toBeGreaterThan(5);
+    for (const { id } of entries.slice(-6)) {
+      const answer = await call(server, 'GET', `/v1/organization/audit_logs/${id}/proof`);
+      expect(answer.status).toBe(200);
+      const proof = answer.body as unknown as {
+        index: number;
+        leaf: string;
+        hashes: string[];
+        checkpoint: Told;
+        tlog_proof: string;
+      };
+      const { size: covered, root, note } = parsedCheckpoint(proof.checkpoint.checkpoint)!;
+      expect(covered).toBeGreaterThanOrEqual(size);
+      expect(isIncluded(bytes(leafHash(proof.leaf)), proof.index, covered, proof.hashes.map(bytes), root)).toBe(true);
+      expect(isIncluded(bytes(leafHash(`${proof.leaf} `)), proof.index, covered, proof.hashes.map(bytes), root)).toBe(
+        false,
+      );
+      expect(isSignedWith(note, verifierOf(proof.checkpoint.public_keys.at(-1)!)!)).toBe(true);
+      expect(proof.tlog_proof).toContain(`index ${proof.index}\n`);
+    }
+    const { stdout } = await audit({ DATA_DIR: server.dataDir }, 'key');
+    expect(stdout.trim().split('\n')).toEqual(public_keys);
+    expect((await call(server, 'GET', '/v1/organization/audit_logs/audit_none/proof')).status).toBe(404);
+  });
+
+  test('the export has every entry, each with a proof, and an end', async () => {
+    await createProject(server, 'before the export');
+    const entries = await everyEntry();
+    await eventually(async () => ((await verified({ DATA_DIR: server.dataDir })).uncovered === 0 ? true : undefined));
+    const response = await fetch(`${server.baseUrl}/v1/organization/audit_logs/export`, {
+      headers: { authorization: `Bearer ${server.first.admin_api_key}` },
+    });
+    expect(response.headers.get('content-type')).toBe('application/x-ndjson');
+    const text = await response.text();
+    checkExport(
+      text,
+      entries.map(({ id }) => id),
+    );
+  });
+
+  test('the command writes the same, and one of the whole log', async () => {
+    const [one, whole] = ['one', 'whole'].map((name) => join(folder(), `${name}.ndjson`)) as [string, string];
+    const env = { DATA_DIR: server.dataDir };
+    const { organization_id } = server.first;
+    await eventually(async () => ((await verified(env)).uncovered === 0 ? true : undefined));
+    expect((await audit(env, 'export', '--out', one, '--organization', organization_id)).code).toBe(0);
+    const entries = await everyEntry();
+    expect(checkExport(readFileSync(one, 'utf8'))).toBe(entries.length);
+    expect((await audit(env, 'export', '--out', whole)).code).toBe(0);
+    const { covered } = await verified(env);
+    expect(checkExport(readFileSync(whole, 'utf8'))).toBe(covered);
+    expect((await audit(env, 'export', '--out', whole)).code).toBe(1);
+  });
+
+  test('an event is proven on the command line, and so is what became of a checkpoint', async () => {
+    const env = { DATA_DIR: server.dataDir };
+    const place = `project-${project}@0`;
+    const { code, stdout } = await audit(env, 'prove', place);
+    expect(code).toBe(0);
+    const leaf = (await audit(env, 'prove', place, '--leaf')).stdout;
+    const [, index, hashes, note] = /^c2sp.org\/tlog-proof@v1\nindex (\d+)\n((?:.{44}\n)*)\n([\s\S]*)$/.exec(stdout)!;
+    const { size, root } = parsedCheckpoint(note!)!;
+    const path = hashes!.trim().split('\n').map(bytes);
+    expect(isIncluded(bytes(leafHash(leaf)), Number(index), size, path, root)).toBe(true);
+    expect((await audit(env, 'prove', 'project-proj_none@0')).code).toBe(1);
+    expect((await audit(env, 'prove', 'nonsense')).code).toBe(2);
+
+    const notes = notesIn(readFileSync(sink, 'utf8'));
+    const [older, newer] = [join(folder(), 'older'), join(folder(), 'newer')];
+    writeFileSync(older, notes[0]!);
+    writeFileSync(newer, notes.at(-1)!);
+    const proven = await audit(env, 'consistency', older, newer);
+    const [from, to] = [parsedCheckpoint(notes[0]!)!, parsedCheckpoint(notes.at(-1)!)!];
+    expect(isConsistent(from, to, proven.stdout.trim().split('\n').map(bytes))).toBe(true);
+    expect((await audit(env, 'consistency', newer, older)).code).toBe(1);
+  });
+});
+
+/** Checks an export as its format says; how many events it has. */
+const checkExport = (text: string, ids?: readonly string[]): number => {
+  expect(text.endsWith('\n')).toBe(true);
+  const lines = text.slice(0, -1).split('\n');
+  const [manifest, ...rest] = lines.map((line) => JSON.parse(line));
+  const end = rest.pop();
+  const { size, root, note } = parsedCheckpoint(manifest.checkpoint)!;
+  expect(isSignedWith(note, verifierOf(manifest.public_keys.at(-1))!)).toBe(true);
+  for (const { index, event, stub, proof } of rest) {
+    if (event !== undefined && stub !== undefined) expect(JSON.parse(stub).hash).toBe(leafHash(event));
+    expect(isIncluded(bytes(leafHash(stub ?? event)), index, size, proof.map(bytes), root)).toBe(true);
+  }
+  const sha256 = createHash('sha256')
+    .update(`${lines.slice(0, -1).join('\n')}\n`)
+    .digest('hex');
+  expect(end).toEqual({ type: 'end', events: rest.length, uncovered: 0, sha256 });
+  if (ids) expect(new Set(rest.map((line) => line.audit_log_id))).toEqual(new Set(ids));
+  return rest.length;
+};
 
 describe('a copy', () => {
   const copied = async (edit: (text: string) => string) => {

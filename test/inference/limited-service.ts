@@ -139,7 +139,7 @@ export const limitedService = async (options: LimitedOptions = {}) => {
       messagesRoute({ models: hosted(upstream), clock, answerId: () => 'msg_1', after: clock.after }),
       chatRoute({ models: hosted(upstream), clock, answerId: () => 'chatcmpl-1', after: clock.after }),
       responsesRoute({ models: hosted(upstream), clock, answerId: () => 'resp_1', after: clock.after }),
-      ...modelsRoutes({ models: [model()], ownedBy: 'weir' }),
+      ...modelsRoutes({ models: [model()], ownedBy: 'weir', hasCredit: () => false }),
       creditsRoute({ balanceOf: () => ({ credits: 0, usage: 0 }), ageMs: () => 0 }),
       adminRoute('projects:read', {
         method: 'GET',
@@ -203,6 +203,7 @@ export const limitedService = async (options: LimitedOptions = {}) => {
         organizationStatus: 'active',
         projectId: 'proj_1',
         projectName: 'p',
+        allowedModels: null,
         tier: state.tier,
         permissions: new Set(['models:read', 'inference:create', 'credits:read']),
         expiresAt: null,

@@ -7,7 +7,7 @@ import { model } from './hosted.ts';
 
 const versioned = { 'anthropic-version': '2023-06-01' };
 const list = (models: Parameters<typeof modelsRoutes>[0]['models']) => {
-  const [route] = modelsRoutes({ models, ownedBy: 'weir' });
+  const [route] = modelsRoutes({ models, ownedBy: 'weir', hasCredit: () => false });
   return async (tier = 0, headers = {}) => (await send(route!, undefined, { tier, headers })).body;
 };
 
@@ -79,16 +79,18 @@ describe('access', () => {
 });
 
 test('is answered from twelve ready answers, synchronously', () => {
-  const [route] = modelsRoutes({ models: [model()], ownedBy: 'weir' });
+  const [route] = modelsRoutes({ models: [model()], ownedBy: 'weir', hasCredit: () => false });
   const call = (tier: number, header?: string) =>
-    route!.handle({ head: { header: () => header }, principal: { tier } } as never) as { body: unknown };
+    route!.handle({ head: { header: () => header }, principal: { tier, allowedModels: null } } as never) as {
+      body: unknown;
+    };
   const seen = new Set([0, 1, 2, 3, 4, 5].flatMap((tier) => [call(tier), call(tier, ''), call(tier), call(tier, 'x')]));
   expect(seen.size).toBe(12);
   for (const { body } of seen) expect(body).toBeInstanceOf(Uint8Array);
 });
 
 test('the route is what the decisions say', () => {
-  expect(modelsRoutes({ models: [], ownedBy: 'weir' })).toMatchObject([
+  expect(modelsRoutes({ models: [], ownedBy: 'weir', hasCredit: () => false })).toMatchObject([
     { method: 'GET', path: '/v1/models', family: 'models', access: { permission: 'models:read', apiKeyHeader: true } },
     {
       method: 'GET',

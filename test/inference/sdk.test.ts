@@ -37,7 +37,11 @@ beforeAll(async () => {
   server = await serve<ProjectPrincipal>({
     routes: [
       messagesRoute({ models, clock: systemClock, answerId: () => newId('msg', systemClock) }),
-      ...modelsRoutes({ models: [...models.values()].map(({ model }) => model), ownedBy: 'weir' }),
+      ...modelsRoutes({
+        models: [...models.values()].map(({ model }) => model),
+        ownedBy: 'weir',
+        hasCredit: () => false,
+      }),
     ],
     gate,
     host: '127.0.0.1',

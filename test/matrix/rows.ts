@@ -54,7 +54,7 @@ export const rows: Readonly<Record<string, Row>> = {
   listProjects: { status: 200, cursor: ({ projectId }) => projectId },
   createProject: { body: name, status: 201 },
   retrieveProject: { ids: project, status: 200 },
-  renameProject: { ids: newProject, body: name, status: 200 },
+  updateProject: { ids: newProject, body: name, status: 200 },
   archiveProject: { ids: newProject, status: 200 },
   createProjectApiKey: { ids: project, body: name, idempotent: true, status: 201 },
   listProjectApiKeys: { ids: project, status: 200, cursor: (tenant) => tenant.projectKey.id },
@@ -86,6 +86,13 @@ export const rows: Readonly<Record<string, Row>> = {
   listUsage: { query: 'start_time=1700000000', status: 200 },
   listCompletionsUsage: { query: 'start_time=1700000000', status: 200 },
   listCosts: { query: 'start_time=1700000000', status: 200 },
+  // Nobody signs the log of these tests.
+  retrieveAuditLogCheckpoint: { status: 503 },
+  exportAuditLogs: { status: 503 },
+  retrieveAuditLogProof: {
+    ids: async (tenant) => ({ audit_log_id: await tenant.firstOf('/audit_logs') }),
+    status: 503,
+  },
   listAuditLogs: { status: 200, cursor: (tenant) => tenant.firstOf('/audit_logs') },
   createAccessToken: { status: 401 },
   revokeAccessToken: { status: 401 },

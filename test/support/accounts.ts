@@ -2,8 +2,9 @@ import type { Accounts } from '../../src/access/leases.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type Pricing, priceOf } from '../../src/domain/charge.ts';
 import type { Settlement } from '../../src/domain/usage-facts.ts';
+import { Credit, type Funds } from '../../src/usage/credit.ts';
 import type { Begun } from '../../src/usage/journal/entry.ts';
-import { Meter } from '../../src/usage/meter.ts';
+import { Meter, mostOf } from '../../src/usage/meter.ts';
 
 export const free: Pricing = {
   prompt: '0',
@@ -14,10 +15,21 @@ export const free: Pricing = {
   request: '0',
 };
 
+/** Of models that nobody has to pay for. */
+export const noFunds: Funds = { balanceOf: () => 0, needsCredit: () => false };
+
+export interface MemoryAccounts extends Accounts {
+  readonly begun: Begun[];
+  readonly settled: Settlement[];
+  readonly credit: Credit;
+  isFull: boolean;
+}
+
 /** Accounts that are kept in memory, of models that all cost the same. */
-export const memoryAccounts = (pricing: Partial<Pricing> = {}) => {
+export const memoryAccounts = (pricing: Partial<Pricing> = {}, funds = noFunds): MemoryAccounts => {
   const begun: Begun[] = [];
   const settled: Settlement[] = [];
+  const credit = new Credit(funds);
   const journal = {
     begin: (each: Begun) => void begun.push(each),
     settle: (each: Settlement) => void settled.push(each),
@@ -25,7 +37,14 @@ export const memoryAccounts = (pricing: Partial<Pricing> = {}) => {
   return {
     begun,
     settled,
-    isFull: false as boolean,
-    begin: (asked) => new Meter(asked, priceOf(asked.model, { ...free, ...pricing }), journal, systemClock),
-  } satisfies Accounts & { begun: Begun[]; settled: Settlement[] };
+    credit,
+    isFull: false,
+    begin(asked) {
+      const price = priceOf(asked.model, { ...free, ...pricing });
+      const { model, organizationId, estimatedTokens, maxTokens, images } = asked;
+      const most = mostOf(price, estimatedTokens, maxTokens, images);
+      const hold = funds.needsCredit(model) ? credit.hold(organizationId, most) : undefined;
+      return hold === null ? null : new Meter(asked, price, journal, systemClock, credit, hold ?? null);
+    },
+  };
 };

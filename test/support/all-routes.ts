@@ -26,6 +26,7 @@ export const administrationRoutes = (
     knowledge: upToDate,
     isBehind: () => false,
     creditAgeMs: () => 0,
+    balanceOf: () => 0,
     readiness: { checks: {}, ageMs: () => 0 },
     publicUrl: () => 'http://127.0.0.1:8080',
   });

@@ -12,6 +12,9 @@ const run = promisify(execFile);
 /** Where it is, or why it cannot be had: no Python, one that is too old, no network. */
 export type Kept = { readonly dir: string } | { readonly missing: string };
 
+/** What `timeout` ends with where it had to end its command. */
+const tookTooLong = 124;
+
 /** What `install` has put into a folder of its own for these very packages. */
 const kept = async (name: string, packages: object, install: (dir: string) => Promise<void>): Promise<Kept> => {
   const pins = createHash('sha256').update(JSON.stringify(packages)).digest('hex').slice(0, 12);
@@ -19,24 +22,36 @@ const kept = async (name: string, packages: object, install: (dir: string) => Pr
   // Written last: a folder without it is what an installation that was broken off has left.
   const complete = join(dir, 'complete');
   if (existsSync(complete)) return { dir };
+  // It would take too long again.
+  const late = join(dir, 'late');
+  const tooLate = { missing: `it took too long to install; without ${dir} it is tried again` };
+  if (existsSync(late)) return tooLate;
   rmSync(dir, { recursive: true, force: true });
   try {
     await install(dir);
     writeFileSync(complete, '');
     return { dir };
   } catch (error) {
-    const { message, stderr = '' } = error as Error & { stderr?: string };
-    return { missing: stderr.trim().split('\n').at(-1) || message };
+    const { code, message, stderr = '' } = error as Error & { code?: unknown; stderr?: string };
+    if (code !== tookTooLong) return { missing: stderr.trim().split('\n').at(-1) || message };
+    rmSync(dir, { recursive: true, force: true });
+    mkdirSync(dir);
+    writeFileSync(late, '');
+    return tooLate;
   }
 };
 
-/** Packages of PyPI, as `name==version`, in a virtual environment; its commands are in `bin`. */
-export const fromPyPI = (name: string, packages: readonly string[]): Promise<Kept> =>
+/**
+ * Packages of PyPI, as `name==version`, in a virtual environment; its commands are in `bin`.
+ * @param seconds that it may take; some are built first, by processes that end with it
+ */
+export const fromPyPI = (name: string, packages: readonly string[], seconds = 180): Promise<Kept> =>
   kept(name, packages, async (dir) => {
     await run('python3', ['-m', 'venv', dir]);
     // Modules are compiled when they are first imported: most never are.
     const options = ['--quiet', '--no-compile', '--disable-pip-version-check'];
-    await run(join(dir, 'bin', 'pip'), ['install', ...options, ...packages], { timeout: 180_000 });
+    const pip = [join(dir, 'bin', 'pip'), 'install', ...options, ...packages];
+    await run('timeout', [String(seconds), 'nice', ...pip]);
   });
 
 /** Packages of npm by the name to import them by; a script in the folder finds them. */

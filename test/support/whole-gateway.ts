@@ -2,9 +2,11 @@ import { apiKeyGate } from '../../src/access/authenticate.ts';
 import type { Knowledge } from '../../src/access/knowledge.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import { credentialOf } from '../../src/admin/credential.ts';
+import { fundsOf } from '../../src/app/funds.ts';
 import type { Checks } from '../../src/app/health.ts';
 import { allRoutes } from '../../src/app/routes.ts';
 import { systemClock } from '../../src/clock.ts';
+import type { Pricing } from '../../src/domain/charge.ts';
 import { adminPermissions, projectPermissions, tokenPermissions } from '../../src/domain/permissions.ts';
 import { tiers } from '../../src/domain/tiers.ts';
 import { type ServerOptions, serve } from '../../src/http/server.ts';
@@ -31,6 +33,8 @@ export interface WholeOptions extends MemoryOptions {
   readonly knowledge?: Knowledge;
   /** Default: those whose limits nobody meets. */
   readonly windows?: Windows;
+  /** Of every model; default: an output token costs a micro-dollar. */
+  readonly pricing?: Partial<Pricing>;
 }
 
 /** Every route over a store in memory, with the real gate, read models and law in front of and behind it. */
@@ -40,13 +44,14 @@ export const wholeGateway = async ({
   balanceAgeMs = () => 0,
   knowledge = upToDate,
   windows = wideWindows(),
+  pricing = { completion: '0.000001' },
   ...memory
 }: WholeOptions = {}) => {
   const at = await stage(memory);
   const { admin, clock } = at;
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
   const evaluator = openEvaluator();
-  const accounts = memoryAccounts();
+  const accounts = memoryAccounts(pricing, fundsOf(admin.models, (models ?? connected).values()));
   const routes = allRoutes({
     admin,
     models: models ?? connected,
@@ -58,6 +63,7 @@ export const wholeGateway = async ({
     knowledge,
     isBehind: () => knowledge.isBehind,
     creditAgeMs: balanceAgeMs,
+    balanceOf: (organizationId) => accounts.credit.balanceOf(organizationId),
     readiness: { checks, ageMs: balanceAgeMs },
     publicUrl: () => 'https://weir.example',
   });

@@ -13,6 +13,7 @@ const asked: Asked = {
   api: 'chat.completions',
   estimatedTokens: 100,
   images: 0,
+  maxTokens: 50,
 };
 const price = priceOf('m', { ...free, prompt: '0.000002', completion: '0.00001', input_cache_read: '0.000001' });
 const tokens = (input_tokens: number, output_tokens: number, cache_read_input_tokens = 0): Tokens => ({
@@ -31,6 +32,8 @@ const metered = (more: Partial<Asked> = {}) => {
     price,
     { begin: (each) => void began.push(each), settle: (each) => void settled.push(each) },
     { wall: () => 1_700_000_000_000 + time.now, monotonic: () => time.now },
+    { settled() {} },
+    null,
   );
   return { meter, began, settled, time };
 };

@@ -7,7 +7,7 @@ import { priceOf } from '../../src/domain/charge.ts';
 import type { Settlement } from '../../src/domain/usage-facts.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { type OpenUsage, openUsage } from '../../src/usage/usage.ts';
-import { free } from '../support/accounts.ts';
+import { free, noFunds } from '../support/accounts.ts';
 import { memoryStore } from '../support/memory-store.ts';
 
 // A loaded machine is slow, not wrong.
@@ -29,7 +29,7 @@ afterEach(() => {
 
 const price = priceOf('m', { ...free, prompt: '0.000001', completion: '0.00001' });
 const open = (store: ReturnType<typeof memoryStore>) =>
-  openUsage({ dir: join(dir, 'journal'), store, prices: [price], clock: systemClock, everyMs: 20 });
+  openUsage({ dir: join(dir, 'journal'), store, prices: [price], funds: noFunds, clock: systemClock, everyMs: 20 });
 const begin = (book: OpenUsage, requestId: string) =>
   book.begin({
     requestId,
@@ -39,8 +39,9 @@ const begin = (book: OpenUsage, requestId: string) =>
     model: 'm',
     api: 'messages',
     estimatedTokens: 100,
+    maxTokens: 100,
     images: 0,
-  });
+  })!;
 const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 const settledIn = (store: ReturnType<typeof memoryStore>): string[] =>
   store.log.flatMap(({ data }) =>
@@ -113,6 +114,7 @@ describe('the accounts of requests', () => {
         model: 'other',
         api: 'messages',
         estimatedTokens: 1,
+        maxTokens: 1,
         images: 0,
       }),
     ).toThrow('The model other has no price.');

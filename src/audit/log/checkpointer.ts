@@ -22,7 +22,7 @@ export interface TreeHead {
 }
 
 export interface CheckpointerOptions {
-  readonly store: Pick<EventStore, 'append' | 'read' | 'subscribe'>;
+  readonly store: Pick<EventStore, 'append' | 'read' | 'subscribe' | 'state'>;
   readonly ours: Ours;
   readonly origin: string;
   readonly signers: Signers;
@@ -80,6 +80,8 @@ export const startCheckpoints = async (options: CheckpointerOptions): Promise<Ch
   let signing: Promise<void> = Promise.resolve();
   /** The last attempt to sign came to nothing: what is needed for the next may still be in the log, unread. */
   let isBeaten = false;
+  /** It was the store that failed, and that was said. */
+  let isLost = false;
   let stopped: Error | undefined;
 
   const stop = (error: Error): void => {
@@ -105,6 +107,11 @@ export const startCheckpoints = async (options: CheckpointerOptions): Promise<Ch
   const sign = async (): Promise<void> => {
     const leaves = pending.slice(0, mostLeaves);
     if (leaves.length === 0 || stopped) return;
+    if (store.state.is === 'lost') {
+      isBeaten = true;
+      schedule(retryMs);
+      return;
+    }
     const tree = head?.tree ?? { size: 0, peaks: [] };
     const key = leaves.findLast((leaf) => leaf.key !== undefined)?.key ?? head?.key ?? 1;
     const last = leaves.findLastIndex((leaf) => leaf.anchor !== undefined);
@@ -124,7 +131,10 @@ export const startCheckpoints = async (options: CheckpointerOptions): Promise<Ch
     } catch (error) {
       // Another gateway was first, and its checkpoint is on its way; or the store is away, and it is tried again.
       isBeaten = true;
-      if (!(error instanceof WrongRevision)) publish('audit.unsigned', { leaves: pending.length, error });
+      if (!(error instanceof WrongRevision)) {
+        if (!isLost) publish('audit.unsigned', { leaves: pending.length, error });
+        isLost = true;
+      }
       schedule(retryMs);
     }
   };
@@ -152,6 +162,7 @@ export const startCheckpoints = async (options: CheckpointerOptions): Promise<Ch
     drop(said.hashes);
     head = { tree, revision: event.revision, anchor: said.anchor, key: said.key };
     isBeaten = false;
+    isLost = false;
     options.signed(said.checkpoint, event.position);
     clearTimeout(timer);
     timer = undefined;

@@ -68,7 +68,7 @@ const keyOf = (text: string): Verifier => {
 };
 
 /** The checkpoints in a file: what a sink has gathered, or a single one. @throws Failure where there is none */
-const checkpointsIn = (path: string): SignedCheckpoint[] => {
+export const checkpointsIn = (path: string): SignedCheckpoint[] => {
   if (!existsSync(path)) throw new Failure(`There is no file ${path}.`);
   const found = notesIn(atFile(path)).flatMap((note) => parsedCheckpoint(note) ?? []);
   if (found.length === 0) throw new Failure(`${path} holds no signed checkpoint.`);

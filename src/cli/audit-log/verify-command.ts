@@ -71,7 +71,7 @@ const asText = (report: Report, { code, says }: Verdict): string => {
   const found = new Table({
     head: ['leaf', 'class', 'where', 'what'],
     style: { head: [], border: [] },
-    colWidths: [12, 13, 26, 26],
+    colWidths: [12, 13, 26, 24],
     wordWrap: true,
     wrapOnWordBoundary: false,
   });

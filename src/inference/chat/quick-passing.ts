@@ -81,7 +81,7 @@ export const quickChatBody = (
     fields: { model: name, stream: isStreamed, policy_ids: null, includeUsage: includesUsage(tape) },
     estimatedTokens,
     ...answersOf({ max_completion_tokens: number(most), max_tokens: number(old), n: number(several) }, hosted),
-    ...(usageEdit && { usageEdit }),
+    ...(usageEdit && { edits: [usageEdit], hidesUsage: true }),
     modelStart: tape.start(named) - 1,
     modelEnd: tape.end(named) + 1,
   };

@@ -33,7 +33,8 @@ export const passingChat: PassingRules<PassedChat> = {
       fields: { model: body.model, stream: body.stream === true, policy_ids: body.policy_ids, includeUsage },
       estimatedTokens: estimateChatTokens(value),
       ...answersOf(body, hosted),
-      ...(body.stream === true && !includeUsage && { usageEdit: usageEdit(bytes, body.stream_options) }),
+      ...(body.stream === true &&
+        !includeUsage && { edits: [usageEdit(bytes, body.stream_options)], hidesUsage: true }),
     };
   },
 };

@@ -2,6 +2,7 @@ import type { Code } from '../../errors.ts';
 
 /** What any route may answer that has a model write an answer (contract E.2). */
 export const answerErrors: readonly Code[] = [
+  'insufficient_credits',
   'organization_suspended',
   'model_locked',
   'content_refused',
@@ -18,6 +19,10 @@ export const answerErrors: readonly Code[] = [
   'provider_timeout',
 ];
 
-/** The same where no answer is written: nobody judges the content, and no context has to hold it. */
-const ofAnswers: ReadonlySet<Code> = new Set<Code>(['content_refused', 'context_length_exceeded']);
+/** The same where no answer is written: nobody pays or judges the content, and no context has to hold it. */
+const ofAnswers: ReadonlySet<Code> = new Set<Code>([
+  'insufficient_credits',
+  'content_refused',
+  'context_length_exceeded',
+]);
 export const callErrors = answerErrors.filter((code) => !ofAnswers.has(code));

@@ -4,13 +4,9 @@ import type { Model } from '../../upstream/models/models.ts';
 /** What a model asks of an organization (contract A.4). */
 type Check = Model['access']['required_checks'][number];
 
-/**
- * The checks of a model that an organization of this tier does not pass, in the model's order.
- *
- * Unspecified: a balance. There is no ledger yet, so every organization has 0 and lacks `credits`.
- */
-export const missingRequirements = (model: Model, tier: number): readonly Check[] =>
-  model.access.required_checks.filter((check) => check === 'credits' || tier < tierOf(check));
+/** The checks of a model that an organization of this tier, with a positive balance or not, does not pass, in the model's order. */
+export const missingRequirements = (model: Model, tier: number, hasCredit: boolean): readonly Check[] =>
+  model.access.required_checks.filter((check) => (check === 'credits' ? !hasCredit : tier < tierOf(check)));
 
 /**
  * Whether calling the model is 403 `model_locked`: a tier is missing. One who lacks only `credits` is told so by the
@@ -21,8 +17,11 @@ export const isLocked = (model: Model, tier: number): boolean =>
 
 const tierOf = (check: Exclude<Check, 'credits'>): number => Number(check.slice('tier:'.length));
 
-/** Whether the model exists for the caller: one that is dedicated to an organization exists for no other (contract N1). */
+/**
+ * Whether the model exists for the caller: one that is dedicated to an organization exists for no other (contract N1), and one
+ * that a project may not use not for its keys (contract N11).
+ */
 export const isServedTo = (
-  { dedicated_to: owner }: Pick<Model, 'dedicated_to'>,
-  { organizationId }: Pick<ProjectPrincipal, 'organizationId'>,
-): boolean => owner === undefined || owner === organizationId;
+  { id, dedicated_to: owner }: Pick<Model, 'id' | 'dedicated_to'>,
+  { organizationId, allowedModels }: Pick<ProjectPrincipal, 'organizationId' | 'allowedModels'>,
+): boolean => (owner === undefined || owner === organizationId) && (allowedModels === null || allowedModels.has(id));

@@ -43,13 +43,15 @@ export const modelResource = z.object({
 export interface Reader {
   /** 0 to 5. */
   readonly tier: number;
+  /** Whether its organization has a positive balance. */
+  readonly hasCredit: boolean;
   /** Whether the request carries `anthropic-version`. */
   readonly versioned: boolean;
 }
 
 /** A model as one reader sees it. `ownedBy` is the operator's name. */
-export const describeModel = (model: Model, ownedBy: string, { tier, versioned }: Reader) => {
-  const missing = missingRequirements(model, tier);
+export const describeModel = (model: Model, ownedBy: string, { tier, hasCredit, versioned }: Reader) => {
+  const missing = missingRequirements(model, tier, hasCredit);
   const locked = missing.length > 0;
   return {
     id: model.id,

@@ -87,7 +87,7 @@ export const responseText = (
   `"output":[${items.join(',')}],${repeated.afterOutput},` +
   `"usage":${usage === null ? 'null' : JSON.stringify(responseUsage(usage))},${repeated.afterUsage}}`;
 
-/** Cached tokens are part of the input here. Tokens of reasoning are not told apart by any upstream. */
+/** Cached tokens are part of the input here. Not every upstream tells tokens of reasoning apart. */
 const responseUsage = (usage: Usage) => {
   const { cache_creation_input_tokens: written, cache_read_input_tokens: cached, output_tokens } = usage;
   const input = usage.input_tokens + written + cached;
@@ -95,7 +95,7 @@ const responseUsage = (usage: Usage) => {
     input_tokens: input,
     input_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
     output_tokens,
-    output_tokens_details: { reasoning_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: usage.reasoning_tokens ?? 0 },
     total_tokens: input + output_tokens,
   };
 };

@@ -3,6 +3,7 @@ import { bodyReader } from '../route/body-reader.ts';
 import { type InferenceOptions, inferenceRoute } from '../route/inference-route.ts';
 import { inPlace } from '../translation/translated.ts';
 import { judgeTranslated, type TranslatedInput, translatingReader } from '../translation/translated-task.ts';
+import { type PassedResponses, passingResponses } from './read-passing.ts';
 import { responseObject } from './response-schema.ts';
 import { type Repeated, repeatedOf } from './response-text.ts';
 import { responsesForm } from './responses-form.ts';
@@ -18,7 +19,7 @@ interface ResponsesInput extends TranslatedInput {
 /** `POST /v1/responses` (contract G.7): the answer of a model, whole or as server-sent events. Nothing of it is stored. */
 export const responsesRoute = (options: InferenceOptions): Route => {
   const now = () => Math.floor(options.clock.wall() / 1000);
-  return inferenceRoute<ResponsesInput>(options, {
+  return inferenceRoute<ResponsesInput, PassedResponses>(options, {
     path: '/v1/responses',
     operation: 'createResponse',
     summary: 'Generate an answer to a conversation, as a response',
@@ -36,10 +37,16 @@ export const responsesRoute = (options: InferenceOptions): Route => {
           asSummary: request.reasoning?.summary != null,
         }),
       }),
+      passed: passingResponses,
     }),
     judge: judgeTranslated,
-    form: ({ strict }, id) => {
-      const { placeOf, repeated, asSummary } = strict!;
+    form: ({ strict, passed }, id) => {
+      if (strict === null) {
+        // What the request says beyond the model is the upstream's to repeat.
+        const repeated = repeatedOf({ model: passed.fields.model, input: '' });
+        return responsesForm({ id, createdAt: now(), repeated, asSummary: false, now });
+      }
+      const { placeOf, repeated, asSummary } = strict;
       const form = responsesForm({ id, createdAt: now(), repeated, asSummary, now });
       return { ...form, inPlace: (refused) => inPlace(refused, placeOf) };
     },

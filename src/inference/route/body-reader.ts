@@ -39,8 +39,10 @@ export const askedOf = <Strict extends Asked, Fields extends Asked>(body: ReadBo
 
 interface ReadFields<Fields> extends TokenNeed {
   readonly fields: Fields;
-  /** What has the upstream tell the usage of a stream, where the client does not want to hear it. */
-  readonly usageEdit?: Edit;
+  /** What else Weir changes of the bytes, in any order. */
+  readonly edits?: readonly Edit[];
+  /** Whether one of them has the upstream tell the usage of a stream that the client does not want to hear. */
+  readonly hidesUsage?: boolean;
 }
 
 /** What was read without parsing; where the name of the model stands in the bytes, its quotes included. */
@@ -104,10 +106,18 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     const hosted = passingModel(name, principal);
     const quick = hosted && rules.quick(tape, bytes, name!, hosted);
     if (!quick) return null;
-    const { fields, estimatedTokens, maxTokens, grows = false, usageEdit, modelStart: start, modelEnd: end } = quick;
+    const {
+      fields,
+      estimatedTokens,
+      maxTokens,
+      grows = false,
+      edits,
+      hidesUsage = false,
+      modelStart: start,
+      modelEnd: end,
+    } = quick;
     const { passing, upstreamModel } = hosted;
-    const outgoing = () => edited(bytes, inOrder({ start, end, text: JSON.stringify(upstreamModel) }, usageEdit));
-    const hidesUsage = usageEdit !== undefined;
+    const outgoing = () => edited(bytes, inOrder([{ start, end, text: JSON.stringify(upstreamModel) }], edits));
     return { passing, fields, estimatedTokens, maxTokens, grows, hidesUsage, bytes: outgoing };
   };
 
@@ -121,9 +131,8 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     if (hosted === undefined) return readStrictly(value, budget);
     const read = rules.loose(value, hosted, bytes);
     if (read instanceof Refused) return read;
-    const { usageEdit, ...rest } = read;
-    const outgoing = () => withoutOwnFields(bytes, hosted.upstreamModel, usageEdit);
-    const hidesUsage = usageEdit !== undefined;
+    const { edits, hidesUsage = false, ...rest } = read;
+    const outgoing = () => withoutOwnFields(bytes, hosted.upstreamModel, edits);
     return { strict: null, passed: { ...rest, passing: hosted.passing, hidesUsage, bytes: outgoing } };
   };
 };
@@ -137,17 +146,14 @@ export const quickModel = (scanned: Tape): string | null => {
   return entry !== -1 && scanned.kind(entry) === Kind.string ? (scanned.value(entry) as string) : null;
 };
 
-const withoutOwnFields = (bytes: Buffer, name: string, usageEdit: Edit | undefined): Buffer => {
+const withoutOwnFields = (bytes: Buffer, name: string, edits: readonly Edit[] | undefined): Buffer => {
   const members = outerMembers(bytes);
   const named = members.get('model')!;
   const policies = members.get('policy_ids');
-  const edits = inOrder(
-    { start: named.valueStart, end: named.end, text: JSON.stringify(name) },
-    usageEdit,
-    policies && withoutMember(bytes, policies),
-  );
-  return edited(bytes, edits);
+  const own: Edit[] = [{ start: named.valueStart, end: named.end, text: JSON.stringify(name) }];
+  if (policies !== undefined) own.push(withoutMember(bytes, policies));
+  return edited(bytes, inOrder(own, edits));
 };
 
-const inOrder = (...edits: readonly (Edit | undefined)[]): readonly Edit[] =>
-  edits.filter((edit) => edit !== undefined).sort((one, other) => one.start - other.start);
+const inOrder = (own: readonly Edit[], others: readonly Edit[] = []): readonly Edit[] =>
+  [...own, ...others].sort((one, other) => one.start - other.start);

@@ -84,12 +84,13 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       const task = admit(call);
       if (isRefusal(task)) return failure(task, family, requestId);
       const need = needOf(task);
-      const { estimatedTokens } = need;
-      // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
-      allowance.spent = estimatedTokens;
+      const { estimatedTokens, maxTokens } = need;
       const { model, stream } = askedOf(body);
       const images = imagesOf(task, models.get(model)?.model.pricing.image);
-      const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images });
+      const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images, maxTokens });
+      if (isRefusal(meter)) return failure(meter, family, requestId);
+      // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
+      allowance.spent = estimatedTokens;
       const id = answerId();
       const form = api.form(body, id, head);
       const grow = growthOf(allowance, need);

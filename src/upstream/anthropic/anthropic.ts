@@ -38,10 +38,11 @@ export const anthropicUpstream = (declared: ReachedAnthropic, dependencies: Anth
   };
 };
 
-const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret) => ({
+const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret, requestId: string) => ({
   'anthropic-version': '2023-06-01',
   ...asked,
   'x-api-key': apiKey.reveal(),
+  'x-request-id': requestId,
 });
 
 /** The request as it goes out, and all of it that is kept while the upstream is silent: bytes outside the engine's heap. */

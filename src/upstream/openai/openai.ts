@@ -8,7 +8,7 @@ import { ChatChunkReader } from './chat-chunks.ts';
 import { type CallId, readCompletion } from './chat-completion.ts';
 import { type ChatDialect, chatRequest } from './chat-request.ts';
 import { inexpressible } from './inexpressible.ts';
-import { passingChat } from './passing.ts';
+import { passingChat, passingResponses } from './passing.ts';
 
 export interface OpenaiDependencies extends EndpointDependencies {
   /** Of the model, in tokens: no count that the upstream reports is believed beyond it. */
@@ -42,15 +42,22 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
         options,
         new ChatChunkReader(contextLength, endpoint.hide, callIds(options)),
       ),
-    passing: { chat: passingChat(endpoint) },
+    passing: {
+      chat: passingChat(endpoint),
+      ...(declared.apis.includes('responses') && { responses: passingResponses(endpoint) }),
+    },
     close: () => endpoint.close(),
   };
 };
 
-/** A server without a key is sent none. */
-const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret) => {
+/**
+ * A server without a key is sent none. The id of the request has the name that OpenAI gives it: some servers refuse an
+ * `x-request-id` that is no UUID.
+ */
+const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret, requestId: string) => {
   const key = apiKey.reveal();
-  return key === '' ? asked : { ...asked, authorization: `Bearer ${key}` };
+  const headers = { ...asked, 'x-client-request-id': requestId };
+  return key === '' ? headers : { ...headers, authorization: `Bearer ${key}` };
 };
 
 /** Ids of calls that no other answer has. */

@@ -49,8 +49,12 @@ export interface Outgoing {
   readonly isTranslated?: boolean;
 }
 
-/** The headers of a request: those that its API always has, those of the client's, and the credential, which wins. */
-export type HeadersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret) => Readonly<Record<string, string>>;
+/** The headers of a request: those that its API always has, those of the client's, and the id and the credential, which win. */
+export type HeadersOf = (
+  asked: Readonly<Record<string, string>>,
+  apiKey: Secret,
+  requestId: string,
+) => Readonly<Record<string, string>>;
 
 /** The server at one base URL. */
 export class Endpoint {
@@ -140,11 +144,10 @@ export class Endpoint {
   /** @throws UpstreamError for a header that cannot be sent */
   #request({ path, headers = {}, body }: Outgoing, accept: string, requestId: string): HttpRequest {
     const fields = {
-      ...this.#headersOf(headers, this.#apiKey),
+      ...this.#headersOf(headers, this.#apiKey, requestId),
       'content-type': 'application/json',
       accept,
       'accept-encoding': 'identity',
-      'x-request-id': requestId,
     };
     try {
       return post(this.#host, this.#path + path, fields, body);

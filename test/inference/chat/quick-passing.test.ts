@@ -36,7 +36,7 @@ const agree = (text: string): boolean => {
   if (quick === null) return false;
   const slow = slowly(text);
   if (slow instanceof Refused) throw new Error(`read although it has to be refused: ${text}`);
-  const { fields, estimatedTokens, maxTokens, grows, usageEdit, modelStart, modelEnd } = quick;
+  const { fields, estimatedTokens, maxTokens, grows, edits, hidesUsage, modelStart, modelEnd } = quick;
   expect({ estimatedTokens, maxTokens, grows }).toEqual({
     estimatedTokens: slow.estimatedTokens,
     maxTokens: slow.maxTokens,
@@ -44,10 +44,10 @@ const agree = (text: string): boolean => {
   });
   expect({ ...fields, policy_ids: null }).toEqual({ ...slow.fields, policy_ids: null });
   expect(JSON.parse(Buffer.from(text).toString('utf8', modelStart, modelEnd))).toBe(fields.model);
-  const sent = (edit: typeof usageEdit): unknown =>
-    JSON.parse((edit === undefined ? Buffer.from(text) : edited(Buffer.from(text), [edit])).toString());
-  expect(sent(usageEdit)).toEqual(sent(slow.usageEdit));
-  const { stream, stream_options: options } = sent(usageEdit) as Record<string, Record<string, unknown>>;
+  const sent = (all: typeof edits = []): unknown => JSON.parse(edited(Buffer.from(text), all).toString());
+  expect(sent(edits)).toEqual(sent(slow.edits));
+  expect(hidesUsage).toBe(slow.hidesUsage);
+  const { stream, stream_options: options } = sent(edits) as Record<string, Record<string, unknown>>;
   if ((stream as unknown) === true) expect(options!.include_usage).toBe(true);
   return true;
 };

@@ -54,7 +54,7 @@ describe('request', () => {
     expect(seen.map(({ url }) => url)).toEqual(['POST /v1/chat/completions', 'POST /proxy/v1/chat/completions']);
     expect(seen[0]!.headers).toMatchObject({
       authorization: `Bearer ${apiKey}`,
-      'x-request-id': 'req_test',
+      'x-client-request-id': 'req_test',
       accept: 'application/json',
     });
     expect(seen[1]!.headers).not.toHaveProperty('authorization');

@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { type AuditRow, auditKeyOf, auditNumberOf, auditRows } from '../../../projections/audit-log.ts';
+import { auditTreeHashes, auditTreeHead, auditTreeIndex, auditTreeKeys } from '../../../projections/audit-tree.ts';
+import { exportLines } from '../../audit/log/export.ts';
+import { leafOf } from '../../audit/log/leaf.ts';
+import { proofOf } from '../../audit/log/proof.ts';
+import { fault } from '../../errors.ts';
+import type { Route, Sink } from '../../http/route.ts';
+import { canonicalEvent } from '../../kernel/event-hash.ts';
+import type { Recorded } from '../../kernel/store.ts';
+import { parsedCheckpoint, type SignedCheckpoint, tlogProof } from '../../merkle/checkpoint.ts';
+import { adminRoute } from '../admin-route.ts';
+import { type Administration, contextOf } from '../command.ts';
+import { countOf } from './audit-search.ts';
+
+const checkpointObject = z.object({
+  object: z.literal('organization.audit_log.checkpoint'),
+  size: z.int().describe('Leaves of the log, of all organizations'),
+  root_hash: z.string(),
+  checkpoint: z.string().describe('The signed note (c2sp.org/tlog-checkpoint)'),
+  public_keys: z.array(z.string()).describe('Verifier keys; the last one has signed'),
+});
+
+const proofObject = z.object({
+  object: z.literal('organization.audit_log.proof'),
+  audit_log_id: z.string(),
+  index: z.int(),
+  leaf: z.string().describe('What is hashed behind a zero byte: the canonical form of the event, or its stub'),
+  event: z.string().describe('The canonical form of the event (RFC 8785)'),
+  hashes: z.array(z.string()),
+  checkpoint: checkpointObject,
+  tlog_proof: z.string().describe('The same proof as c2sp.org/tlog-proof has it'),
+});
+
+/** Entries that are read at a time for an export. */
+const page = 100;
+
+const tooEarly = () =>
+  fault('dependency_unavailable', {
+    message: 'No checkpoint of the audit log covers this yet; one is signed within a second.',
+    headers: { 'Retry-After': '1' },
+  });
+
+/** `GET …/audit_logs/checkpoint`, `…/{audit_log_id}/proof` and `…/export` (contract C.1). Unspecified: their shapes. */
+export const auditProofRoutes = (admin: Administration): Route[] => {
+  const { models, store } = admin;
+
+  const newest = (): { readonly signed: SignedCheckpoint; readonly keys: readonly string[] } => {
+    const head = auditTreeHead(models);
+    const signed = head && parsedCheckpoint(head.note);
+    if (!head || !signed) throw tooEarly();
+    return { signed, keys: auditTreeKeys(models, head.key) };
+  };
+  const rendered = ({ signed, keys }: ReturnType<typeof newest>) => ({
+    object: 'organization.audit_log.checkpoint' as const,
+    size: signed.size,
+    root_hash: signed.root.toString('base64'),
+    checkpoint: signed.signed,
+    public_keys: keys,
+  });
+  const indexOf = (leaf: string, { position }: Recorded) => auditTreeIndex(models, leaf, position);
+
+  const eventOf = async ({ place }: AuditRow, budget?: ReturnType<typeof contextOf>['budget']): Promise<Recorded> => {
+    const { stream, revision } = place;
+    for await (const event of store.read(stream, { from: revision, limit: 1, budget })) {
+      if (event.revision === revision) return event;
+    }
+    throw fault('audit_log_not_found');
+  };
+
+  async function* entriesOf(organizationId: string): AsyncGenerator<{ event: Recorded; id: string }> {
+    const count = countOf(models, organizationId);
+    for (let from = 0; from < count; from += page) {
+      const prefix = `${organizationId}:`;
+      const after = from === 0 ? undefined : auditKeyOf(organizationId, from - 1);
+      const rows = models.range(auditRows, { prefix, after, limit: Math.min(page, count - from) });
+      for (const { row } of rows) yield { event: await eventOf(row), id: row.id };
+    }
+  }
+
+  const write = async (
+    sink: Sink,
+    organizationId: string,
+    { signed, keys }: ReturnType<typeof newest>,
+  ): Promise<void> => {
+    const leaves = auditTreeHashes(models);
+    const entries = entriesOf(organizationId);
+    for await (const line of exportLines({ organizationId, checkpoint: signed, keys, leaves, indexOf, entries })) {
+      if (sink.gone) return;
+      if (!sink.write(line)) await sink.drained();
+    }
+  };
+
+  return [
+    adminRoute('audit_logs:read', {
+      method: 'GET',
+      path: '/v1/organization/audit_logs/checkpoint',
+      operation: 'retrieveAuditLogCheckpoint',
+      summary: 'Retrieve the newest signed checkpoint of the audit log',
+      replies: { 200: { description: 'The checkpoint', schema: checkpointObject } },
+      errors: ['dependency_unavailable'],
+      handle: () => ({ status: 200, body: rendered(newest()) }),
+    }),
+    adminRoute('audit_logs:read', {
+      method: 'GET',
+      path: '/v1/organization/audit_logs/export',
+      operation: 'exportAuditLogs',
+      summary: 'Stream every entry with the proof that a signed checkpoint covers it, to be verified elsewhere',
+      replies: {
+        200: { description: 'A JSON object a line', schema: z.string(), media: 'application/x-ndjson' },
+      },
+      errors: ['dependency_unavailable'],
+      handle({ principal }) {
+        const checkpoint = newest();
+        return {
+          status: 200,
+          headers: { 'Content-Type': 'application/x-ndjson' },
+          stream: (sink) => write(sink, principal.organizationId, checkpoint),
+        };
+      },
+    }),
+    adminRoute('audit_logs:read', {
+      method: 'GET',
+      path: '/v1/organization/audit_logs/{audit_log_id}/proof',
+      operation: 'retrieveAuditLogProof',
+      summary: 'Retrieve the proof that an entry is in the log',
+      params: z.object({ audit_log_id: z.string() }),
+      find({ principal: { organizationId }, params: { audit_log_id: id } }): AuditRow {
+        const number = auditNumberOf(models, organizationId, id);
+        const row = number === undefined ? undefined : models.get(auditRows, auditKeyOf(organizationId, number));
+        if (!row) throw fault('audit_log_not_found');
+        return row;
+      },
+      replies: { 200: { description: 'The proof', schema: proofObject } },
+      errors: ['audit_log_not_found', 'dependency_unavailable'],
+      async handle(call) {
+        const event = await eventOf(call.found, contextOf(call).budget);
+        const checkpoint = newest();
+        const { signed } = checkpoint;
+        const canonical = canonicalEvent(event);
+        const leaves = auditTreeHashes(models);
+        const index = indexOf(leafOf(event).hash, event);
+        const proof = proofOf(event, { canonical, leaves, indexOf: () => index, size: signed.size });
+        if (!proof) throw tooEarly();
+        const body = {
+          object: 'organization.audit_log.proof',
+          audit_log_id: call.found.id,
+          index: proof.index,
+          leaf: proof.leaf,
+          event: canonical,
+          hashes: proof.hashes.map((hash) => hash.toString('base64')),
+          checkpoint: rendered(checkpoint),
+          tlog_proof: tlogProof(proof.index, proof.hashes, signed.signed),
+        };
+        return { status: 200, body };
+      },
+    }),
+  ];
+};

@@ -1,0 +1,24 @@
+import { aggregates, type Category } from '../../domain/aggregates.ts';
+import type { Fact } from '../../kernel/aggregate.ts';
+import type { Recorded } from '../../kernel/store.ts';
+import { upcast } from '../../kernel/upcast.ts';
+import type { Subject } from '../entry.ts';
+import { auditedCategories, describe } from '../wording.ts';
+
+const factIn = (category: string, event: Recorded): Fact =>
+  Object.hasOwn(aggregates, category)
+    ? upcast(aggregates[category as Category], event)
+    : { ...event.data, type: event.type };
+
+/** The events of a log that are entries of one organization's audit log. @param log events of ours, in their order */
+export async function* entriesOf(log: AsyncIterable<Recorded>, organizationId: string): AsyncGenerator<Recorded> {
+  const subjects = new Map<string, Subject>();
+  for await (const event of log) {
+    const dash = event.stream.indexOf('-');
+    const [category, id] = [event.stream.slice(0, dash), event.stream.slice(dash + 1)];
+    if (!auditedCategories.includes(category)) continue;
+    const { entry, subject } = describe(category, id, factIn(category, event), subjects.get(id));
+    if (subject) subjects.set(id, subject);
+    if (entry?.organizationId === organizationId) yield event;
+  }
+}

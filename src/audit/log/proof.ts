@@ -1,0 +1,74 @@
+import type { Recorded } from '../../kernel/store.ts';
+import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
+import { grown, noLeaves, rootOfFrontier } from '../../merkle/frontier.ts';
+import { type Hash, type HashSource, inclusionProof } from '../../merkle/tree.ts';
+import { checkpointOf } from './checkpoint-event.ts';
+import { checkpointStream, leafOf } from './leaf.ts';
+
+/** A log's leaves as its checkpoints tell them, in memory. */
+export interface LeafList extends HashSource {
+  readonly newest: SignedCheckpoint | undefined;
+  indexOf(leaf: string): number | undefined;
+}
+
+const width = 256;
+
+/** @param log all events of ours, or those of the stream of checkpoints alone */
+export const leafList = async (log: AsyncIterable<Recorded>): Promise<LeafList> => {
+  const levels: Hash[][] = [[]];
+  const indices = new Map<string, number>();
+  let newest: SignedCheckpoint | undefined;
+  const add = (level: number, hash: Hash): void => {
+    levels[level] ??= [];
+    const list = levels[level];
+    list.push(hash);
+    if (list.length % width === 0) add(level + 1, rootOfFrontier(grown(noLeaves, list.slice(-width))));
+  };
+  for await (const event of log) {
+    const said = event.stream === checkpointStream ? checkpointOf(event) : undefined;
+    if (!said) continue;
+    for (const [i, hash] of said.hashes.entries()) {
+      indices.set(hash.toString('base64'), said.from + i);
+      add(0, hash);
+    }
+    newest = said.checkpoint;
+  }
+  return {
+    newest,
+    indexOf: (leaf) => indices.get(leaf),
+    at(level, index) {
+      const hash = levels[level]?.[index];
+      if (!hash) throw new RangeError(`The tree has no hash ${index} of level ${level}.`);
+      return hash;
+    },
+  };
+};
+
+/** That an event is in a log: what leads from it to a signed root. */
+export interface EventProof {
+  readonly index: number;
+  /** What is hashed behind a zero byte to give the leaf: the canonical form of the event, or its stub. */
+  readonly leaf: string;
+  readonly hashes: readonly Hash[];
+}
+
+/** Undefined where no checkpoint covers the event. @param leaves up to `size` */
+export const proofOf = (
+  event: Recorded,
+  {
+    canonical,
+    leaves,
+    indexOf,
+    size,
+  }: {
+    readonly canonical: string;
+    readonly leaves: HashSource;
+    readonly indexOf: (leaf: string) => number | undefined;
+    readonly size: number;
+  },
+): EventProof | undefined => {
+  const { hash, stub } = leafOf(event);
+  const index = indexOf(hash);
+  if (index === undefined || index >= size) return undefined;
+  return { index, leaf: stub ?? canonical, hashes: inclusionProof(leaves, index, size) };
+};

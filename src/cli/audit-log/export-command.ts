@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { Command } from 'commander';
+import { Failure } from '../../app/failure.ts';
+import { fileFault } from '../../app/file-fault.ts';
+import { exportLines } from '../../audit/log/export.ts';
+import { keysIn } from '../../audit/log/keys.ts';
+import { checkpointStream } from '../../audit/log/leaf.ts';
+import { entriesOf } from '../../audit/log/organization-entries.ts';
+import { leafList } from '../../audit/log/proof.ts';
+import { whose } from '../../domain/streams.ts';
+import type { EventStore, Recorded } from '../../kernel/store.ts';
+import type { Terminal } from '../terminal.ts';
+import { allEvents, onLog } from './audit-source.ts';
+
+interface Options {
+  readonly out: string;
+  readonly organization?: string;
+}
+
+/** `weir audit export`. The file gets its name when it is complete and on the disk. */
+export const exportCommand = (terminal: Terminal): Command =>
+  new Command('export')
+    .description('Write every event with the proof that a signed checkpoint covers it, to be verified without Weir')
+    .requiredOption('--out <file>', 'the file; must not be there yet')
+    .option('--organization <id>', 'the audit log of one organization (default: every event there is)')
+    .action((options: Options) =>
+      onLog(terminal, async ({ store }) => {
+        const draft = `${options.out}.partial`;
+        if (existsSync(options.out)) throw new Failure(`${options.out} exists already.`);
+        const file = await open(draft, 'w', 0o600).catch((error: unknown) => {
+          throw new Failure(`${options.out} cannot be written: ${fileFault(error)}.`, 1, error);
+        });
+        try {
+          const events = await writeAll(terminal, store, options.organization, file);
+          await file.sync();
+          await rename(draft, options.out);
+          terminal.out(`${options.out} holds ${events} events, each with its proof.\n`);
+        } finally {
+          await file.close();
+          await rm(draft, { force: true });
+        }
+      }),
+    );
+
+async function* ours(log: AsyncIterable<Recorded>): AsyncGenerator<Recorded> {
+  for await (const event of log) if (whose(event) === 'ours' && event.stream !== checkpointStream) yield event;
+}
+
+const writeAll = async (
+  terminal: Terminal,
+  store: EventStore,
+  organization: string | undefined,
+  file: FileHandle,
+): Promise<number> => {
+  const leaves = await leafList(store.read(checkpointStream));
+  const { newest: checkpoint } = leaves;
+  if (!checkpoint) throw new Failure('There is no checkpoint yet: a gateway signs one within a second.');
+  const keys = (await keysIn(store)).keys.map(({ verifier }) => verifier.text);
+  const events = ours(allEvents(terminal, store, 'Exporting'));
+  const wanted = organization === undefined ? events : entriesOf(events, organization);
+  const entries = (async function* () {
+    for await (const event of wanted) yield { event };
+  })();
+  const source = { organizationId: organization ?? null, checkpoint, keys, leaves, indexOf: leaves.indexOf, entries };
+  let [count, chunk] = [-2, ''];
+  for await (const line of exportLines(source)) {
+    count += 1;
+    chunk += line;
+    if (chunk.length < chunkLength) continue;
+    await file.write(chunk);
+    chunk = '';
+  }
+  await file.write(chunk);
+  if (count === 0)
+    throw new Failure(
+      organization === undefined ? 'No checkpoint covers anything.' : `There is nothing of ${organization}.`,
+    );
+  return count;
+};
+
+const chunkLength = 256 * 1024;

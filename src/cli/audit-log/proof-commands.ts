@@ -1,0 +1,74 @@
+import { Command } from 'commander';
+import { Failure } from '../../app/failure.ts';
+import { checkpointStream } from '../../audit/log/leaf.ts';
+import { leafList, proofOf } from '../../audit/log/proof.ts';
+import { canonicalEvent } from '../../kernel/event-hash.ts';
+import type { EventStore, Recorded } from '../../kernel/store.ts';
+import { type SignedCheckpoint, tlogProof } from '../../merkle/checkpoint.ts';
+import { consistencyProof, isConsistent, isIncluded, rootOf } from '../../merkle/tree.ts';
+import { printable, type Terminal, UsageError } from '../terminal.ts';
+import { checkpointsIn, onLog } from './audit-source.ts';
+
+const place = /^([a-zA-Z]+-[a-z0-9_]+)@(\d{1,9})$/;
+
+/** The event that `<stream>@<revision>` names. */
+const eventAt = async (store: EventStore, text: string): Promise<Recorded> => {
+  const [, stream, revision] = place.exec(text) ?? [];
+  if (stream === undefined) {
+    throw new UsageError(
+      `${printable(text)} is no place of an event: give <stream>@<revision>, such as project-proj_…@0.`,
+    );
+  }
+  for await (const event of store.read(stream, { from: Number(revision), limit: 1 })) {
+    if (event.revision === Number(revision)) return event;
+  }
+  throw new Failure(printable(`There is no event at revision ${revision} of ${stream}.`));
+};
+
+/** `weir audit prove`. */
+export const proveCommand = (terminal: Terminal): Command =>
+  new Command('prove')
+    .description('Print the proof that an event is in the log, to be checked elsewhere (c2sp.org/tlog-proof)')
+    .argument('<event>', '<stream>@<revision>, as weir audit history shows them')
+    .option('--leaf', 'print what is hashed instead: the event’s canonical form, or its stub')
+    .action((text: string, options: { leaf?: true }) =>
+      onLog(terminal, async ({ store }) => {
+        const event = await eventAt(store, text);
+        const leaves = await leafList(store.read(checkpointStream));
+        const { newest, indexOf } = leaves;
+        const canonical = canonicalEvent(event);
+        const proof = newest && proofOf(event, { canonical, leaves, indexOf, size: newest.size });
+        if (!proof || !newest)
+          throw new Failure('No checkpoint covers the event as it is: wait a second, or run weir audit verify.');
+        const leaf = leaves.at(0, proof.index);
+        if (!isIncluded(leaf, proof.index, newest.size, proof.hashes, newest.root)) {
+          throw new Failure('The log does not bear the proof out: run weir audit verify.');
+        }
+        terminal.out(options.leaf ? proof.leaf : tlogProof(proof.index, proof.hashes, newest.signed));
+      }),
+    );
+
+const checkpointIn = (path: string): SignedCheckpoint => {
+  const found = checkpointsIn(path);
+  return found.at(-1) as SignedCheckpoint;
+};
+
+/** `weir audit consistency`. */
+export const consistencyCommand = (terminal: Terminal): Command =>
+  new Command('consistency')
+    .description('Prove that the log of one checkpoint has become that of another; exit status 1 where it has not')
+    .argument('<older>', 'a file with a checkpoint; of several the last counts')
+    .argument('<newer>', 'another')
+    .action((older: string, newer: string) =>
+      onLog(terminal, async ({ store }) => {
+        const [one, two] = [checkpointIn(older), checkpointIn(newer)];
+        if (one.size > two.size) throw new Failure('The second checkpoint is the older one.');
+        const leaves = await leafList(store.read(checkpointStream));
+        const size = leaves.newest?.size ?? 0;
+        if (two.size > size) throw new Failure(`The log has ${size} leaves, and the checkpoint ${two.size}.`);
+        const proof = consistencyProof(leaves, one.size, two.size);
+        const holds = isConsistent(one, two, proof) && rootOf(leaves, two.size).equals(two.root);
+        if (!holds) throw new Failure('They are of logs that went different ways.');
+        terminal.out(proof.map((hash) => `${hash.toString('base64')}\n`).join(''));
+      }),
+    );

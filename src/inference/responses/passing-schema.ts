@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { list } from '../messages/list-schema.ts';
+import { textOr } from '../messages/tagged-union.ts';
+import { limit, policyIds } from '../translation/fields.ts';
+
+const anything = z.looseObject({});
+
+/**
+ * The body of `POST /v1/responses` for a model that passes it on (contract N1): what limits and counts is as it says, all else is
+ * the upstream's to judge.
+ */
+export const passingResponsesBody = z.looseObject({
+  model: z.string().min(1),
+  input: textOr(z.string(), list(anything).min(1)),
+  instructions: z.string().nullish(),
+  max_output_tokens: limit,
+  stream: z.boolean().nullish(),
+  temperature: z.number().nullish(),
+  top_p: z.number().nullish(),
+  tools: list(anything).nullish(),
+  text: anything.nullish(),
+  store: z.boolean().nullish(),
+  policy_ids: policyIds,
+});
+
+export type PassingResponsesBody = z.output<typeof passingResponsesBody>;

@@ -1,0 +1,123 @@
+import { isUtf8 } from 'node:buffer';
+import { edited, outerMembers } from '../../json/outer-members.ts';
+import { Kind, Tape } from '../../json/tape/tape.ts';
+import type { Usage } from '../port.ts';
+import type { PassedReader } from '../transport/answers.ts';
+import { dataOf, frameEnd } from '../transport/event-frames.ts';
+import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
+import { maxEventBytes } from '../transport/limits.ts';
+import { mostPassedTokens, type OwnNames, parsedNames } from '../transport/own-names.ts';
+import { SseError } from '../transport/sse.ts';
+import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
+import { guessedUsage } from './chat-usage.ts';
+import { readResponseUsage } from './response-usage.ts';
+
+/** Of the event in hand; it is read at once and to its end. */
+const tape = new Tape();
+const [response, delta, type] = ['response', 'delta', 'type'].map((name) => Buffer.from(name)) as [
+  Buffer,
+  Buffer,
+  Buffer,
+];
+const errorType = Buffer.from('error');
+const dataLine = Buffer.from('data:');
+
+/** Events that have the whole response, before anything has been said and after everything has. */
+const beginnings: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress']);
+const ends: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+/**
+ * Reads along while the events of a response pass: what was used, whether it has ended, whether it has failed. The events that
+ * have the response are changed for its id and model; all others stay as they were (contract N1).
+ */
+export class PassedResponseReader implements PassedReader {
+  readonly #own: OwnNames;
+  readonly #hide: Hide;
+  /** Events before the first that says something. */
+  #start: Buffer[] | null = [];
+  #usage: Usage | null = null;
+  outputBytes = 0;
+  ended = false;
+
+  constructor(own: OwnNames, hide: Hide) {
+    this.#own = own;
+    this.#hide = hide;
+  }
+
+  get usage(): Usage {
+    return this.#usage ?? guessedUsage(this.outputBytes);
+  }
+
+  takeStart(): Buffer | null {
+    const start = this.#start;
+    this.#start = null;
+    return start === null || start.length === 0 ? null : Buffer.concat(start);
+  }
+
+  finish(): never {
+    throw malformed('the stream ends before the response does');
+  }
+
+  readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
+    const passed: Buffer[] = [];
+    let failure: unknown = null;
+    try {
+      for (let at = 0; at < events.length && !this.ended; ) {
+        const end = frameEnd(events, at);
+        if (end - at > maxEventBytes) throw new SseError('an event is too large');
+        this.#read(events.subarray(at, end), passed);
+        at = end;
+      }
+    } catch (thrown) {
+      failure = thrown;
+    }
+    return { events: passed.length === 1 ? passed[0]! : Buffer.concat(passed), failure };
+  }
+
+  /** @throws UpstreamError for an error, and for what is no event */
+  #read(frame: Buffer, passed: Buffer[]): void {
+    if (this.#isPiece(frame)) passed.push(frame);
+    else this.#readParsed(frame, passed);
+  }
+
+  /** Whether it is an event that only adds to what has been said; that it is counted. */
+  #isPiece(frame: Buffer): boolean {
+    const start = frame.indexOf(dataLine);
+    if (start === -1 || frame.indexOf(0x0a, start) !== frame.length - 2) return false;
+    if (!tape.scan(frame.subarray(start + dataLine.length, -2)) || tape.kind(0) !== Kind.object) return false;
+    const [kind, added] = [tape.member(0, type), tape.member(0, delta)];
+    if (kind === -1 || tape.kind(kind) !== Kind.string || tape.spells(kind, errorType)) return false;
+    if (tape.member(0, response) !== -1) return false;
+    if (added !== -1 && tape.kind(added) === Kind.string) this.outputBytes += tape.textBytes(added);
+    return true;
+  }
+
+  #readParsed(frame: Buffer, passed: Buffer[]): void {
+    if (!isUtf8(frame)) throw malformed('the stream is not UTF-8');
+    const data = dataOf(frame);
+    if (data === null || data.trim() === '[DONE]') return;
+    const event = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');
+    const name = stringOf(event.type, 'the type of an event');
+    if (name === 'error') throw eventError(errorOf(event.error == null ? { error: event } : event), this.#hide);
+    if (typeof event.delta === 'string') this.outputBytes += Buffer.byteLength(event.delta);
+    const document = Buffer.from(data.replaceAll('\n', ' '));
+    const whole = Buffer.concat([Buffer.from(`event: ${name}\ndata: `), this.#named(document, event), blankLine]);
+    if (this.#start !== null && beginnings.has(name)) this.#start.push(whole);
+    else passed.push(whole);
+    if (ends.has(name)) this.#end(event);
+  }
+
+  #named(document: Buffer, event: Fields): Buffer {
+    if (event.response == null) return document;
+    fieldsOf(event.response, 'response');
+    const { valueStart } = outerMembers(document).get('response')!;
+    return edited(document, parsedNames(document, valueStart, this.#own));
+  }
+
+  #end({ response: whole }: Fields): void {
+    this.#usage = readResponseUsage(fieldsOf(whole, 'response').usage, mostPassedTokens);
+    this.ended = true;
+  }
+}
+
+const blankLine = Buffer.from('\n\n');

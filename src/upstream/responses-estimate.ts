@@ -1,0 +1,72 @@
+import { ExactNumber } from '../exact-number.ts';
+import { base64PerPage, estimateTokensOf, jsonBytes, perImage, perMessage, textBytes } from './estimate.ts';
+
+/**
+ * The input tokens of a response that passes, estimated as those of messages are (contract F.4): texts, calls and their results,
+ * tools and the schema of the answer by their bytes, images and pages flat. What it does not know counts as the JSON that it is.
+ */
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
+const itemsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+interface Sum {
+  bytes: number;
+  flat: number;
+}
+
+export const estimateResponseTokens = (body: Fields): number => {
+  const sum: Sum = { bytes: textBytes(body.instructions), flat: 0 };
+  if (typeof body.input === 'string') {
+    sum.bytes += textBytes(body.input);
+    sum.flat += perMessage;
+  } else for (const item of itemsOf(body.input)) addItem(sum, item);
+  for (const tool of itemsOf(body.tools)) {
+    const { type, name, description, parameters } = fieldsOf(tool);
+    sum.bytes +=
+      type === 'function' ? textBytes(name) + textBytes(description) + jsonBytes(parameters ?? {}) : jsonBytes(tool);
+  }
+  const schema = fieldsOf(fieldsOf(body.text).format).schema;
+  if (schema !== undefined) sum.bytes += jsonBytes(schema);
+  return estimateTokensOf(sum.bytes) + sum.flat;
+};
+
+const addItem = (sum: Sum, item: unknown): void => {
+  const { type, content, name, arguments: said, output } = fieldsOf(item);
+  sum.flat += perMessage;
+  if (type === undefined || type === 'message') addContent(sum, content);
+  else if (type === 'function_call') sum.bytes += textBytes(name) + textBytes(said);
+  else if (type === 'function_call_output') addContent(sum, output);
+  else sum.bytes += jsonBytes(item);
+};
+
+const addContent = (sum: Sum, content: unknown): void => {
+  if (typeof content === 'string') sum.bytes += textBytes(content);
+  else for (const part of itemsOf(content)) addPart(sum, part);
+};
+
+const addPart = (sum: Sum, part: unknown): void => {
+  const { type, text, refusal, file_data } = fieldsOf(part);
+  switch (type) {
+    case 'input_text':
+    case 'output_text':
+      sum.bytes += textBytes(text);
+      break;
+    case 'refusal':
+      sum.bytes += textBytes(refusal);
+      break;
+    case 'input_image':
+      sum.flat += perImage;
+      break;
+    case 'input_file': {
+      const length = typeof file_data === 'string' ? file_data.length : 0;
+      sum.flat += perImage * Math.max(1, Math.ceil(length / base64PerPage));
+      break;
+    }
+    default:
+      sum.bytes += jsonBytes(part);
+  }
+};

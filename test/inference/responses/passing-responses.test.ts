@@ -1,0 +1,210 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
+import type { HttpServer } from '../../../src/http/server.ts';
+import { type ConnectedModel, connect } from '../../../src/upstream/connect.ts';
+import { loadModels } from '../../../src/upstream/models/models.ts';
+import { bearer, wholeGateway } from '../../support/whole-gateway.ts';
+
+/** Models whose upstream speaks responses, for clients that do too: bytes pass (contract N1). */
+
+// Room for a machine that is busy with other things.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const apiKey = 'sk-canary-99ef';
+let at: Awaited<ReturnType<typeof wholeGateway>>;
+let server: HttpServer;
+let key: string;
+/** What the upstream was sent last. */
+let received: { url: string; headers: IncomingHttpHeaders; text: string } | null;
+let respond: (response: ServerResponse) => void;
+
+const upstream = createServer(async (incoming, response) => {
+  const pieces: Buffer[] = [];
+  for await (const piece of incoming) pieces.push(piece as Buffer);
+  received = { url: incoming.url!, headers: incoming.headers, text: Buffer.concat(pieces).toString() };
+  respond(response);
+});
+const says =
+  (text: string, type = 'application/json', status = 200) =>
+  (response: ServerResponse): void => {
+    response.writeHead(status, { 'content-type': type }).end(text);
+  };
+
+const usage = '"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4},"output_tokens":3,"x":1.0}';
+const item = '{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"output_text","text":"Hé"}]}';
+const whole = (id: string, model: string, status = 'completed', output = item) =>
+  `{"id" : "${id}","object":"response","status":"${status}","zzz":9007199254740993, "model":"${model}","output":[${output}],${usage}}`;
+const event = (type: string, members: string) => `event: ${type}\ndata: {"type":"${type}",${members}}\n\n`;
+const events = (id: string, model: string, last = 'completed') => [
+  event('response.created', `"sequence_number":0,"response":${whole(id, model, 'in_progress', '')}`),
+  event('response.in_progress', `"sequence_number":1,"response":${whole(id, model, 'in_progress', '')}`),
+  event('response.output_item.added', `"sequence_number":2,"output_index":0,"item":${item}`),
+  event('response.output_text.delta', '"sequence_number":3,"item_id":"msg_1","delta":"Hé","logprobs":[]'),
+  event('response.unheard_of', '"sequence_number":4,"x":1e3'),
+  event(`response.${last}`, `"sequence_number":5,"response":${whole(id, model, last)}`),
+];
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+  const base_url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+  const remote = {
+    kind: 'openai',
+    base_url,
+    api_key_env: 'KEY',
+    private_network: true,
+    model: 'theirs',
+    apis: ['chat', 'responses'],
+  };
+  const models = new Map<string, ConnectedModel>();
+  at = await wholeGateway({ models });
+  const mine = await at.make.tenant();
+  key = mine.projectKey.value;
+  const entry = { context_length: 200_000, max_output_length: 64_000, upstream: remote };
+  const declared = [
+    { id: 'passing', ...entry },
+    { id: 'dedicated', ...entry, dedicated_to: mine.organizationId },
+  ];
+  const connected = connect(loadModels(JSON.stringify({ models: declared }), { KEY: apiKey }), { clock: systemClock });
+  for (const [id, model] of connected) models.set(id, model);
+  server = await at.listen();
+});
+afterAll(async () => {
+  await server.drain(0);
+  await at.close();
+  upstream.closeAllConnections();
+  await new Promise((resolve) => upstream.close(resolve));
+});
+beforeEach(() => {
+  received = null;
+  respond = says(whole('resp_theirs', 'theirs'));
+});
+
+const post = async (body: string | object) => {
+  const response = await fetch(`http://127.0.0.1:${server.port}/v1/responses`, {
+    method: 'POST',
+    headers: { ...bearer(key), 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  return { status: response.status, text: await response.text() };
+};
+const say = (fields: object = {}, model = 'passing') => ({ model, input: 'Hello', ...fields });
+
+describe('the request', () => {
+  test.each<[string, string]>([
+    ['"input":"x"', '{"store":false,"model":"theirs","input":"x"}'],
+    ['"input":"x","store":null', '{"model":"theirs","input":"x","store":false}'],
+    ['"input":"x","store":false,"zzz": [1.0, 1E+2]', '{"model":"theirs","input":"x","store":false,"zzz": [1.0, 1E+2]}'],
+    ['"policy_ids":[],"input":[{"type":"x"}],"store":false', '{"model":"theirs","input":[{"type":"x"}],"store":false}'],
+  ])('with %s arrives as it is, but is not to be kept', async (fields, expected) => {
+    const { status, text } = await post(`{"model":"passing",${fields}}`);
+    expect(status, text).toBe(200);
+    expect(received).toMatchObject({ url: '/v1/responses', text: expected });
+    expect(received!.headers.authorization).toBe(`Bearer ${apiKey}`);
+  });
+
+  test('of a dedicated model may be kept', async () => {
+    for (const fields of [{}, { store: true }]) {
+      await post(say(fields, 'dedicated'));
+      expect(JSON.parse(received!.text)).toEqual({ ...say(fields, 'theirs') });
+    }
+  });
+
+  test.each<[object, string]>([
+    [{ store: true }, 'store'],
+    [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
+    [{ conversation: 'conv_1' }, 'conversation'],
+    [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
+    [{ background: true }, 'background'],
+    [
+      {
+        input: [
+          { role: 'user', content: 'x' },
+          { type: 'item_reference', id: 'msg_1' },
+        ],
+      },
+      'input.1',
+    ],
+    [{ input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] }] }, 'input.0.content.0.file_id'],
+    [{ tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'tools.0.vector_store_ids'],
+    [{ tools: [{ type: 'code_interpreter', container: 'cntr_1' }] }, 'tools.0.container'],
+    [
+      { tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: ['file_1'] } }] },
+      'tools.0.container.file_ids',
+    ],
+    [
+      { tools: [{ type: 'shell', environment: { type: 'container_reference', container_id: 'c' } }] },
+      'tools.0.environment.container_id',
+    ],
+  ])('%j is refused, unless the model is dedicated', async (fields, param) => {
+    const { status, text } = await post(say(fields));
+    expect(status).toBe(400);
+    expect(JSON.parse(text).error).toMatchObject({ code: 'unsupported_parameter', param });
+    expect(received).toBeNull();
+    expect((await post(say(fields, 'dedicated'))).status).toBe(200);
+  });
+
+  test.each<[object, string]>([
+    [{ input: [] }, 'input'],
+    [{ input: 3 }, 'input'],
+    [{ max_output_tokens: 0 }, 'max_output_tokens'],
+    [{ max_output_tokens: 1_000_000 }, 'max_output_tokens'],
+    [{ stream: 'true' }, 'stream'],
+  ])('%j is refused', async (fields, param) => {
+    const { status, text } = await post(say(fields));
+    expect([status, JSON.parse(text).error.param]).toEqual([400, param]);
+    expect(received).toBeNull();
+  });
+});
+
+describe('the answer', () => {
+  test('is the upstream’s, byte for byte, but for its id and model', async () => {
+    const { text } = await post(say());
+    const { id } = JSON.parse(text);
+    expect(id).toMatch(/^resp_[0-9a-z]{20}/);
+    expect(text).toBe(whole(id, 'passing'));
+  });
+
+  test.each(['<html>', '[]', '{"id":"a","model":"b"}'])('%s is 502', async (text) => {
+    respond = says(text);
+    expect((await post(say())).status).toBe(502);
+  });
+});
+
+describe('the stream', () => {
+  test.each(['completed', 'incomplete', 'failed'])('that is %s is the upstream’s, but for the names', async (last) => {
+    respond = says(events('resp_theirs', 'theirs', last).join(''), 'text/event-stream');
+    const { text } = await post(say({ stream: true }));
+    const id = /"id" : "([^"]+)"/.exec(text)![1]!;
+    expect(id).not.toBe('resp_theirs');
+    expect(text).toBe(events(id, 'passing', last).join(''));
+  });
+
+  test('of the official SDK has its text', async () => {
+    respond = says(events('resp_theirs', 'theirs').join(''), 'text/event-stream');
+    const client = new OpenAI({ apiKey: key, baseURL: `http://127.0.0.1:${server.port}/v1`, maxRetries: 0 });
+    const seen: string[] = [];
+    const stream = await client.responses.create({ model: 'passing', input: 'x', stream: true });
+    for await (const each of stream) seen.push(each.type);
+    expect(seen).toHaveLength(6);
+  });
+
+  test('that fails before it says anything is an ordinary error', async () => {
+    const failed = event('error', '"code":"rate_limit_exceeded","message":"x","param":null');
+    respond = says(events('a', 'b').slice(0, 2).join('') + failed, 'text/event-stream');
+    expect((await post(say({ stream: true }))).status).toBeGreaterThanOrEqual(500);
+  });
+
+  test.each<[string, string]>([
+    ['an early end', events('a', 'b').slice(0, -1).join('')],
+    ['garbage', `${events('a', 'b').slice(0, 4).join('')}data: {"type":\n\n`],
+    ['an event without a type', `${events('a', 'b').slice(0, 4).join('')}data: {"x":1}\n\n`],
+  ])('%s in the middle ends with an error', async (_, text) => {
+    respond = says(text, 'text/event-stream');
+    const told = (await post(say({ stream: true }))).text.split('\n\n').at(-2)!;
+    expect(told).toMatch(/^event: error\n/);
+    expect(JSON.parse(told.split('data: ')[1]!)).toMatchObject({ type: 'error', code: 'provider_error' });
+  });
+});

@@ -42,7 +42,14 @@ export const keepAuditLog = async (parts: {
   const sinks = openSinks({ addresses: config.AUDIT_SINKS ?? [], leaves: () => auditTreeHashes(models) });
   let brought: Promise<void> = Promise.resolve();
   const checkpointer = await startCheckpoints({
-    store: { append: store.append, read: store.read, subscribe },
+    store: {
+      append: store.append,
+      read: store.read,
+      subscribe,
+      get state() {
+        return store.state;
+      },
+    },
     ours,
     origin: originOf(logId),
     signers,

@@ -117,6 +117,10 @@ export const storeOver = (
       if (isGivenUp(error) && state.state.is === 'there') owner.replace('its discovery was given up', true);
       probing?.hurry();
     },
+    refused() {
+      // The probe is not refused: the client may have asked for the server's features while it was, and remember that.
+      if (state.state.is === 'there') owner.replace('it is refused what the probe is not', false);
+    },
   });
 
   const open = (): void => {

@@ -3,7 +3,7 @@ import type { Clock, Millis } from '../clock.ts';
 import type { Budget } from '../kernel/budget.ts';
 import { StoreUnavailable } from '../kernel/store.ts';
 import type { Contact } from './contact.ts';
-import { type Call, finalError, outOfTime } from './errors.ts';
+import { type Call, CredentialsRefused, finalError, outOfTime } from './errors.ts';
 import { type RetryPolicy, retryPolicy } from './retry-policy.ts';
 
 /** One call and its repetitions. */
@@ -33,6 +33,8 @@ export const trials = (options: {
   readonly times: TrialTimes;
   /** Told of each failure that says nothing about the call itself. */
   readonly failed: (error: unknown) => void;
+  /** Told of each refusal of the user. */
+  readonly refused: () => void;
 }) => {
   const { clock, contact, times } = options;
   const [firstMs, longestMs] = times.retryMs;
@@ -49,6 +51,7 @@ export const trials = (options: {
     const final = (error: unknown, tries: number): Error | undefined => {
       const verdict = finalError(error, { ...about, tries, wasAnswered: contact.wasAnswered });
       if (verdict === undefined) options.failed(error);
+      else if (verdict instanceof CredentialsRefused) options.refused();
       // A refusal is an answer. What comes back as it was is a mistake of ours, or was judged before.
       else if (verdict !== error && !(verdict instanceof StoreUnavailable)) contact.answered();
       return verdict;

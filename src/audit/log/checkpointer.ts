@@ -22,7 +22,7 @@ export interface TreeHead {
 }
 
 export interface CheckpointerOptions {
-  readonly store: Pick<EventStore, 'append' | 'read' | 'subscribe'>;
+  readonly store: Pick<EventStore, 'append' | 'read' | 'subscribe' | 'state'>;
   readonly ours: Ours;
   readonly origin: string;
   readonly signers: Signers;
@@ -61,7 +61,7 @@ interface Pending extends Leaf {
 const mostLeaves = 2_048;
 /** So many leaves wait for a checkpoint; more are not read from the log until some are signed. */
 const mostWaiting = 8 * mostLeaves;
-const defaultDelayMs: Millis = 500;
+const defaultDelayMs: Millis = 750;
 const retryMs: Millis = 1_000;
 const closingMs: Millis = 1_500;
 
@@ -107,6 +107,11 @@ export const startCheckpoints = async (options: CheckpointerOptions): Promise<Ch
   const sign = async (): Promise<void> => {
     const leaves = pending.slice(0, mostLeaves);
     if (leaves.length === 0 || stopped) return;
+    if (store.state.is === 'lost') {
+      isBeaten = true;
+      schedule(retryMs);
+      return;
+    }
     const tree = head?.tree ?? { size: 0, peaks: [] };
     const key = leaves.findLast((leaf) => leaf.key !== undefined)?.key ?? head?.key ?? 1;
     const last = leaves.findLastIndex((leaf) => leaf.anchor !== undefined);

@@ -23,8 +23,11 @@ const together = (plain: Verdict, folded: Verdict, atLeast: number): Verdict => 
   return plain.scoreBasisPoints >= folded.scoreBasisPoints ? plain : folded;
 };
 
-const tooLarge = (place: EvaluationPlace): Verdict | null =>
-  place === 'loop' || place === 'worker' ? null : failed(`${place} for this rule`);
+const isTooLarge = (place: EvaluationPlace): boolean => place !== 'loop' && place !== 'worker';
+
+/** What a request is told that is too large for a rule; null where it is not. */
+export const tooLarge = (place: EvaluationPlace): Verdict | null =>
+  isTooLarge(place) ? failed(`${place} for this rule`) : null;
 
 /** Where both copies may be evaluated together, and how long that may take at the worst, in nanoseconds. */
 export const costOfBoth = (
@@ -32,13 +35,15 @@ export const costOfBoth = (
   view: RuleView,
 ): { readonly place: EvaluationPlace; readonly nanos: number } => {
   const plain = { place: placeFor(rule, view), nanos: nanosOf(rule, view) };
-  if (plain.place !== 'loop' || !differs(view, rule.reads)) return plain;
-  const place = placeFor(rule, view.folded);
-  return { place: place === 'loop' ? 'loop' : 'worker', nanos: plain.nanos + nanosOf(rule, view.folded) };
+  if (isTooLarge(plain.place) || !differs(view, rule.reads)) return plain;
+  const folded = placeFor(rule, view.folded);
+  const place = plain.place === 'loop' || isTooLarge(folded) ? folded : plain.place;
+  return { place, nanos: plain.nanos + nanosOf(rule, view.folded) };
 };
 
 /**
  * Evaluates a rule on the text and on its folded copy, on this thread and within `millis` for the two.
+ * Neither may be too large for it (`costOfBoth`).
  * @returns null when the time ran out
  */
 export const bothCopies = (
@@ -48,9 +53,9 @@ export const bothCopies = (
   millis: number = Number.POSITIVE_INFINITY,
 ): Verdict | null => {
   const end = millis === Number.POSITIVE_INFINITY ? millis : performance.now() + millis;
-  const plain = tooLarge(placeFor(rule, view)) ?? verdictHere(rule, view, now, millis);
+  const plain = verdictHere(rule, view, now, millis);
   if (plain === null || isMatch(plain, highest) || !differs(view, rule.reads)) return plain;
   const left = millis === Number.POSITIVE_INFINITY ? millis : end - performance.now();
-  const folded = tooLarge(placeFor(rule, view.folded)) ?? verdictHere(rule, view.folded, now, left);
+  const folded = verdictHere(rule, view.folded, now, left);
   return folded && together(plain, folded, atLeast);
 };

@@ -1,5 +1,5 @@
 import type { CompiledRule } from './compile.ts';
-import { bothCopies, costOfBoth, type JudgedRule } from './copies.ts';
+import { bothCopies, costOfBoth, type JudgedRule, tooLarge } from './copies.ts';
 import { maxBuiltOnLoop, maxMillisOnLoop, workerDeadlineMillis } from './language/limits.ts';
 import type { Direction } from './language/variables.ts';
 import { failed, type Verdict } from './score.ts';
@@ -63,7 +63,7 @@ export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
     try {
       const { place, nanos } = costOfBoth(judged.rule, view);
       if (place === 'worker' || (place === 'loop' && nanos > left * 1e6)) return null;
-      return bothCopies(judged, view, now, left);
+      return tooLarge(place) ?? bothCopies(judged, view, now, left);
     } catch {
       // A text that cannot be built: no request that passed validation has one, and a policy must not fail open.
       return failed('evaluation failed');

@@ -31,7 +31,7 @@ export const maxScannedOnLoop = 512 * 1024;
 /** Nor does an evaluation stay on the loop that could take longer than this in the worst case (see cost.ts). */
 export const maxNanosOnLoop = 40_000_000;
 /** What the evaluations of a request may really take on the loop together; what is not done then starts over in a worker thread. */
-export const maxMillisOnLoop = 40;
+export const maxMillisOnLoop = 20;
 /** How much text (`lengthOf`) is brought into its two copies on the loop: 64 KiB, or 512 KiB of ASCII. */
 export const maxBuiltOnLoop = 64 * 1024;
 /** What an evaluation in a worker thread may take, and how long it may wait for one. */

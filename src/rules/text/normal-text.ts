@@ -30,8 +30,8 @@ export const plainCopy: Copy = { written: joined, apart: joined, one: normal };
 
 /** As a reader takes it: who writes one word in two blocks has written one word, and JSON is read without its escapes. */
 export const foldedCopy: Copy = {
-  written: (pieces) => folded(pieces.map(unpacked).join('')),
-  apart: (pieces) => folded(pieces.map(unpacked).join('\n')),
+  written: (pieces) => (pieces.length === 0 ? '' : folded(pieces.map(unpacked).join(''))),
+  apart: (pieces) => (pieces.length === 0 ? '' : folded(pieces.map(unpacked).join('\n'))),
   one: (text) => folded(unpacked(text)),
 };
 

@@ -1,89 +1,116 @@
 import { type MessageRecord, messageType, type RequestValues } from '../language/variables.ts';
-import { type Copy, foldedCopy, lines, normalizedOnce, textOf } from './normal-text.ts';
+import { type Copy, foldedCopy, lines, textOf } from './normal-text.ts';
 import type { RequestPieces } from './pieces.ts';
 import type { RequestText } from './request-text.ts';
 
+type Plain = Pick<RequestText, 'endpoint' | 'model' | 'maxTokens' | 'inputTokens' | 'stream'>;
+
 /**
- * The variables under `request` (contract H) in one of the two copies; texts are built when a rule first reads them.
+ * The variables under `request` (contract H) in one of the two copies; texts are built when a rule first reads them. A class,
+ * since an object with so many getters takes microseconds to make, and each request has two.
  */
-export const requestValues = (
-  request: Pick<RequestText, 'endpoint' | 'model' | 'maxTokens' | 'inputTokens' | 'stream'>,
-  pieces: () => RequestPieces,
-  copy: Copy,
-): RequestValues => {
-  const system = normalizedOnce(() => textOf(copy, pieces().system));
-  const messages = normalizedOnce(() =>
-    pieces().messages.map((message): MessageRecord => {
-      const whole = normalizedOnce(() => textOf(copy, message));
+export class RequestFields implements RequestValues {
+  readonly #request: Plain;
+  readonly #pieces: () => RequestPieces;
+  readonly #copy: Copy;
+  #system: string | undefined;
+  #text: string | undefined;
+  #messages: readonly MessageRecord[] | undefined;
+  #said: readonly (readonly string[])[] | undefined;
+  #userText: string | undefined;
+  #lastUserText: string | undefined;
+  #metadata: ReadonlyMap<string, string> | undefined;
+
+  constructor(request: Plain, pieces: () => RequestPieces, copy: Copy) {
+    this.#request = request;
+    this.#pieces = pieces;
+    this.#copy = copy;
+  }
+
+  get endpoint() {
+    return this.#request.endpoint;
+  }
+  get model() {
+    return this.#request.model;
+  }
+  get max_tokens() {
+    return BigInt(this.#request.maxTokens);
+  }
+  get input_tokens() {
+    return BigInt(this.#request.inputTokens);
+  }
+  get message_count() {
+    return BigInt(this.#pieces().messages.length);
+  }
+  get tool_count() {
+    return BigInt(this.#pieces().toolNames.length);
+  }
+  get stream() {
+    return this.#request.stream;
+  }
+  get has_images() {
+    return this.#pieces().images;
+  }
+  get has_documents() {
+    return this.#pieces().documents;
+  }
+  get has_thinking() {
+    return this.#pieces().thinking;
+  }
+  get system() {
+    this.#system ??= textOf(this.#copy, this.#pieces().system);
+    return this.#system;
+  }
+  get messages() {
+    this.#messages ??= this.#pieces().messages.map((message): MessageRecord => {
+      const copy = this.#copy;
+      let whole: string | undefined;
       return new messageType.Record({
         role: message.role,
         get text() {
-          return whole();
+          whole ??= textOf(copy, message);
+          return whole;
         },
       });
-    }),
-  );
-  const toolNames = normalizedOnce(() => [...pieces().toolNames]);
-  const others = normalizedOnce(() => copy.apart(pieces().others));
-  const text = normalizedOnce(() => {
-    if (copy !== foldedCopy) return lines(system(), ...messages().map(({ values }) => values.text), others());
-    // Who writes one word in two messages has written one word.
-    const all = pieces().messages;
-    const written = copy.written(all.flatMap((message) => message.text));
-    return lines(system(), written, copy.apart(all.flatMap(({ beside }) => beside)), others());
-  });
-  const said = normalizedOnce(() =>
-    pieces()
-      .messages.filter(({ role, said }) => role === 'user' && said.length > 0)
-      .map(({ text, said }) => said.map((at) => text[at]!)),
-  );
-  const userText = normalizedOnce(() => copy.written(said().flat()));
+    });
+    return this.#messages;
+  }
+  get text() {
+    this.#text ??= this.#whole();
+    return this.#text;
+  }
+  get user_text() {
+    this.#userText ??= this.#copy.written(this.#saidByUsers().flat());
+    return this.#userText;
+  }
   // Unspecified: a last user message that only returns results of tools. The last words of the user are meant.
-  const lastUserText = normalizedOnce(() => copy.written(said().at(-1) ?? []));
-  const metadata = normalizedOnce(
-    () => new Map(pieces().metadata.map(([key, value]) => [copy.one(key), copy.one(value)])),
-  );
-  return {
-    endpoint: request.endpoint,
-    model: request.model,
-    max_tokens: BigInt(request.maxTokens),
-    input_tokens: BigInt(request.inputTokens),
-    get message_count() {
-      return BigInt(pieces().messages.length);
-    },
-    get tool_count() {
-      return BigInt(pieces().toolNames.length);
-    },
-    stream: request.stream,
-    get has_images() {
-      return pieces().images;
-    },
-    get has_documents() {
-      return pieces().documents;
-    },
-    get has_thinking() {
-      return pieces().thinking;
-    },
-    get system() {
-      return system();
-    },
-    get text() {
-      return text();
-    },
-    get user_text() {
-      return userText();
-    },
-    get last_user_text() {
-      return lastUserText();
-    },
-    get messages() {
-      return messages();
-    },
-    get tool_names() {
-      return toolNames();
-    },
-    get metadata() {
-      return metadata();
-    },
-  };
-};
+  get last_user_text() {
+    this.#lastUserText ??= this.#copy.written(this.#saidByUsers().at(-1) ?? []);
+    return this.#lastUserText;
+  }
+  get tool_names() {
+    return this.#pieces().toolNames;
+  }
+  get metadata() {
+    const { one } = this.#copy;
+    this.#metadata ??= new Map(this.#pieces().metadata.map(([key, value]) => [one(key), one(value)]));
+    return this.#metadata;
+  }
+
+  #whole(): string {
+    const { messages, others } = this.#pieces();
+    const copy = this.#copy;
+    const rest = copy.apart(others);
+    if (copy !== foldedCopy) return lines(this.system, ...messages.map((message) => textOf(copy, message)), rest);
+    // Who writes one word in two messages has written one word.
+    const written = copy.written(messages.flatMap(({ text }) => text));
+    return lines(this.system, written, copy.apart(messages.flatMap(({ beside }) => beside)), rest);
+  }
+
+  #saidByUsers(): readonly (readonly string[])[] {
+    this.#said ??= this.#pieces()
+      .messages.filter(({ role, said }) => role === 'user' && said.length > 0)
+      .map(({ text, said }) => said.map((at) => text[at]!));
+    return this.#said;
+  }
+}

@@ -16,7 +16,7 @@ import {
   responsePiecesOf,
 } from './pieces.ts';
 import type { RequestOwner, RequestText, ResponseText } from './request-text.ts';
-import { requestValues } from './request-values.ts';
+import { RequestFields } from './request-values.ts';
 import { responseValues } from './response-values.ts';
 
 /** What rules see in one of the two copies of a text (contract N16). */
@@ -93,7 +93,7 @@ export const viewOf = ({ request, response, owner }: Subject): RuleView => {
 };
 
 const viewFrom = (
-  request: Parameters<typeof requestValues>[0],
+  request: ConstructorParameters<typeof RequestFields>[0],
   parts: {
     readonly pieces: () => RequestPieces;
     readonly owner: RequestOwner;
@@ -103,7 +103,7 @@ const viewFrom = (
   const { pieces, owner, answer } = parts;
   const copyOf = (copy: Copy): TextView => ({
     variables: {
-      request: new roots.request.Record(requestValues(request, pieces, copy)),
+      request: new roots.request.Record(new RequestFields(request, pieces, copy)),
       project: new roots.project.Record({ id: owner.project.id, name: copy.one(owner.project.name) }),
       key: new roots.key.Record({ id: owner.key.id, name: copy.one(owner.key.name) }),
       org: new roots.org.Record({ id: owner.org.id, tier: BigInt(owner.org.tier) }),

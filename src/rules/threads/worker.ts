@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { isCompiled } from '../compile.ts';
-import { bothCopies } from '../copies.ts';
+import { bothCopies, costOfBoth, tooLarge } from '../copies.ts';
 import { failed, type Verdict } from '../score.ts';
 import { type RuleView, viewOf } from '../text/view.ts';
 import { trialHere } from '../trial.ts';
@@ -19,7 +19,7 @@ const judged = (sent: SentRule, view: RuleView, now: number): Verdict => {
   const rule = compiled(sent);
   if (!isCompiled(rule)) return notValid;
   try {
-    return bothCopies({ rule, atLeast: sent.atLeast }, view, now) ?? tooLong;
+    return tooLarge(costOfBoth(rule, view).place) ?? bothCopies({ rule, atLeast: sent.atLeast }, view, now) ?? tooLong;
   } catch {
     return failed('evaluation failed');
   }

@@ -12,6 +12,8 @@ export interface ProjectRow {
   readonly status: 'active' | 'archived';
   readonly createdAt: number;
   readonly archivedAt: number | null;
+  /** Null: all. */
+  readonly allowedModels: readonly string[] | null;
 }
 
 /** Key: `<organization>:<project>`, so that a page of one organization's projects is one range. */
@@ -27,7 +29,7 @@ const chart = compile(project);
 
 export const projects: Projection = {
   name: 'projects',
-  version: 1,
+  version: 2,
   categories: ['project'],
   tables: [projectRows, activeProjectRows, projectOwners],
   apply(event, rows) {
@@ -54,10 +56,15 @@ const next = (
 ): ProjectRow => {
   if (fact.type === 'project.created') {
     const { organization_id: organizationId, name, created_at: createdAt } = fact;
-    return { id, organizationId, name, status, createdAt, archivedAt: null };
+    return { id, organizationId, name, status, createdAt, archivedAt: null, allowedModels: null };
   }
   if (!before) throw new Error(`${fact.type} of a project that has no row: ${id}`);
-  return fact.type === 'project.updated'
-    ? { ...before, name: fact.name }
-    : { ...before, status, archivedAt: fact.archived_at };
+  switch (fact.type) {
+    case 'project.updated':
+      return { ...before, name: fact.name };
+    case 'project.models_allowed':
+      return { ...before, allowedModels: fact.models };
+    case 'project.archived':
+      return { ...before, status, archivedAt: fact.archived_at };
+  }
 };

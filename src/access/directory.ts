@@ -154,6 +154,7 @@ class Found {
   readonly projectId: string | undefined;
   readonly name: string;
   readonly projectName: string;
+  readonly allowedModels: ReadonlySet<string> | null;
 
   constructor(whose: Whose, facts: Facts, inactive?: Inactive['inactive']) {
     this.kind = whose.kind;
@@ -167,16 +168,21 @@ class Found {
     this.projectId = whose.projectId;
     this.name = facts.name;
     this.projectName = facts.projectName;
+    this.allowedModels = facts.allowedModels;
   }
 }
 
 /** Whose credential it is, of all kinds. */
 type Whose = Pick<Found, 'kind' | 'id' | 'organizationId' | 'projectId'>;
-type Facts = Pick<Found, 'name' | 'projectName' | 'tier' | 'organizationStatus' | 'permissions' | 'expiresAt'>;
+type Facts = Pick<
+  Found,
+  'name' | 'projectName' | 'allowedModels' | 'tier' | 'organizationStatus' | 'permissions' | 'expiresAt'
+>;
 
 const noFacts: Facts = {
   name: '',
   projectName: '',
+  allowedModels: null,
   tier: 0,
   organizationStatus: 'active',
   permissions: new Set(),
@@ -204,6 +210,7 @@ const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Princi
   const facts: Facts = {
     name: row.name,
     projectName: '',
+    allowedModels: null,
     tier: organization.tier,
     organizationStatus: organization.status === 'active' ? 'active' : 'suspended',
     permissions: setOf(row.permissions),
@@ -214,7 +221,8 @@ const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Princi
     if (project?.status !== 'active') return inactive('api_key_revoked');
     if (row.status === 'suspended') return inactive('api_key_suspended');
     if (row.status === 'expired') return inactive('api_key_expired');
-    return new Found(whose, { ...facts, projectName: project.name }) as Principal;
+    const { name: projectName, allowedModels: allowed } = project;
+    return new Found(whose, { ...facts, projectName, allowedModels: allowed && setOf(allowed) }) as Principal;
   }
   if (row.kind === 'admin_key') return new Found(whose, facts) as Principal;
   if (row.kind === 'oauth_client') return new Found({ ...whose, kind: 'client_secret' }, facts) as Principal;

@@ -59,6 +59,10 @@ const project: Wording<ProjectFact> = {
       subject: { organizationId: organization_id },
     }),
     'project.updated': ({ type, name }) => ({ type, changesRequested: { name, title: name } }),
+    'project.models_allowed': ({ models }) => ({
+      type: 'project.updated',
+      changesRequested: { allowed_models: models },
+    }),
     'project.archived': 'project.archived',
     'project.key_issued': null,
     'project.key_ended': null,

@@ -8,6 +8,8 @@ export interface Project {
   readonly name: string;
   readonly createdAt: number;
   readonly archivedAt: number | null;
+  /** Models that its keys may use; null: all (contract N11). */
+  readonly allowedModels: readonly string[] | null;
   /** Ids of the keys admitted and not yet ended. */
   readonly liveKeys: PersistentSet;
 }
@@ -20,6 +22,7 @@ export type ProjectFact =
       readonly created_at: number;
     }
   | { readonly type: 'project.updated'; readonly name: string }
+  | { readonly type: 'project.models_allowed'; readonly models: readonly string[] | null }
   | { readonly type: 'project.archived'; readonly archived_at: number }
   | { readonly type: 'project.key_issued'; readonly key_id: string }
   | { readonly type: 'project.key_ended'; readonly key_id: string };
@@ -32,6 +35,7 @@ const blank: Project = {
   name: '',
   createdAt: 0,
   archivedAt: null,
+  allowedModels: null,
   liveKeys: PersistentSet.empty(),
 };
 
@@ -43,6 +47,7 @@ const apply: Changes<Project, ProjectFact> = {
     createdAt: fact.created_at,
   }),
   'project.updated': (data, fact) => ({ ...data, name: fact.name }),
+  'project.models_allowed': (data, fact) => ({ ...data, allowedModels: fact.models }),
   'project.archived': (data, fact) => ({ ...data, archivedAt: fact.archived_at }),
   'project.key_issued': (data, fact) => ({ ...data, liveKeys: data.liveKeys.with(fact.key_id) }),
   'project.key_ended': (data, fact) => ({ ...data, liveKeys: data.liveKeys.without(fact.key_id) }),
@@ -57,6 +62,7 @@ const machine = chartOf<Project, ProjectFact>(apply).createMachine({
     active: {
       on: {
         'project.updated': { actions: 'apply' },
+        'project.models_allowed': { actions: 'apply' },
         'project.archived': { target: 'archived', actions: 'apply' },
         'project.key_issued': { actions: 'apply' },
         'project.key_ended': { actions: 'apply' },
@@ -68,6 +74,9 @@ const machine = chartOf<Project, ProjectFact>(apply).createMachine({
 
 type ProjectState = StateOf<typeof machine>;
 
+const areSame = (a: readonly string[] | null, b: readonly string[] | null): boolean =>
+  a === null || b === null ? a === b : a.length === b.length && a.every((each, i) => each === b[i]);
+
 const decide = {
   create: (_: ProjectState, input: { organizationId: string; name: string; at: number }): ProjectFact[] => [
     { type: 'project.created', organization_id: input.organizationId, name: input.name, created_at: input.at },
@@ -75,8 +84,18 @@ const decide = {
   /** Creates it unless an attempt that a crash interrupted has done so. */
   createOnce: (state: ProjectState, input: { organizationId: string; name: string; at: number }): ProjectFact[] =>
     state.data.organizationId === input.organizationId ? [] : decide.create(state, input),
-  rename: ({ status, data }: ProjectState, input: { name: string }): ProjectFact[] =>
-    status === 'active' && data.name === input.name ? [] : [{ type: 'project.updated', name: input.name }],
+  /** What is not given stays; what is the same already is no change, but of an archived project. */
+  update: (
+    { status, data }: ProjectState,
+    { name, allowedModels: models }: { readonly name?: string; readonly allowedModels?: readonly string[] | null },
+  ): ProjectFact[] => [
+    ...(name === undefined || (status === 'active' && data.name === name)
+      ? []
+      : [{ type: 'project.updated', name } as const]),
+    ...(models === undefined || (status === 'active' && areSame(data.allowedModels, models))
+      ? []
+      : [{ type: 'project.models_allowed', models } as const]),
+  ],
   /** Archiving what is archived changes nothing and is no error (contract B.2). */
   archive: ({ status }: ProjectState, input: { at: number }): ProjectFact[] =>
     status === 'archived' ? [] : [{ type: 'project.archived', archived_at: input.at }],

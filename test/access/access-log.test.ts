@@ -22,6 +22,7 @@ const principal = (id: string, organizationId = 'org_1'): ProjectPrincipal => ({
   organizationStatus: 'active',
   projectId: 'proj_1',
   projectName: 'p',
+  allowedModels: null,
   tier: 0,
   permissions: new Set(),
   expiresAt: null,

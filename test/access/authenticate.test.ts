@@ -73,6 +73,7 @@ const project = (fields: Partial<ProjectPrincipal> = {}): ProjectPrincipal => ({
   organizationStatus: 'active',
   projectId: 'proj_1',
   projectName: 'p',
+  allowedModels: null,
   tier: 0,
   permissions: new Set(['models:read', 'inference:create']),
   expiresAt: null,

@@ -75,6 +75,7 @@ const fill = (): Map<string, Map<string, object>> => {
       status: 'active',
       createdAt: 1,
       archivedAt: null,
+      allowedModels: null,
     };
     put(projectRows, `org_1:${project.id}`, project);
     put(activeProjectRows, `org_1:${project.id}`, project);

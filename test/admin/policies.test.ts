@@ -283,7 +283,7 @@ describe('update', () => {
   test('judges the projects that are new and no others', async () => {
     const id = await at.made({ scope: 'project', project_ids: ['proj_a'] });
     await at.admin.aggregates.project.dispatch('proj_a', 'archive', { at: 3 }, context);
-    const told = await at.admin.aggregates.project.dispatch('proj_b', 'rename', { name: 'x' }, context);
+    const told = await at.admin.aggregates.project.dispatch('proj_b', 'update', { name: 'x' }, context);
     await at.admin.models.reached(told.position as bigint, 2000);
     expect(await gist(at.update(id, { revision: 1, rule: 'false' }))).toBe('200');
     expect(await gist(at.update(id, { revision: 2, project_ids: ['proj_a', 'proj_old'] }))).toBe(

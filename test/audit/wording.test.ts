@@ -24,6 +24,7 @@ const shownAs: Readonly<Record<string, AuditType | null>> = {
   'billing.subscription_updated': 'billing.subscription_updated',
   'project.created': 'project.created',
   'project.updated': 'project.updated',
+  'project.models_allowed': 'project.updated',
   'project.archived': 'project.archived',
   'project.key_issued': null,
   'project.key_ended': null,
@@ -87,6 +88,7 @@ group('a fact that nobody has worded does not compile', () => {
   const words = {
     'project.created': null,
     'project.updated': null,
+    'project.models_allowed': null,
     'project.archived': null,
     'project.key_issued': null,
   };

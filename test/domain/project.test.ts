@@ -35,16 +35,46 @@ test('createOnce makes it, or finds it whatever has become of it since', () => {
 describe('rename', () => {
   test('changes the name', () => {
     given(project, [created])
-      .when('rename', { name: 'Two' })
+      .when('update', { name: 'Two' })
       .then([{ type: 'project.updated', name: 'Two' }])
       .leaves({ data: { name: 'Two' } });
   });
   test('to the same name changes nothing', () => {
-    given(project, [created]).when('rename', { name: 'One' }).then([]);
+    given(project, [created]).when('update', { name: 'One' }).then([]);
   });
   test('refuses an archived project, also for its own name', () => {
-    given(project, [created, archived]).when('rename', { name: 'Two' }).refuses({ status: 'archived' });
-    given(project, [created, archived]).when('rename', { name: 'One' }).refuses({ status: 'archived' });
+    given(project, [created, archived]).when('update', { name: 'Two' }).refuses({ status: 'archived' });
+    given(project, [created, archived]).when('update', { name: 'One' }).refuses({ status: 'archived' });
+  });
+});
+
+describe('the models that a project may use', () => {
+  const allowed = (models: readonly string[] | null): ProjectFact => ({ type: 'project.models_allowed', models });
+  test('change, beside the name or alone', () => {
+    given(project, [created])
+      .when('update', { allowedModels: ['a'] })
+      .then([allowed(['a'])])
+      .leaves({ data: { allowedModels: ['a'], name: 'One' } });
+    given(project, [created])
+      .when('update', { name: 'Two', allowedModels: ['a'] })
+      .then([{ type: 'project.updated', name: 'Two' }, allowed(['a'])]);
+    given(project, [created, allowed(['a'])])
+      .when('update', { allowedModels: null })
+      .then([allowed(null)])
+      .leaves({ data: { allowedModels: null } });
+  });
+  test('do not where they are the same', () => {
+    given(project, [created]).when('update', { allowedModels: null }).then([]);
+    given(project, [created, allowed(['a', 'b'])])
+      .when('update', { allowedModels: ['a', 'b'] })
+      .then([]);
+    given(project, [created, allowed(['a', 'b'])])
+      .when('update', { allowedModels: ['b', 'a'] })
+      .then([allowed(['b', 'a'])]);
+    given(project, [created]).when('update', {}).then([]);
+  });
+  test('stay those of an archived project', () => {
+    given(project, [created, archived]).when('update', { allowedModels: null }).refuses({ status: 'archived' });
   });
 });
 

@@ -16,6 +16,7 @@ export const principal = (tier = 0): ProjectPrincipal => ({
   organizationStatus: 'active',
   projectId: 'proj_1',
   projectName: 'a project',
+  allowedModels: null,
   permissions: new Set(['inference:create', 'models:read']),
   expiresAt: null,
   tier,

@@ -203,6 +203,7 @@ export const limitedService = async (options: LimitedOptions = {}) => {
         organizationStatus: 'active',
         projectId: 'proj_1',
         projectName: 'p',
+        allowedModels: null,
         tier: state.tier,
         permissions: new Set(['models:read', 'inference:create', 'credits:read']),
         expiresAt: null,

@@ -81,7 +81,9 @@ describe('access', () => {
 test('is answered from twelve ready answers, synchronously', () => {
   const [route] = modelsRoutes({ models: [model()], ownedBy: 'weir', hasCredit: () => false });
   const call = (tier: number, header?: string) =>
-    route!.handle({ head: { header: () => header }, principal: { tier } } as never) as { body: unknown };
+    route!.handle({ head: { header: () => header }, principal: { tier, allowedModels: null } } as never) as {
+      body: unknown;
+    };
   const seen = new Set([0, 1, 2, 3, 4, 5].flatMap((tier) => [call(tier), call(tier, ''), call(tier), call(tier, 'x')]));
   expect(seen.size).toBe(12);
   for (const { body } of seen) expect(body).toBeInstanceOf(Uint8Array);

@@ -54,7 +54,7 @@ export const rows: Readonly<Record<string, Row>> = {
   listProjects: { status: 200, cursor: ({ projectId }) => projectId },
   createProject: { body: name, status: 201 },
   retrieveProject: { ids: project, status: 200 },
-  renameProject: { ids: newProject, body: name, status: 200 },
+  updateProject: { ids: newProject, body: name, status: 200 },
   archiveProject: { ids: newProject, status: 200 },
   createProjectApiKey: { ids: project, body: name, idempotent: true, status: 201 },
   listProjectApiKeys: { ids: project, status: 200, cursor: (tenant) => tenant.projectKey.id },

@@ -55,7 +55,7 @@ export const tellSomething = async (all: Aggregates, random: Random): Promise<vo
     () =>
       all.organization.dispatch(org, random.pick(['suspend', 'reactivate', 'reactivate'] as const), undefined, context),
     () => all.project.dispatch(proj, 'create', create, context),
-    () => all.project.dispatch(proj, 'rename', { name: `renamed ${at}` }, context),
+    () => all.project.dispatch(proj, 'update', { name: `renamed ${at}` }, context),
     () => (random.next() < 0.1 ? all.project.dispatch(proj, 'archive', { at }, context) : Promise.resolve()),
     async () => {
       await all.project.dispatch(proj, 'issueKey', { keyId: key }, context);

@@ -19,7 +19,18 @@ const projectObject = z.object({
   created_at: z.int(),
   status: z.enum(['active', 'archived']),
   archived_at: z.int().optional(),
+  allowed_models: z.array(z.string()).readonly().nullable(),
 });
+
+/** Most models that a project may list: an event of them is far below what one append takes. */
+const mostAllowed = 1_000;
+
+/** Unspecified: whether the models have to be there. They need not: gateways may declare different ones, now or later. */
+const allowedModels = z
+  .array(z.string().min(1).max(200))
+  .max(mostAllowed)
+  .refine((ids) => new Set(ids).size === ids.length, { error: 'Must not list a model twice.' })
+  .meta({ uniqueItems: true });
 
 const marker = z.object({
   id: z.string(),
@@ -34,6 +45,7 @@ const render = (row: ProjectRow): z.infer<typeof projectObject> => ({
   created_at: seconds(row.createdAt),
   status: row.status,
   ...(row.archivedAt !== null && { archived_at: seconds(row.archivedAt) }),
+  allowed_models: row.allowedModels,
 });
 
 export const projectParams = z.object({ project_id: pathId });
@@ -84,11 +96,11 @@ export const projectRoutes = (admin: Administration): Route[] => {
       const create = async (id: string): Promise<Made> => {
         const input = { organizationId, name, at: admin.clock.wall() };
         const result = await execute(() => aggregates.project.dispatch(id, 'createOnce', input, contextOf(call)));
-        const { name: called, createdAt, archivedAt } = result.state.data;
+        const { name: called, createdAt, archivedAt, allowedModels } = result.state.data;
         // One that an abandoned attempt has made may have been archived since.
         const status = result.state.status === 'archived' ? 'archived' : 'active';
         return {
-          body: render({ id, organizationId, name: called, status, createdAt, archivedAt }),
+          body: render({ id, organizationId, name: called, status, createdAt, archivedAt, allowedModels }),
           head: result.head,
         };
       };
@@ -132,28 +144,30 @@ export const projectRoutes = (admin: Administration): Route[] => {
     },
   });
 
-  const rename = adminRoute('projects:write', {
+  const update = adminRoute('projects:write', {
     method: 'POST',
     path: '/v1/organization/projects/{project_id}',
-    operation: 'renameProject',
-    summary: 'Rename a project',
+    operation: 'updateProject',
+    summary: 'Rename a project, or say which models it may use',
     params: projectParams,
     find,
-    body: z.strictObject({ name }),
+    body: z.strictObject({ name: name.optional(), allowed_models: allowedModels.nullable().optional() }),
     replies: { 200: { description: 'The project', schema: projectObject } },
     errors: ['project_not_found', 'project_archived'],
     async handle(call) {
-      const { name } = call.body;
-      const result = await execute(
-        () => aggregates.project.dispatch(call.found.id, 'rename', { name }, contextOf(call)),
-        {
-          archived: 'project_archived',
-        },
-      );
+      const { name, allowed_models: allowed } = call.body;
+      if (name === undefined && allowed === undefined) {
+        throw fault('validation_failed', { message: 'Give name, allowed_models or both.' });
+      }
+      const input = { ...(name !== undefined && { name }), ...(allowed !== undefined && { allowedModels: allowed }) };
+      const result = await execute(() => aggregates.project.dispatch(call.found.id, 'update', input, contextOf(call)), {
+        archived: 'project_archived',
+      });
       await waitForProjection(admin, call, result.head);
-      return { status: 200, body: render({ ...call.found, name }) };
+      const { name: called, allowedModels } = result.state.data;
+      return { status: 200, body: render({ ...call.found, name: called, allowedModels }) };
     },
   });
 
-  return [list, create, retrieve, rename, archive];
+  return [list, create, retrieve, update, archive];
 };

@@ -17,8 +17,11 @@ export const isLocked = (model: Model, tier: number): boolean =>
 
 const tierOf = (check: Exclude<Check, 'credits'>): number => Number(check.slice('tier:'.length));
 
-/** Whether the model exists for the caller: one that is dedicated to an organization exists for no other (contract N1). */
+/**
+ * Whether the model exists for the caller: one that is dedicated to an organization exists for no other (contract N1), and one
+ * that a project may not use not for its keys (contract N11).
+ */
 export const isServedTo = (
-  { dedicated_to: owner }: Pick<Model, 'dedicated_to'>,
-  { organizationId }: Pick<ProjectPrincipal, 'organizationId'>,
-): boolean => owner === undefined || owner === organizationId;
+  { id, dedicated_to: owner }: Pick<Model, 'id' | 'dedicated_to'>,
+  { organizationId, allowedModels }: Pick<ProjectPrincipal, 'organizationId' | 'allowedModels'>,
+): boolean => (owner === undefined || owner === organizationId) && (allowedModels === null || allowedModels.has(id));

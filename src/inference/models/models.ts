@@ -25,8 +25,8 @@ const isVersioned = (head: Head): boolean => head.header('anthropic-version') !=
 /**
  * `GET /v1/models` and `GET /v1/models/{id}` (contract A.4).
  *
- * An answer depends on the organization's tier, on whether it has credit, on the models that are dedicated to it and on whether `anthropic-version` was
- * sent, on nothing else. The lists are made once, as bytes: this route measures what the gateway itself costs.
+ * An answer depends on the organization's tier, on whether it has credit, on the models that its project may use, on those that
+ * are dedicated to it and on whether `anthropic-version` was sent, on nothing else. The lists are made once, as bytes: this route measures what the gateway itself costs.
  */
 export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): readonly Route[] => {
   const all = [...models];
@@ -39,13 +39,26 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
       }),
     );
   const asksForCredit = all.some(({ access }) => access.required_checks.includes('credits'));
-  const listsFor = (organizationId: string) => {
-    const served = all.filter((model) => isServedTo(model, { organizationId }));
+  const listsFor = (organizationId: string, allowedModels: ReadonlySet<string> | null = null) => {
+    const served = all.filter((model) => isServedTo(model, { organizationId, allowedModels }));
     return { plain: repliesTo(served, false), versioned: repliesTo(served, true) };
   };
   const shared = listsFor('');
   const owners = new Set(all.map(({ dedicated_to: owner }) => owner).filter((owner) => owner !== undefined));
   const dedicated = new Map([...owners].map((owner) => [owner, listsFor(owner)]));
+
+  /** Of projects that may not use all: a set belongs to one organization's project, or says the same for another's. */
+  const restricted = new WeakMap<ReadonlySet<string>, Map<string, ReturnType<typeof listsFor>>>();
+  const listsOf = ({ organizationId, allowedModels }: ProjectPrincipal) => {
+    const owned = dedicated.get(organizationId);
+    if (allowedModels === null) return owned ?? shared;
+    const known = restricted.get(allowedModels) ?? new Map<string, ReturnType<typeof listsFor>>();
+    restricted.set(allowedModels, known);
+    const owner = owned === undefined ? '' : organizationId;
+    const lists = known.get(owner) ?? listsFor(owner, allowedModels);
+    known.set(owner, lists);
+    return lists;
+  };
 
   return [
     route<ProjectPrincipal>({
@@ -63,7 +76,7 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
         },
       },
       handle: ({ head, principal }) => {
-        const lists = (dedicated.size === 0 ? undefined : dedicated.get(principal.organizationId)) ?? shared;
+        const lists = listsOf(principal);
         return (isVersioned(head) ? lists.versioned : lists.plain)[
           principal.tier + (asksForCredit && hasCredit(principal.organizationId) ? tiers.length : 0)
         ]!;

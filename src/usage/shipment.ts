@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import { type Settlement, usageStream } from '../domain/usage-facts.ts';
+import { type Settlement, usageSettled, usageStream } from '../domain/usage-facts.ts';
 import { eventId } from '../kernel/event-id.ts';
 import { type EventStore, type Expected, type NewEvent, WrongRevision } from '../kernel/store.ts';
 import { entriesOf } from './journal/entry.ts';
 import type { JournalFiles, Sent } from './journal/files.ts';
 
-/** Settlements of one event: some 100 KB, folded in two milliseconds. */
-const mostInEvent = 250;
+/** Settlements of one event: some 100 KB, folded in a few milliseconds. */
+const mostInEvent = 500;
 /** And of one append, well below the store's bound of 1 MiB. */
 const mostInAppend = 1_000;
 /** How often a batch gives way to other gateways that were first. */
@@ -22,17 +22,20 @@ interface Batch {
 const pieces = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 
-/** The same text makes the same batches, whenever it is asked. */
-const batchesOf = (text: string): readonly Batch[] => {
+const settledIn = (text: string): readonly Settlement[] =>
+  entriesOf(text).entries.flatMap((entry) => (entry.kind === 'settled' ? entry.settlement : []));
+
+/** The same settlements make the same batches, whenever it is asked. */
+const batchesOf = (settled: readonly Settlement[]): readonly Batch[] => {
   const byStream = new Map<string, Settlement[]>();
   const seen = new Set<string>();
-  for (const entry of entriesOf(text).entries) {
-    if (entry.kind !== 'settled' || seen.has(entry.settlement.request_id)) continue;
-    seen.add(entry.settlement.request_id);
-    const stream = usageStream(entry.settlement.settled_at);
+  for (const settlement of settled) {
+    if (seen.has(settlement.request_id)) continue;
+    seen.add(settlement.request_id);
+    const stream = usageStream(settlement.settled_at);
     const settlements = byStream.get(stream) ?? [];
     byStream.set(stream, settlements);
-    settlements.push(entry.settlement);
+    settlements.push(settlement);
   }
   return [...byStream].flatMap(([stream, all]) =>
     pieces(all, mostInAppend).map((settlements) => ({ stream, settlements })),
@@ -42,11 +45,11 @@ const batchesOf = (text: string): readonly Batch[] => {
 const eventsOf = ({ stream, settlements }: Batch, at: number): NewEvent[] =>
   pieces(settlements, mostInEvent).map((piece) => {
     const type = 'usage.settled';
-    // The requests' ids are in it, so that it is nobody else's.
-    const id = eventId(hash('sha256', JSON.stringify(piece)), 0, stream, type, {});
+    // Of the requests' ids, so that it is nobody else's.
+    const id = eventId(hash('sha256', piece.map(({ request_id }) => request_id).join()), 0, stream, type, {});
     const actor = { type: 'system', id: 'usage' } as const;
     const metadata = { at, actor, $correlationId: id, $causationId: id, v: 1 };
-    return { id, type, data: { settlements: piece }, metadata };
+    return { id, type, data: usageSettled(piece), metadata };
   });
 
 /**
@@ -81,9 +84,12 @@ export const shipment = (files: JournalFiles, store: Pick<EventStore, 'append'>,
   };
 
   return {
-    /** @throws StoreUnavailable, or what the disk says; it may be called again */
-    async ship(number: number): Promise<void> {
-      const batches = batchesOf(await files.read(number, 'open'));
+    /**
+     * @param settlements of the file, where they are at hand
+     * @throws StoreUnavailable, or what the disk says; it may be called again
+     */
+    async ship(number: number, settlements?: readonly Settlement[]): Promise<void> {
+      const batches = batchesOf(settlements ?? settledIn(await files.read(number, 'open')));
       for (const [index, batch] of batches.entries()) await send(number, index, batch);
       await files.sent(number);
     },

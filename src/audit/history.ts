@@ -1,6 +1,7 @@
 import { aggregates, type Category } from '../domain/aggregates.ts';
 import { prefixes, whose } from '../domain/streams.ts';
-import { type Aggregate, genesis, record, type State, stateOf } from '../kernel/aggregate.ts';
+import type { Aggregate, Fact, State } from '../kernel/aggregate.ts';
+import { compile, type Table } from '../kernel/chart.ts';
 import { checkLink } from '../kernel/fold.ts';
 import type { EventStore, Recorded } from '../kernel/store.ts';
 import { upcast } from '../kernel/upcast.ts';
@@ -8,11 +9,17 @@ import { upcast } from '../kernel/upcast.ts';
 // biome-ignore lint/suspicious/noExplicitAny: replaying needs no more of an aggregate than its chart, whatever its facts.
 type AnyAggregate = Aggregate<any, any, any>;
 
+interface Kind {
+  readonly aggregate: AnyAggregate;
+  readonly table: Table<object, Fact>;
+}
+
 /** Which kind of aggregate an id belongs to, by its prefix (contract A.1). */
-const kinds: ReadonlyMap<string, AnyAggregate> = new Map(
-  Object.entries(prefixes).flatMap(([category, prefix]) =>
-    prefix === null ? [] : [[prefix, aggregates[category as Category]]],
-  ),
+const kinds: ReadonlyMap<string, Kind> = new Map(
+  Object.entries(prefixes).flatMap(([category, prefix]) => {
+    const aggregate: AnyAggregate = aggregates[category as Category];
+    return prefix === null ? [] : [[prefix, { aggregate, table: compile(aggregate) }]];
+  }),
 );
 
 /** The id names nothing, or nothing that has a history. */
@@ -23,7 +30,7 @@ export class NoHistory extends Error {
 /** The id is none that could name anything. */
 export class NotAnId extends NoHistory {}
 
-const kindOf = (id: string): AnyAggregate => {
+const kindOf = (id: string): Kind => {
   const kind = kinds.get(id.slice(0, Math.max(0, id.indexOf('_'))));
   if (!kind) {
     const prefixes = [...kinds.keys()].map((known) => `${known}_`);
@@ -34,6 +41,9 @@ const kindOf = (id: string): AnyAggregate => {
   return kind;
 };
 
+/** @throws NotAnId where an id could name nothing */
+export const checkId = (id: string): void => void kindOf(id);
+
 /**
  * Every event of one aggregate that is ours, oldest first.
  * @throws NoHistory
@@ -41,7 +51,7 @@ const kindOf = (id: string): AnyAggregate => {
  */
 export const history = async (store: EventStore, id: string): Promise<Recorded[]> => {
   const events: Recorded[] = [];
-  for await (const event of store.read(`${kindOf(id).category}-${id}`)) {
+  for await (const event of store.read(`${kindOf(id).aggregate.category}-${id}`)) {
     if (whose(event) !== 'ours') continue;
     checkLink(event, events.at(-1) ?? null);
     events.push(event);
@@ -61,25 +71,48 @@ export interface StateAt {
   readonly state: State<unknown>;
 }
 
+/** One event of an aggregate's life, and what it left behind. */
+export interface Step extends StateAt {
+  readonly event: Recorded;
+}
+
 /**
- * The aggregate as it stood at a moment, replayed by the law itself; without a moment, as it stands.
+ * Every event of one aggregate with the state that it led to, oldest first, replayed by the law itself.
+ * @throws NoHistory
+ * @throws IllegalFact when the stream holds what the law does not admit
+ */
+export const lifeOf = async (store: EventStore, id: string): Promise<readonly Step[]> => {
+  const { aggregate, table } = kindOf(id);
+  const steps: Step[] = [];
+  let state: State<object> = table.initial;
+  for (const event of await history(store, id)) {
+    state = table.step(state, upcast(aggregate, event));
+    steps.push({ id, revision: event.revision, at: event.metadata.at, state, event });
+  }
+  return steps;
+};
+
+/** How many of the steps had been taken at a moment: those before the first that came later. */
+export const takenBy = (life: readonly Step[], moment: Moment): number => {
+  const later = life.findIndex(({ revision, at }) =>
+    'revision' in moment ? revision > moment.revision : at > moment.time,
+  );
+  return later < 0 ? life.length : later;
+};
+
+/** The state after the events up to a moment; without a moment, after all. @throws NoHistory when it did not exist then */
+export const standingAt = (life: readonly Step[], moment?: Moment): Step => {
+  const last = life[(moment === undefined ? life.length : takenBy(life, moment)) - 1];
+  if (!last) throw new NoHistory(`${life[0]?.id} did not exist then.`);
+  return last;
+};
+
+/**
+ * The aggregate as it stood at a moment; without a moment, as it stands.
  * @throws NoHistory when it did not exist then
  * @throws IllegalFact when the stream holds what the law does not admit
  */
 export const stateAt = async (store: EventStore, id: string, moment?: Moment): Promise<StateAt> => {
-  const kind = kindOf(id);
-  const { machine } = kind;
-  const within = (event: Recorded): boolean => {
-    if (moment === undefined) return true;
-    return 'revision' in moment ? event.revision <= moment.revision : event.metadata.at <= moment.time;
-  };
-  let snapshot = genesis(machine);
-  let last: Recorded | undefined;
-  for (const event of await history(store, id)) {
-    if (!within(event)) break;
-    snapshot = record(machine, snapshot, upcast(kind, event));
-    last = event;
-  }
-  if (!last) throw new NoHistory(`${id} did not exist then.`);
-  return { id, revision: last.revision, at: last.metadata.at, state: stateOf(snapshot) };
+  const { revision, at, state } = standingAt(await lifeOf(store, id), moment);
+  return { id, revision, at, state };
 };

@@ -1,20 +1,20 @@
 import Table from 'cli-table3';
-import { Command, InvalidArgumentError } from 'commander';
-import { z } from 'zod';
-import { existingEventLog } from '../app/event-log.ts';
-import { Failure } from '../app/failure.ts';
-import { type Effective, effectiveAt } from '../audit/effective.ts';
-import { history, type Moment, NoHistory, NotAnId, type StateAt, stateAt } from '../audit/history.ts';
-import { systemClock } from '../clock.ts';
-import { readConfig } from '../config.ts';
-import type { Actor, EventStore, Recorded } from '../kernel/store.ts';
+import { Command } from 'commander';
+import { history } from '../audit/history.ts';
+import type { Actor, Recorded } from '../kernel/store.ts';
 import { chargeCommand } from './audit-charge.ts';
 import { exportCommand } from './audit-log/export-command.ts';
 import { checkpointCommand, keyCommand, rotateKeyCommand } from './audit-log/key-commands.ts';
 import { consistencyCommand, proveCommand } from './audit-log/proof-commands.ts';
 import { verifyCommand } from './audit-log/verify-command.ts';
+import { diffCommand } from './audit-questions/diff-command.ts';
+import { keysCommand } from './audit-questions/keys-command.ts';
+import { logCommand } from './audit-questions/log-command.ts';
+import { reading } from './audit-questions/reading.ts';
+import { stateCommand } from './audit-questions/state-command.ts';
+import { whoCommand } from './audit-questions/who-command.ts';
 import { withExamples } from './examples.ts';
-import { printable, type Terminal, UsageError } from './terminal.ts';
+import { printable, type Terminal } from './terminal.ts';
 
 const examples = `
 Examples:
@@ -22,6 +22,12 @@ Examples:
   weir audit history proj_01jd… --json              the same, one JSON object a line
   weir audit state proj_01jd… --at 2026-11-20T12:00:00Z
   weir audit state proj_01jd… --at 3                as its fourth event (revision 3) left it
+  weir audit keys proj_01jd… --at 2026-05-03        which keys could act then, and why the others could not
+  weir audit diff key_01jd… --from 2026-05-01 --to 2026-06-01
+  weir audit diff org_01jd… --from 2026-05-01       of all that it has: field by field, who, why, by which request
+  weir audit who akey_01jd… --from 2026-05-01       all that a credential did; also operator:jo
+  weir audit log org_01jd… --type api_key.created --from 2026-05-01 --json
+  weir audit log --follow                           each change as it comes
   weir audit charge req_01jd…                       what a request cost, worked out from events
   weir audit verify --against /mnt/worm/checkpoints  whether anybody has rewritten the log
   weir audit prove project-proj_01jd…@0             that an event is in the log, to be checked elsewhere
@@ -45,20 +51,11 @@ export const auditCommand = (terminal: Terminal): Command => {
       const events = await reading(terminal, (store) => history(store, id));
       terminal.out(options.json ? events.map(asJson).join('') : asTable(events));
     });
-  audit
-    .command('state')
-    .description('What one id was at a moment, or is now')
-    .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
-    .option('--at <time|revision>', 'an RFC 3339 time, or the number of an event', parseMoment)
-    .option('--json', 'as one JSON object')
-    .action(async (id: string, options: { at?: Moment; json?: true }) => {
-      const shown = await reading(terminal, async (store) => {
-        const state = await stateAt(store, id, options.at);
-        const { at = systemClock.wall() } = momentOf(options.at, state);
-        return stateAsJson(state, await effectiveAt(store, state, at));
-      });
-      terminal.out(options.json ? `${JSON.stringify(shown)}\n` : stateAsTable(shown));
-    });
+  audit.addCommand(stateCommand(terminal));
+  audit.addCommand(keysCommand(terminal));
+  audit.addCommand(diffCommand(terminal));
+  audit.addCommand(whoCommand(terminal));
+  audit.addCommand(logCommand(terminal));
   audit.addCommand(chargeCommand(terminal));
   audit.addCommand(verifyCommand(terminal));
   audit.addCommand(proveCommand(terminal));
@@ -68,30 +65,6 @@ export const auditCommand = (terminal: Terminal): Command => {
   audit.addCommand(keyCommand(terminal));
   audit.addCommand(rotateKeyCommand(terminal));
   return audit;
-};
-
-const reading = async <T>(terminal: Terminal, read: (store: EventStore) => Promise<T>): Promise<T> => {
-  const log = await existingEventLog(readConfig(terminal.env));
-  try {
-    return await read(log.store);
-  } catch (error) {
-    if (error instanceof NotAnId) throw new UsageError(printable(error.message));
-    if (error instanceof NoHistory) throw new Failure(printable(error.message));
-    throw error;
-  } finally {
-    await log.close();
-  }
-};
-
-/** With the zone: without it a time would be read as of wherever the command runs. */
-const rfc3339 = z.iso.datetime({ offset: true });
-
-const parseMoment = (text: string): Moment => {
-  if (/^\d{1,15}$/.test(text)) return { revision: Number(text) };
-  if (!rfc3339.safeParse(text).success) {
-    throw new InvalidArgumentError('Give a time with its zone, such as 2026-11-20T12:00:00Z, or a revision.');
-  }
-  return { time: Date.parse(text) };
 };
 
 const iso = (at: number): string => new Date(at).toISOString();
@@ -110,29 +83,5 @@ const asTable = (events: readonly Recorded[]): string => {
     const fields = Object.entries(data).map(([name, value]) => `${name}: ${printable(JSON.stringify(value))}`);
     table.push([revision, iso(metadata.at), type, whoOf(metadata.actor), metadata.request_id ?? '', fields.join('\n')]);
   }
-  return `${table.toString()}\n`;
-};
-
-/** A revision stands for the time of its event. */
-const momentOf = (moment: Moment | undefined, state: StateAt): { readonly at?: number } => {
-  if (moment === undefined) return {};
-  return { at: 'time' in moment ? moment.time : state.at };
-};
-
-const stateAsJson = ({ id, revision, at, state }: StateAt, effective: Effective) => ({
-  id,
-  revision,
-  at: iso(at),
-  status: state.status,
-  effective,
-  data: state.data as object,
-});
-
-const stateAsTable = ({ id, revision, at, status, effective, data }: ReturnType<typeof stateAsJson>): string => {
-  const table = new Table({ style: { head: [], border: [] } });
-  table.push({ id }, { revision }, { 'last change': at }, { status });
-  table.push({ effective: `${effective.status}, by ${effective.because}` });
-  if (effective.usable_keys !== undefined) table.push({ 'usable keys': effective.usable_keys });
-  for (const [name, value] of Object.entries(data)) table.push({ [name]: printable(JSON.stringify(value)) });
   return `${table.toString()}\n`;
 };

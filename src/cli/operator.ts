@@ -108,19 +108,26 @@ export const asOperator = async <T>(
 
 interface CurrentRows {
   readonly rows: RowReader;
+  /** Whether a running server keeps them. */
+  readonly isServed: boolean;
   reached(position: bigint, withinMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
 /** The read models, brought up to date where nobody does it, as the server keeps them where one runs. */
-const currentRows = async (config: Config, store: EventStore): Promise<CurrentRows> => {
+export const currentRows = async (config: Config, store: EventStore): Promise<CurrentRows> => {
   // Beside a cluster DATA_DIR may be another machine's affair: then they are built for this command alone.
   const passing = existsSync(config.DATA_DIR) ? null : mkdtempSync(join(tmpdir(), 'weir-'));
   const dir = passing ?? readModelsDir(config);
   const taken = await claimOrRead(dir);
   if ('rows' in taken) {
     const { rows } = taken;
-    return { rows, reached: (position, withinMs) => followed(rows, position, withinMs), close: () => rows.close() };
+    return {
+      rows,
+      isServed: true,
+      reached: (position, withinMs) => followed(rows, position, withinMs),
+      close: () => rows.close(),
+    };
   }
   const { lock } = taken;
   const models = await openReadModels({
@@ -133,6 +140,7 @@ const currentRows = async (config: Config, store: EventStore): Promise<CurrentRo
   });
   return {
     rows: models,
+    isServed: false,
     reached: models.reached,
     async close() {
       await models.close();

@@ -10,6 +10,7 @@ import { organizationSteps } from './administrators/organizations.ts';
 import { policySteps } from './administrators/policies.ts';
 import { projectSteps } from './administrators/projects.ts';
 import { repeatCreation } from './administrators/step.ts';
+import { usageSteps } from './administrators/usage.ts';
 import { World } from './administrators/world.ts';
 
 /** How many steps to take: a few in the ordinary tests, 10,000 and more where ADMINISTRATOR_STEPS says so. */
@@ -18,7 +19,15 @@ const wanted = Number(process.env.ADMINISTRATOR_STEPS ?? 1500);
 const most = 300;
 
 const repeating = { weight: 6, arbitrary: repeatCreation };
-const steps = fc.oneof(repeating, ...projectSteps, ...keySteps, ...adminKeySteps, ...policySteps, ...organizationSteps);
+const steps = fc.oneof(
+  repeating,
+  ...projectSteps,
+  ...keySteps,
+  ...adminKeySteps,
+  ...policySteps,
+  ...organizationSteps,
+  ...usageSteps,
+);
 const histories = fc.commands([steps] as unknown as fc.Arbitrary<fc.AsyncCommand<object, World>>[], {
   maxCommands: most,
   size: 'max',

@@ -59,7 +59,7 @@ const historyOf = async (id: string, run = here): Promise<Event[]> => {
 };
 
 const stateOfKey = async (...args: string[]): Promise<Json> =>
-  (({ effective: _, ...recordedState }) => recordedState)(
+  (({ effective: _effective, owners: _owners, ...recordedState }) => recordedState)(
     JSON.parse(await succeeded(here('state', key, '--json', ...args))) as Json,
   );
 
@@ -141,7 +141,7 @@ describe('beside a running server', () => {
       // Without a zone it would be a time of wherever the command runs.
       [['state', key, '--at', '2026-11-20 12:00'], /Give a time with its zone/],
       [['state', key, '--at', '2026-11-20T12:00:00'], /Give a time with its zone/],
-      [['state', key, '--at', '2026-11-20'], /Give a time with its zone/],
+      [['state', key, '--at', '2026-11-20'], new RegExp(`^${key} did not exist then\\.$`)],
       [['state', key, '--at', '-1'], /^error: /],
       [['state', key, '--at'], /^error: option '--at <time\|revision>' argument missing$/],
       [['history'], /^error: missing required argument 'id'$/],

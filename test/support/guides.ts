@@ -4,7 +4,7 @@ import { describeConfig } from '../../src/config.ts';
 import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/tiers.ts';
 import type { Route } from '../../src/http/route.ts';
 import { mermaid } from '../../src/kernel/chart.ts';
-import { clientsTable } from '../e2e/clients/table.ts';
+import { clientsTable, openaiClientsTable } from '../e2e/clients/table.ts';
 import { aggregates } from './all-aggregates.ts';
 import { routesToLookAt } from './all-routes.ts';
 
@@ -16,6 +16,7 @@ const root = new URL('../../', import.meta.url);
 const guides = {
   charts: 'src/domain/README.md',
   clients: 'src/inference/README.md',
+  'openai-clients': 'src/inference/README.md',
   configuration: 'src/app/README.md',
   routes: 'src/http/README.md',
   tiers: 'src/domain/README.md',
@@ -74,6 +75,7 @@ export const written = {
   routes,
   charts,
   clients: clientsTable,
+  'openai-clients': openaiClientsTable,
   tiers: tiersTable,
   configuration: () => `\`\`\`\n${describeConfig()}\n\`\`\``,
 } satisfies Partial<Record<Part, () => string>>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type AuditRow, auditNumberOf } from '../../../projections/audit-log.ts';
 import { projectKeyOf, projectRows } from '../../../projections/projects.ts';
-import { auditTypes } from '../../audit/entry.ts';
+import { type AuditType, auditTypes } from '../../audit/entry.ts';
 import { seconds } from '../../clock.ts';
 import { fault } from '../../errors.ts';
 import { after, flag, limit, many, order, text, wholeNumber } from '../../http/request/query.ts';
@@ -66,10 +66,23 @@ const query = z.object({
     .optional(),
 });
 
+const render = (models: ReadModels, organizationId: string, row: AuditRow): AuditEntry =>
+  auditEntry(
+    row,
+    row.projectId === null ? undefined : models.get(projectRows, projectKeyOf(organizationId, row.projectId)),
+  );
+
+export interface AuditEntry {
+  readonly id: string;
+  readonly type: AuditType;
+  readonly [field: string]: unknown;
+}
+
 /** Unspecified: who is not an API key is told in the same form, under the name of its type; what is unknown is null. */
-const render = (models: ReadModels, organizationId: string, row: AuditRow): object => {
-  const project =
-    row.projectId === null ? undefined : models.get(projectRows, projectKeyOf(organizationId, row.projectId));
+export const auditEntry = (
+  row: AuditRow,
+  project: { readonly id: string; readonly name: string } | undefined,
+): AuditEntry => {
   const { type, ...who } = row.actor;
   return {
     id: row.id,

@@ -30,6 +30,7 @@ export interface Project {
   readonly createdAt: number;
   name: string;
   archivedAt: number | null;
+  allowedModels: readonly string[] | null;
   readonly keys: Map<string, Key>;
 }
 

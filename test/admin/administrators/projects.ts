@@ -30,7 +30,7 @@ const shownProject = (project: Project): object => ({
   created_at: seconds(project.createdAt),
   status: project.archivedAt === null ? 'active' : 'archived',
   ...(project.archivedAt !== null && { archived_at: seconds(project.archivedAt) }),
-  allowed_models: null,
+  allowed_models: project.allowedModels,
 });
 
 /** The project that a step is about, and the refusal where there is none. */
@@ -80,6 +80,7 @@ const createProject = command({
           name: trimmed,
           createdAt: world.now,
           archivedAt: null,
+          allowedModels: null,
           keys: new Map(),
         };
         tenant.projects.set(project.id, project);
@@ -122,22 +123,38 @@ const retrieveProject = command({
   },
 });
 
-const renameProject = command({
-  name: 'rename project',
-  args: fc.record({ who, target, name }),
-  async run(world, { who: chosen, target: wanted, name: called }) {
+const models = fc.option(fc.subarray(['a', 'b', 'c']), { nil: null });
+const changes = fc.oneof(
+  fc.record({ name }),
+  fc.record({ allowed_models: models }),
+  fc.record({ name, allowed_models: models }),
+);
+
+const updateProject = command({
+  name: 'update project',
+  args: fc.record({ who, target, body: changes }),
+  async run(world, { who: chosen, target: wanted, body }) {
     const tenant = tenantOf(world, chosen);
     const { ids, project, missing } = projectOf(world, chosen, wanted);
     const refusal = missing ?? (project?.archivedAt === null ? null : '409 project_archived');
-    const request = { method: 'POST', path, permission: 'projects:write', ids, body: { name: called } } as const;
+    const request = { method: 'POST', path, permission: 'projects:write', ids, body } as const;
     const answer = await expectOf(world, chosen, request, refusal);
     if (!answer || !project) return world.happened(tenant, []);
-    const isNew = project.name !== called.trim();
+    const { name: called = project.name, allowed_models: allowed = project.allowedModels } = body as {
+      readonly name?: string;
+      readonly allowed_models?: readonly string[] | null;
+    };
+    const changed = [project.name !== called.trim(), String(project.allowedModels) !== String(allowed)];
+    // An empty list is not none.
+    if ((project.allowedModels === null) !== (allowed === null)) changed[1] = true;
     project.name = called.trim();
+    project.allowedModels = allowed;
     expect(answer.body).toEqual(shownProject(project));
     await world.happened(
       tenant,
-      isNew ? [{ type: 'project.updated', resource: project.id, actor: callerOf(world, chosen).id }] : [],
+      changed.flatMap((isNew) =>
+        isNew ? [{ type: 'project.updated', resource: project.id, actor: callerOf(world, chosen).id }] : [],
+      ),
     );
   },
 });
@@ -166,6 +183,6 @@ export const projectSteps = [
   { weight: 6, arbitrary: createProject },
   { weight: 2, arbitrary: listProjects },
   { weight: 1, arbitrary: retrieveProject },
-  { weight: 2, arbitrary: renameProject },
+  { weight: 2, arbitrary: updateProject },
   { weight: 1, arbitrary: archiveProject },
 ];

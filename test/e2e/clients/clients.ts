@@ -42,7 +42,7 @@ export interface Client {
 
 /** Those that the project itself has, by the name that it imports them by. */
 const { devDependencies: own } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
-const versionOf = (name: string): string => own[name].split('@').at(-1);
+export const versionOf = (name: string): string => own[name].split('@').at(-1);
 
 const common: readonly Scenario[] = [
   ...(['text', 'stream', 'tools', 'streamed_tools', 'thinking', 'structured', 'media', 'cache', 'citations'] as const),

@@ -36,9 +36,19 @@ export interface Played {
   of(mode: Mode, scenario: Scenario): Outcome;
 }
 
+/** Packages that are installed together. */
+export interface NpmSet {
+  readonly name: string;
+  readonly packages: Readonly<Record<string, string>>;
+}
+
 /** Installs the client where that has not been done yet, and has it play every scenario. */
-export const play = async (client: Client, stage: Stage): Promise<Played | { readonly missing: string }> => {
-  const program = await programOf(client);
+export const play = async (
+  client: Client,
+  stage: Stage,
+  npm: NpmSet = { name: 'clients', packages: npmPackages },
+): Promise<Played | { readonly missing: string }> => {
+  const program = await programOf(client, npm);
   if ('missing' in program) return program;
   const { baseUrl, key, strict, passing } = stage;
   const args = [...program.args, baseUrl, key, strict, passing, client.argument];
@@ -67,10 +77,10 @@ const surroundings = {
 
 type Program = { readonly command: string; readonly args: readonly string[] } | { readonly missing: string };
 
-const programOf = async ({ from, script, packages }: Client): Promise<Program> => {
+const programOf = async ({ from, script, packages }: Client, npm: NpmSet): Promise<Program> => {
   if (from === 'here') return { command: process.execPath, args: [join(scripts, script)] };
   if (from === 'npm') {
-    const kept = await fromNpm('clients', npmPackages);
+    const kept = await fromNpm(npm.name, npm.packages);
     if ('missing' in kept) return kept;
     // Beside its packages, since a module looks for them where it is.
     for (const name of readdirSync(scripts)) copyFileSync(join(scripts, name), join(kept.dir, name));

@@ -1,5 +1,6 @@
 import { claudeCodeVersion } from './claude-code.ts';
 import { type Client, clients, refusedByStrict, type Scenario, scenarios } from './clients.ts';
+import { openaiClients } from './openai-clients.ts';
 
 /** What works with what, as the README says it: from the same lists that the tests play. */
 
@@ -15,23 +16,43 @@ const strictly = ({ plays }: Client): string => {
   return refused.length === 0 ? 'all' : `all but ${refused.map((scenario) => scenarios[scenario]).join(', ')}`;
 };
 
+const isShared = (all: readonly Client[], scenario: Scenario): boolean =>
+  all.every(({ plays }) => plays.includes(scenario));
+
 /** What not every client can do, or is asked to. */
-const beyond = (client: Client): string => {
-  const special = client.plays.filter((scenario) => !clients.every(({ plays }) => plays.includes(scenario)));
+const beyond = (client: Client, all: readonly Client[]): string => {
+  const special = client.plays.filter((scenario) => !isShared(all, scenario));
   return special.map((scenario) => scenarios[scenario]).join(', ') || '–';
 };
 
+const sharedLine = (all: readonly Client[]): string => {
+  const shared = (Object.keys(scenarios) as Scenario[]).filter((scenario) => isShared(all, scenario));
+  return `Every client: ${shared.map((scenario) => scenarios[scenario]).join(', ')}.`;
+};
+
+const ways = { chat: 'chat completions', responses: 'responses' } as const;
+
+/** Of chat completions and responses. */
+export const openaiClientsTable = (): string =>
+  [
+    sharedLine(openaiClients),
+    '',
+    row('client', 'API', 'version', 'besides', 'what differs'),
+    row(...Array<string>(5).fill('---')),
+    ...openaiClients.map((client) =>
+      row(client.name, ways[client.api], versions(client), beyond(client, openaiClients), client.differs || '–'),
+    ),
+  ].join('\n');
+
+/** Of the messages API. */
 export const clientsTable = (): string => {
-  const shared = (Object.keys(scenarios) as Scenario[]).filter((scenario) =>
-    clients.every(({ plays }) => plays.includes(scenario)),
-  );
   return [
-    `Every client: ${shared.map((scenario) => scenarios[scenario]).join(', ')}.`,
+    sharedLine(clients),
     '',
     row('client', 'version', 'besides', 'strict model', 'passing model', 'what differs'),
     row(...Array<string>(6).fill('---')),
     ...clients.map((client) =>
-      row(client.name, versions(client), beyond(client), strictly(client), 'all', client.differs || '–'),
+      row(client.name, versions(client), beyond(client, clients), strictly(client), 'all', client.differs || '–'),
     ),
     row(
       'Claude Code, as recorded',

@@ -1,0 +1,130 @@
+import { Command } from 'commander';
+import { auditRows } from '../../../projections/audit-log.ts';
+import { type Diff, diffOf, type EventChange } from '../../audit/diff.ts';
+import { nameOf } from '../../audit/effective.ts';
+import { checkId, NoHistory, type Step } from '../../audit/history.ts';
+import { type Past, pastOf } from '../../audit/past.ts';
+import { systemClock } from '../../clock.ts';
+import type { RowReader } from '../../kernel/rows.ts';
+import { allRows } from '../all-rows.ts';
+import { printable, type Terminal, UsageError } from '../terminal.ts';
+import { parseTime } from './moment.ts';
+import { reading, readingRows } from './reading.ts';
+import { type Field, sheet, widthOf } from './sheet.ts';
+import { actorAt, called, changeOf, isSaid, labelOf, reasonOf, textOf, when } from './words.ts';
+
+interface Options {
+  readonly from: number;
+  readonly to?: number;
+  readonly json?: true;
+}
+
+/** `weir audit diff`: what has changed between two moments, field by field, with who, why and by which request. */
+export const diffCommand = (terminal: Terminal): Command =>
+  new Command('diff')
+    .description('What changed between two moments, field by field; of an organization, all that it has')
+    .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
+    .requiredOption('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
+    .option('--to <time>', 'the same, inclusive; default: now', parseTime)
+    .option('--json', 'one JSON object for each id, a line each')
+    .action(async (id: string, { from, to = systemClock.wall(), json }: Options) => {
+      if (to < from) throw new UsageError('--to must not be before --from.');
+      const ask = async (past: Past, ids: readonly string[]): Promise<void> => {
+        const width = widthOf(terminal);
+        let shown = 0;
+        for (const each of ids) {
+          const diff = await diffOf(past, each, from, to);
+          if (json) terminal.out(asJson(diff));
+          else if (hasChanged(diff))
+            terminal.out(`${shown === 0 ? '' : '\n'}${await page(past, diff, from, to, width)}`);
+          else continue;
+          shown += 1;
+        }
+        if (shown === 0) terminal.out(`Nothing changed from ${when(from)} to ${when(to)}.\n`);
+      };
+      if (id.startsWith('org_')) {
+        await readingRows(terminal, async (store, rows) => {
+          const past = pastOf(store);
+          if ((await past.life(id)).length === 0) throw new NoHistory(`There is no ${id} in this store.`);
+          await ask(past, touched(rows, id, from, to));
+        });
+      } else {
+        await reading(terminal, (store) => {
+          checkId(id);
+          return ask(pastOf(store), [id]);
+        });
+      }
+    });
+
+/** The organization, and what of it has an entry of the audit log in that time, or a key with one: its own first, then by id. */
+const touched = (rows: RowReader, organizationId: string, from: number, to: number): readonly string[] => {
+  const found = new Set<string>();
+  const isWithin = ({ at, type }: { readonly at: number; readonly type: string }): boolean =>
+    at > from && at <= to && type !== 'access.denied';
+  for (const { resourceId, projectId } of allRows(rows, auditRows, `${organizationId}:`, isWithin)) {
+    found.add(resourceId);
+    if (projectId !== null) found.add(projectId);
+  }
+  found.delete(organizationId);
+  const order = ['proj_', 'key_', 'akey_', 'pol_', 'oac_'];
+  const rank = (id: string): number => order.findIndex((prefix) => id.startsWith(prefix));
+  return [organizationId, ...[...found].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))];
+};
+
+const hasChanged = ({ events, effective }: Diff): boolean =>
+  events.length > 0 || effective.from?.status !== effective.to.status;
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+const standing = (step: Step | null) =>
+  step && { revision: step.revision, at: iso(step.at), name: nameOf(step), status: step.state.status };
+
+const asJson = ({ id, from, to, effective, fields, events }: Diff): string => {
+  const told = events.map(({ step: { revision, at, event }, fields: changed }) => {
+    const { actor, request_id = null, ip = null } = event.metadata;
+    const reason = reasonOf(actor, event.data);
+    return { revision, at: iso(at), type: event.type, actor, reason, request_id, ip, fields: changed };
+  });
+  const line = { id, from: standing(from), to: standing(to), effective, fields, events: told };
+  return `${JSON.stringify(line)}\n`;
+};
+
+/** @param isNew whether it came to be by them: then there was nothing before */
+const changesOf = (fields: EventChange['fields'], isNew: boolean): Field[] =>
+  fields
+    .filter(({ field }) => isSaid(field))
+    .map(({ field, from, to }): Field => [labelOf(field), isNew ? textOf(field, to) : changeOf(field, from, to)]);
+
+const page = async (past: Past, diff: Diff, from: number, to: number, width: number): Promise<string> => {
+  const { from: before, to: after, effective, fields, events } = diff;
+  const titles: Field[] = [
+    ['from', before ? `${when(from)}, revision ${before.revision}` : `${when(from)}, when it did not exist`],
+    ['to', `${when(to)}, revision ${after.revision}`],
+  ];
+  const was = effective.from?.status ?? 'none';
+  if (was !== effective.to.status) {
+    titles.push(['effective', `${was} → ${effective.to.status}, by ${effective.to.because}`]);
+  }
+  // Of one event the changes stand with it, and the creation of what has more says nothing that does not stand above.
+  const sum = events.length > 1 ? changesOf(fields, before === null) : [];
+  const parts = [sheet(called(diff.id, nameOf(after)), [...titles, ...sum], width)];
+  for (const [i, event] of events.entries()) {
+    const isNew = before === null && i === 0;
+    const changes = isNew && events.length > 1 ? [] : changesOf(event.fields, isNew);
+    parts.push(await eventPart(past, event.step, changes, width));
+  }
+  return parts.join('');
+};
+
+/** One event of a diff: below its thing, further in. */
+const eventPart = async (past: Past, step: Step, changes: readonly Field[], width: number): Promise<string> => {
+  const { actor, request_id } = step.event.metadata;
+  const reason = reasonOf(actor, step.event.data);
+  const whoAndWhy: Field[] = [
+    ['by', await actorAt(past, actor, step.at)],
+    ...(reason === null ? [] : [['why', printable(reason)] as const]),
+    ...(request_id === undefined ? [] : [['request', request_id] as const]),
+  ];
+  const title = `${when(step.at)}  revision ${step.revision}: ${step.event.type}`;
+  return sheet(title, [...changes, ...whoAndWhy], width, 2);
+};

@@ -1,0 +1,47 @@
+import type { AuditRow } from '../../../projections/audit-log.ts';
+import { type AuditEntry, auditEntry } from '../../admin/audit/audit-logs.ts';
+import { nameOf } from '../../audit/effective.ts';
+import type { Past } from '../../audit/past.ts';
+import { printable } from '../terminal.ts';
+import { type Field, sheet } from './sheet.ts';
+import { actorAt, calledAt, labelOf, reasonOf, when } from './words.ts';
+
+/** An entry of the audit log as the API shows it, but that its project is named as it was then. */
+export const entryThen = async (past: Past, row: AuditRow): Promise<AuditEntry> => {
+  const project = row.projectId === null ? undefined : await past.at(row.projectId, row.at);
+  return auditEntry(row, project && { id: project.id, name: nameOf(project) ?? '' });
+};
+
+/** Money is in dollars here, as the audit log has it. */
+const said = (name: string, value: unknown): string => {
+  if (name === 'amount') return `$${Number(value).toFixed(2)}`;
+  if (value !== null && typeof value === 'number' && name.endsWith('_at')) return when(value * 1000);
+  if (value === null) return name === 'expires_at' ? 'never' : 'none';
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : printable(value.join(', '));
+  return printable(String(value));
+};
+
+/** Under another name for an SDK's sake. */
+const isRepeated = (name: string): boolean => name === 'title';
+
+/** An entry of the audit log for people. */
+export const entryPage = async (past: Past, row: AuditRow, width: number): Promise<string> => {
+  const of = (fields: AuditRow['data'], word: string): Field[] =>
+    Object.entries(fields ?? {})
+      .filter(([name]) => !isRepeated(name))
+      .map(([name, value]): Field => [`${word}${labelOf(name)}`, said(name, value)]);
+  const reason = reasonOf(row.actor, {});
+  const fields: Field[] = [
+    ['what', await calledAt(past, row.resourceId, row.at)],
+    ...(row.projectId === null || row.projectId === row.resourceId
+      ? []
+      : [['in', await calledAt(past, row.projectId, row.at)] as const]),
+    ...of(row.data, ''),
+    ...of(row.changesRequested, 'new '),
+    ['by', `${await actorAt(past, row.actor, row.at)}${row.ip === null ? '' : `, from ${printable(row.ip)}`}`],
+    ...(reason === null ? [] : [['why', printable(reason)] as const]),
+    ...(row.requestId === null ? [] : [['request', printable(row.requestId)] as const]),
+    ['entry', row.id],
+  ];
+  return sheet(`${when(row.at)}  ${row.type}`, fields, width);
+};

@@ -1,0 +1,96 @@
+import { Command } from 'commander';
+import { nameOf, ownersAt } from '../../audit/effective.ts';
+import { checkId, lifeOf, standingAt } from '../../audit/history.ts';
+import { type KeyAt, keysAt } from '../../audit/keys-at.ts';
+import { type Past, pastOf } from '../../audit/past.ts';
+import { systemClock } from '../../clock.ts';
+import type { ProjectKey } from '../../domain/project-key.ts';
+import { printable, type Terminal, UsageError } from '../terminal.ts';
+import { parseTime } from './moment.ts';
+import { reading } from './reading.ts';
+import { type Field, sheet, widthOf } from './sheet.ts';
+import { actorAt, ahead, called, reasonOf, when } from './words.ts';
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+/** `weir audit keys`: which keys a project had at a moment, and which of them could act. */
+export const keysCommand = (terminal: Terminal): Command =>
+  new Command('keys')
+    .description('Which keys a project had at a moment, which of them could act, and why the others could not')
+    .argument('<project>', 'proj_…')
+    .option('--at <time>', 'a time, or a date (its first moment, UTC); default: now', parseTime)
+    .option('--json', 'one JSON object a line')
+    .action((id: string, options: { readonly at?: number; readonly json?: true }) =>
+      reading(terminal, async (store) => {
+        checkId(id);
+        if (!id.startsWith('proj_')) throw new UsageError(`${printable(id)} is not the id of a project: proj_….`);
+        const at = options.at ?? systemClock.wall();
+        const project = standingAt(await lifeOf(store, id), { time: at });
+        const past = pastOf(store);
+        const keys = await keysAt(past, project, at);
+        if (options.json) return terminal.out(keys.map(asJson).join(''));
+        const width = widthOf(terminal);
+        const count = (acts: KeyAt['acts']): number => keys.filter((key) => key.acts === acts).length;
+        const reading = count('reading');
+        const head = sheet(
+          `Keys of ${called(id, nameOf(project))}`,
+          [
+            ['as of', when(at)],
+            ['project', project.state.status],
+            ...(await ownersAt(past, project, at)).map(
+              (owner): Field => ['belongs to', `${called(owner.id, owner.name)}, ${owner.status}`],
+            ),
+            [
+              'keys',
+              `${keys.length}: ${count('yes')} could act, ${reading > 0 ? `${reading} could only read, ` : ''}${count('no')} could not`,
+            ],
+          ],
+          width,
+        );
+        const pages: string[] = [head];
+        for (const key of keys) pages.push(await page(past, key, at, width));
+        return terminal.out(pages.join('\n'));
+      }),
+    );
+
+const words = { yes: 'yes', reading: 'only to read', no: 'no' } as const;
+
+const asJson = ({ id, key, effective, acts, cause }: KeyAt): string => {
+  const { name = null, permissions = null, createdAt, expiresAt } = (key?.state.data ?? {}) as Partial<ProjectKey>;
+  const times = {
+    created_at: createdAt === undefined ? null : iso(createdAt),
+    expires_at: expiresAt == null ? null : iso(expiresAt),
+  };
+  const why = cause && {
+    event: cause.event.type,
+    of: cause.id,
+    revision: cause.revision,
+    at: iso(cause.at),
+    actor: cause.event.metadata.actor,
+    request_id: cause.event.metadata.request_id ?? null,
+  };
+  const status = key?.state.status ?? 'absent';
+  return `${JSON.stringify({ id, name, status, effective, acts, cause: why, permissions, ...times })}\n`;
+};
+
+const page = async (
+  past: Past,
+  { id, key, effective, acts, cause }: KeyAt,
+  at: number,
+  width: number,
+): Promise<string> => {
+  if (!key) return sheet(id, [['could act', 'no: admitted by the project and never made']], width);
+  const { name, permissions, createdAt, expiresAt } = key.state.data as ProjectKey;
+  const why = acts === 'yes' ? '' : `: ${effective.status}, by ${effective.because}`;
+  const fields: Field[] = [['could act', `${words[acts]}${why}`]];
+  if (acts !== 'yes' && cause) {
+    const { actor, request_id } = cause.event.metadata;
+    const reason = reasonOf(actor, cause.event.data);
+    fields.push(['since', `${when(cause.at)}: ${cause.event.type}${reason === null ? '' : ` (${printable(reason)})`}`]);
+    fields.push(['by', await actorAt(past, actor, cause.at)]);
+    if (request_id !== undefined) fields.push(['request', request_id]);
+  }
+  fields.push(['permissions', permissions.join(', ')], ['created', when(createdAt)]);
+  fields.push(['expires', expiresAt === null ? 'never' : `${when(expiresAt)} (${ahead(expiresAt, at)})`]);
+  return sheet(called(id, name), fields, width);
+};

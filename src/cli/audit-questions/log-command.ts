@@ -1,0 +1,116 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Command, InvalidArgumentError } from 'commander';
+import type { AuditRow } from '../../../projections/audit-log.ts';
+import { Failure } from '../../app/failure.ts';
+import { auditTypes } from '../../audit/entry.ts';
+import { type Past, pastOf } from '../../audit/past.ts';
+import { readConfig } from '../../config.ts';
+import type { RowReader } from '../../kernel/rows.ts';
+import type { EventStore } from '../../kernel/store.ts';
+import { type Terminal, UsageError } from '../terminal.ts';
+import { entryPage, entryThen } from './entry-page.ts';
+import { countsOf, entriesIn, entriesOf, organizationsOf, type PageQuery } from './log-query.ts';
+import { parseTime } from './moment.ts';
+import { readingRows } from './reading.ts';
+import { widthOf } from './sheet.ts';
+
+interface Options extends PageQuery {
+  readonly follow?: true;
+  readonly json?: true;
+}
+
+/** Most entries of one page. */
+const mostEntries = 100_000;
+/** Between two looks for entries that are new. */
+const lookEveryMs = 200;
+
+const several = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
+
+const aType = (text: string, before?: readonly string[]): readonly string[] => {
+  if (auditTypes.some((type) => type === text)) return several(text, before);
+  throw new InvalidArgumentError(`Give one of ${auditTypes.join(', ')}.`);
+};
+
+const anOrder = (text: string): 'asc' | 'desc' => {
+  if (text === 'asc' || text === 'desc') return text;
+  throw new InvalidArgumentError('Give asc or desc.');
+};
+
+const aCount = (text: string): number => {
+  if (/^\d{1,6}$/.test(text) && Number(text) >= 1 && Number(text) <= mostEntries) return Number(text);
+  throw new InvalidArgumentError(`Give a number from 1 to ${mostEntries}.`);
+};
+
+/** `weir audit log`: the audit log of one organization, or of all, by the filters of `GET /v1/organization/audit_logs`. */
+export const logCommand = (terminal: Terminal): Command =>
+  new Command('log')
+    .description('The audit log: who did what, newest first; of one organization, or of all')
+    .argument('[organization]', 'org_…; default: every organization')
+    .option('--type <type>', 'such as api_key.created; may be repeated, as all that follow here', aType)
+    .option('--project <id>', 'proj_…', several)
+    .option('--actor <id>', 'akey_…, key_…, oac_…, or an OS user', several)
+    .option('--resource <id>', 'what it happened to', several)
+    .option('--request <id>', 'req_…', several)
+    .option('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
+    .option('--to <time>', 'the same, exclusive', parseTime)
+    .option('--order <order>', 'asc or desc', anOrder, 'desc')
+    .option('--limit <count>', 'entries at most', aCount, 50)
+    .option('--after <entry>', 'audit_…: go on behind it; needs an organization')
+    .option('--before <entry>', 'audit_…: end in front of it; needs an organization')
+    .option('--follow', 'then each new entry as it comes, until Ctrl-C')
+    .option('--json', 'one JSON object a line, as the API has it')
+    .action((organization: string | undefined, options: Options) => {
+      if (organization === undefined && (options.after ?? options.before) !== undefined)
+        throw new UsageError('--after and --before need an organization: weir audit log org_….');
+      if (options.follow && (options.order === 'asc' || options.to !== undefined))
+        throw new UsageError('--follow goes with neither --order nor --to: it shows the newest, and then what comes.');
+      return readingRows(terminal, async (store, rows, isServed) => {
+        if (options.follow && !isServed && readConfig(terminal.env).EVENTSTORE_URL === undefined)
+          throw new Failure('No server runs on these files, so nothing can follow.');
+        const counts = countsOf(rows, organizationsOf(rows, organization));
+        const found = await entriesOf(rows, counts, options);
+        const past = pastOf(store);
+        for (const [i, row] of (options.follow ? found.reverse() : found).entries())
+          await print(terminal, past, row, options, i > 0);
+        if (options.follow) await follow(terminal, store, rows, organization, options, counts);
+        else if (found.length === 0 && !options.json) terminal.out('Nothing to show.\n');
+      });
+    });
+
+const print = async (
+  terminal: Terminal,
+  past: Past,
+  row: AuditRow,
+  { json }: Options,
+  goesOn: boolean,
+): Promise<void> => {
+  if (json) terminal.out(`${JSON.stringify(await entryThen(past, row))}\n`);
+  else terminal.out(`${goesOn ? '\n' : ''}${await entryPage(past, row, widthOf(terminal))}`);
+};
+
+/** What has come since, again and again, until somebody interrupts. */
+const follow = async (
+  terminal: Terminal,
+  store: EventStore,
+  rows: RowReader,
+  organization: string | undefined,
+  options: Options,
+  counts: ReadonlyMap<string, number>,
+): Promise<void> => {
+  const ended = new AbortController();
+  void terminal.interrupted().then(() => ended.abort());
+  const seen = new Map(counts);
+  while (!ended.signal.aborted) {
+    await wait(lookEveryMs, undefined, { signal: ended.signal }).catch(() => {});
+    // What was replayed a moment ago may have gone on.
+    const past = pastOf(store);
+    for (const [id, count] of countsOf(rows, organizationsOf(rows, organization))) {
+      const from = seen.get(id) ?? 0;
+      seen.set(id, count);
+      if (count === from) continue;
+      const span = { from, to: count - 1, order: 'asc' } as const;
+      for (const row of await entriesIn(rows, id, span, options, count - from))
+        await print(terminal, past, row, options, true);
+    }
+  }
+};

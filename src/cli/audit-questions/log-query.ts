@@ -1,0 +1,111 @@
+import { type AuditRow, auditNumberOf } from '../../../projections/audit-log.ts';
+import { organizationRows } from '../../../projections/organizations.ts';
+import { type AuditFilter, countOf, findEntries, type Span } from '../../admin/audit/audit-search.ts';
+import { Failure } from '../../app/failure.ts';
+import type { RowReader } from '../../kernel/rows.ts';
+import { allRows } from '../all-rows.ts';
+import { printable, UsageError } from '../terminal.ts';
+
+/** Which entries are meant; within one list any will do, and all that are given must hold. */
+export interface Query {
+  readonly type?: readonly string[];
+  readonly project?: readonly string[];
+  readonly actor?: readonly string[];
+  readonly resource?: readonly string[];
+  readonly request?: readonly string[];
+  /** Milliseconds; the end is exclusive. */
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** A page of them: at most `limit`, behind or in front of an entry. */
+export interface PageQuery extends Query {
+  readonly order: 'asc' | 'desc';
+  readonly limit: number;
+  readonly after?: string;
+  readonly before?: string;
+}
+
+/** The organization that was named, or every one. */
+export const organizationsOf = (rows: RowReader, organization: string | undefined): readonly string[] => {
+  if (organization === undefined) return Array.from(allRows(rows, organizationRows, 'org_'), ({ id }) => id);
+  if (!organization.startsWith('org_'))
+    throw new UsageError(`${printable(organization)} is not the id of an organization: org_….`);
+  if (!rows.get(organizationRows, organization))
+    throw new Failure(`There is no organization ${printable(organization)}.`);
+  return [organization];
+};
+
+/** By whole seconds here, which hold the time; `isWithin` is exact. */
+const filterOf = ({ type, project, actor, resource, request, from, to }: Query): AuditFilter => ({
+  event_types: type,
+  project_ids: project,
+  actor_ids: actor,
+  resource_ids: resource,
+  request_ids: request,
+  ...((from ?? to) !== undefined && {
+    effective_at: {
+      gte: from === undefined ? undefined : Math.floor(from / 1000),
+      lte: to === undefined ? undefined : Math.floor(to / 1000),
+    },
+  }),
+});
+
+const isWithin =
+  ({ from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }: Query) =>
+  ({ at }: AuditRow): boolean =>
+    at >= from && at < to;
+
+/**
+ * The entries that the filters let through, `limit` at most.
+ * @param counts how many entries there are, by organization
+ */
+export const entriesOf = async (
+  rows: RowReader,
+  counts: ReadonlyMap<string, number>,
+  options: PageQuery,
+): Promise<AuditRow[]> => {
+  const found: AuditRow[] = [];
+  for (const [id, count] of counts) {
+    const numberOf = (name: 'after' | 'before'): number | undefined => {
+      const entry = options[name];
+      const number = entry === undefined ? undefined : auditNumberOf(rows, id, entry);
+      if (entry !== undefined && number === undefined)
+        throw new Failure(`There is no entry ${printable(entry)} in the log of ${id}.`);
+      return number;
+    };
+    const [behind, inFront] = [numberOf('after'), numberOf('before')];
+    const [low, high] = options.order === 'asc' ? [behind, inFront] : [inFront, behind];
+    const span = {
+      from: low === undefined ? 0 : low + 1,
+      to: high === undefined ? count - 1 : high - 1,
+      order: options.order,
+    };
+    found.push(...(await entriesIn(rows, id, span, options, options.limit)));
+  }
+  const sign = options.order === 'asc' ? 1 : -1;
+  return counts.size === 1
+    ? found
+    : found.sort((a, b) => sign * (a.at - b.at || (a.id < b.id ? -1 : 1))).slice(0, options.limit);
+};
+
+/** As `findEntries`, to the millisecond. */
+export const entriesIn = async (
+  rows: RowReader,
+  organizationId: string,
+  span: Span,
+  options: Query,
+  limit: number,
+): Promise<AuditRow[]> => {
+  // In the seconds of the two ends there may be entries that are not meant.
+  const isExact = isWithin(options);
+  for (let ask = limit; ; ask *= 2) {
+    const found = await findEntries(rows, organizationId, span, filterOf(options), ask);
+    const meant = found.filter(isExact);
+    if (meant.length >= limit || found.length < ask) return meant.slice(0, limit);
+  }
+};
+
+/** How many entries each of these organizations has. */
+export const countsOf = (rows: RowReader, organizations: readonly string[]): ReadonlyMap<string, number> =>
+  new Map(organizations.map((id) => [id, countOf(rows, id)]));

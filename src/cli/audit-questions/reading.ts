@@ -1,0 +1,45 @@
+import { existingEventLog } from '../../app/event-log.ts';
+import { Failure } from '../../app/failure.ts';
+import { NoHistory, NotAnId } from '../../audit/history.ts';
+import { readConfig } from '../../config.ts';
+import type { RowReader } from '../../kernel/rows.ts';
+import type { EventStore } from '../../kernel/store.ts';
+import { currentRows } from '../operator.ts';
+import { printable, type Terminal, UsageError } from '../terminal.ts';
+
+const longestWaitMs = 5_000;
+
+/** Answers a question from the events of the running server, the stopped one's files, or a cluster. */
+export const reading = async <T>(terminal: Terminal, read: (store: EventStore) => Promise<T>): Promise<T> => {
+  const log = await existingEventLog(readConfig(terminal.env));
+  try {
+    return await read(log.store);
+  } catch (error) {
+    if (error instanceof NotAnId) throw new UsageError(printable(error.message));
+    if (error instanceof NoHistory) throw new Failure(printable(error.message));
+    throw error;
+  } finally {
+    await log.close();
+  }
+};
+
+/**
+ * The same with the read models, which have seen all that was there when the question was asked; and whether a running server
+ * keeps them.
+ */
+export const readingRows = <T>(
+  terminal: Terminal,
+  read: (store: EventStore, rows: RowReader, isServed: boolean) => Promise<T>,
+): Promise<T> =>
+  reading(terminal, async (store) => {
+    const current = await currentRows(readConfig(terminal.env), store);
+    try {
+      for await (const last of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) {
+        if (await current.reached(last.position, longestWaitMs)) break;
+        terminal.err('The running server has not applied the latest events yet: they may be missing here.\n');
+      }
+      return await read(store, current.rows, current.isServed);
+    } finally {
+      await current.close();
+    }
+  });

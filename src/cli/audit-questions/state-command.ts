@@ -1,0 +1,53 @@
+import { Command } from 'commander';
+import { effectiveIn, ownersAt } from '../../audit/effective.ts';
+import { checkId, lifeOf, type Moment, standingAt } from '../../audit/history.ts';
+import { pastOf } from '../../audit/past.ts';
+import { systemClock } from '../../clock.ts';
+import type { Terminal } from '../terminal.ts';
+import { parseMoment } from './moment.ts';
+import { reading } from './reading.ts';
+import { type Field, sheet, widthOf } from './sheet.ts';
+import { actorAt, called, fieldsOf, when } from './words.ts';
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+/** `weir audit state`: what one id was at a moment, as its own stream has it and as it could act. */
+export const stateCommand = (terminal: Terminal): Command =>
+  new Command('state')
+    .description('What one id was at a moment, or is now, and what it could do')
+    .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
+    .option('--at <time|revision>', 'a time, a date (its first moment, UTC), or the number of an event', parseMoment)
+    .option('--json', 'as one JSON object')
+    .action((id: string, options: { readonly at?: Moment; readonly json?: true }) =>
+      reading(terminal, async (store) => {
+        checkId(id);
+        const found = standingAt(await lifeOf(store, id), options.at);
+        const past = pastOf(store);
+        const at = momentOf(options.at, found.at);
+        const effective = await effectiveIn(past, found, at);
+        const owners = await ownersAt(past, found, at);
+        const { state, revision, event } = found;
+        if (options.json) {
+          const { status, data } = state;
+          const shown = { id, revision, at: iso(found.at), status, effective, owners, data };
+          return terminal.out(`${JSON.stringify(shown)}\n`);
+        }
+        const by = await actorAt(past, event.metadata.actor, found.at);
+        const fields: Field[] = [
+          ['as of', when(at)],
+          ['status', state.status],
+          ['effective', `${effective.status}, by ${effective.because}`],
+          ...(effective.usable_keys === undefined ? [] : [['usable keys', String(effective.usable_keys)] as const]),
+          ...owners.map((owner): Field => ['belongs to', `${called(owner.id, owner.name)}, ${owner.status}`]),
+          ['last change', `${when(found.at)}, revision ${revision}: ${event.type}, by ${by}`],
+          ...fieldsOf(found, at),
+        ];
+        return terminal.out(sheet(id, fields, widthOf(terminal)));
+      }),
+    );
+
+/** A revision stands for the time of its event. */
+const momentOf = (moment: Moment | undefined, ofEvent: number): number => {
+  if (moment === undefined) return systemClock.wall();
+  return 'time' in moment ? moment.time : ofEvent;
+};

@@ -1,0 +1,176 @@
+import { Command } from 'commander';
+import type { AuditRow } from '../../../projections/audit-log.ts';
+import { countOf } from '../../admin/audit/audit-search.ts';
+import { nameOf } from '../../audit/effective.ts';
+import { NoHistory } from '../../audit/history.ts';
+import { type Past, pastOf } from '../../audit/past.ts';
+import { systemClock } from '../../clock.ts';
+import type { OAuthToken } from '../../domain/oauth-token.ts';
+import type { Settlement } from '../../domain/usage-facts.ts';
+import type { RowReader } from '../../kernel/rows.ts';
+import type { EventStore } from '../../kernel/store.ts';
+import { settlementsBetween } from '../../usage/settlements.ts';
+import { dollars } from '../output.ts';
+import { printable, type Terminal, UsageError } from '../terminal.ts';
+import { entryPage, entryThen } from './entry-page.ts';
+import { entriesIn, organizationsOf } from './log-query.ts';
+import { parseTime } from './moment.ts';
+import { readingRows } from './reading.ts';
+import { type Field, sheet, widthOf } from './sheet.ts';
+import { called, when } from './words.ts';
+
+interface Options {
+  readonly from?: number;
+  readonly to?: number;
+  readonly json?: true;
+}
+
+/** Who is asked about: how the entries name it, where they are, and between which times they are meant. */
+interface Credential {
+  readonly title: string;
+  readonly organizations: readonly string[];
+  /** Null where more than the id of the actor tells, as of operators. */
+  readonly actorId: string | null;
+  readonly isMeant: (row: AuditRow) => boolean;
+  readonly from: number;
+  readonly to: number;
+  readonly notes: readonly Field[];
+}
+
+/** `weir audit who`: all that a credential, or an operator, did and was refused. */
+export const whoCommand = (terminal: Terminal): Command =>
+  new Command('who')
+    .description('All that a credential or an operator did, and what it was refused, oldest first')
+    .argument('<credential>', 'akey_…, key_…, oac_…, oat_… or operator:NAME (the OS user, or what --actor said)')
+    .option('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
+    .option('--to <time>', 'the same, exclusive; default: now', parseTime)
+    .option('--json', 'one JSON object a line: entries of the audit log, and the sum of requests to models')
+    .action((id: string, options: Options) => {
+      const find = finder(id);
+      return readingRows(terminal, async (store, rows) => {
+        const past = pastOf(store);
+        const credential = await find(past, rows);
+        const from = Math.max(credential.from, options.from ?? 0);
+        const to = Math.min(credential.to, options.to ?? systemClock.wall() + 1);
+        const found = await entriesBy(rows, credential, from, to);
+        const requests = id.startsWith('key_') ? await requestsOf(past, store, id, from, to) : null;
+        if (options.json) {
+          for (const row of found) terminal.out(`${JSON.stringify(await entryThen(past, row))}\n`);
+          if (requests) terminal.out(`${JSON.stringify({ requests })}\n`);
+          return;
+        }
+        const width = widthOf(terminal);
+        const head: Field[] = [
+          ...(from > 0 ? [['from', when(from)] as const] : []),
+          ['to', when(to)],
+          ...credential.notes,
+          ['entries', String(found.length)],
+          ...(requests ? [['requests', inWords(requests)] as const] : []),
+        ];
+        terminal.out(sheet(credential.title, head, width));
+        for (const row of found) terminal.out(`\n${await entryPage(past, row, width)}`);
+      });
+    });
+
+const always = { from: 0, to: Number.POSITIVE_INFINITY, notes: [] } as const;
+
+type Finder = (past: Past, rows: RowReader) => Promise<Credential>;
+
+/** How who is meant is found. @throws UsageError where the text names nobody */
+const finder = (id: string): Finder => {
+  const operator = /^operator:(.+)$/su.exec(id)?.[1];
+  if (operator !== undefined) {
+    return async (_, rows) => ({
+      ...always,
+      title: `operator ${printable(operator)}`,
+      organizations: organizationsOf(rows, undefined),
+      actorId: null,
+      isMeant: ({ actor }) => actor.type === 'operator' && (actor.id === operator || actor.name === operator),
+    });
+  }
+  if (id.startsWith('oat_')) return (past) => ofToken(past, id);
+  if (/^(akey|key|oac)_/.test(id)) return (past) => ofKey(past, id);
+  throw new UsageError(
+    `${printable(id)} is no credential: give akey_…, key_…, oac_…, oat_… or operator:NAME, such as operator:jo.`,
+  );
+};
+
+const isBy =
+  (id: string) =>
+  ({ actor }: AuditRow): boolean =>
+    actor.id === id;
+
+const ofKey = async (past: Past, id: string): Promise<Credential> => {
+  const last = (await past.life(id)).at(-1);
+  if (!last) throw new NoHistory(`There is no ${id} in this store.`);
+  const { organizationId } = last.state.data as { readonly organizationId: string };
+  return {
+    ...always,
+    title: called(id, nameOf(last)),
+    organizations: [organizationId],
+    actorId: id,
+    isMeant: isBy(id),
+  };
+};
+
+/** What a token did is recorded under its client, whose tokens are not told apart. */
+const ofToken = async (past: Past, id: string): Promise<Credential> => {
+  const life = await past.life(id);
+  const [issued, last] = [life[0], life.at(-1)];
+  if (!issued || !last)
+    throw new NoHistory(`There is no ${id} in this store: tokens are kept for two hours. Ask about its client: oac_….`);
+  const { clientId, expiresAt } = last.state.data as OAuthToken;
+  const to = last.state.status === 'revoked' ? last.at : expiresAt;
+  const note = `${clientId}, under whose name each of its tokens acts: what this one and others did while it was good`;
+  return { ...(await ofKey(past, clientId)), title: id, from: issued.at, to, notes: [['client', note]] };
+};
+
+const entriesBy = async (
+  rows: RowReader,
+  { organizations, actorId, isMeant }: Credential,
+  from: number,
+  to: number,
+): Promise<AuditRow[]> => {
+  const found: AuditRow[] = [];
+  for (const id of organizations) {
+    const count = countOf(rows, id);
+    const query = { from, to, ...(actorId !== null && { actor: [actorId] }) };
+    const entries = await entriesIn(rows, id, { from: 0, to: count - 1, order: 'asc' }, query, count);
+    found.push(...entries.filter(isMeant));
+  }
+  return found.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+};
+
+interface Requests {
+  readonly requests: number;
+  readonly tokens: number;
+  readonly micro_dollars: number;
+  readonly by_model: Readonly<Record<string, number>>;
+}
+
+const tokensOf = (of: Settlement): number =>
+  of.input_tokens + of.output_tokens + of.cache_creation_input_tokens + of.cache_read_input_tokens;
+
+/** What a project key asked of models. */
+const requestsOf = async (past: Past, store: EventStore, id: string, from: number, to: number): Promise<Requests> => {
+  // No request is older than its key.
+  const begin = Math.max(from, (await past.life(id))[0]?.at ?? from);
+  let sum: Requests = { requests: 0, tokens: 0, micro_dollars: 0, by_model: {} };
+  if (begin >= to) return sum;
+  for await (const each of settlementsBetween(store, begin, to)) {
+    if (each.key_id !== id || each.settled_at < from || each.settled_at >= to) continue;
+    sum = {
+      requests: sum.requests + 1,
+      tokens: sum.tokens + tokensOf(each),
+      micro_dollars: sum.micro_dollars + each.micro_dollars,
+      by_model: { ...sum.by_model, [each.model]: (sum.by_model[each.model] ?? 0) + 1 },
+    };
+  }
+  return sum;
+};
+
+const inWords = ({ requests, tokens, micro_dollars, by_model }: Requests): string => {
+  if (requests === 0) return 'none to models';
+  const models = Object.entries(by_model).map(([model, count]) => `${count} to ${printable(model)}`);
+  return `${models.join(', ')}: ${tokens} tokens, ${dollars(micro_dollars)}`;
+};

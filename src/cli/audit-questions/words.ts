@@ -1,0 +1,131 @@
+import { nameOf } from '../../audit/effective.ts';
+import type { StateAt } from '../../audit/history.ts';
+import type { Past } from '../../audit/past.ts';
+import type { Actor } from '../../kernel/store.ts';
+import { dollars } from '../output.ts';
+import { printable } from '../terminal.ts';
+
+/** A time for people: to the millisecond where it has some. */
+export const when = (at: number): string =>
+  new Date(at).toISOString().replace('T', ' ').replace('.000Z', ' UTC').replace('Z', ' UTC');
+
+const units = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+] as const;
+
+/** A length of time in its two largest units: `90 days`, `3 hours 20 minutes`, `0.5 seconds`. */
+const span = (ms: number): string => {
+  const largest = units.findIndex(([, size]) => ms >= size);
+  if (largest < 0) return `${ms / 1000} seconds`;
+  let rest = ms;
+  const parts = units.slice(largest, largest + 2).map(([name, size]) => {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    return count === 0 ? '' : `${count} ${name}${count === 1 ? '' : 's'}`;
+  });
+  return parts.filter((part) => part !== '').join(' ');
+};
+
+/** A moment as seen from another. */
+export const ahead = (at: number, from: number): string =>
+  at === from ? 'at that moment' : at > from ? `in ${span(at - from)}` : `${span(from - at)} before`;
+
+const quoted = (name: string): string => `“${printable(name)}”`;
+
+/** An id with the name that went with it. */
+export const called = (id: string, name: string | null | undefined): string =>
+  name == null || name === '' ? printable(id) : `${printable(id)} ${quoted(name)}`;
+
+/** What an id was called at a moment. */
+export const calledAt = async (past: Past, id: string, at: number): Promise<string> => {
+  const found = await past.at(id, at);
+  return called(id, found && nameOf(found));
+};
+
+const money = new Set(['lifetimePaid', 'credits']);
+/** Digests of secrets and what they hang on say nothing to people. */
+const unsaid = new Set(['digest', 'pepperId']);
+
+/** The last part of a field's name: `rule` of `draft.rule`. */
+const ending = (field: string): string => field.slice(field.lastIndexOf('.') + 1);
+
+export const isSaid = (field: string): boolean => !unsaid.has(ending(field));
+
+/** The name of a field as the API writes it. */
+export const labelOf = (field: string): string =>
+  field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replace(/_micros?$/, '');
+
+/** The value of a field for people: money in dollars, times as times, ids one behind another. */
+export const textOf = (field: string, value: unknown): string => {
+  if (value === null || value === undefined) return ending(field) === 'expiresAt' ? 'never' : 'none';
+  if (typeof value === 'number') {
+    if (/At$/.test(field)) return when(value);
+    return money.has(field) ? dollars(value) : String(value);
+  }
+  if (typeof value === 'string') return ending(field) === 'rule' || value === '' ? quoted(value) : printable(value);
+  if (Array.isArray(value))
+    return value.length === 0 ? 'none' : value.map((each) => printable(String(each))).join(', ');
+  return textOf(
+    field,
+    Object.entries(value).map(([name, inner]) => (typeof inner === 'string' ? `${name} (${inner})` : name)),
+  );
+};
+
+/** What was put to a list and what was taken from it, or the value before and after. */
+export const changeOf = (field: string, from: unknown, to: unknown): string => {
+  const [before, after] = [namesIn(from), namesIn(to)];
+  if ((before ?? after) === null || (from !== null && !before) || (to !== null && !after)) {
+    return `${textOf(field, from)} → ${textOf(field, to)}`;
+  }
+  const added = (after ?? []).filter((name) => !before?.includes(name)).map((name) => `+ ${printable(name)}`);
+  const gone = (before ?? []).filter((name) => !after?.includes(name)).map((name) => `- ${printable(name)}`);
+  const all = [...added, ...gone].join('\n');
+  // In another order, or with something else about one of them.
+  return all === '' ? `${textOf(field, from)} → ${textOf(field, to)}` : all;
+};
+
+const namesIn = (value: unknown): string[] | null => {
+  if (Array.isArray(value)) return value.map(String);
+  return typeof value === 'object' && value !== null ? Object.keys(value) : null;
+};
+
+/** Who acted, by the name that it had then. */
+export const actorAt = async (past: Past, actor: Actor, at: number): Promise<string> => {
+  if (actor.type === 'system') return `Weir itself (${printable(actor.id)})`;
+  if (actor.type === 'oauth_client') return `OAuth client ${await calledAt(past, actor.id, at)}`;
+  if (actor.type === 'api_key') {
+    const kind = actor.id.startsWith('akey_') ? 'Admin key' : 'project key';
+    return `${kind} ${await calledAt(past, actor.id, at)}`;
+  }
+  const { id, name, host, command } = actor;
+  const who = name === undefined ? printable(id) : `${printable(name)} as ${printable(id)}`;
+  const where = host === undefined ? '' : ` at ${printable(host)}`;
+  return `operator ${who}${where}${command === undefined ? '' : `, by ${printable(command)}`}`;
+};
+
+/** Why: what the operator said, or what the fact itself names as its reason. */
+export const reasonOf = (actor: Actor, data: Readonly<Record<string, unknown>>): string | null => {
+  const said = actor.reason ?? data.reason ?? null;
+  return typeof said === 'string' ? said : null;
+};
+
+/** The standing of something as a page shows it, but for what nobody can read. */
+export const fieldsOf = ({ state }: StateAt, at: number): readonly (readonly [string, string])[] =>
+  Object.entries(state.data as Record<string, unknown>)
+    .filter(([field]) => isSaid(field))
+    .flatMap(([field, value]) => lines(field, value, at));
+
+const lines = (field: string, value: unknown, at: number): (readonly [string, string])[] => {
+  const plain = value as { readonly toJSON?: () => unknown } | null;
+  if (typeof plain?.toJSON === 'function') return lines(field, plain.toJSON(), at);
+  const isNested = field === 'draft' || field === 'current';
+  if (isNested && value !== null) {
+    return Object.entries(value as object).map(([name, inner]) => [`${field}.${labelOf(name)}`, textOf(name, inner)]);
+  }
+  const isAhead = field === 'expiresAt' && typeof value === 'number';
+  const text = textOf(field, value);
+  return [[labelOf(field), isAhead ? `${text} (${ahead(value, at)})` : text]];
+};

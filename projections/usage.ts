@@ -92,7 +92,7 @@ const gatheredIn = (settlements: readonly Settlement[]): Iterable<Gathered> => {
   for (const settlement of settlements) {
     const { organization_id: organizationId, project_id: projectId, key_id: keyId, model } = settlement;
     const minute = Math.floor(settlement.settled_at / minuteMs);
-    const place = `${minute} ${keyId} ${model}`;
+    const place = `${minute} ${organizationId} ${projectId} ${keyId} ${model}`;
     const before = all.get(place);
     const use = useOf(settlement);
     if (before) before.sum = addUse(before.sum, use);

@@ -60,14 +60,17 @@ describe('the journal', () => {
     journal.begin(begun('a'));
     journal.begin(begun('b'));
     expect(await journal.rotate(10_000)).toBeNull();
-    expect(await journal.rotate()).toEqual({ number: 1, settlements: [] });
+    expect(await journal.rotate()).toMatchObject({ number: 1, entries: [{ kind: 'begun' }, { kind: 'begun' }] });
     expect(journal.isNeeded(1)).toBe(true);
     journal.settle(settlement('a'));
     expect(journal.isNeeded(1)).toBe(true);
     journal.settle(settlement('b'));
     expect(journal.isNeeded(1)).toBe(false);
     expect(readdirSync(dir).sort()).toEqual(['1.open', '2.open']);
-    expect(await journal.rotate()).toEqual({ number: 2, settlements: [settlement('a'), settlement('b')] });
+    expect(await journal.rotate()).toEqual({
+      number: 2,
+      entries: ['a', 'b'].map((id) => ({ kind: 'settled', settlement: settlement(id) })),
+    });
     await journal.close();
   });
 

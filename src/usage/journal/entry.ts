@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { microDollarsOf, type Price, type Taken } from '../../domain/charge.ts';
+import type { Decision } from '../../domain/decision-facts.ts';
 import { type Api, rowOf, type Settlement, settlementOf } from '../../domain/usage-facts.ts';
 
 /** A request that is about to be given to its upstream, and what it costs if nobody ever hears of it again. */
@@ -22,7 +23,8 @@ export interface Begun {
 /** One line of a journal. */
 export type Entry =
   | { readonly kind: 'begun'; readonly begun: Begun }
-  | { readonly kind: 'settled'; readonly settlement: Settlement };
+  | { readonly kind: 'settled'; readonly settlement: Settlement }
+  | { readonly kind: 'decided'; readonly decision: Decision };
 
 /** What a request has taken of which nothing is known but its input. */
 const inputAlone = (input_tokens: number, images: number): Taken => ({
@@ -53,7 +55,7 @@ export const abandoned = ({ asked_at, input_tokens, images, micro_dollars, ...wh
 /** A line: the checksum of the JSON that follows, in eight hexadecimal digits, a blank, the JSON, and the end of the line. */
 const lineOf = (json: string): string => `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
 
-/** Values alone: a file is read by the version that wrote it, or after it. */
+/** Values alone, since names would be half of it. */
 export const begunLine = (begun: Begun): string => lineOf(JSON.stringify(begunFields.map((field) => begun[field])));
 export const settledLine = (settlement: Settlement): string => lineOf(JSON.stringify(rowOf(settlement)));
 
@@ -71,12 +73,15 @@ const begunFields = [
   'micro_dollars',
 ] as const satisfies readonly (keyof Begun)[];
 
+export const decidedLine = (decision: Decision): string => lineOf(`{"decided":${JSON.stringify(decision)}}`);
+
 const entryOf = (line: string): Entry | null => {
   const json = line.slice(9);
   if (line[8] !== ' ' || Number.parseInt(line.slice(0, 8), 16) !== crc32(json)) return null;
-  const values = JSON.parse(json) as readonly unknown[];
-  if (values.length > begunFields.length) return { kind: 'settled', settlement: settlementOf(values) };
-  const begun = Object.fromEntries(begunFields.map((field, i) => [field, values[i]])) as unknown as Begun;
+  const told = JSON.parse(json) as readonly unknown[] | { readonly decided: Decision };
+  if ('decided' in told) return { kind: 'decided', decision: told.decided };
+  if (told.length > begunFields.length) return { kind: 'settled', settlement: settlementOf(told) };
+  const begun = Object.fromEntries(begunFields.map((field, i) => [field, told[i]])) as unknown as Begun;
   return { kind: 'begun', begun };
 };
 

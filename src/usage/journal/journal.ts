@@ -1,22 +1,23 @@
 import { ftruncateSync, writeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import type { Millis } from '../../clock.ts';
+import type { Decision } from '../../domain/decision-facts.ts';
 import type { Settlement } from '../../domain/usage-facts.ts';
-import { type Begun, begunLine, settledLine } from './entry.ts';
+import { type Begun, begunLine, decidedLine, type Entry, settledLine } from './entry.ts';
 import type { JournalFiles } from './files.ts';
 
 interface Line {
+  /** Empty for a line that neither begins nor ends a request. */
   readonly requestId: string;
-  /** Null where it begins. */
-  readonly settlement: Settlement | null;
+  readonly entry: Entry;
   readonly text: string;
 }
 
 /** A file that takes no more. */
 export interface Closed {
   readonly number: number;
-  /** All that it says was settled, in the order in which it says so. */
-  readonly settlements: readonly Settlement[];
+  /** All that it says, in order. */
+  readonly entries: readonly Entry[];
 }
 
 export interface JournalOptions {
@@ -74,11 +75,20 @@ export class Journal {
   }
 
   begin(begun: Begun): void {
-    this.#write({ requestId: begun.request_id, settlement: null, text: begunLine(begun) });
+    this.#write({ requestId: begun.request_id, entry: { kind: 'begun', begun }, text: begunLine(begun) });
   }
 
   settle(settlement: Settlement): void {
-    this.#write({ requestId: settlement.request_id, settlement, text: settledLine(settlement) });
+    this.#write({
+      requestId: settlement.request_id,
+      entry: { kind: 'settled', settlement },
+      text: settledLine(settlement),
+    });
+  }
+
+  /** What a policy has decided. */
+  decide(decision: Decision): void {
+    this.#write({ requestId: '', entry: { kind: 'decided', decision }, text: decidedLine(decision) });
   }
 
   /** Whether the file saw a request begin that is still in flight. */
@@ -155,7 +165,7 @@ export class Journal {
       if (left === 0) this.#openIn.delete(before);
       else this.#openIn.set(before, left);
     }
-    if (line.settlement !== null) return;
+    if (line.entry.kind !== 'begun') return;
     this.#open.set(requestId, this.#number);
     this.#openIn.set(this.#number, (this.#openIn.get(this.#number) ?? 0) + 1);
   }
@@ -198,7 +208,7 @@ export class Journal {
       this.#failed(error);
     }
     await file.close();
-    return { number, settlements: lines.flatMap(({ settlement }) => settlement ?? []) };
+    return { number, entries: lines.map(({ entry }) => entry) };
   }
 
   /** The next file; from then on, in the same step, it takes what comes. */

@@ -131,7 +131,7 @@ describe('is refused by name', () => {
     ],
     ['input.0.content.0.type', parts({ type: 'output_text', text: 'x' }), 'unsupported_content_block'],
     ['input', body({ input: 'x'.repeat(70_000) }), 'context_length_exceeded'],
-    ['policy_ids', body({ policy_ids: ['pol_1'] }), 'policy_not_found'],
+    ['policy_ids.0', body({ policy_ids: ['pol_1'] }), 'policy_not_found'],
     ['model', body({ model: 'none' }), 'model_not_found'],
   ];
   const rows = [

@@ -1,6 +1,8 @@
+import type { PoliciesDecided } from '../src/domain/decision-facts.ts';
 import type { Direction } from '../src/domain/policy-terms.ts';
 import type { Projection } from '../src/kernel/projection.ts';
 import { table } from '../src/kernel/rows.ts';
+import { factOf } from './recorded.ts';
 
 /** What one policy made of one request or answer; nothing of its content (contract C.1). */
 export interface PolicyDecisionRow {
@@ -21,14 +23,23 @@ export interface PolicyDecisionRow {
 /** Key: `<policy>:<decision>`. Ids sort by creation, so the latest decisions of one policy are the end of one range. */
 export const policyDecisionRows = table<PolicyDecisionRow>('policy-decisions');
 
-/**
- * The decisions that policies have made. Nothing records any yet, so it reads no streams: whoever evaluates policies adds
- * the category of those events here, with the fold.
- */
+/** The decisions that policies have made. */
 export const policyDecisions: Projection = {
   name: 'policy-decisions',
-  version: 1,
-  categories: [],
+  version: 2,
+  categories: ['policyDecision'],
   tables: [policyDecisionRows],
-  apply() {},
+  apply(event, rows) {
+    for (const decision of factOf<PoliciesDecided>(event).decisions) {
+      const { id, policy_id: policyId, version, direction, verdict } = decision;
+      rows.put(policyDecisionRows, `${policyId}:${id}`, {
+        ...{ id, policyId, version, direction, verdict },
+        scoreBasisPoints: decision.score_basis_points,
+        requestId: decision.request_id,
+        projectId: decision.project_id,
+        apiKeyId: decision.key_id,
+        createdAt: decision.decided_at,
+      });
+    }
+  },
 };

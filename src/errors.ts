@@ -41,6 +41,8 @@ const entries = {
   permission_escalation: { status: 403, message: 'A key cannot be given a permission that its creator lacks.' },
   organization_suspended: { status: 403, message: 'The organization is suspended.' },
   model_locked: { status: 403, message: 'The model is locked for this organization.' },
+  policy_violation: { status: 403, message: 'A policy of the organization forbids this.' },
+  policy_evaluation_failed: { status: 403, message: 'A policy of the organization could not be evaluated.' },
   content_refused: { status: 403, message: 'The provider refused this content.' },
   project_not_found: { status: 404, message: 'No such project in this organization.' },
   api_key_not_found: { status: 404, message: 'No such API key in this project.' },
@@ -66,6 +68,7 @@ const entries = {
   policy_not_pausable: { status: 409, message: 'The policy has never been published, so there is nothing to pause.' },
   policy_not_paused: { status: 409, message: 'The policy is not paused.' },
   policy_no_unpublished_changes: { status: 409, message: 'The draft says what the current version says.' },
+  policy_not_published: { status: 409, message: 'The policy has never been published.' },
   policy_is_live: { status: 409, message: 'The policy is in force. Pause it before you delete it.' },
   policy_limit_reached: { status: 409, message: 'The organization has as many policies as it may.' },
   idempotency_key_reused: { status: 409, message: 'The Idempotency-Key was used with another request body.' },
@@ -130,6 +133,8 @@ export interface Refusal {
   /** Further response headers: `Retry-After`, `WWW-Authenticate`, `Allow`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly details: readonly Detail[];
+  /** What the messages API tells beside the code (contract G.8). */
+  readonly about?: Readonly<Record<string, string | number>>;
 }
 
 export interface RefusalOptions {
@@ -139,6 +144,7 @@ export interface RefusalOptions {
   readonly param?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly details?: readonly Detail[];
+  readonly about?: Readonly<Record<string, string | number>>;
 }
 
 const none: Readonly<Record<string, string>> = Object.freeze({});
@@ -153,6 +159,7 @@ export const refusal = (code: Code, options: RefusalOptions = {}): Refusal => ({
   param: options.param ?? null,
   headers: options.headers ?? none,
   details: options.details ?? noDetails,
+  ...(options.about && { about: options.about }),
 });
 
 export const isRefusal = (value: object): value is Refusal => 'code' in value && 'details' in value;

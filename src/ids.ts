@@ -2,7 +2,19 @@ import { hash, randomFillSync } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 /** Prefixes of public ids (contract A.1). */
-export type IdPrefix = 'org' | 'proj' | 'key' | 'akey' | 'pol' | 'polv' | 'oac' | 'oat' | 'req' | 'msg' | 'audit';
+export type IdPrefix =
+  | 'org'
+  | 'proj'
+  | 'key'
+  | 'akey'
+  | 'pol'
+  | 'polv'
+  | 'oac'
+  | 'oat'
+  | 'req'
+  | 'msg'
+  | 'audit'
+  | 'dec';
 
 /** `p` project key, `a` Admin key, `t` OAuth access token, `s` OAuth client secret (contract J). */
 export type TokenKind = 'p' | 'a' | 't' | 's';

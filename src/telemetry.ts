@@ -45,6 +45,8 @@ export interface Signals {
   /** Accounts of requests wait on the disk, since the event store does not take them. And over. */
   'usage.unsent': { readonly error: unknown };
   'usage.sent': Readonly<Record<string, never>>;
+  /** Decisions of policies that there was no room to keep, since this was last said. */
+  'policies.unrecorded': { readonly decisions: number };
   /** At the start: requests that were in flight when the gateway ended, and lines of its journal that are not as they were. */
   'usage.recovered': { readonly abandoned: number; readonly damaged: number };
   /** Prices of models that were not known to the log, or were others. */

@@ -46,8 +46,12 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'src/clock',
     'src/ids',
   ],
+  // What is in force, and what it decides: the read model of policies before the rules that they hold.
+  'src/policies': ['src/rules', 'projections', 'src/domain', 'src/kernel', 'src/errors', 'src/clock', 'src/ids'],
   'src/inference': [
     'src/access',
+    'src/policies',
+    'src/rules',
     'src/exact-number',
     'src/json',
     'src/http',

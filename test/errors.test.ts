@@ -139,6 +139,12 @@ const provider = (code: UpstreamError['code']) => () => {
   upstream.answers(new UpstreamError(code, 'The provider said no.'));
   return inference({}).finally(() => upstream.answers(answer()));
 };
+/** What a request is told while this rule is enforced. */
+const underPolicy = async (rule: string): Promise<Refused> => {
+  const id = idOf(await admin('POST', '/policies', { name: 'p', rule, mode: 'enforcing' }));
+  await act(id, 'publish', 1);
+  return inference({}).finally(() => act(id, 'pause', 2));
+};
 const projects = (value: string) => ask('GET', `${base}/projects`, { headers: bearer(value) });
 const form = (fields: Strings, path = '/v1/oauth/token') =>
   ask('POST', path, {
@@ -245,6 +251,11 @@ const provocations: Readonly<Record<Code, Provocation>> = {
   },
   insufficient_credits: { ask: () => inference({ model: 'paid' }), status: 402 },
   model_locked: { ask: () => inference({ model: 'locked' }), status: 403, param: 'model' },
+  policy_violation: { ask: () => underPolicy('request.text.contains("hi")'), status: 403 },
+  policy_evaluation_failed: {
+    ask: () => underPolicy('request.max_tokens == 5 && request.metadata["a"] == "b"'),
+    status: 403,
+  },
   content_refused: { ask: provider('content_refused'), status: 403 },
   project_not_found: { ask: () => admin('GET', '/projects/proj_none'), status: 404 },
   api_key_not_found: { ask: () => admin('GET', `${keys()}/key_none`), status: 404 },
@@ -313,6 +324,11 @@ const provocations: Readonly<Record<Code, Provocation>> = {
       return act(id, 'publish', 2);
     },
     status: 409,
+  },
+  policy_not_published: {
+    ask: async () => inference({ policy_ids: [await makePolicy()] }),
+    status: 409,
+    param: 'policy_ids.0',
   },
   policy_is_live: {
     ask: async () => {
@@ -579,7 +595,8 @@ describe('over the wire', () => {
       expect(error.message.length).toBeLessThanOrEqual(500);
       if (path.startsWith('/v1/messages')) {
         expect(body.request_id).toBe(id);
-        expect(error.details).toEqual({ error_code: code });
+        const about = code.startsWith('policy_') && status === 403 ? { policy_id: expect.any(String), version: 1 } : {};
+        expect(error.details).toEqual({ error_code: code, ...about });
         if (status === 422) expect(body.detail[0]).toMatchObject({ loc: ['body', ...(param ?? '').split('.')] });
       } else if (path.startsWith('/v1/responses')) {
         expect(Object.keys(error)).toEqual(['message', 'type', 'param', 'code']);

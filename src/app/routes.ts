@@ -26,6 +26,7 @@ import { responsesRoute } from '../inference/responses/responses.ts';
 import { storedResponseRoutes } from '../inference/responses/stored-responses.ts';
 import type { TiersInForce } from '../limits/tiers/tiers-in-force.ts';
 import type { Windows } from '../limits/windows.ts';
+import type { PolicyGuard } from '../policies/guard.ts';
 import type { Evaluator } from '../rules/evaluate.ts';
 import type { ConnectedModel } from '../upstream/connect.ts';
 import { healthRoutes, type Readiness } from './health.ts';
@@ -37,6 +38,8 @@ export const allRoutes = (dependencies: {
   readonly ownedBy: string;
   readonly clock: Clock;
   readonly evaluator: Evaluator;
+  /** By which requests for models are judged. */
+  readonly policies: PolicyGuard;
   readonly windows: Windows;
   readonly tiers: TiersInForce;
   readonly readiness: Readiness;
@@ -52,12 +55,12 @@ export const allRoutes = (dependencies: {
   readonly publicUrl: () => string;
 }): Route[] => {
   const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, knowledge, publicUrl } = dependencies;
-  const { isBehind, creditAgeMs, balanceOf } = dependencies;
+  const { isBehind, creditAgeMs, balanceOf, policies } = dependencies;
   const routes = [
-    messagesRoute({ models, clock, answerId: () => newId('msg', clock) }),
-    countTokensRoute(models),
-    chatRoute({ models, clock, answerId: () => newId('msg', clock).replace('msg_', 'chatcmpl-') }),
-    responsesRoute({ models, clock, answerId: () => newId('msg', clock).replace('msg_', 'resp_') }),
+    messagesRoute({ models, policies, clock, answerId: () => newId('msg', clock) }),
+    countTokensRoute(models, policies),
+    chatRoute({ models, policies, clock, answerId: () => newId('msg', clock).replace('msg_', 'chatcmpl-') }),
+    responsesRoute({ models, policies, clock, answerId: () => newId('msg', clock).replace('msg_', 'resp_') }),
     ...storedResponseRoutes(),
     ...modelsRoutes({
       models: [...models.values()].map(({ model }) => model),

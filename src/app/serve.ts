@@ -27,6 +27,9 @@ import { type Reactors, startReactors } from '../kernel/reactor.ts';
 import { sharedStreamWriter } from '../kernel/shared-stream-writer.ts';
 import { shareSubscription } from '../kernel/shared-subscription.ts';
 import { type EventStore, type StoreState, StoreUnavailable } from '../kernel/store.ts';
+import { policyGuard } from '../policies/guard.ts';
+import { policyDirectory } from '../policies/in-force.ts';
+import { recordIn } from '../policies/record.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { dayKeys } from '../secrets/day-keys.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
@@ -116,6 +119,7 @@ const start = async (parts: {
   let limits: OpenLimits | undefined;
   let usage: OpenUsage | undefined;
   const known: Directory = directory(() => models as ReadModels);
+  const inForce = policyDirectory(() => models as ReadModels);
   models = await openReadModels({
     dir: readModelsDir(config),
     store: followed,
@@ -123,10 +127,17 @@ const start = async (parts: {
     projections,
     ours,
     lasts,
-    committing: known.committing,
-    cleared: known.cleared,
+    committing(batch) {
+      known.committing(batch);
+      inForce.committing(batch);
+    },
+    cleared() {
+      known.cleared();
+      inForce.cleared();
+    },
     committed(batch) {
       known.committed(batch);
+      inForce.committed();
       limits?.committed(batch);
       usage?.recorded(settlementsIn(batch));
     },
@@ -217,6 +228,7 @@ const start = async (parts: {
     ownedBy: config.OWNED_BY,
     clock,
     evaluator,
+    policies: policyGuard({ inForce, evaluator, clock, record: recordIn(accounts, clock) }),
     windows: limits.windows,
     tiers: limits.tiers,
     knowledge: fresh.reliedOn,

@@ -39,6 +39,7 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
   ['credentialUse', grammar(day, ['credential.used'])],
   ['denial', grammar(`org_${publicId}_${day}`, ['access.denied'])],
   ['usage', grammar(day, ['usage.settled'])],
+  ['policyDecision', grammar(day, ['policies.decided'])],
   ['price', grammar('models', ['price.declared'])],
   ['log', grammar('[a-z_]+', ['log.started', 'log.first_run_claimed', 'log.secrets_known', 'log.imported'])],
   ['auditLog', grammar('checkpoints|keys', ['audit.checkpoint', 'audit.key_started', 'audit.key_rotated'])],

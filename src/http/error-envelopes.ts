@@ -134,8 +134,9 @@ const adminText = (refused: Refusal, status: number, requestId: string): string 
 const messagesText = (refused: Refusal, status: number, requestId: string): string => {
   const start = `"type":"error","error":{"type":"${messagesType(status, refused)}","message":${quoted(refused.message)}`;
   if (status === 429) return `{${start}},"request_id":"${requestId}"}`;
-  const { code, param } = refused;
-  const error = `${start},"code":"${code}","param":${quoted(param)},"details":{"error_code":"${code}"}}`;
+  const { code, param, about } = refused;
+  const more = about === undefined ? '' : `,${JSON.stringify(about).slice(1, -1)}`;
+  const error = `${start},"code":"${code}","param":${quoted(param)},"details":{"error_code":"${code}"${more}}}`;
   return `{${status === 422 ? detailText(refused) : ''}${error},"request_id":"${requestId}"}`;
 };
 

@@ -71,8 +71,12 @@ export interface Metered {
 export interface Meter {
   /** What there is of the answer so far. @param sentTokens of its output, estimated */
   progress(usage: CountedTokens, sentTokens: number): void;
-  /** The answer is complete and about to be sent to its end. @param sentTokens of its output, for an upstream that counts none */
-  complete(usage: CountedTokens, sentTokens: number): void;
+  /**
+   * The answer is complete and about to be sent to its end.
+   * @param sentTokens of its output, for an upstream that counts none
+   * @param status that the client gets; 200, unless a policy keeps the answer from it
+   */
+  complete(usage: CountedTokens, sentTokens: number, status?: number): void;
   /** The upstream has failed, and the client is told so with this status. */
   fail(status: number): void;
 }

@@ -30,7 +30,8 @@ export class Spending {
     this.#input = estimatedInput;
   }
 
-  add(chunk: Chunk): void {
+  /** @param status that the client gets with the last of them */
+  add(chunk: Chunk, status = 200): void {
     switch (chunk.type) {
       case 'start':
         this.#input = tokensTaken({ ...chunk.usage, output_tokens: 0 }, this.#estimatedInput);
@@ -48,7 +49,7 @@ export class Spending {
       }
       case 'end':
         this.#allowance.spent = tokensTaken(chunk.usage, this.#input);
-        this.#meter.complete(chunk.usage, estimateTokensOf(this.#bytes));
+        this.#meter.complete(chunk.usage, estimateTokensOf(this.#bytes), status);
         break;
     }
   }

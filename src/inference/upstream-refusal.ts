@@ -1,14 +1,25 @@
 import { type Code, catalogue, type Refusal, refusal } from '../errors.ts';
 import { UpstreamError } from '../upstream/port.ts';
 
+/** A policy keeps an answer from its caller. */
+export class AnswerBlocked extends Error {
+  override readonly name = 'AnswerBlocked';
+  readonly refusal: Refusal;
+  constructor(refused: Refusal) {
+    super(refused.message);
+    this.refusal = refused;
+  }
+}
+
 /** Unspecified: the pause after an overload for which the provider names none; contract E.2 wants 1 to 30 seconds. */
 const overloadSeconds = 5;
 
 /**
- * How a failure of an upstream is told to the caller (contract E.2); null for anything but an UpstreamError, which is a
- * fault of ours.
+ * How a failure of an upstream is told to the caller (contract E.2), and an answer that a policy keeps back; null for
+ * anything else, which is a fault of ours.
  */
 export const upstreamRefusal = (error: unknown): Refusal | null => {
+  if (error instanceof AnswerBlocked) return error.refusal;
   if (!(error instanceof UpstreamError)) return null;
   const { code, message, retryAfterSeconds, status, told } = error;
   if (told !== undefined && isCodeOf(told.code, status)) {

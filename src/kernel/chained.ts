@@ -1,4 +1,4 @@
-import type { Hashed } from './event-hash.ts';
+import { type Hashed, ordered } from './event-hash.ts';
 import { prevOf } from './fold.ts';
 import type { NewEvent } from './store.ts';
 
@@ -18,8 +18,9 @@ export const chained = (
 ): (NewEvent & Hashed)[] => {
   let before = last;
   return events.map((event, index) => {
-    const { id, type, data } = event;
-    const metadata = { ...event.metadata, ...prevOf(before) };
+    const { id, type } = event;
+    const data = ordered(event.data);
+    const metadata = ordered({ ...event.metadata, ...prevOf(before) });
     const next = { stream, revision: (revision ?? -1) + 1 + index, id, type, data, metadata };
     before = next;
     return next;

@@ -5,9 +5,34 @@ import type { Recorded } from './store.ts';
 /** What of an event is hashed: all of it but its place in the global order, which another store that takes it over assigns anew. */
 export type Hashed = Pick<Recorded, 'stream' | 'revision' | 'id' | 'type' | 'data' | 'metadata'>;
 
-/** The event as RFC 8785 writes it: the same text for the same event, whoever has stored or copied it. */
-export const canonicalEvent = ({ stream, revision, id, type, data, metadata }: Hashed): string =>
-  canonicalize({ stream, revision, id, type, data, metadata }) as string;
+/** Whether the names of every object come in RFC 8785's order, by UTF-16 code units. */
+const isOrdered = (value: object): boolean => {
+  let before = '';
+  for (const name of Object.keys(value)) {
+    if (!Array.isArray(value) && name < before) return false;
+    before = name;
+    const inner = (value as Record<string, unknown>)[name];
+    if (typeof inner === 'object' && inner !== null && !isOrdered(inner)) return false;
+  }
+  return true;
+};
+
+/** The same with the names of every object in that order: whoever hashes it later need not look for it. */
+export const ordered = <T>(value: T): T => {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(ordered) as T;
+  const names = Object.keys(value).sort();
+  return Object.fromEntries(names.map((name) => [name, ordered((value as Record<string, unknown>)[name])])) as T;
+};
+
+/**
+ * The event as RFC 8785 writes it: the same text for the same event, whoever has stored or copied it. `JSON.stringify` writes the
+ * same where the names are in order, in a third of the time.
+ */
+export const canonicalEvent = ({ stream, revision, id, type, data, metadata }: Hashed): string => {
+  const whole = { data, id, metadata, revision, stream, type };
+  return isOrdered(data) && isOrdered(metadata) ? JSON.stringify(whole) : (canonicalize(whole) as string);
+};
 
 /** The hash of a leaf of an RFC 6962 tree, base64: SHA-256 of a zero byte and the text. */
 export const leafHash = (text: string): string => hash('sha256', `\0${text}`, 'base64');

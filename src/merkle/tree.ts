@@ -11,10 +11,14 @@ export interface HashSource {
   at(level: number, index: number): Hash;
 }
 
-const one = Buffer.from([1]);
+const pair = Buffer.alloc(65, 1);
 
 /** The hash of an inner node (RFC 6962, 2.1). */
-export const nodeHash = (left: Hash, right: Hash): Hash => hash('sha256', Buffer.concat([one, left, right]), 'buffer');
+export const nodeHash = (left: Hash, right: Hash): Hash => {
+  left.copy(pair, 1);
+  right.copy(pair, 33);
+  return hash('sha256', pair, 'buffer');
+};
 
 /** The root of a tree without leaves. */
 export const emptyRoot: Hash = hash('sha256', '', 'buffer');

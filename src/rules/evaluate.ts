@@ -1,18 +1,26 @@
-import { placeFor } from './budget.ts';
 import type { CompiledRule } from './compile.ts';
-import { maxMillisOnLoop, workerDeadlineMillis } from './language/limits.ts';
+import { bothCopies, costOfBoth, type JudgedRule } from './copies.ts';
+import { maxBuiltOnLoop, maxMillisOnLoop, workerDeadlineMillis } from './language/limits.ts';
+import type { Direction } from './language/variables.ts';
 import { failed, type Verdict } from './score.ts';
 import type { RuleView } from './text/view.ts';
+import type { SentRule } from './threads/job.ts';
 import { ThreadPool } from './threads/thread-pool.ts';
 import { placeOfTrial, type Trial, trialHere } from './trial.ts';
-import { verdictHere } from './verdict.ts';
 
 export interface Evaluator {
   /**
-   * Evaluates a rule on the view of a request or answer. A plain verdict in the usual case; a promise, which never
-   * rejects, when the work could hold up the loop and goes to a worker thread. Never throws: what goes wrong, a budget
-   * exceeded among it, is the verdict `error` (contract H, run-time budget).
+   * Evaluates rules on the view of a request or answer, each on the text and on its folded copy. The verdicts come in the
+   * order of the rules, at once in the usual case; in a promise, which never rejects, where some of the work could hold up the
+   * loop and goes to a worker thread. Never throws: what goes wrong, a budget exceeded among it, is the verdict `error`
+   * (contract H, run-time budget).
    */
+  judge(
+    rules: readonly AnyRule[],
+    view: RuleView,
+    at: { readonly now: number },
+  ): readonly Verdict[] | Promise<readonly Verdict[]>;
+  /** The same of one rule, and without a threshold: an error of either copy is one. */
   evaluate(rule: CompiledRule, view: RuleView, at: { readonly now: number }): Verdict | Promise<Verdict>;
   /**
    * Tries a rule on the samples under the deadlines of a judgement, in a thread of its own where that could hold up the
@@ -31,21 +39,62 @@ export interface EvaluatorOptions {
   readonly deadlineMillis?: number;
 }
 
+/** A rule to be judged by; one that is not compiled here is compiled in a thread. */
+export type AnyRule =
+  | JudgedRule
+  | { readonly rule: null; readonly text: string; readonly direction: Direction; readonly atLeast: number };
+
+const sent = (each: AnyRule): SentRule => {
+  const { text, direction } = each.rule ?? each;
+  return { text, direction, atLeast: each.atLeast };
+};
+
+/** More than any score. */
+const never = 10_001;
+
 /** One evaluator serves the whole process; it owns the worker threads. */
 export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
   const deadlineMillis = options.deadlineMillis ?? workerDeadlineMillis;
   const pool = new ThreadPool(options.threads ?? 2, deadlineMillis);
   const trials = new ThreadPool(1, deadlineMillis);
+
+  /** Evaluates one rule here and now; null where it could take longer than is left, in milliseconds. */
+  const here = (judged: JudgedRule, view: RuleView, now: number, left: number): Verdict | null => {
+    try {
+      const { place, nanos } = costOfBoth(judged.rule, view);
+      if (place === 'worker' || (place === 'loop' && nanos > left * 1e6)) return null;
+      return bothCopies(judged, view, now, left);
+    } catch {
+      // A text that cannot be built: no request that passed validation has one, and a policy must not fail open.
+      return failed('evaluation failed');
+    }
+  };
+
+  const judge: Evaluator['judge'] = (rules, view, { now }) => {
+    const isLong = isTooLong(view);
+    if (isLong === null) return rules.map(() => failed('evaluation failed'));
+    let left = maxMillisOnLoop;
+    const verdicts = rules.map((each) => {
+      if (isLong || each.rule === null) return null;
+      const began = performance.now();
+      const verdict = here(each, view, now, left);
+      // The first one builds the texts, whose length is bounded.
+      if (each !== rules[0]) left -= performance.now() - began;
+      return verdict;
+    });
+    const late = rules.filter((_, index) => verdicts[index] === null);
+    if (late.length === 0) return verdicts as readonly Verdict[];
+    return pool.judge(late.map(sent), view.subject, now).then((rest) => {
+      let next = 0;
+      return verdicts.map((verdict) => verdict ?? rest[next++]!);
+    });
+  };
+
   return {
-    evaluate(rule, view, { now }) {
-      try {
-        const place = placeFor(rule, view);
-        if (place === 'loop') return verdictHere(rule, view, now, maxMillisOnLoop) ?? pool.evaluate(rule, view, now);
-        return place === 'worker' ? pool.evaluate(rule, view, now) : failed(`${place} for this rule`);
-      } catch {
-        // A text that cannot be built: no request that passed validation has one, and a policy must not fail open.
-        return failed('evaluation failed');
-      }
+    judge,
+    evaluate(rule, view, at) {
+      const verdicts = judge([{ rule, atLeast: never }], view, at);
+      return verdicts instanceof Promise ? verdicts.then(([verdict]) => verdict!) : verdicts[0]!;
     },
     async tryOut(rule) {
       const place = placeOfTrial(rule);
@@ -57,4 +106,13 @@ export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
       await Promise.all([pool.close(), trials.close()]);
     },
   };
+};
+
+/** Whether the texts of a view take too long to be built on the loop; null where they cannot be built. */
+const isTooLong = (view: RuleView): boolean | null => {
+  try {
+    return view.length() > maxBuiltOnLoop;
+  } catch {
+    return null;
+  }
 };

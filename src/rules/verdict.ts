@@ -2,7 +2,7 @@ import type { CompiledRule } from './compile.ts';
 import { failureAt, placeOf } from './rule-error.ts';
 import { run } from './run.ts';
 import { failed, scoreOf, type Verdict } from './score.ts';
-import type { RuleView } from './text/view.ts';
+import type { TextView } from './text/view.ts';
 
 /**
  * Evaluates on this thread within `millis`. `null` when the time ran out before there was a result that stands: CEL
@@ -10,7 +10,7 @@ import type { RuleView } from './text/view.ts';
  */
 export const verdictHere = (
   rule: CompiledRule,
-  view: RuleView,
+  view: TextView,
   now: number,
   millis: number = Number.POSITIVE_INFINITY,
 ): Verdict | null => {

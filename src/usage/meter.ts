@@ -94,11 +94,15 @@ export class Meter {
     if (sentTokens > 0) this.#firstTokenMs ??= this.#clock.monotonic() - this.#askedAt;
   }
 
-  /** The answer is complete, and not yet sent to its end. @param sentTokens for an upstream that counts none */
-  complete(usage: Tokens, sentTokens: number): void {
+  /**
+   * The answer is complete, and not yet sent to its end.
+   * @param sentTokens for an upstream that counts none
+   * @param status that the client gets
+   */
+  complete(usage: Tokens, sentTokens: number, status = 200): void {
     this.progress(usage, sentTokens);
     const isCounted = usage.output_tokens > 0 || sentTokens === 0;
-    this.#settle(200, isCounted ? usage.output_tokens : sentTokens, isCounted);
+    this.#settle(status, isCounted ? usage.output_tokens : sentTokens, isCounted);
   }
 
   /** The upstream has failed, and the client is told so with this status. Without any of an answer it costs nothing. */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
+import { type Decision, decisionStream } from '../domain/decision-facts.ts';
 import { type Settlement, usageStream } from '../domain/usage-facts.ts';
 import { eventId } from '../kernel/event-id.ts';
 import { type EventStore, type Expected, type NewEvent, WrongRevision } from '../kernel/store.ts';
@@ -17,6 +18,7 @@ const attempts = 8;
 interface Batch {
   readonly stream: string;
   readonly settlements: readonly Settlement[];
+  readonly decisions: readonly Decision[];
 }
 
 const pieces = <T>(all: readonly T[], size: number): T[][] =>
@@ -25,8 +27,20 @@ const pieces = <T>(all: readonly T[], size: number): T[][] =>
 /** The same text makes the same batches, whenever it is asked. */
 const batchesOf = (text: string): readonly Batch[] => {
   const byStream = new Map<string, Settlement[]>();
+  const decided = new Map<string, Decision[]>();
   const seen = new Set<string>();
   for (const entry of entriesOf(text).entries) {
+    if (entry.kind === 'decided') {
+      const { decision } = entry;
+      // A line that was written again stands in the file twice.
+      if (seen.has(decision.id)) continue;
+      seen.add(decision.id);
+      const stream = decisionStream(decision.decided_at);
+      const decisions = decided.get(stream) ?? [];
+      decided.set(stream, decisions);
+      decisions.push(decision);
+      continue;
+    }
     if (entry.kind !== 'settled' || seen.has(entry.settlement.request_id)) continue;
     seen.add(entry.settlement.request_id);
     const stream = usageStream(entry.settlement.settled_at);
@@ -34,20 +48,28 @@ const batchesOf = (text: string): readonly Batch[] => {
     byStream.set(stream, settlements);
     settlements.push(entry.settlement);
   }
-  return [...byStream].flatMap(([stream, all]) =>
-    pieces(all, mostInAppend).map((settlements) => ({ stream, settlements })),
-  );
+  return [
+    ...[...byStream].flatMap(([stream, all]) =>
+      pieces(all, mostInAppend).map((settlements) => ({ stream, settlements, decisions: [] })),
+    ),
+    ...[...decided].flatMap(([stream, all]) =>
+      pieces(all, mostInAppend).map((decisions) => ({ stream, settlements: [], decisions })),
+    ),
+  ];
 };
 
-const eventsOf = ({ stream, settlements }: Batch, at: number): NewEvent[] =>
-  pieces(settlements, mostInEvent).map((piece) => {
-    const type = 'usage.settled';
+const eventsOf = ({ stream, settlements, decisions }: Batch, at: number): NewEvent[] => {
+  const eventOf = (type: string, piece: readonly object[], data: Record<string, unknown>): NewEvent => {
     // The requests' ids are in it, so that it is nobody else's.
     const id = eventId(hash('sha256', JSON.stringify(piece)), 0, stream, type, {});
     const actor = { type: 'system', id: 'usage' } as const;
-    const metadata = { at, actor, $correlationId: id, $causationId: id, v: 1 };
-    return { id, type, data: { settlements: piece }, metadata };
-  });
+    return { id, type, data, metadata: { at, actor, $correlationId: id, $causationId: id, v: 1 } };
+  };
+  return [
+    ...pieces(settlements, mostInEvent).map((piece) => eventOf('usage.settled', piece, { settlements: piece })),
+    ...pieces(decisions, mostInEvent).map((piece) => eventOf('policies.decided', piece, { decisions: piece })),
+  ];
+};
 
 /**
  * Sends the files of a journal to the event store, each exactly once: where a batch is sent is written down before it is, so

@@ -1,5 +1,6 @@
 import type { Clock, Millis } from '../clock.ts';
 import type { Price } from '../domain/charge.ts';
+import type { Decision } from '../domain/decision-facts.ts';
 import type { Settlement } from '../domain/usage-facts.ts';
 import type { EventStore } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
@@ -16,6 +17,8 @@ export interface UsageBook {
   readonly isFull: boolean;
   /** @returns null where the organization has not the credit that the model asks for: 402 (contract F.6) */
   begin(asked: Asked): Meter | null;
+  /** Keeps what a policy has decided; where there is no room, it is counted and told to the operator. */
+  decide(decision: Decision): void;
 }
 
 export interface OpenUsage extends UsageBook {
@@ -75,6 +78,8 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   /** In the store, and needed for requests that are in flight. */
   const kept = new Set<number>();
   let isAway = false;
+  /** Decisions that were not kept. */
+  let unrecorded = 0;
   let sentUpTo = clock.monotonic();
 
   const sendAll = async (): Promise<void> => {
@@ -103,6 +108,8 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   const timer = setInterval(() => {
     if (isSending) return;
     isSending = true;
+    if (unrecorded > 0) publish('policies.unrecorded', { decisions: unrecorded });
+    unrecorded = 0;
     void inTurn(sendAll)
       .then(
         () => {
@@ -120,9 +127,15 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   }, everyMs);
   timer.unref();
 
+  const isFull = (): boolean => journal.isFull || unsent.length >= mostUnsent;
+
   return {
     get isFull() {
-      return journal.isFull || unsent.length >= mostUnsent;
+      return isFull();
+    },
+    decide(decision) {
+      if (isFull()) unrecorded += 1;
+      else journal.decide(decision);
     },
     get ageMs() {
       return clock.monotonic() - sentUpTo;

@@ -7,6 +7,7 @@ import { directory } from '../../src/access/directory.ts';
 import type { Administration } from '../../src/admin/command.ts';
 import { allAggregates } from '../../src/app/aggregates.ts';
 import { openReadModels } from '../../src/kernel/projection.ts';
+import { policyDirectory } from '../../src/policies/in-force.ts';
 import { dayKeys } from '../../src/secrets/day-keys.ts';
 import { loadSecrets } from '../../src/secrets/master-secrets.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
@@ -19,14 +20,21 @@ export const stage = async (options: MemoryOptions = {}, projected = projections
   const clock = fixedClock(1_700_000_000_000);
   let models: Awaited<ReturnType<typeof openReadModels>> | undefined;
   const known = directory(() => models as NonNullable<typeof models>);
+  const inForce = policyDirectory(() => models as NonNullable<typeof models>);
   models = await openReadModels({
     dir: join(dir, 'models'),
     store,
     logId: 'log',
     projections: projected,
     ours: (batch) => batch,
-    committing: known.committing,
-    committed: known.committed,
+    committing(batch) {
+      known.committing(batch);
+      inForce.committing(batch);
+    },
+    committed(batch) {
+      known.committed(batch);
+      inForce.committed();
+    },
   });
   const accessLog = new AccessLog(clock);
   const admin: Administration = {
@@ -42,6 +50,7 @@ export const stage = async (options: MemoryOptions = {}, projected = projections
   };
   return {
     admin,
+    inForce,
     accessLog,
     store,
     clock,

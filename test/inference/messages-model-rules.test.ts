@@ -45,7 +45,7 @@ describe('the model', () => {
 describe('policies', () => {
   test('are none yet', async () => {
     expect(await judge(model(), { policy_ids: [] })).toBe('ok');
-    expect(await judge(model(), { policy_ids: ['pol_1'] })).toBe('404 policy_not_found policy_ids');
+    expect(await judge(model(), { policy_ids: ['pol_1'] })).toBe('404 policy_not_found policy_ids.0');
   });
 
   test('are resolved after the model', async () => {

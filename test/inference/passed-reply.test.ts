@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Meter } from '../../src/http/route.ts';
 import { messagesRoute } from '../../src/inference/messages/messages.ts';
 import type { MessagesPassing, PassedEvents, PassedRequest } from '../../src/upstream/port.ts';
 import { noUsage, UpstreamError } from '../../src/upstream/port.ts';
@@ -55,6 +56,56 @@ const routed = (steps: readonly Step[]) => {
   const route = messagesRoute({ models: hosted(upstream), clock, answerId: () => 'msg_1', after: clock.after });
   return { route, requests, clock, left: () => left };
 };
+
+/** An allowance that tells what the account of its request is told. */
+const metered = () => {
+  const told: unknown[] = [];
+  const meter: Meter = {
+    progress: (...said) => void told.push(['progress', ...said]),
+    complete: (...said) => void told.push(['complete', ...said]),
+    fail: (...said) => void told.push(['fail', ...said]),
+  };
+  return { told, allowance: { ...allowance(), meter: () => meter } };
+};
+
+describe('the account of a request that passes', () => {
+  test.each([
+    ['a whole answer', [], body(), [['complete', usage(), 0]]],
+    ['a whole failure', [new UpstreamError('provider_overloaded', 'Busy.')], body(), [['fail', 529]]],
+    [
+      'a stream',
+      [
+        events('one\n\n', { start, outputBytes: 6 }),
+        events('two\n\n', { ended: true, usage: usage(), outputBytes: 9 }),
+      ],
+      body({ stream: true }),
+      [
+        ['progress', noUsage, 2],
+        ['complete', usage(), 3],
+      ],
+    ],
+    [
+      'a stream that fails',
+      [events('one\n\n', { start, outputBytes: 6, usage: usage() }), new UpstreamError('provider_timeout', 'Late.')],
+      body({ stream: true }),
+      [
+        ['progress', usage(), 2],
+        ['fail', 504],
+      ],
+    ],
+    [
+      'a stream that never begins',
+      [new UpstreamError('provider_error', 'No.')],
+      body({ stream: true }),
+      [['fail', 502]],
+    ],
+  ] as const)('is told of %s, before the last of it is sent', async (_, steps, asked, expected) => {
+    const { told, allowance: spent } = metered();
+    const { stream } = await send(routed(steps).route, asked, { allowance: spent });
+    await stream?.(new FakeSink());
+    expect(told).toEqual(expected);
+  });
+});
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
 

@@ -209,7 +209,7 @@ describe('the request', () => {
       { output_config: { format: { type: 'json_schema', schema: 1 } } },
       'validation_failed output_config.format.schema',
     ],
-    ['policy_ids', { policy_ids: ['pol_none'] }, 'policy_not_found policy_ids'],
+    ['policy_ids', { policy_ids: ['pol_none'] }, 'policy_not_found policy_ids.0'],
   ])('is held to what the specification says of %s', async (_, fields, expected) => {
     const { text } = await post(say(fields));
     const { error } = JSON.parse(text);

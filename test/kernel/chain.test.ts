@@ -1,9 +1,10 @@
+import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { actors, type Context } from '../../src/kernel/actor.ts';
-import { canonicalEvent, hashOf, leafHash } from '../../src/kernel/event-hash.ts';
+import { canonicalEvent, hashOf, leafHash, ordered } from '../../src/kernel/event-hash.ts';
 import { CorruptStream } from '../../src/kernel/fold.ts';
-import type { NewEvent, Recorded } from '../../src/kernel/store.ts';
+import type { Metadata, NewEvent, Recorded } from '../../src/kernel/store.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { me, opened, refusal, stage, stream } from './stage.ts';
 import { ticket } from './ticket.ts';
@@ -109,6 +110,26 @@ describe('the canonical form', () => {
         '"$correlationId":"c","actor":{"id":"weir","type":"system"},"at":5,"v":1},"revision":2,' +
         '"stream":"ticket-tic_1","type":"ticket.worked"}',
     );
+  });
+
+  test('is that of the library, whatever the order of the names', () => {
+    const event = { stream: 'ticket-tic_1', revision: 0, id: 'e', type: 't', metadata: {} as Metadata };
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), (data) => {
+        const wanted = canonicalize({ ...event, data });
+        expect(canonicalEvent({ ...event, data })).toBe(wanted);
+        expect(canonicalEvent({ ...event, data: ordered(data) })).toBe(wanted);
+      }),
+      { numRuns: 1000 },
+    );
+    for (const data of [
+      { 10: 1, 9: 2 },
+      { b: { 2: 1, 10: 2 } },
+      { a: [{ d: 1, c: 2 }] },
+      { '\ufb33': 1, '\u{1f600}': 2 },
+    ]) {
+      expect(canonicalEvent({ ...event, data })).toBe(canonicalize({ ...event, data }));
+    }
   });
 
   test('is the same of what was written and of what is read back', async () => {

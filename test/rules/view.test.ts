@@ -22,7 +22,9 @@ describe('the view of a request', () => {
       { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'edit', input }] },
       user(result('plain'), result([said('block'), { type: 'image', source: {} }]), result(undefined)),
     ];
-    expect(read({ messages }, 'text')).toBe('path\nC:\\tmp\nlines\na "b"\nc\n7\ntrue\ndeep\nx\ny\nz\nplain\nblock');
+    expect(read({ messages }, 'text')).toBe(
+      'path\nC:\\tmp\nlines\na "b"\nc\n7\ntrue\ndeep\nx\ny\nz\nt\nedit\nplain\nblock\nt\nt\nt',
+    );
   });
 
   test('reads a tool input of any depth', () => {
@@ -40,14 +42,15 @@ describe('the view of a request', () => {
     expect(read({ messages: [user(document({ type: 'base64', data: 'AAAA' }))] }, 'text')).toBe('T\nC');
   });
 
-  test('leaves thinking out', () => {
+  test('reads thinking that is sent back, after what is written, and no signature', () => {
     const content = [
       { type: 'thinking', thinking: 'secret', signature: 's' },
       { type: 'redacted_thinking', data: 'd' },
       said('open'),
     ];
     const request = { messages: [{ role: 'assistant', content }] };
-    expect(read(request, 'text')).toBe('open');
+    expect(read(request, 'text')).toBe('open\nsecret');
+    expect(read(request, 'user_text')).toBe('');
     expect(read(request, 'has_thinking')).toBe(true);
     expect(read({}, 'has_thinking')).toBe(false);
   });

@@ -2,6 +2,7 @@ import type { Administration } from '../../src/admin/command.ts';
 import { allRoutes } from '../../src/app/routes.ts';
 import { tiers } from '../../src/domain/tiers.ts';
 import type { Windows } from '../../src/limits/windows.ts';
+import { noPolicies } from '../../src/policies/guard.ts';
 import type { Evaluator } from '../../src/rules/evaluate.ts';
 import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
@@ -21,6 +22,7 @@ export const administrationRoutes = (
     ownedBy: 'weir',
     clock,
     evaluator,
+    policies: noPolicies,
     windows,
     tiers: { table: tiers },
     knowledge: upToDate,

@@ -13,6 +13,7 @@ import { type ServerOptions, serve } from '../../src/http/server.ts';
 import { newId, newToken, type TokenKind } from '../../src/ids.ts';
 import type { Context } from '../../src/kernel/actor.ts';
 import type { Windows } from '../../src/limits/windows.ts';
+import { type Decided, policyGuard } from '../../src/policies/guard.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
@@ -52,8 +53,16 @@ export const wholeGateway = async ({
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
   const evaluator = openEvaluator();
   const accounts = memoryAccounts(pricing, fundsOf(admin.models, (models ?? connected).values()));
+  const decided: Decided[] = [];
+  const policies = policyGuard({
+    inForce: at.inForce,
+    evaluator,
+    clock,
+    record: (each) => void decided.push(each),
+  });
   const routes = allRoutes({
     admin,
+    policies,
     models: models ?? connected,
     ownedBy: 'weir',
     clock,
@@ -155,6 +164,7 @@ export const wholeGateway = async ({
     routes,
     gate,
     accounts,
+    decided,
     call: inProcess(routes, gate),
     /** The same over the wire, on a port of its own; to be drained by whoever asked for it. */
     listen: (options: Partial<ServerOptions<Principal>> = {}) =>

@@ -61,7 +61,7 @@ interface Pending extends Leaf {
 const mostLeaves = 2_048;
 /** So many leaves wait for a checkpoint; more are not read from the log until some are signed. */
 const mostWaiting = 8 * mostLeaves;
-const defaultDelayMs: Millis = 500;
+const defaultDelayMs: Millis = 750;
 const retryMs: Millis = 1_000;
 const closingMs: Millis = 1_500;
 

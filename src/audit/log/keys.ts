@@ -23,9 +23,10 @@ const rotationText = (number: number, verifier: Verifier): string =>
 
 /** Reads a key event; undefined where it is none. */
 export const logKeyOf = ({ stream, data }: Pick<Recorded, 'stream' | 'data'>): LogKey | undefined => {
+  if (stream !== keyStream) return undefined;
   const { number, public_key: text, note } = data as { number?: unknown; public_key?: unknown; note?: unknown };
   const verifier = typeof text === 'string' ? verifierOf(text) : undefined;
-  if (stream !== keyStream || !Number.isSafeInteger(number) || !verifier) return undefined;
+  if (!Number.isSafeInteger(number) || !verifier) return undefined;
   const said = typeof note === 'string' ? parsedNote(note) : undefined;
   const isProven = (before: Verifier): boolean =>
     said?.text === rotationText(number as number, verifier) && isSignedWith(said, before);

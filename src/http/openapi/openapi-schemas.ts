@@ -107,7 +107,10 @@ const messagesError = object({
   message: text,
   code: text,
   param: textOrNull,
-  details: object({ error_code: text }),
+  details: {
+    ...object({ error_code: text }),
+    properties: { error_code: text, policy_id: text, version: { type: 'integer', minimum: 1 } },
+  },
 });
 
 const detail = {

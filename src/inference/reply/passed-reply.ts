@@ -1,9 +1,13 @@
+import { isRefusal } from '../../errors.ts';
+import { failure } from '../../http/error-envelopes.ts';
 import type { Head, Reply } from '../../http/route.ts';
 import { estimateTokensOf } from '../../upstream/estimate.ts';
 import type { PassedAnswer, PassedEvents, PassedRequest, Passing } from '../../upstream/port.ts';
 import { tokensTaken } from '../spending.ts';
-import { firstPassed, streamPassed } from './passed-stream.ts';
-import { failedReply, type Generation, streamHeaders, type Timing } from './reply.ts';
+import { judgeWhole, passedText } from './answer-watch.ts';
+import { watchedEvents } from './held.ts';
+import { firstPassed, spend, streamPassed } from './passed-stream.ts';
+import { failedReply, type Generation, noHeaders, streamHeaders, type Timing } from './reply.ts';
 import { inTime } from './slow-start.ts';
 
 /** Of the client's headers those that go on to its upstream, where they say something. */
@@ -18,13 +22,20 @@ export const passedHeaders = (head: Head, names: readonly string[]): Readonly<Re
 
 /** An upstream's own answer in one piece. */
 const passedWhole = async (asked: Promise<PassedAnswer>, generation: Generation): Promise<Reply> => {
-  const { estimatedTokens, allowance, meter } = generation;
+  const { estimatedTokens, allowance, meter, watch, requestId, form } = generation;
   try {
     const { body, usage } = await asked;
     allowance.spent = tokensTaken(usage, estimatedTokens);
+    const judged = watch === null ? noHeaders : await judgeWhole(watch, () => passedText(watch, body), requestId);
     allowance.settle();
-    meter.complete(usage, usage.output_tokens > 0 ? 0 : estimateTokensOf(body.length));
-    return { status: 200, body };
+    const length = usage.output_tokens > 0 ? 0 : estimateTokensOf(body.length);
+    if (!isRefusal(judged)) {
+      meter.complete(usage, length);
+      return { status: 200, headers: judged, body };
+    }
+    const blocked = failure(judged, form.family, requestId);
+    meter.complete(usage, length, blocked.status);
+    return blocked;
   } catch (error) {
     return failedReply(error, generation);
   }
@@ -36,8 +47,11 @@ const passedStream = async (
   generation: Generation,
   timing: Timing,
 ): Promise<Reply> => {
+  const { watch, requestId, form } = generation;
   try {
-    const pieces = asked[Symbol.asyncIterator]();
+    const spending = (piece: PassedEvents, status?: number) => spend(piece, generation, status);
+    const watching = watch && { watch, requestId, family: form.family, spend: spending };
+    const pieces = (watching ? watchedEvents(asked, watching) : asked)[Symbol.asyncIterator]();
     const first = await inTime(firstPassed(pieces), timing.after);
     return {
       status: 200,

@@ -67,13 +67,14 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, cloc
 };
 
 /** One that is cut off is charged with what was there, and of the output with what was sent, estimated (contract F.4). */
-const spend = (
+export const spend = (
   { usage, outputBytes, ended }: PassedEvents,
   { allowance, grow, meter, estimatedTokens }: Generation,
+  status = 200,
 ): void => {
   const sent = estimateTokensOf(outputBytes);
   allowance.spent = tokensTaken(ended ? usage : { ...usage, output_tokens: sent }, estimatedTokens);
-  if (ended) meter.complete(usage, sent);
+  if (ended) meter.complete(usage, sent, status);
   else {
     grow(sent);
     meter.progress(usage, sent);

@@ -1,14 +1,17 @@
 import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
+import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
-import type { Allowance, Meter, Reply } from '../../http/route.ts';
+import type { Allowance, Headers, Meter, Reply } from '../../http/route.ts';
 import { estimateTokensOf } from '../../upstream/estimate.ts';
 import type { Answer, Chunk, GenerateRequest, Upstream } from '../../upstream/port.ts';
 import { Spending, tokensTaken } from '../spending.ts';
 import { upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
+import { type AnswerWatch, answerOf, judgeWhole } from './answer-watch.ts';
 import type { After } from './event-output.ts';
 import type { Growth } from './growth.ts';
+import { watchedChunks } from './held.ts';
 import { inTime } from './slow-start.ts';
 import { firstChunk, streamAnswer } from './stream.ts';
 
@@ -24,6 +27,8 @@ export interface Generation {
   readonly requestId: string;
   /** Fires when the client leaves. */
   readonly signal: Cancellation;
+  /** Who judges the answer by policies; null where nobody does. */
+  readonly watch: AnswerWatch | null;
 }
 
 export interface Timing {
@@ -37,6 +42,8 @@ export const streamHeaders = {
   'X-Accel-Buffering': 'no',
 };
 
+export const noHeaders: Headers = Object.freeze({});
+
 /** For nobody: the client has left, which is not a failure. */
 const abandoned: Reply = { status: 499, body: '{}' };
 
@@ -46,13 +53,19 @@ const lengthOf = ({ usage, content }: Answer): number =>
 
 /** The answer in one piece (contract G.3). */
 const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promise<Reply> => {
-  const { form, estimatedTokens, allowance, meter } = generation;
+  const { form, estimatedTokens, allowance, meter, watch, requestId } = generation;
   try {
     const answer = await asked;
     allowance.spent = tokensTaken(answer.usage, estimatedTokens);
+    const judged = watch === null ? noHeaders : await judgeWhole(watch, () => answerOf(answer), requestId);
     allowance.settle();
-    meter.complete(answer.usage, lengthOf(answer));
-    return { status: 200, body: form.whole(answer) };
+    if (!isRefusal(judged)) {
+      meter.complete(answer.usage, lengthOf(answer));
+      return { status: 200, headers: judged, body: form.whole(answer) };
+    }
+    const blocked = failure(judged, form.family, requestId);
+    meter.complete(answer.usage, lengthOf(answer), blocked.status);
+    return blocked;
   } catch (error) {
     return failedReply(error, generation);
   }
@@ -60,12 +73,16 @@ const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promi
 
 /** The answer as server-sent events; what fails before the first of them is an ordinary error (contract G.5). */
 const streamedReply = async (asked: AsyncIterable<Chunk>, generation: Generation, timing: Timing): Promise<Reply> => {
-  const { form, estimatedTokens, allowance, grow, meter, requestId, signal } = generation;
+  const { form, estimatedTokens, allowance, grow, meter, requestId, signal, watch } = generation;
   try {
-    const chunks = asked[Symbol.asyncIterator]();
+    const spent = new Spending(allowance, grow, meter, estimatedTokens);
+    const spend = (chunk: Chunk, status?: number) => spent.add(chunk, status);
+    const watching = watch && { watch, requestId, family: form.family, spend };
+    const chunks = (watching ? watchedChunks(asked, watching) : asked)[Symbol.asyncIterator]();
+    // What is held has been spent before it is released.
+    const spending = watch?.holds ? { add: () => {} } : spent;
     const first = await inTime(firstChunk(chunks), timing.after);
     const toEvents = form.events(estimatedTokens);
-    const spending = new Spending(allowance, grow, meter, estimatedTokens);
     return {
       status: 200,
       headers: streamHeaders,

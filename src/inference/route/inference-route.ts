@@ -5,9 +5,11 @@ import { type Code, isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Refused } from '../../http/refused.ts';
 import { type Family, type Head, type Metered, type Reply, type Route, route } from '../../http/route.ts';
+import { noPolicies, type PolicyGuard } from '../../policies/guard.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { answerErrors } from '../models/call-errors.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
+import type { AnswerWatch } from '../reply/answer-watch.ts';
 import { type After, realAfter } from '../reply/event-output.ts';
 import { growthOf } from '../reply/growth.ts';
 import { passedHeaders, passedReply } from '../reply/passed-reply.ts';
@@ -15,11 +17,15 @@ import { answerReply } from '../reply/reply.ts';
 import { admission, type Judge, needOf } from './admission.ts';
 import { type Asked, askedOf, type ReadBody } from './body-reader.ts';
 import { imagesOf } from './images.ts';
+import { policed, viewOf } from './policed.ts';
+import { tokensOf } from './task.ts';
 
 /** What every route of models needs. */
 export interface InferenceOptions {
   /** By the id that callers send. */
   readonly models: ReadonlyMap<string, ConnectedModel>;
+  /** By which requests and answers are judged; by default, for tests, there are none. */
+  readonly policies?: PolicyGuard;
   readonly clock: Clock;
   /** A new id of an answer, in the form of the API: `msg_…`, `chatcmpl-…`. */
   readonly answerId: () => string;
@@ -53,11 +59,11 @@ export const bodyLimit = 32 * 1024 * 1024;
 
 /** The way of a request for a model, the same for every API (contract F.2): admitted, asked of its upstream, answered. */
 export const inferenceRoute = <Strict extends Asked, Fields extends Asked = never>(
-  { models, clock, answerId, after = realAfter }: InferenceOptions,
+  { models, policies = noPolicies, clock, answerId, after = realAfter }: InferenceOptions,
   api: InferenceApi<Strict, Fields>,
 ): Route => {
   const { path, operation, summary, family, request, read, passedHeaders: passedNames = [] } = api;
-  const { tokens, admit } = admission<Strict, Fields>(models, api.judge);
+  const { tokens, resolve } = admission<Strict, Fields>(models, policies, api.judge);
   const timing = { clock, after };
   return route<ProjectPrincipal, Record<string, never>, Record<string, never>, ReadBody<Strict, Fields>>({
     method: 'POST',
@@ -79,27 +85,46 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
     errors: [...answerErrors, ...(api.errors ?? [])],
     tokens,
     handle: (call): Reply | Promise<Reply> => {
-      const { allowance, head, signal, body } = call;
+      const { allowance, head, principal, signal, body } = call;
       const { requestId } = head;
-      const task = admit(call);
+      const task = resolve(call);
       if (isRefusal(task)) return failure(task, family, requestId);
-      const need = needOf(task);
-      const { estimatedTokens, maxTokens } = need;
-      const { model, stream } = askedOf(body);
-      const images = imagesOf(task, models.get(model)?.model.pricing.image);
-      const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images, maxTokens });
-      if (isRefusal(meter)) return failure(meter, family, requestId);
-      // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
-      allowance.spent = estimatedTokens;
-      const id = answerId();
-      const form = api.form(body, id, head);
-      const grow = growthOf(allowance, need);
-      const generation = { form, estimatedTokens, allowance, grow, meter, requestId, signal };
+      const { model, stream, policy_ids: named } = askedOf(body);
       const isStreamed = stream === true;
-      if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
-      const { passing, bytes, hidesUsage } = task.passed;
-      const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };
-      return passedReply(passing, passed, isStreamed, generation, timing);
+      // The bytes of the body are lent for this step alone.
+      const images = imagesOf(task, models.get(model)?.model.pricing.image);
+      let outgoing: Buffer | undefined;
+      const bytes = (): Buffer => {
+        outgoing ??= task.passed!.bytes();
+        return outgoing;
+      };
+
+      /** What has passed every policy: its tokens are reserved and its upstream is asked. */
+      const answered = (watch: AnswerWatch | null): Reply | Promise<Reply> => {
+        const need = needOf(task);
+        const full = allowance.reserve(tokensOf(need));
+        if (full !== undefined) return failure(full, family, requestId);
+        const { estimatedTokens, maxTokens } = need;
+        const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images, maxTokens });
+        if (isRefusal(meter)) return failure(meter, family, requestId);
+        // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
+        allowance.spent = estimatedTokens;
+        const id = answerId();
+        const form = api.form(body, id, head);
+        const grow = growthOf(allowance, need);
+        const generation = { form, estimatedTokens, allowance, grow, meter, requestId, signal, watch };
+        if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
+        const { passing, hidesUsage } = task.passed;
+        const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };
+        return passedReply(passing, passed, isStreamed, generation, timing);
+      };
+
+      if (task.policies === null) return answered(null);
+      const asked = { policies: task.policies, caller: principal, named: named ?? [], requestId };
+      const text = { endpoint: api.name, model, stream: isStreamed };
+      const subject = { request: task.strict?.request ?? null, need: needOf(task) };
+      const view = viewOf(subject, bytes, text, principal);
+      return policed(policies, { ...asked, view }, { endpoint: api.name, family }, answered);
     },
   });
 };

@@ -1,4 +1,3 @@
-import { type Refusal, refusal } from '../../errors.ts';
 import type { GenerateRequest, Upstream } from '../../upstream/port.ts';
 
 /** Tokens that a request may use: of its input, estimated, and of the longest answer that it allows (contract F.4). */
@@ -17,7 +16,3 @@ export interface StrictTask extends TokenNeed {
 
 /** What is reserved for a request (contract F.4). */
 export const tokensOf = ({ estimatedTokens, maxTokens }: TokenNeed): number => estimatedTokens + maxTokens;
-
-/** The refusal of a request that names policies: there are none in force yet, so no organization has them (contract B.6). */
-export const policyRefusal = (policies: readonly string[] | null | undefined): Refusal | null =>
-  policies?.length ? refusal('policy_not_found', { param: 'policy_ids' }) : null;

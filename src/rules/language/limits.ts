@@ -30,7 +30,9 @@ export const maxScanned = 16 * 1024 * 1024;
 export const maxScannedOnLoop = 512 * 1024;
 /** Nor does an evaluation stay on the loop that could take longer than this in the worst case (see cost.ts). */
 export const maxNanosOnLoop = 40_000_000;
-/** What an evaluation on the loop may really take before it starts over in a worker thread. */
+/** What the evaluations of a request may really take on the loop together; what is not done then starts over in a worker thread. */
 export const maxMillisOnLoop = 40;
+/** How much text (`lengthOf`) is brought into its two copies on the loop: 64 KiB, or 512 KiB of ASCII. */
+export const maxBuiltOnLoop = 64 * 1024;
 /** What an evaluation in a worker thread may take, and how long it may wait for one. */
 export const workerDeadlineMillis = 2000;

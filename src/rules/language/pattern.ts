@@ -14,6 +14,9 @@ const automatonBytes = 512 * 1024;
  */
 const mostHurriedSteps = 200_000;
 
+/** Whether a rule may have patterns that take tens of milliseconds to compile: counts of two digits, classes of Unicode. */
+export const isSlowToCompile = (rule: string): boolean => rule.length > 1024 || /\\[pP]|\{\d*,?\d{2,}/.test(rule);
+
 /**
  * A regular expression in RE2 syntax, matched in time linear in the text. It is a CEL type of its own that no
  * expression can produce: patterns.ts puts it in the place of a literal, so a rule has no other patterns.

@@ -1,8 +1,7 @@
-import type { AnswerBlock, InputBlock } from '../../upstream/port.ts';
+import type { AnswerBlock } from '../../upstream/port.ts';
 
 /**
- * A request as rules read it, whichever API it came by: the vocabulary of the upstream port, so that chat completions
- * and responses fill it as messages do. Nothing in here is copied or read before a rule asks for it.
+ * A request as rules read it, whichever API it came by. Nothing in here is copied or read before a rule asks for it.
  */
 export interface RequestText {
   readonly endpoint: 'messages' | 'chat.completions' | 'responses';
@@ -11,21 +10,25 @@ export interface RequestText {
   /** The estimate that the limits use. */
   readonly inputTokens: number;
   readonly stream: boolean;
-  readonly system?: string | readonly InputBlock[] | undefined;
+  /** Content, as of a message. */
+  readonly system?: unknown;
   readonly messages: readonly MessageText[];
   readonly tools?: readonly { readonly name: string }[] | undefined;
+  /** All else of the request that a model may be given: definitions of tools, schemas, fields that Weir does not know. */
+  readonly others?: unknown;
   /** Strings only; what is no string is passed over. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface MessageText {
   readonly role: string;
-  readonly content: string | readonly InputBlock[];
+  /** A string or blocks, of whichever API. */
+  readonly content: unknown;
 }
 
 /** A complete answer as rules of the response direction read it. */
 export interface ResponseText {
-  readonly content: readonly AnswerBlock[];
+  readonly content: readonly (AnswerBlock | { readonly type: string; readonly [field: string]: unknown })[];
   readonly stopReason: string;
   readonly outputTokens: number;
 }

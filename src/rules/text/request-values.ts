@@ -1,52 +1,68 @@
 import { type MessageRecord, messageType, type RequestValues } from '../language/variables.ts';
-import { type Found, read } from './block-text.ts';
-import { joined, normal, normalizedOnce } from './normal-text.ts';
+import { type Copy, foldedCopy, lines, normalizedOnce, textOf } from './normal-text.ts';
+import type { RequestPieces } from './pieces.ts';
 import type { RequestText } from './request-text.ts';
 
-/** The variables under `request` (contract H); texts are built when a rule first reads them. */
-export const requestValues = (request: RequestText): RequestValues => {
-  const found = normalizedOnce(() => request.messages.map(({ content }) => read(content)));
-  const system = normalizedOnce(() => joined(read(request.system).text));
+/**
+ * The variables under `request` (contract H) in one of the two copies; texts are built when a rule first reads them.
+ */
+export const requestValues = (
+  request: Pick<RequestText, 'endpoint' | 'model' | 'maxTokens' | 'inputTokens' | 'stream'>,
+  pieces: () => RequestPieces,
+  copy: Copy,
+): RequestValues => {
+  const system = normalizedOnce(() => textOf(copy, pieces().system));
   const messages = normalizedOnce(() =>
-    found().map(({ text }, at): MessageRecord => {
-      const whole = normalizedOnce(() => joined(text));
+    pieces().messages.map((message): MessageRecord => {
+      const whole = normalizedOnce(() => textOf(copy, message));
       return new messageType.Record({
-        role: request.messages[at]!.role,
+        role: message.role,
         get text() {
           return whole();
         },
       });
     }),
   );
-  const toolNames = normalizedOnce(() => (request.tools ?? []).map(({ name }) => name));
-  const text = normalizedOnce(() =>
-    [system(), ...messages().map(({ values }) => values.text)].filter((part) => part !== '').join('\n'),
-  );
+  const toolNames = normalizedOnce(() => [...pieces().toolNames]);
+  const others = normalizedOnce(() => copy.apart(pieces().others));
+  const text = normalizedOnce(() => {
+    if (copy !== foldedCopy) return lines(system(), ...messages().map(({ values }) => values.text), others());
+    // Who writes one word in two messages has written one word.
+    const all = pieces().messages;
+    const written = copy.written(all.flatMap((message) => message.text));
+    return lines(system(), written, copy.apart(all.flatMap(({ beside }) => beside)), others());
+  });
   const said = normalizedOnce(() =>
-    found().filter(({ said }, at) => said.length > 0 && request.messages[at]!.role === 'user'),
+    pieces()
+      .messages.filter(({ role, said }) => role === 'user' && said.length > 0)
+      .map(({ text, said }) => said.map((at) => text[at]!)),
   );
-  const userText = normalizedOnce(() => joined(said().flatMap((message) => message.said)));
+  const userText = normalizedOnce(() => copy.written(said().flat()));
   // Unspecified: a last user message that only returns results of tools. The last words of the user are meant.
-  const lastUserText = normalizedOnce(() => joined(said().at(-1)?.said ?? []));
-  const metadata = normalizedOnce(() => stringEntries(request.metadata ?? {}));
-  const holds = (kind: 'images' | 'documents' | 'thinking'): boolean => found().some((message: Found) => message[kind]);
+  const lastUserText = normalizedOnce(() => copy.written(said().at(-1) ?? []));
+  const metadata = normalizedOnce(
+    () => new Map(pieces().metadata.map(([key, value]) => [copy.one(key), copy.one(value)])),
+  );
   return {
     endpoint: request.endpoint,
     model: request.model,
     max_tokens: BigInt(request.maxTokens),
     input_tokens: BigInt(request.inputTokens),
-    message_count: BigInt(request.messages.length),
-    tool_count: BigInt(request.tools?.length ?? 0),
+    get message_count() {
+      return BigInt(pieces().messages.length);
+    },
+    get tool_count() {
+      return BigInt(pieces().toolNames.length);
+    },
     stream: request.stream,
     get has_images() {
-      return holds('images');
+      return pieces().images;
     },
     get has_documents() {
-      return holds('documents');
+      return pieces().documents;
     },
-    // Unspecified: like its neighbours it speaks of what the messages hold, not of whether the answer may think.
     get has_thinking() {
-      return holds('thinking');
+      return pieces().thinking;
     },
     get system() {
       return system();
@@ -70,12 +86,4 @@ export const requestValues = (request: RequestText): RequestValues => {
       return metadata();
     },
   };
-};
-
-const stringEntries = (metadata: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> => {
-  const entries = new Map<string, string>();
-  for (const [key, value] of Object.entries(metadata)) {
-    if (typeof value === 'string') entries.set(normal(key), normal(value));
-  }
-  return entries;
 };

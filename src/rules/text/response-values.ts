@@ -1,23 +1,29 @@
-import { jsonText } from '../../exact-number.ts';
 import { type ResponseValues, toolCallType } from '../language/variables.ts';
-import { read } from './block-text.ts';
-import { joined, normal, normalizedOnce } from './normal-text.ts';
-import type { ResponseText } from './request-text.ts';
+import { type Copy, normalizedOnce, textOf } from './normal-text.ts';
+import type { ResponsePieces } from './pieces.ts';
 
-/** The variables under `response` (contract H). Text and arguments of calls are apart; thinking is in neither. */
-export const responseValues = (response: ResponseText): ResponseValues => {
-  const text = normalizedOnce(() => joined(read(response.content.filter(({ type }) => type === 'text')).text));
+/** The variables under `response` (contract H) in one of the two copies. */
+export const responseValues = (pieces: () => ResponsePieces, copy: Copy): ResponseValues => {
+  const text = normalizedOnce(() => textOf(copy, pieces().text));
   const calls = normalizedOnce(() =>
-    response.content.flatMap((block) =>
-      block.type === 'tool_use'
-        ? [new toolCallType.Record({ name: block.name, arguments: normal(jsonText(block.input)) })]
-        : [],
-    ),
+    pieces().calls.map((call) => {
+      const sent = normalizedOnce(() => copy.one(call.arguments));
+      return new toolCallType.Record({
+        name: call.name,
+        get arguments() {
+          return sent();
+        },
+      });
+    }),
   );
-  const toolNames = normalizedOnce(() => calls().map(({ values }) => values.name));
+  const toolNames = normalizedOnce(() => pieces().calls.map(({ name }) => name));
   return {
-    stop_reason: response.stopReason,
-    output_tokens: BigInt(response.outputTokens),
+    get stop_reason() {
+      return pieces().stopReason;
+    },
+    get output_tokens() {
+      return BigInt(pieces().outputTokens);
+    },
     get text() {
       return text();
     },

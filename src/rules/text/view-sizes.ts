@@ -1,8 +1,8 @@
 import { type MessageRecord, type RootName, roots, type ToolCallRecord } from '../language/variables.ts';
-import { type RuleView, readField } from './view.ts';
+import { readField, type TextView } from './view.ts';
 
 /** The size with the given name (see sizes.ts) in a view; each is measured once per view. */
-export const sizeIn = (view: RuleView, name: string): number => {
+export const sizeIn = (view: TextView, name: string): number => {
   const known = view.sizes.get(name);
   if (known !== undefined) return known;
   const measured = measure(view, name);
@@ -10,7 +10,7 @@ export const sizeIn = (view: RuleView, name: string): number => {
   return measured;
 };
 
-const measure = (view: RuleView, name: string): number => {
+const measure = (view: TextView, name: string): number => {
   const counts = name.endsWith('#');
   const [root, field, part] = (counts ? name.slice(0, -1) : name).split('.') as [RootName, string, string?];
   const value = readField(view, root, field);

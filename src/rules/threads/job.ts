@@ -1,22 +1,23 @@
 import type { Direction } from '../language/variables.ts';
 import type { Verdict } from '../score.ts';
+import type { Subject } from '../text/view.ts';
 import type { Trial } from '../trial.ts';
-import type { RuleVariables } from './variables-of.ts';
 
-/** What a worker thread is asked. It compiles the rule itself: patterns and trees cannot be sent. */
-export interface Job {
+/** A rule by its text: a thread compiles it itself, for patterns and trees cannot be sent. */
+export interface SentRule {
   readonly text: string;
   readonly direction: Direction;
-  /** Of what it is to be judged; without it the rule is tried on the samples. */
-  readonly subject?: {
-    readonly snapshot: RuleVariables;
-    /** Milliseconds since 1970. */
-    readonly now: number;
-  };
+  /** The score from which it matches. */
+  readonly atLeast: number;
 }
 
-/** What a worker thread makes of a job. */
+/** What a worker thread is asked: to judge one request or answer by rules, or to try one rule on the samples. */
+export type Job =
+  | { readonly rules: readonly SentRule[]; readonly subject: Subject; readonly now: number }
+  | { readonly trial: Pick<SentRule, 'text' | 'direction'> };
+
+/** What a worker thread makes of one rule. */
 export type Result = Verdict | { readonly trial: Trial };
 
-/** What a worker thread says: once that it listens, and then one result per job. */
+/** What a worker thread says: once that it listens, and then one result for each rule of a job. */
 export type Report = 'ready' | Result;

@@ -16,6 +16,8 @@ export class RuleThread {
   readonly #worker: Worker;
   readonly #ended: Promise<void>;
   #answer: ((report: Report | 'ended' | 'late') => void) | undefined;
+  /** Results that came before they were waited for. */
+  readonly #early: Result[] = [];
   #ready = false;
   alive = true;
 
@@ -34,15 +36,22 @@ export class RuleThread {
     });
     // `exit` follows; without a listener the error would end the process.
     this.#worker.on('error', () => {});
-    this.#worker.on('message', (report: Report) => this.#answer?.(report));
+    this.#worker.on('message', (report: Report) => {
+      if (this.#answer) this.#answer(report);
+      else if (report !== 'ready') this.#early.push(report);
+    });
   }
 
   /**
-   * Does `job` within `millis`, counted from when the thread has it. Not to be called before the last one ended.
+   * Does `job`, each of its rules within `millis`, counted from when the thread turns to it. Not to be called before the last
+   * job ended.
+   * @param count of results that the job has
+   * @returns one for each rule; fewer where one has taken the thread with it, which is then the last
    * @throws NoThread where the thread does not start
    */
-  async run(job: Job, millis: number): Promise<Result> {
+  async run(job: Job, count: number, millis: number): Promise<readonly Result[]> {
     this.#worker.ref();
+    const results: Result[] = [];
     try {
       if (!this.#ready) {
         const report = await this.#next(startMillis);
@@ -52,11 +61,17 @@ export class RuleThread {
         }
         this.#ready = true;
       }
-      const report = this.#next(millis);
       this.#worker.postMessage(job);
-      const result = await report;
-      if (result === 'late') return this.#lost('the evaluation took too long');
-      return typeof result === 'string' ? this.#lost('the thread ended') : result;
+      while (results.length < count) {
+        const report = this.#early.shift() ?? (await this.#next(millis));
+        if (report === 'late') results.push(failed('the evaluation took too long'));
+        else if (typeof report === 'string') results.push(failed('the thread ended'));
+        else results.push(report);
+        if (typeof report !== 'string') continue;
+        void this.close();
+        break;
+      }
+      return results;
     } finally {
       if (this.alive) this.#worker.unref();
     }
@@ -66,11 +81,6 @@ export class RuleThread {
     this.alive = false;
     await this.#worker.terminate();
     await this.#ended;
-  }
-
-  #lost(why: string): Result {
-    void this.close();
-    return failed(why);
   }
 
   #next(millis: number): Promise<Report | 'ended' | 'late'> {

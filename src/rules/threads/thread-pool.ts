@@ -1,14 +1,16 @@
 import type { CompiledRule } from '../compile.ts';
 import { ruleError } from '../rule-error.ts';
 import { failed, type Verdict } from '../score.ts';
-import type { RuleView } from '../text/view.ts';
+import type { Subject } from '../text/view.ts';
 import type { Trial } from '../trial.ts';
-import type { Job, Result } from './job.ts';
+import type { Job, Result, SentRule } from './job.ts';
 import { NoThread, RuleThread } from './rule-thread.ts';
-import { snapshotOf } from './variables-of.ts';
 
 /** Evaluations that wait for a thread; each keeps its request in memory. */
 const mostWaiting = 64;
+
+/** Evaluations of one request that may take all of their time; what is left then is not evaluated. */
+const mostDeadlines = 5;
 
 interface Slot {
   readonly thread: RuleThread;
@@ -29,34 +31,41 @@ export class ThreadPool {
     this.#deadlineMillis = deadlineMillis;
   }
 
-  /** Never rejects. Waits for a thread at most as long as an evaluation may take. */
-  async evaluate(rule: CompiledRule, view: RuleView, now: number): Promise<Verdict> {
-    try {
-      const { text, direction } = rule;
-      const result = await this.#run(() => {
-        const subject = { snapshot: snapshotOf(view, rule.reads), now };
-        return { text, direction, subject };
-      });
-      return 'trial' in result ? failed('evaluation failed') : result;
-    } catch (error) {
-      return failed(error instanceof NoThread ? error.message : 'evaluation failed');
+  /**
+   * The verdicts of rules on one request or answer, in their order. Never rejects. Waits for a thread at most as long as one
+   * evaluation may take. One that takes its thread with it costs the others nothing: they go on in another.
+   */
+  async judge(rules: readonly SentRule[], subject: () => Subject, now: number): Promise<readonly Verdict[]> {
+    const verdicts: Verdict[] = [];
+    const end = performance.now() + mostDeadlines * this.#deadlineMillis;
+    while (verdicts.length < rules.length) {
+      const left = rules.slice(verdicts.length);
+      try {
+        if (performance.now() > end) throw new NoThread('the evaluations of this request took too long');
+        for (const result of await this.#run(() => ({ rules: left, subject: subject(), now }), left.length))
+          verdicts.push('trial' in result ? failed('evaluation failed') : result);
+      } catch (error) {
+        const why = failed(error instanceof NoThread ? error.message : 'evaluation failed');
+        for (const _ of left) verdicts.push(why);
+      }
     }
+    return verdicts;
   }
 
   /** The trial of a rule, within the time of an evaluation. @throws NoThread */
   async tryOut({ text, direction }: CompiledRule): Promise<Trial> {
-    const result = await this.#run(() => ({ text, direction }));
-    if ('trial' in result) return result.trial;
-    const why = result.verdict === 'error' ? result.message : 'evaluation failed';
+    const [result] = await this.#run(() => ({ trial: { text, direction } }), 1);
+    if (result !== undefined && 'trial' in result) return result.trial;
+    const why = result?.verdict === 'error' ? result.message : 'evaluation failed';
     return ruleError(text, 0, `The rule fails on the sample requests: ${why}.`);
   }
 
-  async #run(job: () => Job): Promise<Result> {
+  async #run(job: () => Job, count: number): Promise<readonly Result[]> {
     if (this.#closed) throw new NoThread('rules are not evaluated any more');
     const slot = this.#take() ?? (await this.#turn());
     if (slot === undefined) throw new NoThread('too many evaluations at once');
     try {
-      return await slot.thread.run(job(), this.#deadlineMillis);
+      return await slot.thread.run(job(), count, this.#deadlineMillis);
     } finally {
       slot.busy = false;
       this.#callNext();

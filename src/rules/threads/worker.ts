@@ -1,24 +1,43 @@
 import { parentPort } from 'node:worker_threads';
 import { isCompiled } from '../compile.ts';
-import { failed } from '../score.ts';
+import { bothCopies } from '../copies.ts';
+import { failed, type Verdict } from '../score.ts';
+import { type RuleView, viewOf } from '../text/view.ts';
 import { trialHere } from '../trial.ts';
-import { verdictHere } from '../verdict.ts';
-import type { Job, Report, Result } from './job.ts';
+import type { Job, Report, Result, SentRule } from './job.ts';
 import { RuleCache } from './rule-cache.ts';
-import { viewOf } from './variables-of.ts';
 
 // The thread that started this one watches the deadline and ends it from outside.
 const rules = new RuleCache();
+const notValid = failed('the rule is not valid');
+const tooLong = failed('the evaluation took too long');
 
-const answer = ({ text, direction, subject }: Job): Result => {
-  const rule = rules.get(`${direction} ${text}`, text, direction);
-  if (!isCompiled(rule)) return failed('the rule is not valid');
-  const tooLong = failed('the evaluation took too long');
-  if (subject !== undefined) return verdictHere(rule, viewOf(subject.snapshot), subject.now) ?? tooLong;
+const compiled = ({ text, direction }: Pick<SentRule, 'text' | 'direction'>) =>
+  rules.get(`${direction} ${text}`, text, direction);
+
+const judged = (sent: SentRule, view: RuleView, now: number): Verdict => {
+  const rule = compiled(sent);
+  if (!isCompiled(rule)) return notValid;
+  try {
+    return bothCopies({ rule, atLeast: sent.atLeast }, view, now) ?? tooLong;
+  } catch {
+    return failed('evaluation failed');
+  }
+};
+
+const report = (message: Report) => parentPort?.postMessage(message);
+
+/** The trial of a rule. */
+const tried = (sent: Pick<SentRule, 'text' | 'direction'>): Result => {
+  const rule = compiled(sent);
+  if (!isCompiled(rule)) return notValid;
   const trial = trialHere(rule);
   return trial === 'late' ? tooLong : { trial };
 };
 
-const report = (message: Report) => parentPort?.postMessage(message);
-parentPort?.on('message', (job: Job) => report(answer(job)));
+parentPort?.on('message', (job: Job) => {
+  if ('trial' in job) return report(tried(job.trial));
+  const view = viewOf(job.subject);
+  for (const rule of job.rules) report(judged(rule, view, job.now));
+});
 report('ready');

@@ -1,13 +1,37 @@
 import { isUtf8 } from 'node:buffer';
 import { edited } from '../../json/outer-members.ts';
+import { Kind, Tape } from '../../json/tape/tape.ts';
 import { fieldsOf, parsedJson } from '../transport/fields.ts';
-import { mostPassedTokens, type OwnDocument, type OwnNames, parsedNames } from '../transport/own-names.ts';
+import {
+  mostPassedTokens,
+  type OwnDocument,
+  type OwnNames,
+  parsedNames,
+  scannedNames,
+} from '../transport/own-names.ts';
 import { malformed } from '../transport/upstream-errors.ts';
 import { guessedUsage } from './chat-usage.ts';
 import { readResponseUsage } from './response-usage.ts';
 
+/** Of the document in hand; it is read at once and to its end. */
+const tape = new Tape();
+const [outputName, usageName] = ['output', 'usage'].map((name) => Buffer.from(name)) as [Buffer, Buffer];
+
 /** A whole response with its own names (contract N1). @throws UpstreamError for what is none */
-export const ownResponse = (document: Buffer, own: OwnNames): OwnDocument => {
+export const ownResponse = (document: Buffer, own: OwnNames): OwnDocument =>
+  scanned(document, own) ?? parsed(document, own);
+
+/** Null where something is not as usual. */
+const scanned = (document: Buffer, own: OwnNames): OwnDocument | null => {
+  if (!tape.scan(document) || tape.kind(0) !== Kind.object) return null;
+  const [output, said] = [tape.member(0, outputName), tape.member(0, usageName)];
+  if (output === -1 || tape.kind(output) !== Kind.array || said === -1) return null;
+  const usage = readResponseUsage(tape.value(said), mostPassedTokens);
+  const edits = scannedNames(tape, 0, own);
+  return usage && edits && { document: edited(document, edits), usage };
+};
+
+const parsed = (document: Buffer, own: OwnNames): OwnDocument => {
   if (!isUtf8(document)) throw malformed('the answer is not UTF-8');
   const response = fieldsOf(parsedJson(document.toString('utf8'), 'the answer'), 'the answer');
   if (!Array.isArray(response.output)) throw malformed('the answer has no output');

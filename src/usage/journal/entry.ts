@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { microDollarsOf, type Price, type Taken } from '../../domain/charge.ts';
+import type { Decision } from '../../domain/decision-facts.ts';
 import type { Api, Settlement } from '../../domain/usage-facts.ts';
 
 /** A request that is about to be given to its upstream, and what it costs if nobody ever hears of it again. */
@@ -22,7 +23,8 @@ export interface Begun {
 /** One line of a journal. */
 export type Entry =
   | { readonly kind: 'begun'; readonly begun: Begun }
-  | { readonly kind: 'settled'; readonly settlement: Settlement };
+  | { readonly kind: 'settled'; readonly settlement: Settlement }
+  | { readonly kind: 'decided'; readonly decision: Decision };
 
 /** What a request has taken of which nothing is known but its input. */
 const inputAlone = (input_tokens: number, images: number): Taken => ({
@@ -56,11 +58,14 @@ const lineOf = (json: string): string => `${crc32(json).toString(16).padStart(8,
 export const begunLine = (begun: Begun): string => lineOf(`{"begun":${JSON.stringify(begun)}}`);
 export const settledLine = (settlement: Settlement): string => lineOf(`{"settled":${JSON.stringify(settlement)}}`);
 
+export const decidedLine = (decision: Decision): string => lineOf(`{"decided":${JSON.stringify(decision)}}`);
+
 const entryOf = (line: string): Entry | null => {
   const json = line.slice(9);
   if (line[8] !== ' ' || Number.parseInt(line.slice(0, 8), 16) !== crc32(json)) return null;
-  const { begun, settled } = JSON.parse(json) as { begun?: Begun; settled?: Settlement };
+  const { begun, settled, decided } = JSON.parse(json) as { begun?: Begun; settled?: Settlement; decided?: Decision };
   if (begun) return { kind: 'begun', begun };
+  if (decided) return { kind: 'decided', decision: decided };
   return settled ? { kind: 'settled', settlement: settled } : null;
 };
 

@@ -1,11 +1,13 @@
 import { ftruncateSync, writeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import type { Millis } from '../../clock.ts';
+import type { Decision } from '../../domain/decision-facts.ts';
 import type { Settlement } from '../../domain/usage-facts.ts';
-import { type Begun, begunLine, settledLine } from './entry.ts';
+import { type Begun, begunLine, decidedLine, settledLine } from './entry.ts';
 import type { JournalFiles } from './files.ts';
 
 interface Line {
+  /** Empty for a line that neither begins nor ends a request. */
   readonly requestId: string;
   readonly isBegin: boolean;
   readonly text: string;
@@ -71,6 +73,11 @@ export class Journal {
 
   settle(settlement: Settlement): void {
     this.#write({ requestId: settlement.request_id, isBegin: false, text: settledLine(settlement) });
+  }
+
+  /** What a policy has decided. */
+  decide(decision: Decision): void {
+    this.#write({ requestId: '', isBegin: false, text: decidedLine(decision) });
   }
 
   /** Whether the file saw a request begin that is still in flight. */

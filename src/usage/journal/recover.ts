@@ -38,7 +38,7 @@ export const recover = async (files: JournalFiles): Promise<Recovered> => {
     damaged += read.damaged;
     for (const entry of read.entries) {
       if (entry.kind === 'begun') open.set(entry.begun.request_id, entry.begun);
-      else open.delete(entry.settlement.request_id);
+      else if (entry.kind === 'settled') open.delete(entry.settlement.request_id);
     }
   }
   return { unsent, sent, abandoned: [...open.values()].map(abandoned), damaged };

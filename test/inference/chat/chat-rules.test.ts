@@ -241,7 +241,7 @@ describe('is refused by name', () => {
       'unsupported_parameter',
       'messages.0.name',
     ],
-    ['a policy that there is not', { ...usual, policy_ids: ['pol_1'] }, 'policy_not_found', 'policy_ids'],
+    ['a policy that there is not', { ...usual, policy_ids: ['pol_1'] }, 'policy_not_found', 'policy_ids.0'],
     ['tools of a model without', { ...usual, model: 'plain', tools: [tool] }, 'unsupported_parameter', 'tools'],
     [
       'reasoning of a model without',

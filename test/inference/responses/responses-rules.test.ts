@@ -86,7 +86,7 @@ describe('is refused by name', () => {
     ['input', body({ input: 5 })],
     ['input.0.role', body({ input: [{ role: 'robot', content: 'x' }] })],
     ['input.0.content', body({ input: [{ role: 'user', content: '' }] })],
-    ['input.1.content.0', said({ role: 'assistant', content: [{ type: 'output_text', text: '' }] })],
+    ['input.1.content.0.text', said({ role: 'assistant', content: [{ type: 'output_text', text: '' }] })],
     ['input', body({ input: [{ role: 'system', content: 'x' }] })],
     ['max_output_tokens', body({ max_output_tokens: 0 })],
     ['max_output_tokens', body({ max_output_tokens: 501 })],
@@ -131,7 +131,7 @@ describe('is refused by name', () => {
     ],
     ['input.0.content.0.type', parts({ type: 'output_text', text: 'x' }), 'unsupported_content_block'],
     ['input', body({ input: 'x'.repeat(70_000) }), 'context_length_exceeded'],
-    ['policy_ids', body({ policy_ids: ['pol_1'] }), 'policy_not_found'],
+    ['policy_ids.0', body({ policy_ids: ['pol_1'] }), 'policy_not_found'],
     ['model', body({ model: 'none' }), 'model_not_found'],
   ];
   const rows = [

@@ -106,24 +106,26 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     return stub !== undefined && !actual.some((other) => isOf(stub, other));
   };
 
-  /** The leaves that a checkpoint adds: as it says, or where that is not what was signed and the events are, as they say. */
-  const leavesOf = ({ from, hashes, checkpoint }: CheckpointEvent): readonly Buffer[] => {
-    const isRight = (leaves: readonly Buffer[]): boolean => rootOfFrontier(grown(tree, leaves)).equals(checkpoint.root);
-    if (isRight(hashes)) return hashes;
+  /** The tree with the leaves that a checkpoint adds: as it says, or where that is not what was signed and the events are, as they say. */
+  const treeOf = ({ from, hashes, checkpoint }: CheckpointEvent): readonly [readonly Buffer[], Frontier] => {
+    const isRight = (after: Frontier): boolean => rootOfFrontier(after).equals(checkpoint.root);
+    const said = grown(tree, hashes);
+    if (isRight(said)) return [hashes, said];
     const there = actual
       .filter(({ isLikeOurs }) => !isLikeOurs)
       .slice(expected.length, expected.length + hashes.length);
     const found = there.map(({ hash }) => Buffer.from(hash, 'base64'));
     const to = from + hashes.length;
-    if (!isAstray && found.length === hashes.length && isRight(found)) {
+    const after = grown(tree, found);
+    if (!isAstray && found.length === hashes.length && isRight(after)) {
       add(from, 'checkpoint', 'The hashes beside a checkpoint are not those that were signed; the events are.', { to });
-      return found;
+      return [found, after];
     }
     // From here on no root can be right.
     if (!isLost)
       add(from, 'altered', 'Neither the events nor the hashes beside the checkpoint are what was signed.', { to });
     isLost = true;
-    return hashes;
+    return [hashes, said];
   };
 
   const check = (event: Recorded): void => {
@@ -152,25 +154,23 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     const gap = actual
       .filter(({ isLikeOurs }) => !isLikeOurs)
       .slice(expected.length, expected.length + said.from - tree.size);
-    extend(
-      gap.map(({ hash }) => Buffer.from(hash, 'base64')),
-      {},
-    );
-    const leaves = leavesOf(said);
+    const filled = gap.map(({ hash }) => Buffer.from(hash, 'base64'));
+    extend(filled, {}, grown(tree, filled));
+    const [leaves, after] = treeOf(said);
     const wrong = keys.judge(said, leaves);
     if (wrong) add(said.from, wrong.class, wrong.says, place);
-    extend(leaves, said.stubs);
+    extend(leaves, said.stubs, after);
     newest = said.checkpoint;
     settle();
   };
 
-  const extend = (leaves: readonly Buffer[], stubs: Readonly<Record<string, string>>): void => {
+  const extend = (leaves: readonly Buffer[], stubs: Readonly<Record<string, string>>, after: Frontier): void => {
     outside.pass(tree, leaves);
     for (const [i, leaf] of leaves.entries()) {
       const index = tree.size + i;
       expected.push({ hash: leaf.toString('base64'), index, stub: stubs[index] });
     }
-    tree = grown(tree, leaves);
+    tree = after;
   };
 
   for await (const event of log) {

@@ -1,0 +1,35 @@
+import type { ConnectedModel } from '../../upstream/connect.ts';
+import type { StateNames } from '../route/state-references.ts';
+import { unnamedMaximum } from '../translation/translated-task.ts';
+
+/** What Weir itself reads of a body that passes. */
+export interface PassedResponses {
+  readonly model: string;
+  readonly stream: boolean;
+  readonly policy_ids: readonly string[] | null | undefined;
+}
+
+export const responsesState: StateNames = {
+  members: {
+    previous_response_id: 'null',
+    conversation: 'null',
+    prompt: 'null',
+    container: 'null',
+    background: 'false',
+    store: 'false',
+  },
+  anywhere: ['file_id', 'file_ids', 'vector_store_ids', 'container_id'],
+  ownData: ['text', 'arguments', 'parameters', 'schema', 'metadata', 'file_data', 'data'],
+};
+
+/** What is reserved for the answer; one whose length nobody bounds grows beyond it (contract F.4). */
+export const answerOf = (
+  most: number | null | undefined,
+  { model }: ConnectedModel,
+): { readonly maxTokens: number; readonly grows: boolean } => ({
+  maxTokens: most ?? Math.min(unnamedMaximum, model.max_output_length),
+  grows: most == null,
+});
+
+/** Says that the answer is not to be kept, in a request that does not say it itself. */
+export const unstoredMember = '"store":false,';

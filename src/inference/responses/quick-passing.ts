@@ -1,0 +1,83 @@
+import type { Edit } from '../../json/outer-members.ts';
+import { Kind, type Tape } from '../../json/tape/tape.ts';
+import type { ConnectedModel } from '../../upstream/connect.ts';
+import { quickResponsesEstimate } from '../../upstream/quick-responses-estimate.ts';
+import { maxTokens } from '../messages/messages-schema.ts';
+import type { QuickFields } from '../route/body-reader.ts';
+import {
+  type Check,
+  isListOf,
+  isNull,
+  isObject,
+  isObjectWith,
+  isOf,
+  isString,
+  isWhole,
+  namesAny,
+  orNull,
+} from '../route/tape-checks.ts';
+import { answerOf, type PassedResponses, responsesState, unstoredMember } from './passing-rules.ts';
+
+const isNumber = isOf(Kind.number, Kind.null);
+const isFalse = isOf(Kind.false, Kind.null);
+const reference = Buffer.from('item_reference');
+const isNoReference: Check = (tape, entry) =>
+  tape.kind(entry) !== Kind.string || !(tape.isEscaped(entry) || tape.spells(entry, reference));
+const isItems = isListOf(isObjectWith({ type: isNoReference }));
+
+/** What `passingResponsesBody` says of a request that names nothing which Weir has to look at more closely. */
+const isPlain = isObjectWith({
+  model: isString,
+  input: (tape, entry) => isString(tape, entry) || (isItems(tape, entry) && tape.next(entry) > entry + 1),
+  instructions: isOf(Kind.string, Kind.null),
+  max_output_tokens: orNull(isWhole(1, maxTokens)),
+  stream: isOf(Kind.true, Kind.false, Kind.null),
+  temperature: isNumber,
+  top_p: isNumber,
+  tools: orNull(isListOf(isObject)),
+  text: orNull(isObject),
+  policy_ids: isNull,
+  ...Object.fromEntries(
+    Object.entries(responsesState.members).map(([name, harmless]) => [name, harmless === 'false' ? isFalse : isNull]),
+  ),
+});
+
+// The container of a tool may be its name, which is read by parsing.
+const namesState = namesAny([...responsesState.anywhere, 'container']);
+const [model, input, stream, most, store] = ['model', 'input', 'stream', 'max_output_tokens', 'store'].map((name) =>
+  Buffer.from(name),
+) as [Buffer, Buffer, Buffer, Buffer, Buffer];
+
+/**
+ * Reads a scanned body of responses for a model that passes it on.
+ * @returns null where it has to be parsed: to be refused, or because it holds what is rare
+ */
+export const quickResponsesBody = (
+  tape: Tape,
+  bytes: Buffer,
+  name: string,
+  hosted: ConnectedModel,
+): QuickFields<PassedResponses> | null => {
+  if (hosted.model.dedicated_to !== undefined) return null;
+  if (name === '' || !isPlain(tape, 0) || namesState(tape) || tape.member(0, input) === -1) return null;
+  const estimatedTokens = quickResponsesEstimate(tape, bytes);
+  if (Number.isNaN(estimatedTokens)) return null;
+  const limit = tape.member(0, most);
+  const streamed = tape.member(0, stream);
+  const named = tape.member(0, model);
+  return {
+    fields: { model: name, stream: streamed !== -1 && tape.kind(streamed) === Kind.true, policy_ids: null },
+    estimatedTokens,
+    ...answerOf(limit === -1 || isNull(tape, limit) ? null : (tape.value(limit) as number), hosted),
+    edits: unstored(tape),
+    modelStart: tape.start(named) - 1,
+    modelEnd: tape.end(named) + 1,
+  };
+};
+
+const unstored = (tape: Tape): readonly Edit[] => {
+  const said = tape.member(0, store);
+  const start = tape.start(0) + 1;
+  if (said === -1) return [{ start, end: start, text: unstoredMember }];
+  return isNull(tape, said) ? [{ start: tape.start(said), end: tape.end(said), text: 'false' }] : [];
+};

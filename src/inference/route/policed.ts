@@ -1,0 +1,78 @@
+import { failure } from '../../http/error-envelopes.ts';
+import type { Family, Reply } from '../../http/route.ts';
+import {
+  holdsAnswer,
+  type Judged,
+  looksBack,
+  ownerOf,
+  type PolicyCaller,
+  type PolicyGuard,
+} from '../../policies/guard.ts';
+import type { Outcome } from '../../policies/outcome.ts';
+import { bodyText } from '../../rules/text/body-text.ts';
+import type { RequestText } from '../../rules/text/request-text.ts';
+import { bodyView, type RuleView, requestView } from '../../rules/text/view.ts';
+import type { AnswerWatch } from '../reply/answer-watch.ts';
+import type { TokenNeed } from './task.ts';
+
+/**
+ * A request as rules see it: all that its upstream is about to be given.
+ * @param request in Weir's own form; null for a body that passes
+ * @param outgoing that body
+ */
+export const viewOf = (
+  { request, need }: { readonly request: object | null; readonly need: TokenNeed },
+  outgoing: () => Buffer,
+  text: Pick<RequestText, 'endpoint' | 'model' | 'stream'>,
+  caller: PolicyCaller,
+): RuleView => {
+  const beside = { ...text, inputTokens: need.estimatedTokens, maxTokens: need.maxTokens };
+  const owner = ownerOf(caller);
+  if (request === null) return bodyView({ ...beside, body: outgoing() }, owner);
+  // Every API is in the form of messages by now; what it is called stays.
+  const inMessages = bodyText({ ...request }, { ...beside, endpoint: 'messages' });
+  return requestView({ ...inMessages, endpoint: text.endpoint }, owner);
+};
+
+/** A view of the same request in which nothing is written, for rules that look at its answer alone. */
+const withoutText = (endpoint: RequestText['endpoint'], caller: PolicyCaller): RuleView =>
+  requestView({ endpoint, model: '', maxTokens: 0, inputTokens: 0, stream: false, messages: [] }, ownerOf(caller));
+
+/** Who judges the answer to a request that has passed; null where nobody does. It holds no more of the request than that takes. */
+const watchOf = (guard: PolicyGuard, asked: Judged, endpoint: RequestText['endpoint']): AnswerWatch | null => {
+  const { policies, caller, named, requestId } = asked;
+  if (policies.response.length === 0) return null;
+  const view = looksBack(policies) ? asked.view : withoutText(endpoint, caller);
+  const kept = { policies, caller, named, requestId, view };
+  return {
+    endpoint,
+    holds: holdsAnswer(policies),
+    isNamed: policies.response.some(({ id }) => named.includes(id)),
+    judge: (answer) => guard.judgeAnswer(kept, answer),
+  };
+};
+
+const withHeaders = (reply: Reply, headers: Readonly<Record<string, string>>): Reply =>
+  Object.keys(headers).length === 0 ? reply : { ...reply, headers: { ...reply.headers, ...headers } };
+
+/**
+ * Judges a request before anything of it leaves the gateway, and has it answered where it may (contract G.8). The usual one is
+ * judged at once.
+ */
+export const policed = (
+  guard: PolicyGuard,
+  asked: Judged,
+  { endpoint, family }: { readonly endpoint: RequestText['endpoint']; readonly family: Family },
+  answered: (watch: AnswerWatch | null) => Reply | Promise<Reply>,
+): Reply | Promise<Reply> => {
+  const go = ({ refused, headers }: Outcome): Reply | Promise<Reply> => {
+    if (refused !== null) return failure(refused, family, asked.requestId);
+    const reply = answered(watchOf(guard, asked, endpoint));
+    return reply instanceof Promise ? reply.then((made) => withHeaders(made, headers)) : withHeaders(reply, headers);
+  };
+  if (asked.policies.request.length === 0) return go(nothing);
+  const outcome = guard.judge(asked);
+  return outcome instanceof Promise ? outcome.then(go) : go(outcome);
+};
+
+const nothing: Outcome = { refused: null, headers: {}, decisions: [] };

@@ -1,0 +1,125 @@
+import { livePolicyRows, type PolicyRow, policyKeyOf, policyOwners } from '../../projections/policies.ts';
+import { factOf, idOf } from '../../projections/recorded.ts';
+import type { PolicyFact, PolicyVersion } from '../domain/policy-facts.ts';
+import { type Refusal, refusal } from '../errors.ts';
+import type { ReadModels } from '../kernel/projection.ts';
+import type { Recorded } from '../kernel/store.ts';
+import { isCompiled } from '../rules/compile.ts';
+import type { AnyRule } from '../rules/evaluate.ts';
+import { isSlowToCompile } from '../rules/language/pattern.ts';
+import { RuleCache } from '../rules/threads/rule-cache.ts';
+import type { EffectivePolicies, PoliciesInForce, PolicyInForce, PolicySubject } from './effective.ts';
+
+/**
+ * The policies in force in memory, in front of their read model. As in the directory of credentials there is no time-to-live:
+ * what a batch of events changes is forgotten before anybody can have seen the change, and read anew.
+ */
+export interface PolicyDirectory extends PoliciesInForce {
+  /** Called with every batch before and after the read models commit it. */
+  committing(batch: readonly Recorded[]): void;
+  committed(): void;
+  /** Called when the read models have forgotten everything. */
+  cleared(): void;
+}
+
+/** What is kept of one organization. */
+interface Entry {
+  readonly policies: ReadonlyMap<string, PolicyRow>;
+  /** By project. */
+  readonly effective: Map<string, EffectivePolicies | null>;
+}
+
+/** Organizations that are kept; one has at most 100 policies. */
+const mostOrganizations = 2_000;
+const mostProjects = 1_000;
+
+const covers = ({ scope, projectIds }: PolicyVersion, projectId: string): boolean =>
+  scope === 'organization' || projectIds.includes(projectId);
+
+export const policyDirectory = (models: () => ReadModels): PolicyDirectory => {
+  const entries = new Map<string, Entry>();
+  /** Organizations in the batch that is being committed; `all` where one of its policies is not known by its owner. */
+  const changing = new Set<string>();
+  const rules = new RuleCache();
+
+  const load = (organizationId: string): Entry => {
+    const isChanging = changing.has(organizationId);
+    if (changing.size > 0) models().refresh();
+    const rows = models().range(livePolicyRows, {
+      prefix: policyKeyOf(organizationId, ''),
+      order: 'asc',
+      limit: Number.MAX_SAFE_INTEGER,
+    });
+    const entry = { policies: new Map(rows.map(({ row }) => [row.id, row])), effective: new Map() };
+    if (isChanging) return entry;
+    if (entries.size >= mostOrganizations) entries.delete(entries.keys().next().value as string);
+    entries.set(organizationId, entry);
+    return entry;
+  };
+  const entryOf = (organizationId: string): Entry => entries.get(organizationId) ?? load(organizationId);
+
+  const ruleOf = ({ id, rule: text, direction, thresholdBasisPoints: atLeast }: PolicyVersion): AnyRule => {
+    if (!isSlowToCompile(text)) {
+      const rule = rules.get(id, text, direction);
+      if (isCompiled(rule)) return { rule, atLeast };
+    }
+    // A rule that an upgrade made invalid is told so by the thread.
+    return { rule: null, text, direction, atLeast };
+  };
+
+  const inForce = (policies: Iterable<PolicyRow>, projectId: string): EffectivePolicies | null => {
+    const effective = { request: [] as PolicyInForce[], response: [] as PolicyInForce[] };
+    for (const { id, status, data } of policies) {
+      const { current, name } = data;
+      if (status !== 'live' || current === null || !covers(current, projectId)) continue;
+      const { version, mode, direction } = current;
+      effective[direction].push({ id, name, version, isEnforcing: mode === 'enforcing', judged: ruleOf(current) });
+    }
+    return effective.request.length + effective.response.length === 0 ? null : effective;
+  };
+
+  return {
+    of({ organizationId, projectId }: PolicySubject) {
+      const { policies, effective } = entryOf(organizationId);
+      if (policies.size === 0) return null;
+      const known = effective.get(projectId);
+      if (known !== undefined) return known;
+      const made = inForce(policies.values(), projectId);
+      if (effective.size >= mostProjects) effective.clear();
+      effective.set(projectId, made);
+      return made;
+    },
+    refusalOf({ organizationId, projectId }, named): Refusal | null {
+      const { policies } = entryOf(organizationId);
+      for (const [index, id] of named.entries()) {
+        const policy = policies.get(id);
+        const param = `policy_ids.${index}`;
+        if (policy === undefined) return refusal('policy_not_found', { param });
+        const { current, draft } = policy.data;
+        const { scope, projectIds } = current ?? draft;
+        if (scope === 'project' && !projectIds.includes(projectId)) return refusal('policy_not_found', { param });
+        if (current === null) return refusal('policy_not_published', { param });
+      }
+      return null;
+    },
+    committing(batch) {
+      for (const event of batch) {
+        if (!event.stream.startsWith('policy-')) continue;
+        const fact = factOf<PolicyFact>(event);
+        const owner =
+          fact.type === 'policy.created'
+            ? fact.organization_id
+            : models().get(policyOwners, idOf(event))?.organizationId;
+        if (owner === undefined) continue;
+        changing.add(owner);
+        entries.delete(owner);
+      }
+    },
+    committed() {
+      changing.clear();
+    },
+    cleared() {
+      entries.clear();
+    },
+  };
+};

@@ -1,0 +1,84 @@
+import { type Refusal, refusal } from '../errors.ts';
+import type { Verdict } from '../rules/score.ts';
+import type { PolicyInForce } from './effective.ts';
+
+type Direction = 'request' | 'response';
+
+/** What one policy made of one request or answer; nothing of its content (contract C.1). */
+export interface PolicyDecision {
+  readonly policyId: string;
+  readonly version: number;
+  readonly direction: Direction;
+  readonly verdict: 'monitored' | 'blocked' | 'error';
+  /** 0..10000; null where the rule could not be evaluated. */
+  readonly scoreBasisPoints: number | null;
+}
+
+export interface Outcome {
+  readonly refused: Refusal | null;
+  /** Of policies that the caller named, and that matched without blocking. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly decisions: readonly PolicyDecision[];
+}
+
+const noHeaders = Object.freeze({});
+/** Nothing has matched or failed. */
+const passed: Outcome = Object.freeze({ refused: null, headers: noHeaders, decisions: Object.freeze([]) });
+
+const isMatch = ({ judged }: PolicyInForce, verdict: Verdict): boolean =>
+  verdict.verdict === 'score' && verdict.scoreBasisPoints >= judged.atLeast;
+
+const blockedBy = ({ id, name, version }: PolicyInForce, direction: Direction, hasMatched: boolean): Refusal => {
+  const subject = direction === 'request' ? 'Request' : 'Response';
+  return refusal(hasMatched ? 'policy_violation' : 'policy_evaluation_failed', {
+    message: hasMatched
+      ? `${subject} blocked by policy ${name}.`
+      : `${subject} blocked: policy ${name} could not be evaluated.`,
+    headers: { 'x-policy-decision': 'block', 'x-policy-id': id },
+    about: { policy_id: id, version },
+  });
+};
+
+/**
+ * What the verdicts of all effective policies of one direction come to (contract G.8): any match and any failure of an
+ * enforcing one blocks, a match before a failure and the lowest id first.
+ *
+ * @param policies by id, with a verdict for each
+ */
+export const outcomeOf = (
+  policies: readonly PolicyInForce[],
+  verdicts: readonly Verdict[],
+  direction: Direction,
+  named: readonly string[],
+): Outcome => {
+  let matched: PolicyInForce | undefined;
+  let failed: PolicyInForce | undefined;
+  const decisions: PolicyDecision[] = [];
+  const told: string[] = [];
+  for (const [index, policy] of policies.entries()) {
+    const verdict = verdicts[index]!;
+    const { id: policyId, version, isEnforcing } = policy;
+    if (verdict.verdict === 'error') {
+      if (isEnforcing) failed ??= policy;
+      decisions.push({ policyId, version, direction, verdict: 'error', scoreBasisPoints: null });
+    } else if (isMatch(policy, verdict)) {
+      const { scoreBasisPoints } = verdict;
+      if (isEnforcing) matched ??= policy;
+      else if (named.includes(policyId)) told.push(`${policyId};v=${version};score=${scoreBasisPoints}`);
+      decisions.push({
+        policyId,
+        version,
+        direction,
+        verdict: isEnforcing ? 'blocked' : 'monitored',
+        scoreBasisPoints,
+      });
+    }
+  }
+  if (decisions.length === 0) return passed;
+  const blocking = matched ?? failed;
+  return {
+    refused: blocking ? blockedBy(blocking, direction, matched !== undefined) : null,
+    headers: told.length === 0 ? noHeaders : { 'x-policy-decision': 'monitor', 'x-policy-matches': told.join(', ') },
+    decisions,
+  };
+};

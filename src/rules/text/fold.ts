@@ -1,0 +1,45 @@
+import { asciiOf } from './confusables.ts';
+
+/** What a reader does not see: ignorable characters, controls, and marks that belong to no letter of one script. */
+const invisible = /\p{Default_Ignorable_Code_Point}|(?![\t\n\r])\p{Cc}|(?=\p{Mn})\p{Script=Inherited}/gu;
+const beyondAscii = /[^\t\n\r -~]/;
+const escapes = /\\u([0-9a-fA-F]{4})/g;
+const words = /\p{L}+/gu;
+const ascii = /^[ -~]*$/;
+const hasAscii = /[A-Za-z]/;
+/** Scripts whose words are words of their own, and no disguise, as long as they do not look Latin as a whole. */
+const ofOneScript =
+  /^(?:\p{Script=Cyrillic}+|\p{Script=Greek}+|\p{Script=Armenian}+|\p{Script=Hebrew}+|\p{Script=Arabic}+|\p{Script=Georgian}+|\p{Script=Ethiopic}+|\p{Script=Myanmar}+|\p{Script=Malayalam}+|\p{Script=Thai}+)$/u;
+/** Letters in boxes and discs, and the letters of flags, which NFKC leaves alone. */
+const enclosed = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/gu;
+const dashes = /[\u2010\u2012\u2013\u2043\u02d7\u2212]/g;
+
+const letterIn = (shape: string): string => {
+  const at = shape.codePointAt(0)!;
+  return String.fromCharCode(65 + at - (at >= 0x1f1e6 ? 0x1f1e6 : at >= 0x1f170 ? 0x1f170 : 0x1f150));
+};
+
+/** A word as a reader of Latin takes it; one of another script stays, or its rules would never find it. */
+const wordRead = (word: string): string => {
+  if (ascii.test(word)) return word;
+  let read = '';
+  for (const letter of word) read += asciiOf.get(letter) ?? letter;
+  return ascii.test(read) || hasAscii.test(word) || !ofOneScript.test(word) ? read : word;
+};
+
+/**
+ * The text as a reader takes it (contract N16): in NFKC, without characters that nobody sees, look-alikes of ASCII letters
+ * as those, and `\u0041` as JSON means it. Most text comes back as it is, in half a microsecond for 600 characters.
+ */
+export const folded = (text: string): string => {
+  const plain = text.includes('\\u')
+    ? text.replace(escapes, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    : text;
+  if (!beyondAscii.test(plain)) return plain;
+  return plain
+    .normalize('NFKC')
+    .replace(invisible, '')
+    .replace(dashes, '-')
+    .replace(enclosed, letterIn)
+    .replace(words, wordRead);
+};

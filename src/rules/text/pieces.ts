@@ -1,0 +1,90 @@
+import { jsonText } from '../../exact-number.ts';
+import { type MessagePieces, nothingFound, readContent } from './block-text.ts';
+import { addLeaves } from './leaves.ts';
+import type { RequestText, ResponseText } from './request-text.ts';
+
+/** What rules read of a request, in pieces that are not yet brought to any form. Plain data: it is sent to threads as it is. */
+export interface RequestPieces
+  extends Pick<RequestText, 'endpoint' | 'model' | 'maxTokens' | 'inputTokens' | 'stream'> {
+  readonly system: MessagePieces;
+  readonly messages: readonly (MessagePieces & { readonly role: string })[];
+  /** Of the rest of the request. */
+  readonly others: readonly string[];
+  readonly toolNames: readonly string[];
+  readonly metadata: readonly (readonly [string, string])[];
+  readonly images: boolean;
+  readonly documents: boolean;
+  readonly thinking: boolean;
+}
+
+export interface ResponsePieces {
+  readonly stopReason: string;
+  readonly outputTokens: number;
+  readonly text: MessagePieces;
+  readonly calls: readonly { readonly name: string; readonly arguments: string }[];
+}
+
+const entryOf = ([key, value]: [string, unknown]): readonly (readonly [string, string])[] =>
+  typeof value === 'string' ? [[key, value]] : [];
+
+export const piecesOf = (request: RequestText): RequestPieces => {
+  const { endpoint, model, maxTokens, inputTokens, stream } = request;
+  const system = nothingFound();
+  readContent(system, request.system, false);
+  const messages = request.messages.map(({ role, content }) => {
+    const found = nothingFound();
+    readContent(found, content, true);
+    return { role, ...found };
+  });
+  const others: string[] = [];
+  if (request.others !== undefined) addLeaves(others, request.others, false);
+  const holds = (kind: 'images' | 'documents' | 'thinking'): boolean => messages.some((message) => message[kind]);
+  return {
+    ...{ endpoint, model, maxTokens, inputTokens, stream },
+    system: { text: system.text, said: [], beside: system.beside },
+    messages: messages.map(({ role, text, said, beside }) => ({ role, text, said, beside })),
+    others,
+    toolNames: (request.tools ?? []).map(({ name }) => name),
+    metadata: Object.entries(request.metadata ?? {}).flatMap(entryOf),
+    images: holds('images'),
+    documents: holds('documents'),
+    // Unspecified: like its neighbours it speaks of what the messages hold, not of whether the answer may think.
+    thinking: holds('thinking'),
+  };
+};
+
+/** Text and arguments of calls are apart; thinking is in neither. */
+export const responsePiecesOf = ({ content, stopReason, outputTokens }: ResponseText): ResponsePieces => {
+  const text = nothingFound();
+  const calls: { name: string; arguments: string }[] = [];
+  for (const block of content) {
+    if (block.type === 'thinking' || block.type === 'redacted_thinking') continue;
+    if (block.type === 'tool_use') calls.push({ name: String(block.name), arguments: jsonText(block.input) });
+    else readContent(text, block, false);
+  }
+  return { stopReason, outputTokens, text: { text: text.text, said: [], beside: text.beside }, calls };
+};
+
+/** How much quicker text that is ASCII alone is brought into its two copies than any other (measured). */
+const asciiShare = 8;
+const beyondAscii = /[^\t\n\r -~]/;
+
+const unitsIn = (pieces: readonly string[]): number =>
+  pieces.reduce((sum, piece) => sum + (beyondAscii.test(piece) ? piece.length : piece.length / asciiShare), 0);
+
+/** How much text has to be brought into a form before rules can read it: UTF-16 units, those of ASCII for less. */
+export const lengthOf = (request: RequestPieces): number => {
+  let units = unitsIn(request.system.text) + unitsIn(request.system.beside) + unitsIn(request.others);
+  for (const { text, beside } of request.messages) units += unitsIn(text) + unitsIn(beside) + perMessage;
+  return units;
+};
+
+/** The same of an answer. */
+export const answerLength = ({ text, calls }: ResponsePieces): number =>
+  calls.reduce(
+    (units, call) => units + unitsIn([call.arguments]) + perMessage,
+    unitsIn(text.text) + unitsIn(text.beside),
+  );
+
+/** What a message costs beyond its text, in units of text. */
+const perMessage = 16;

@@ -1,0 +1,116 @@
+import { Kind, type Tape } from '../json/tape/tape.ts';
+import { estimateTokensOf, perImage, perMessage } from './estimate.ts';
+import { Sum } from './quick-estimate.ts';
+
+const bytesOf = (name: string): Buffer => Buffer.from(name);
+const type = bytesOf('type');
+const input = bytesOf('input');
+const instructions = bytesOf('instructions');
+const tools = bytesOf('tools');
+const text = bytesOf('text');
+const format = bytesOf('format');
+const schema = bytesOf('schema');
+const content = bytesOf('content');
+const output = bytesOf('output');
+const name = bytesOf('name');
+const said = bytesOf('arguments');
+const description = bytesOf('description');
+const parameters = bytesOf('parameters');
+const refusal = bytesOf('refusal');
+const message = bytesOf('message');
+const call = bytesOf('function_call');
+const result = bytesOf('function_call_output');
+const declared = bytesOf('function');
+const inputText = bytesOf('input_text');
+const outputText = bytesOf('output_text');
+const inputImage = bytesOf('input_image');
+const inputFile = bytesOf('input_file');
+
+/** The same as `estimateResponseTokens`, of a request that nobody has parsed; NaN where it would have to be. */
+export const quickResponsesEstimate = (tape: Tape, document: Buffer): number => {
+  const sum = new ResponsesSum(tape, document);
+  sum.addText(0, instructions);
+  sum.addInput(tape.member(0, input));
+  sum.addTools(tape.member(0, tools));
+  const demanded = sum.within(sum.within(tape.member(0, text), format), schema);
+  if (demanded !== -1) sum.addJson(demanded);
+  return estimateTokensOf(sum.bytes) + sum.flat;
+};
+
+class ResponsesSum extends Sum {
+  readonly #tape: Tape;
+
+  constructor(tape: Tape, document: Buffer) {
+    super(tape, document);
+    this.#tape = tape;
+  }
+
+  /** A member of what may be no object; -1 without it. */
+  within(object: number, member: Buffer): number {
+    return object !== -1 && this.#tape.kind(object) === Kind.object ? this.#tape.member(object, member) : -1;
+  }
+
+  addInput(given: number): void {
+    const tape = this.#tape;
+    if (tape.kind(given) === Kind.string) {
+      this.bytes += tape.textBytes(given);
+      this.flat += perMessage;
+      return;
+    }
+    const end = tape.next(given);
+    for (let item = given + 1; item < end; item = tape.next(item)) this.#addItem(item);
+  }
+
+  addTools(list: number): void {
+    const tape = this.#tape;
+    if (list === -1 || tape.kind(list) !== Kind.array) return;
+    const end = tape.next(list);
+    for (let tool = list + 1; tool < end; tool = tape.next(tool)) {
+      if (!this.#isOf(tool, declared)) {
+        this.addJson(tool);
+        continue;
+      }
+      this.addText(tool, name);
+      this.addText(tool, description);
+      const taken = tape.member(tool, parameters);
+      if (taken === -1 || tape.kind(taken) === Kind.null) this.bytes += 2;
+      else this.addJson(taken);
+    }
+  }
+
+  /** Whether an object says that it is of a type; one that says so in a strange way makes the sum NaN. */
+  #isOf(object: number, expected: Buffer): boolean {
+    const tape = this.#tape;
+    const tag = this.within(object, type);
+    if (tag === -1 || tape.kind(tag) !== Kind.string) return false;
+    if (tape.isEscaped(tag)) this.bytes = Number.NaN;
+    return tape.spells(tag, expected);
+  }
+
+  #addItem(item: number): void {
+    this.flat += perMessage;
+    if (this.within(item, type) === -1 || this.#isOf(item, message)) this.#addContent(this.within(item, content));
+    else if (this.#isOf(item, call)) {
+      this.addText(item, name);
+      this.addText(item, said);
+    } else if (this.#isOf(item, result)) this.#addContent(this.within(item, output));
+    else this.addJson(item);
+  }
+
+  #addContent(given: number): void {
+    const tape = this.#tape;
+    if (given === -1) return;
+    if (tape.kind(given) === Kind.string) this.bytes += tape.textBytes(given);
+    if (tape.kind(given) !== Kind.array) return;
+    const end = tape.next(given);
+    for (let part = given + 1; part < end; part = tape.next(part)) this.#addPart(part);
+  }
+
+  #addPart(part: number): void {
+    if (this.#isOf(part, inputText) || this.#isOf(part, outputText)) this.addText(part, text);
+    else if (this.#isOf(part, inputImage)) this.flat += perImage;
+    else if (this.#isOf(part, refusal)) this.addText(part, refusal);
+    else if (this.#isOf(part, inputFile)) this.bytes = Number.NaN;
+    else this.addJson(part);
+  }
+}

@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest';
+import { openEvaluator } from '../../src/rules/evaluate.ts';
+import { sampleOwner, sampleTime } from '../../src/rules/samples.ts';
+import { type Beside, bodyText } from '../../src/rules/text/body-text.ts';
+import { folded } from '../../src/rules/text/fold.ts';
+import { bodyView, type RuleView, requestView } from '../../src/rules/text/view.ts';
+import { accepted } from './rule.ts';
+
+/** Ways round a rule that other gateways had, and that a hostile user would try: each is seen. */
+
+const beside = (endpoint: Beside['endpoint']): Beside => ({
+  endpoint,
+  model: 'm',
+  maxTokens: 1,
+  inputTokens: 1,
+  stream: false,
+});
+const rule = accepted('request.text.contains("nightfall")');
+const evaluator = openEvaluator();
+const scoreOf = async (view: RuleView): Promise<number | string> => {
+  const [verdict] = await evaluator.judge([{ rule, atLeast: 5000 }], view, { now: sampleTime });
+  return verdict!.verdict === 'score' ? verdict!.scoreBasisPoints : verdict!.message;
+};
+const bodyOf = (body: object, endpoint: Beside['endpoint'] = 'messages') =>
+  requestView(bodyText({ ...body }, beside(endpoint)), sampleOwner);
+
+const user = (...content: readonly unknown[]) => ({ messages: [{ role: 'user', content }] });
+const assistant = (...content: readonly unknown[]) => ({
+  messages: [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content },
+  ],
+});
+const text = (written: string) => ({ type: 'text', text: written });
+const base64 = (written: string | Buffer) => Buffer.from(written as string).toString('base64');
+const document = (media_type: string, data: string | Buffer) => ({
+  type: 'document',
+  source: { type: 'base64', media_type, data: base64(data) },
+});
+const tool = (more: object) => ({
+  tools: [{ name: 't', input_schema: { type: 'object' }, ...more }],
+  ...user(text('Hi')),
+});
+
+const messagesWays: Readonly<Record<string, object>> = {
+  'plain text': user(text('about nightfall')),
+  'a block of an unknown type': user({ type: 'new_thing', words: 'nightfall' }),
+  'a member of a block that nobody knows': user({ type: 'text', text: 'Hi', note: 'nightfall' }),
+  'the name of a member of a strange block': user({ type: 'new_thing', nightfall: 1 }),
+  'the type of a block': user({ type: 'nightfall' }),
+  'a block in a strange block': user({ type: 'new_thing', content: [text('nightfall')] }),
+  'a word over two blocks': user(text('about night'), text('fall')),
+  'a word over two blocks and an image': user(
+    text('night'),
+    { type: 'image', source: { type: 'url', url: 'x:' } },
+    text('fall'),
+  ),
+  'a word over two messages': {
+    messages: [
+      { role: 'user', content: 'night' },
+      { role: 'user', content: 'fall' },
+    ],
+  },
+  'the letters of another script': user(text('n\u0456ghtf\u0430ll')),
+  'full-width letters': user(text('ｎｉｇｈｔｆａｌｌ')),
+  'letters in discs': user(text('🅝🅘🅖🅗🅣🅕🅐🅛🅛 ⓝⓘⓖⓗⓣⓕⓐⓛⓛ')),
+  'small capitals': user(text('ɴɪɢʜᴛꜰᴀʟʟ')),
+  'zero-width characters': user(text('ni\u200bght\u200d\ufeff\u2060fa\u00adll')),
+  'tags that nobody sees': user(text('night\u{e0041}fall')),
+  'marks through the letters': user(text('n\u0336i\u0336g\u0336h\u0336t\u0336fall')),
+  'controls between the letters': user(text('night\u0000\u0008fall')),
+  'a direction that is turned round': user(text('night\u202e\u202cfall')),
+  'a document in Base64': user(document('text/plain', 'nightfall')),
+  'a document in Base64 that says it is something else': user(document('application/octet-stream', 'nightfall')),
+  'a document in UTF-16': user(document('text/plain', Buffer.from('\ufeffnightfall', 'utf16le'))),
+  'a document of blocks': user({
+    type: 'document',
+    source: { type: 'content', content: [text('night'), text('fall')] },
+  }),
+  'the title of a document': user({ type: 'document', title: 'nightfall', source: { type: 'text', data: 'x' } }),
+  'the address of a document': user({ type: 'document', source: { type: 'url', url: 'https://a.example/nightfall' } }),
+  'the result of a tool, in blocks': user({ type: 'tool_result', tool_use_id: 't', content: [text('nightfall')] }),
+  'a search result': user({ type: 'search_result', title: 't', source: 's', content: [text('nightfall')] }),
+  'a search result in the result of a tool': user({
+    type: 'tool_result',
+    tool_use_id: 't',
+    content: [{ type: 'search_result', title: 'nightfall', source: 's', content: [] }],
+  }),
+  'a result in JSON with escapes': user({ type: 'tool_result', tool_use_id: 't', content: '{"a":"night\\u0066all"}' }),
+  'escapes in the middle of a text': user(text('see "night\\u0066all"')),
+  'the input of a tool': assistant({ type: 'tool_use', id: 't', name: 'n', input: { deep: [{ nightfall: 1 }] } }),
+  'the name of a tool that was called': assistant({ type: 'tool_use', id: 't', name: 'nightfall', input: {} }),
+  'an id': assistant({ type: 'tool_use', id: 'nightfall', name: 'n', input: {} }),
+  'thinking that is sent back': assistant({ type: 'thinking', thinking: 'nightfall', signature: 's' }),
+  'the call of a tool on a server': assistant({
+    type: 'server_tool_use',
+    id: 's',
+    name: 'n',
+    input: { q: 'nightfall' },
+  }),
+  'the system prompt': { system: 'nightfall', ...user(text('Hi')) },
+  'the system prompt in blocks': { system: [text('night'), text('fall')], ...user(text('Hi')) },
+  'a message of the system': { messages: [{ role: 'system', content: 'nightfall' }] },
+  'a role': { messages: [{ role: 'user', content: 'Hi', name: 'nightfall' }] },
+  'the description of a tool': tool({ description: 'nightfall' }),
+  'the name of a tool': tool({ name: 'nightfall' }),
+  'a property of a tool': tool({ input_schema: { type: 'object', properties: { nightfall: { type: 'string' } } } }),
+  'an enumeration of a tool': tool({ input_schema: { type: 'object', properties: { a: { enum: ['nightfall'] } } } }),
+  'a stop sequence': { stop_sequences: ['nightfall'], ...user(text('Hi')) },
+  'the schema of the answer': {
+    output_config: { format: { type: 'json_schema', schema: { description: 'nightfall' } } },
+    ...user(text('Hi')),
+  },
+  'a field outside of the messages': { new_field: { words: ['nightfall'] }, ...user(text('Hi')) },
+  'a thread that names what is not in the request': { thread: { id: 'nightfall' }, ...user(text('Hi')) },
+  'the end of a very long text': user(text(`${'a'.repeat(3_000_000)}nightfall`)),
+  'the end of a very long disguise': user(text(`${'é\u200b'.repeat(60_000)}n\u0456ghtf\u0430ll`)),
+};
+
+const chat = (...messages: readonly object[]) => ({ messages });
+const chatWays: Readonly<Record<string, object>> = {
+  'a part': chat({ role: 'user', content: [text('night'), text('fall')] }),
+  'a file': chat({
+    role: 'user',
+    content: [{ type: 'file', file: { file_data: `data:text/plain;base64,${base64('nightfall')}` } }],
+  }),
+  'a data URL for an image': chat({
+    role: 'user',
+    content: [{ type: 'image_url', image_url: { url: `data:text/html;base64,${base64('nightfall')}` } }],
+  }),
+  'the arguments of a call': chat({
+    role: 'assistant',
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":"night\\u0066all"}' } }],
+  }),
+  'the result of a call': chat({ role: 'tool', tool_call_id: 'c', content: 'nightfall' }),
+  'the name of who speaks': chat({ role: 'user', name: 'nightfall', content: 'Hi' }),
+  'a refusal': chat({ role: 'assistant', refusal: 'nightfall' }),
+  'a message of the developer': chat({ role: 'developer', content: 'nightfall' }, { role: 'user', content: 'Hi' }),
+  'a member that nobody knows': chat({ role: 'user', content: 'Hi', audio: { transcript: 'nightfall' } }),
+  'the description of a function': {
+    tools: [{ type: 'function', function: { name: 'f', description: 'nightfall' } }],
+    ...chat({ role: 'user', content: 'Hi' }),
+  },
+  'a prediction': { prediction: { type: 'content', content: 'nightfall' }, ...chat({ role: 'user', content: 'Hi' }) },
+};
+
+const responsesWays: Readonly<Record<string, object>> = {
+  'the input as a text': { input: 'nightfall' },
+  instructions: { instructions: 'nightfall', input: 'Hi' },
+  'a part': { input: [{ role: 'user', content: [{ type: 'input_text', text: 'nightfall' }] }] },
+  'the output of a call': { input: [{ type: 'function_call_output', call_id: 'c', output: 'nightfall' }] },
+  'the arguments of a call': {
+    input: [{ type: 'function_call', call_id: 'c', name: 'f', arguments: '{"nightfall":1}' }],
+  },
+  reasoning: { input: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'nightfall' }] }] },
+  'an item that nobody knows': { input: [{ type: 'new_item', words: 'nightfall' }] },
+  'a tool': { input: 'Hi', tools: [{ type: 'function', name: 'f', description: 'nightfall' }] },
+};
+
+describe('no way round a rule is', () => {
+  for (const [endpoint, ways] of [
+    ['messages', messagesWays],
+    ['chat.completions', chatWays],
+    ['responses', responsesWays],
+  ] as const) {
+    test.each(Object.keys(ways))(`in ${endpoint}: %s`, async (name) => {
+      expect(await scoreOf(bodyOf(ways[name]!, endpoint))).toBe(10_000);
+      const body = Buffer.from(JSON.stringify(ways[name]));
+      expect(await scoreOf(bodyView({ ...beside(endpoint), body }, sampleOwner))).toBe(10_000);
+    });
+  }
+
+  test('what is harmless matches nothing', async () => {
+    const harmless = {
+      system: 'You help.',
+      ...tool({ description: 'Night and fall, apart.' }),
+      metadata: { user_id: 'nightfall' },
+      service_tier: 'auto',
+    };
+    expect(await scoreOf(bodyOf(harmless))).toBe(0);
+    expect(await scoreOf(bodyOf(user(document('image/png', 'nightfall'))))).toBe(0);
+  });
+});
+
+describe('the folded copy', () => {
+  test.each([
+    ['plain ASCII stays, \u0041 too', 'plain ASCII stays, A too'],
+    ['\u0421\u0422\u041e\u0420', 'CTOP'],
+    ['секретный проект', 'секретный проект'],
+    ['Ελλάδα', 'Ελλάδα'],
+    ['Größe, naïve, 日本語', 'Größe, naïve, 日本語'],
+    ['раypаl', 'paypal'],
+    ['ＰＲＩＶＡＴЕ ＫЕＹ', 'PRIVATE KEY'],
+    ['a‐b–c', 'a-b-c'],
+    ['line\none\ttwo', 'line\none\ttwo'],
+    ['💩👩‍💻', '💩👩💻'],
+  ])('of %s', (given, expected) => {
+    expect(folded(given)).toBe(expected);
+  });
+});

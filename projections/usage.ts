@@ -1,7 +1,6 @@
-import type { Settlement, UsageSettled } from '../src/domain/usage-facts.ts';
+import { type Settlement, settlementsOf } from '../src/domain/usage-facts.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
 import { table } from '../src/kernel/rows.ts';
-import { factOf } from './recorded.ts';
 
 /** Sums of requests: how many, their tokens of four kinds, and micro-dollars. */
 export interface UsageSum {
@@ -76,21 +75,41 @@ export const usage: Projection = {
   categories: ['usage'],
   tables: [usageDays, usageHours, usageTotals],
   apply(event, rows) {
-    for (const settlement of factOf<UsageSettled>(event).settlements) addTo(rows, settlement);
+    for (const gathered of gatheredIn(settlementsOf(event.data))) addTo(rows, gathered);
   },
 };
 
-const addTo = (rows: Rows, settlement: Settlement): void => {
-  const { organization_id: organizationId, project_id: projectId, key_id: keyId, model, settled_at: at } = settlement;
-  const use = useOf(settlement);
+/** What of one event goes to the same minute, project, key and model. */
+interface Gathered extends UsageRow {
+  readonly organizationId: string;
+  /** The number of the minute since 1970. */
+  readonly minute: number;
+  sum: UsageSum;
+}
+
+const gatheredIn = (settlements: readonly Settlement[]): Iterable<Gathered> => {
+  const all = new Map<string, Gathered>();
+  for (const settlement of settlements) {
+    const { organization_id: organizationId, project_id: projectId, key_id: keyId, model } = settlement;
+    const minute = Math.floor(settlement.settled_at / minuteMs);
+    const place = `${minute} ${organizationId} ${projectId} ${keyId} ${model}`;
+    const before = all.get(place);
+    const use = useOf(settlement);
+    if (before) before.sum = addUse(before.sum, use);
+    else all.set(place, { organizationId, projectId, keyId, model, minute, sum: use });
+  }
+  return all.values();
+};
+
+const addTo = (rows: Rows, { organizationId, projectId, keyId, model, minute, sum }: Gathered): void => {
   const of = { projectId, keyId, model };
-  const keyIn = (number: number): string => `${usagePrefix(organizationId, number)}${projectId}:${keyId}:${model}`;
-  const day = keyIn(Math.floor(at / dayMs));
-  rows.put(usageDays, day, { ...of, sum: addUse(rows.get(usageDays, day)?.sum ?? noUse, use) });
-  const hour = keyIn(Math.floor(at / hourMs));
+  const at = minute * minuteMs;
+  const place = `${projectId}:${keyId}:${model}`;
+  const day = usagePrefix(organizationId, Math.floor(at / dayMs)) + place;
+  rows.put(usageDays, day, { ...of, sum: addUse(rows.get(usageDays, day)?.sum ?? noUse, sum) });
+  const hour = usagePrefix(organizationId, Math.floor(at / hourMs)) + place;
   const minutes = rows.get(usageHours, hour)?.minutes ?? {};
-  const minute = Math.floor((at % hourMs) / minuteMs);
-  const sum = addUse(minutes[minute] ?? noUse, use);
-  rows.put(usageHours, hour, { ...of, minutes: { ...minutes, [minute]: sum } });
-  rows.put(usageTotals, organizationId, addUse(rows.get(usageTotals, organizationId) ?? noUse, use));
+  const inHour = Math.floor((at % hourMs) / minuteMs);
+  rows.put(usageHours, hour, { ...of, minutes: { ...minutes, [inHour]: addUse(minutes[inHour] ?? noUse, sum) } });
+  rows.put(usageTotals, organizationId, addUse(rows.get(usageTotals, organizationId) ?? noUse, sum));
 };

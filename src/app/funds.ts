@@ -1,6 +1,6 @@
 import { organizationRows } from '../../projections/organizations.ts';
 import { usageTotals } from '../../projections/usage.ts';
-import type { Settlement } from '../domain/usage-facts.ts';
+import { type Settlement, settlementsOf } from '../domain/usage-facts.ts';
 import type { RowReader } from '../kernel/rows.ts';
 import type { Recorded } from '../kernel/store.ts';
 import type { Model } from '../upstream/models/models.ts';
@@ -21,4 +21,4 @@ export const fundsOf = (rows: Pick<RowReader, 'get'>, models: Iterable<{ readonl
 
 /** The accounts of requests among the events of a batch. */
 export const settlementsIn = (batch: readonly Recorded[]): readonly Settlement[] =>
-  batch.flatMap(({ type, data }) => (type === 'usage.settled' ? (data.settlements as Settlement[]) : []));
+  batch.flatMap(({ type, data }) => (type === 'usage.settled' ? settlementsOf(data) : []));

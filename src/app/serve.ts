@@ -14,6 +14,7 @@ import { sweepEveryMinute } from '../admin/sweep.ts';
 import type { Checkpointer } from '../audit/log/checkpointer.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
+import { accessRecordSeconds } from '../domain/access-facts.ts';
 import { lasts, whose } from '../domain/streams.ts';
 import { expectPort, serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
@@ -249,7 +250,8 @@ const start = async (parts: {
   });
   open.later(
     'the last uses',
-    recordAccess(accessLog, new AccessRecords(accessLog, sharedStreamWriter(store), clock), clock).close,
+    recordAccess(accessLog, new AccessRecords(accessLog, sharedStreamWriter(store, accessRecordSeconds), clock), clock)
+      .close,
   );
   const server = await serveHttp({
     routes,

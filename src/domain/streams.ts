@@ -46,10 +46,10 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
 ]);
 
 /** Of these the store removes events, by their age or because what they held is over. */
-const passing: ReadonlySet<string> = new Set([aggregates.oauthToken.category, 'replay']);
+const passing: ReadonlySet<string> = new Set([aggregates.oauthToken.category, 'replay', 'credentialUse', 'denial']);
 
-/** Of these the store may remove events one day: what they record is of use for a time. */
-const removable: ReadonlySet<string> = new Set([...passing, 'credentialUse', 'denial', 'usage']);
+/** Of these it may one day. Accounts of requests stay today: what an organization has ever been charged is the sum of them. */
+const removable: ReadonlySet<string> = new Set([...passing, 'usage']);
 
 /** Whether the events of a stream may be gone while the log is whole. */
 export const isRemovable = (stream: string): boolean => removable.has(stream.slice(0, stream.indexOf('-')));

@@ -32,11 +32,53 @@ export interface Settlement extends Taken {
   readonly first_token_ms: number | null;
 }
 
-/** On `usage-<day>`: the accounts of requests, of whichever organizations. */
+type Value = Settlement[keyof Settlement];
+
+/** On `usage-<day>`: the accounts of requests, of whichever organizations, as a table: names would be half of it. */
 export interface UsageSettled {
   readonly type: 'usage.settled';
-  readonly settlements: readonly Settlement[];
+  readonly fields: readonly string[];
+  /** An account each, its values in the order of `fields`. */
+  readonly rows: readonly (readonly Value[])[];
 }
+
+const fields = [
+  'request_id',
+  'organization_id',
+  'project_id',
+  'key_id',
+  'model',
+  'api',
+  'input_tokens',
+  'output_tokens',
+  'cache_creation_input_tokens',
+  'cache_read_input_tokens',
+  'images',
+  'usage_source',
+  'price',
+  'micro_dollars',
+  'status',
+  'settled_at',
+  'duration_ms',
+  'first_token_ms',
+] as const satisfies readonly (keyof Settlement)[];
+
+/** The values of an account, in an order that does not change. */
+export const rowOf = (settlement: Settlement): readonly Value[] => fields.map((field) => settlement[field]);
+
+/** @param names of the values, by default in the order of `rowOf` */
+export const settlementOf = (row: readonly unknown[], names: readonly string[] = fields): Settlement =>
+  Object.fromEntries(names.map((name, i) => [name, row[i]])) as unknown as Settlement;
+
+export const usageSettled = (settlements: readonly Settlement[]): Omit<UsageSettled, 'type'> => ({
+  fields,
+  rows: settlements.map(rowOf),
+});
+
+export const settlementsOf = (data: Readonly<Record<string, unknown>>): Settlement[] => {
+  const { fields: names, rows } = data as unknown as UsageSettled;
+  return rows.map((row) => settlementOf(row, names));
+};
 
 /** On `price-models`: what a model costs from now on, at the gateways that declare it so. */
 export interface PriceDeclared {

@@ -15,6 +15,8 @@ interface End {
   readonly turn: Mailbox;
   /** Where the stream is believed to end. Wrong only until the first append. */
   expected: Expected;
+  /** Whether it is known to keep its events for the time that they are wanted, and no longer. */
+  isLimited: boolean;
   /** Where each batch of unknown outcome was sent, by its first id: the store recognises it there and nowhere else. */
   readonly sentTo: Map<string, Expected>;
 }
@@ -24,11 +26,15 @@ const attempts = 8;
 /** Streams whose ends are remembered; one that is forgotten costs one refused append. */
 const most = 10_000;
 
-export const sharedStreamWriter = (store: EventStore): SharedStreamWriter => {
+/** @param keptSeconds after these the store removes what was appended: it is of use for a time, and may be about persons */
+export const sharedStreamWriter = (
+  store: Pick<EventStore, 'append' | 'limitAge'>,
+  keptSeconds: number,
+): SharedStreamWriter => {
   const ends = new Map<string, End>();
 
   const endOf = (stream: string): End => {
-    const end = ends.get(stream) ?? { turn: serial(), expected: 'no_stream', sentTo: new Map() };
+    const end = ends.get(stream) ?? { turn: serial(), expected: 'no_stream', isLimited: false, sentTo: new Map() };
     ends.delete(stream);
     ends.set(stream, end);
     for (const [oldest, { sentTo }] of ends) {
@@ -39,6 +45,9 @@ export const sharedStreamWriter = (store: EventStore): SharedStreamWriter => {
   };
 
   const write = async (stream: string, end: End, batch: readonly NewEvent[]): Promise<Appended> => {
+    // Before the first event: one that a crash leaves behind without it would stay for ever.
+    if (!end.isLimited) await store.limitAge(stream, keptSeconds);
+    end.isLimited = true;
     const first = batch[0]?.id ?? '';
     for (let attempt = 1; ; attempt++) {
       const expected = end.sentTo.get(first) ?? end.expected;

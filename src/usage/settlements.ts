@@ -1,5 +1,5 @@
 import type { Millis } from '../clock.ts';
-import { type Settlement, usageStream } from '../domain/usage-facts.ts';
+import { type Settlement, settlementsOf, usageStream } from '../domain/usage-facts.ts';
 import type { EventStore } from '../kernel/store.ts';
 
 const dayMs = 24 * 60 * 60_000;
@@ -13,7 +13,7 @@ export async function* settlementsBetween(
   const first = Math.floor(from / dayMs) * dayMs;
   for (let day = first; day <= to; day += dayMs) {
     for await (const { type, data } of store.read(usageStream(day))) {
-      if (type === 'usage.settled') yield* data.settlements as Settlement[];
+      if (type === 'usage.settled') yield* settlementsOf(data);
     }
   }
 }

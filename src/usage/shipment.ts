@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { type Decision, decisionStream } from '../domain/decision-facts.ts';
-import { type Settlement, usageStream } from '../domain/usage-facts.ts';
+import { type Settlement, usageSettled, usageStream } from '../domain/usage-facts.ts';
 import { eventId } from '../kernel/event-id.ts';
 import { type EventStore, type Expected, type NewEvent, WrongRevision } from '../kernel/store.ts';
-import { entriesOf } from './journal/entry.ts';
+import { type Entry, entriesOf } from './journal/entry.ts';
 import type { JournalFiles, Sent } from './journal/files.ts';
 
-/** Settlements of one event: some 100 KB, folded in two milliseconds. */
-const mostInEvent = 250;
+/** Settlements of one event: some 100 KB, folded in a few milliseconds. */
+const mostInEvent = 500;
 /** And of one append, well below the store's bound of 1 MiB. */
 const mostInAppend = 1_000;
 /** How often a batch gives way to other gateways that were first. */
@@ -24,12 +24,12 @@ interface Batch {
 const pieces = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 
-/** The same text makes the same batches, whenever it is asked. */
-const batchesOf = (text: string): readonly Batch[] => {
+/** The same entries make the same batches, whenever it is asked. */
+const batchesOf = (entries: readonly Entry[]): readonly Batch[] => {
   const byStream = new Map<string, Settlement[]>();
   const decided = new Map<string, Decision[]>();
   const seen = new Set<string>();
-  for (const entry of entriesOf(text).entries) {
+  for (const entry of entries) {
     if (entry.kind === 'decided') {
       const { decision } = entry;
       // A line that was written again stands in the file twice.
@@ -42,11 +42,12 @@ const batchesOf = (text: string): readonly Batch[] => {
       continue;
     }
     if (entry.kind !== 'settled' || seen.has(entry.settlement.request_id)) continue;
-    seen.add(entry.settlement.request_id);
-    const stream = usageStream(entry.settlement.settled_at);
+    const { settlement } = entry;
+    seen.add(settlement.request_id);
+    const stream = usageStream(settlement.settled_at);
     const settlements = byStream.get(stream) ?? [];
     byStream.set(stream, settlements);
-    settlements.push(entry.settlement);
+    settlements.push(settlement);
   }
   return [
     ...[...byStream].flatMap(([stream, all]) =>
@@ -59,15 +60,19 @@ const batchesOf = (text: string): readonly Batch[] => {
 };
 
 const eventsOf = ({ stream, settlements, decisions }: Batch, at: number): NewEvent[] => {
-  const eventOf = (type: string, piece: readonly object[], data: Record<string, unknown>): NewEvent => {
-    // The requests' ids are in it, so that it is nobody else's.
-    const id = eventId(hash('sha256', JSON.stringify(piece)), 0, stream, type, {});
+  /** @param names of what is in it: nobody else has them */
+  const eventOf = (type: string, names: readonly string[], data: Record<string, unknown>): NewEvent => {
+    const id = eventId(hash('sha256', names.join()), 0, stream, type, {});
     const actor = { type: 'system', id: 'usage' } as const;
     return { id, type, data, metadata: { at, actor, $correlationId: id, $causationId: id, v: 1 } };
   };
+  const requestsIn = (piece: readonly Settlement[]) => piece.map(({ request_id }) => request_id);
+  const idsIn = (piece: readonly Decision[]) => piece.map(({ id }) => id);
   return [
-    ...pieces(settlements, mostInEvent).map((piece) => eventOf('usage.settled', piece, { settlements: piece })),
-    ...pieces(decisions, mostInEvent).map((piece) => eventOf('policies.decided', piece, { decisions: piece })),
+    ...pieces(settlements, mostInEvent).map((piece) =>
+      eventOf('usage.settled', requestsIn(piece), { ...usageSettled(piece) }),
+    ),
+    ...pieces(decisions, mostInEvent).map((piece) => eventOf('policies.decided', idsIn(piece), { decisions: piece })),
   ];
 };
 
@@ -103,9 +108,12 @@ export const shipment = (files: JournalFiles, store: Pick<EventStore, 'append'>,
   };
 
   return {
-    /** @throws StoreUnavailable, or what the disk says; it may be called again */
-    async ship(number: number): Promise<void> {
-      const batches = batchesOf(await files.read(number, 'open'));
+    /**
+     * @param entries of the file, where they are at hand
+     * @throws StoreUnavailable, or what the disk says; it may be called again
+     */
+    async ship(number: number, entries?: readonly Entry[]): Promise<void> {
+      const batches = batchesOf(entries ?? entriesOf(await files.read(number, 'open')).entries);
       for (const [index, batch] of batches.entries()) await send(number, index, batch);
       await files.sent(number);
     },

@@ -85,9 +85,9 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   const sendAll = async (): Promise<void> => {
     const began = clock.monotonic();
     const closed = await journal.rotate(unsent.length === 0 ? 1 : longest);
-    if (closed !== null) unsent.push(closed);
+    if (closed !== null) unsent.push(closed.number);
     for (let next = unsent[0]; next !== undefined; next = unsent[0]) {
-      await ship(next);
+      await ship(next, next === closed?.number ? closed.entries : undefined);
       kept.add(next);
       unsent.shift();
     }

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { lastUseOf } from '../../projections/credential-uses.ts';
 import { turns } from '../../src/access/access-log.ts';
 import type { BearerPrincipal, Identity } from '../../src/access/principal.ts';
 import { AccessRecords } from '../../src/admin/audit/access-records.ts';
+import { accessRecordSeconds } from '../../src/domain/access-facts.ts';
 import type { Head } from '../../src/http/route.ts';
 import { sharedStreamWriter } from '../../src/kernel/shared-stream-writer.ts';
 import { StoreUnavailable } from '../../src/kernel/store.ts';
@@ -14,7 +15,7 @@ beforeEach(async () => {
   at = await stage();
   at.clock.at = Date.UTC(2026, 10, 20, 23, 59, 30);
   at.accessLog.tick();
-  records = new AccessRecords(at.accessLog, sharedStreamWriter(at.store), at.clock);
+  records = new AccessRecords(at.accessLog, sharedStreamWriter(at.store, accessRecordSeconds), at.clock);
 });
 afterEach(() => at.close());
 
@@ -44,6 +45,16 @@ describe('last uses', () => {
     await records.write(false);
     expect(at.store.log).toHaveLength(1);
   });
+  test('are kept for 400 days, as refusals are', async () => {
+    const limited = vi.spyOn(at.store, 'limitAge');
+    use('key_1');
+    refuse();
+    await records.write(true);
+    expect(limited.mock.calls).toEqual([
+      ['credentialUse-20261120', 34_560_000],
+      ['denial-org_1_20261120', 34_560_000],
+    ]);
+  });
   test('go on the stream of the day on which they are recorded', async () => {
     use('key_1');
     at.clock.at += 31_000;
@@ -63,7 +74,12 @@ describe('last uses', () => {
   test('of many credentials are written one after the other over the time that there is', async () => {
     for (let i = 0; i < 1000; i++) use(`key_${i}`);
     const waits: number[] = [];
-    const paced = new AccessRecords(at.accessLog, sharedStreamWriter(at.store), at.clock, async (ms) => waits.push(ms));
+    const paced = new AccessRecords(
+      at.accessLog,
+      sharedStreamWriter(at.store, accessRecordSeconds),
+      at.clock,
+      async (ms) => waits.push(ms),
+    );
     await paced.write(false, undefined, 800);
     expect(at.store.log).toHaveLength(4);
     expect(waits).toEqual([200, 400, 600]);
@@ -71,7 +87,9 @@ describe('last uses', () => {
   test('are written at once where there is no time', async () => {
     for (let i = 0; i < 1000; i++) use(`key_${i}`);
     const never = () => Promise.reject(new Error('nobody should wait'));
-    await new AccessRecords(at.accessLog, sharedStreamWriter(at.store), at.clock, never).write(false);
+    await new AccessRecords(at.accessLog, sharedStreamWriter(at.store, accessRecordSeconds), at.clock, never).write(
+      false,
+    );
     expect(at.store.log).toHaveLength(4);
   });
   test('of the turns that are asked for are written, and no others', async () => {
@@ -140,7 +158,7 @@ describe('refused attempts', () => {
         return at.store.append(...all);
       },
     };
-    records = new AccessRecords(at.accessLog, sharedStreamWriter(counting), at.clock);
+    records = new AccessRecords(at.accessLog, sharedStreamWriter(counting, accessRecordSeconds), at.clock);
     for (let i = 0; i < count; i++) refuse({ id: `key_${String(i).padStart(26, '0')}` });
     await records.write(true);
     expect(appends).toBe(Math.ceil(count / 500));

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { auditRows } from '../../projections/audit-log.ts';
 import { AccessRecords } from '../../src/admin/audit/access-records.ts';
+import { accessRecordSeconds } from '../../src/domain/access-facts.ts';
 import type { Context } from '../../src/kernel/actor.ts';
 import { openReadModels } from '../../src/kernel/projection.ts';
 import { sharedStreamWriter } from '../../src/kernel/shared-stream-writer.ts';
@@ -216,7 +217,7 @@ describe('what happens', () => {
         status: 403,
       });
     }
-    await new AccessRecords(at.accessLog, sharedStreamWriter(at.store), at.clock).write(true);
+    await new AccessRecords(at.accessLog, sharedStreamWriter(at.store, accessRecordSeconds), at.clock).write(true);
     const [entry] = (await log('event_types[]=access.denied')) as [Json];
     expect(entry).toMatchObject({
       actor: { type: 'api_key', api_key: { id: 'akey_1' } },

@@ -4,7 +4,7 @@ import OpenAI6 from 'openai-6';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { dayMs, hourMs, minuteMs } from '../../projections/usage.ts';
 import { usageBuckets, type Width, widths } from '../../src/admin/usage/usage-buckets.ts';
-import { type Settlement, usageStream } from '../../src/domain/usage-facts.ts';
+import { type Settlement, usageSettled, usageStream } from '../../src/domain/usage-facts.ts';
 import type { HttpServer } from '../../src/http/server.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { settlement } from '../usage/some-request.ts';
@@ -29,7 +29,7 @@ const record = async (settlements: readonly Settlement[]): Promise<void> => {
     $causationId: id,
     v: 1,
   } as const;
-  const event = { id, type: 'usage.settled', data: { settlements }, metadata };
+  const event = { id, type: 'usage.settled', data: usageSettled(settlements), metadata };
   const [recorded] = at.store.plant(usageStream(noon), [event]);
   await at.settled(recorded!);
 };

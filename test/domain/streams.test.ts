@@ -45,7 +45,9 @@ describe('an event is ours', () => {
 
   test.each([
     [`organization-org_${id}`, 'organization.created', true],
-    ['credentialUse-20261120', 'credential.used', true],
+    ['usage-20261120', 'usage.settled', true],
+    ['credentialUse-20261120', 'credential.used', false],
+    [`denial-org_${id}_20261120`, 'access.denied', false],
     [`oauthToken-oat_${id}`, 'oauth_token.issued', false],
     [`replay-key_${id}`, 'replay.sealed', false],
     ['invoice-77', 'organization.created', false],

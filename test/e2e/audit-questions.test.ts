@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { readPart, rewritePart } from '../support/guides.ts';
 import { archive, call, createKey, createProject, type Json, paths } from './calls.ts';
 import { weirHere } from './here.ts';
 import { eventually, type Server, startServer } from './server.ts';
@@ -315,6 +316,47 @@ test('bad ids and times are told with their place', async () => {
     expect([code, stdout], args.join(' ')).toEqual([status, '']);
     expect(stderr.trimEnd().split('\n')[0]).toMatch(sentence);
   }
+});
+
+/** What differs from run to run: ids, times, and who sits at the machine. */
+const cutOut = (page: string): string =>
+  page
+    .replace(/\b(org|proj|key|akey|req|audit)_[0-9a-z]{26}\b/g, '$1_…')
+    .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? UTC/g, '2026-… UTC')
+    .replace(/59 minutes(?: \d+ seconds?)?/g, '59 minutes')
+    .replace(/gwp_\S+/g, 'gwp_…');
+
+test('the answers in the guide are those that the commands give', async () => {
+  const shown: [string[], string[]][] = [
+    [
+      ['keys', 'PROJECT', '--at', 'TIME'],
+      ['keys', project, '--at', middle],
+    ],
+    [
+      ['state', 'KEY', '--at', 'TIME'],
+      ['state', short, '--at', middle],
+    ],
+    [
+      ['diff', 'KEY', '--from', 'TIME', '--to', 'TIME'],
+      ['diff', laptop, '--from', early, '--to', middle],
+    ],
+    [
+      ['who', 'operator:jo'],
+      ['who', 'operator:jo'],
+    ],
+    [
+      ['log', '--type', 'api_key.updated'],
+      ['log', '--type', 'api_key.updated'],
+    ],
+  ];
+  const parts: string[] = [];
+  for (const [typed, args] of shown) {
+    const page = await said(...args);
+    parts.push(`$ weir audit ${typed.join(' ')}\n${cutOut(page)}`);
+  }
+  const text = `\`\`\`text\n${parts.join('\n')}\`\`\``;
+  if (process.env.WRITE_GUIDES) rewritePart('auditor', () => text);
+  expect(readPart('auditor').trimEnd()).toBe(text);
 });
 
 test('without a server the same is told from the files, and nothing can be followed', async () => {

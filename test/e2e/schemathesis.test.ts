@@ -23,6 +23,7 @@ describe('schemathesis has nothing to say', () => {
 
   test.concurrent.for([
     ['of inference, with a project key', '^/v1/(messages|models|credits|health|ready)', projectKey],
+    ['of chat completions and responses, with a project key', '^/v1/(chat|responses)', projectKey],
     ['of projects, their keys and OAuth, with an Admin key', '^/v1/(organization/projects|oauth)', adminKey],
     ['of all other administration, with an Admin key', '^/v1/organization(?!/projects)', adminKey],
   ] as const)('%s', async ([, paths, keyOf], { expect, skip }) => {

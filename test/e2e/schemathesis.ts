@@ -99,6 +99,11 @@ const beyondSchemas = [
   // Which model is asked for: one that passes takes a thread, to its upstream.
   'thread_unsupported_request',
   'Threads are not kept here. Send the whole conversation in "messages".',
+  // Whether text in a text is JSON.
+  'This JSON is not valid JSON.',
+  'Must be a JSON object.',
+  // That a message of a conversation says something, in one of its fields or another.
+  'Must have at least 1 items.',
   // What time it is.
   'expires_at_not_future',
   // A language of its own.
@@ -137,5 +142,8 @@ const reasonsOf = (answer: string): string[] => {
   if (!answer.startsWith('{')) return [];
   const { detail, error, error_description: description } = JSON.parse(answer);
   if (detail) return detail.map(({ msg }: { msg: string }) => msg);
-  return [beyondSchemas.includes(error?.code) ? error.code : (description ?? error?.message)];
+  if (beyondSchemas.includes(error?.code)) return [error.code];
+  const said: string | undefined = description ?? error?.message;
+  const place = `${error?.param}: `;
+  return [said?.startsWith(place) ? said.slice(place.length) : `${said}`];
 };

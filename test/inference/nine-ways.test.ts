@@ -9,7 +9,7 @@ import { wholeGateway } from '../support/whole-gateway.ts';
 
 /**
  * One conversation over three APIs and three kinds of upstream: a simulated model, and the same model of another gateway, asked
- * in messages and in chat completions. All nine say the same, whole and streamed, and have used the same.
+ * in messages and in chat completions, also by lists of both. All nine say the same, whole and streamed, and have used the same.
  */
 
 // Room for a machine that is busy with other things.
@@ -33,7 +33,7 @@ const start = async (options: Parameters<typeof wholeGateway>[0] = {}): Promise<
 };
 
 const simulated = 'weir-sim-thinking-1';
-const models = [simulated, 'by-messages', 'by-chat', 'by-both', 'by-chat-strictly'];
+const models = [simulated, 'by-messages', 'by-chat', 'by-both', 'by-chat-strictly', 'by-either', 'by-the-other'];
 
 beforeAll(async () => {
   const far = await start();
@@ -51,6 +51,17 @@ beforeAll(async () => {
     entry('by-chat', 'openai'),
     entry('by-both', 'openai', { upstream: { ...entry('', 'openai').upstream, apis: ['chat', 'responses'] } }),
     entry('by-chat-strictly', 'openai', { passthrough: false }),
+    entry('by-either', '', {
+      upstream: undefined,
+      upstreams: [entry('', 'openai').upstream, entry('', 'anthropic').upstream],
+    }),
+    entry('by-the-other', '', {
+      upstream: undefined,
+      upstreams: [
+        { ...entry('', 'openai').upstream, base_url: 'http://127.0.0.1:1' },
+        { ...entry('', 'anthropic').upstream, priority: 1 },
+      ],
+    }),
   ];
   const remote = connect(loadModels(JSON.stringify({ models: declared }), { KEY: far.key }), { clock: systemClock });
   const own = connect(loadModels(null, {}), { clock: systemClock });

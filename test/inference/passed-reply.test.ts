@@ -62,7 +62,7 @@ const metered = () => {
   const told: unknown[] = [];
   const meter: Meter = {
     progress: (...said) => void told.push(['progress', ...said]),
-    complete: (...said) => void told.push(['complete', ...said]),
+    complete: (counted, sent, status = 200) => void told.push(['complete', counted, sent, status]),
     fail: (...said) => void told.push(['fail', ...said]),
   };
   return { told, allowance: { ...allowance(), meter: () => meter } };
@@ -70,7 +70,7 @@ const metered = () => {
 
 describe('the account of a request that passes', () => {
   test.each([
-    ['a whole answer', [], body(), [['complete', usage(), 0]]],
+    ['a whole answer', [], body(), [['complete', usage(), 0, 200]]],
     ['a whole failure', [new UpstreamError('provider_overloaded', 'Busy.')], body(), [['fail', 529]]],
     [
       'a stream',
@@ -81,7 +81,7 @@ describe('the account of a request that passes', () => {
       body({ stream: true }),
       [
         ['progress', noUsage, 2],
-        ['complete', usage(), 3],
+        ['complete', usage(), 3, 200],
       ],
     ],
     [

@@ -14,6 +14,7 @@ const root = new URL('../../', import.meta.url);
 
 /** Where each part stands. */
 const guides = {
+  auditor: 'src/audit/README.md',
   charts: 'src/domain/README.md',
   clients: 'src/inference/README.md',
   'openai-clients': 'src/inference/README.md',

@@ -26,6 +26,14 @@ export const longTests: readonly LongTest[] = [
     counts: { long: 10_000 },
   },
   {
+    id: 'AUDIT',
+    title: 'replays of random administrations against what was live then',
+    unit: 'positions',
+    file: 'test/audit/time-travel.test.ts',
+    variable: 'AUDIT_POSITIONS',
+    counts: { long: 10_000 },
+  },
+  {
     id: 'FIRST',
     title: 'gateways that are started at once on an empty store',
     unit: 'stores, each with one organization',

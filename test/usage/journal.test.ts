@@ -60,13 +60,17 @@ describe('the journal', () => {
     journal.begin(begun('a'));
     journal.begin(begun('b'));
     expect(await journal.rotate(10_000)).toBeNull();
-    expect(await journal.rotate()).toBe(1);
+    expect(await journal.rotate()).toMatchObject({ number: 1, entries: [{ kind: 'begun' }, { kind: 'begun' }] });
     expect(journal.isNeeded(1)).toBe(true);
     journal.settle(settlement('a'));
     expect(journal.isNeeded(1)).toBe(true);
     journal.settle(settlement('b'));
     expect(journal.isNeeded(1)).toBe(false);
     expect(readdirSync(dir).sort()).toEqual(['1.open', '2.open']);
+    expect(await journal.rotate()).toEqual({
+      number: 2,
+      entries: ['a', 'b'].map((id) => ({ kind: 'settled', settlement: settlement(id) })),
+    });
     await journal.close();
   });
 
@@ -127,7 +131,7 @@ describe('a file that a crash has cut', () => {
     const file = join(dir, '1.open');
     const text = readFileSync(file, 'utf8');
     // The first settlement says one token more.
-    writeFileSync(file, text.replace('"output_tokens":5', '"output_tokens":6'));
+    writeFileSync(file, text.replace('"messages",10,5,', '"messages",10,6,'));
     const left = await recover(new JournalFiles(dir));
     expect([left.damaged, left.abandoned.map((each) => each.request_id)]).toEqual([1, ['a']]);
     expect(settledIn(dir)).toEqual(['b']);

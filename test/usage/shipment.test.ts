@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { whose } from '../../src/domain/streams.ts';
-import type { Settlement } from '../../src/domain/usage-facts.ts';
+import { type Settlement, settlementsOf, usageSettled } from '../../src/domain/usage-facts.ts';
 import type { EventStore } from '../../src/kernel/store.ts';
 import { begunLine, settledLine } from '../../src/usage/journal/entry.ts';
 import { JournalFiles } from '../../src/usage/journal/files.ts';
@@ -32,8 +32,8 @@ const file = (number: number, ...settled: readonly Settlement[]): void =>
   );
 
 const sentTo = (store: ReturnType<typeof memoryStore>) =>
-  store.log.flatMap(({ stream, data }) =>
-    ((data.settlements ?? []) as Settlement[]).map((each) => `${stream} ${each.request_id}`),
+  store.log.flatMap(({ stream, type, data }) =>
+    type !== 'usage.settled' ? [] : settlementsOf(data).map((each) => `${stream} ${each.request_id}`),
   );
 
 describe('a file of the journal', () => {
@@ -47,11 +47,11 @@ describe('a file of the journal', () => {
       ['ours', 'usage.settled'],
       ['ours', 'usage.settled'],
     ]);
-    expect((store.log[0]!.data.settlements as Settlement[])[0]).toEqual(settlement('a'));
+    expect(settlementsOf(store.log[0]!.data)[0]).toEqual(settlement('a'));
     expect([files.list('open'), files.list('sent')]).toEqual([[], [1]]);
   });
 
-  test('is split where it is long: 250 requests in an event, 1,000 in an append', async () => {
+  test('is split where it is long: 500 requests in an event, 1,000 in an append', async () => {
     const appends: number[] = [];
     const store = memoryStore({
       fault(_, events) {
@@ -61,10 +61,8 @@ describe('a file of the journal', () => {
     });
     file(1, ...Array.from({ length: 1_251 }, (_, i) => settlement(`r${i}`)));
     await shipment(new JournalFiles(dir), store, clock).ship(1);
-    expect(appends).toEqual([4, 2]);
-    expect(store.log.map(({ data }) => (data.settlements as Settlement[]).length)).toEqual([
-      250, 250, 250, 250, 250, 1,
-    ]);
+    expect(appends).toEqual([2, 1]);
+    expect(store.log.map(({ data }) => settlementsOf(data).length)).toEqual([500, 500, 251]);
     expect(new Set(sentTo(store)).size).toBe(1_251);
   });
 
@@ -125,7 +123,7 @@ test('whatever becomes of the appends, and whenever the process ends, everything
             $causationId: id,
             v: 1,
           } as const;
-          return { rival: [{ id, type: 'usage.settled', data: { of: stream }, metadata }] };
+          return { rival: [{ id, type: 'usage.settled', data: { of: stream, ...usageSettled([]) }, metadata }] };
         },
       });
       const killed: Pick<EventStore, 'append'> = {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { priceOf } from '../../src/domain/charge.ts';
-import type { Settlement } from '../../src/domain/usage-facts.ts';
+import { settlementsOf } from '../../src/domain/usage-facts.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { type OpenUsage, openUsage } from '../../src/usage/usage.ts';
 import { free, noFunds } from '../support/accounts.ts';
@@ -45,7 +45,7 @@ const begin = (book: OpenUsage, requestId: string) =>
 const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 const settledIn = (store: ReturnType<typeof memoryStore>): string[] =>
   store.log.flatMap(({ data }) =>
-    (data.settlements as Settlement[]).map((each) => `${each.request_id} ${each.micro_dollars} ${each.usage_source}`),
+    settlementsOf(data).map((each) => `${each.request_id} ${each.micro_dollars} ${each.usage_source}`),
   );
 const filesOf = (kind: string): number =>
   readdirSync(join(dir, 'journal')).filter((name) => name.endsWith(kind)).length;

@@ -8,17 +8,22 @@ import {
   checkStreamOptions,
   declared,
   detail,
+  documentUrl,
   effort,
   emptyList,
   hints,
+  imageUrl,
   limit,
+  noChoiceAlone,
   noObfuscation,
+  noStreamOptionsAlone,
   only,
   policyIds,
   sampling,
   schemaFormat,
   simpleChoice,
   unsupported,
+  userId,
 } from '../translation/fields.ts';
 
 /**
@@ -26,16 +31,16 @@ import {
  * judged once it is in Weir's own form.
  */
 
-const textPart = namedFields({ type: z.literal('text'), text: z.string() });
+const textPart = namedFields({ type: z.literal('text'), text: z.string().min(1) });
 const imagePart = namedFields({
   type: z.literal('image_url'),
-  image_url: namedFields({ url: z.string(), detail }),
+  image_url: namedFields({ url: z.string().meta(imageUrl), detail }),
 });
 const filePart = namedFields({
   type: z.literal('file'),
-  file: namedFields({ file_data: z.string(), filename: z.string().nullish(), file_id: refused }),
+  file: namedFields({ file_data: z.string().meta(documentUrl), filename: z.string().nullish(), file_id: refused }),
 });
-const refusalPart = namedFields({ type: z.literal('refusal'), refusal: z.string() });
+const refusalPart = namedFields({ type: z.literal('refusal'), refusal: z.string().min(1) });
 
 const parts = <const T extends readonly z.ZodObject[]>(...options: T) =>
   list(taggedUnion('type', 'unsupported_content_block', options));
@@ -48,6 +53,9 @@ const toolCall = namedFields({
   // As a streamed call has it, which clients put together and send back.
   index: whole().min(0).nullish(),
 });
+
+/** For the OpenAPI document: one message at least is of the user, or for a call. */
+const someUser = { contains: { properties: { role: { enum: ['user', 'tool'] } }, required: ['role'] } };
 
 /** What an answer had goes back as it came: its empty members, and what SDKs have put in. */
 const assistant = namedFields({
@@ -62,7 +70,10 @@ const assistant = namedFields({
 const message = taggedUnion('role', null, [
   namedFields({ role: z.literal('system'), content: textContent }),
   namedFields({ role: z.literal('developer'), content: textContent }),
-  namedFields({ role: z.literal('user'), content: textOr(z.string(), parts(textPart, imagePart, filePart)) }),
+  namedFields({
+    role: z.literal('user'),
+    content: textOr(z.string().min(1), parts(textPart, imagePart, filePart).min(1)),
+  }),
   assistant,
   namedFields({ role: z.literal('tool'), tool_call_id: z.string().min(1), content: textContent }),
 ]);
@@ -84,22 +95,33 @@ const responseFormat = taggedUnion('type', 'unsupported_parameter', [
   namedFields({ type: z.literal('json_schema'), json_schema: namedFields(schemaFormat) }),
 ]);
 
+const sequence = z.string().max(256).regex(/\S/, 'Must not be blank.');
+
 const penalty = z
   .number()
   .min(-2)
   .max(2)
   .refine((value) => value === 0, unsupported('Only 0 is supported by this model.'))
+  .meta({ const: 0 })
   .nullish();
 
-export const chatBody = namedFields({
+/** For the OpenAPI document: one maximum at most. */
+const noTwoMaxima = {
+  not: {
+    properties: { max_tokens: { type: 'integer' }, max_completion_tokens: { type: 'integer' } },
+    required: ['max_tokens', 'max_completion_tokens'],
+  },
+};
+
+const body = namedFields({
   model: z.string().min(1),
-  messages: list(message).min(1).max(100_000),
+  messages: list(message).min(1).max(100_000).meta(someUser),
   max_completion_tokens: limit,
   max_tokens: limit,
   stream: z.boolean().nullish(),
   stream_options: noObfuscation.extend({ include_usage: z.boolean().nullish() }).nullish(),
   ...sampling,
-  stop: textOr(z.string(), list(z.string()).max(4)).nullish(),
+  stop: textOr(sequence, list(sequence).max(4)).nullish(),
   seed: whole().nullish(),
   frequency_penalty: penalty,
   presence_penalty: penalty,
@@ -111,8 +133,8 @@ export const chatBody = namedFields({
   response_format: responseFormat.nullish(),
   reasoning_effort: effort,
   verbosity: only('medium'),
-  user: z.string().nullish(),
-  safety_identifier: z.string().nullish(),
+  user: userId,
+  safety_identifier: userId,
   ...hints,
   store: only(false),
   modalities: list(only('text')).nullish(),
@@ -125,6 +147,8 @@ export const chatBody = namedFields({
   }
   checkStreamOptions(request, context);
 });
+
+export const chatBody = body.meta({ allOf: [noTwoMaxima, noStreamOptionsAlone, noChoiceAlone] });
 
 export type ChatBody = z.output<typeof chatBody>;
 export type ChatMessage = ChatBody['messages'][number];

@@ -9,7 +9,14 @@ import {
   toolChoiceOf,
   toolOf,
 } from '../translation/parts.ts';
-import { type Block, isFault, type Path, type Translated, type TranslationFault } from '../translation/translated.ts';
+import {
+  type Block,
+  isFault,
+  nothingOfUser,
+  type Path,
+  type Translated,
+  type TranslationFault,
+} from '../translation/translated.ts';
 import type { Translation } from '../translation/translated-task.ts';
 import type { ChatBody, ChatMessage } from './chat-schema.ts';
 
@@ -37,6 +44,7 @@ export const chatToMessages = (chat: ChatBody, given: Translation): Translated |
     items.push({ place, role: roleOf(message), made });
   }
   const conversation = conversationOf(items);
+  if (conversation.messages.length === 0) return nothingOfUser(names.list);
   const { tool_choice: choice, parallel_tool_calls: parallel, tools, response_format: format, reasoning_effort } = chat;
   const body = {
     model: chat.model,

@@ -6,10 +6,12 @@ import { taggedUnion } from './tagged-union.ts';
 /** contract G.1. */
 const maxTools = 128;
 
+export const toolName = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/);
+
 /** A tool that the caller runs (contract G.1); its `type` may be left out. Any other type is one that a server runs. */
 const customTool = z.looseObject({
   type: z.literal('custom').nullish(),
-  name: z.string().regex(/^[A-Za-z0-9_-]{1,128}$/),
+  name: toolName,
   description: z.string().nullish(),
   input_schema: z.looseObject({ type: z.literal('object') }),
   strict: z.boolean().nullish(),

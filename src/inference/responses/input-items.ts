@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { list } from '../messages/list-schema.ts';
 import { namedFields, refused } from '../messages/named-fields.ts';
 import { taggedUnion, textOr } from '../messages/tagged-union.ts';
-import { addedBySdk, detail, emptyList } from '../translation/fields.ts';
+import { addedBySdk, detail, documentUrl, emptyList, imageUrl } from '../translation/fields.ts';
 
 /**
  * The items of a request (contract G.7). Those of an answer go back as they came: ids and states mean nothing here, where
@@ -12,16 +12,16 @@ import { addedBySdk, detail, emptyList } from '../translation/fields.ts';
 const id = z.string().nullish();
 const status = z.enum(['in_progress', 'completed', 'incomplete']).nullish();
 
-const inputText = namedFields({ type: z.literal('input_text'), text: z.string() });
+const inputText = namedFields({ type: z.literal('input_text'), text: z.string().min(1) });
 const inputImage = namedFields({
   type: z.literal('input_image'),
-  image_url: z.string(),
+  image_url: z.string().meta(imageUrl),
   detail,
   file_id: refused,
 });
 const inputFile = namedFields({
   type: z.literal('input_file'),
-  file_data: z.string(),
+  file_data: z.string().meta(documentUrl),
   filename: z.string().nullish(),
   detail,
   file_id: refused,
@@ -29,12 +29,12 @@ const inputFile = namedFields({
 });
 const outputText = namedFields({
   type: z.literal('output_text'),
-  text: z.string(),
+  text: z.string().min(1),
   annotations: emptyList,
   logprobs: emptyList,
   parsed: addedBySdk,
 });
-const refusal = namedFields({ type: z.literal('refusal'), refusal: z.string() });
+const refusal = namedFields({ type: z.literal('refusal'), refusal: z.string().min(1) });
 
 const parts = <const T extends readonly z.ZodObject[]>(...options: T) =>
   list(taggedUnion('type', 'unsupported_content_block', options));
@@ -50,7 +50,7 @@ const message = taggedUnion('role', null, [
   namedFields({
     type,
     role: z.literal('user'),
-    content: textOr(z.string(), parts(inputText, inputImage, inputFile)),
+    content: textOr(z.string().min(1), parts(inputText, inputImage, inputFile).min(1)),
     id,
     status,
   }),

@@ -8,12 +8,15 @@ import {
   effort,
   hints,
   limit,
+  noChoiceAlone,
   noObfuscation,
+  noStreamOptionsAlone,
   only,
   policyIds,
   sampling,
   schemaFormat,
   simpleChoice,
+  userId,
 } from '../translation/fields.ts';
 import { inputItem } from './input-items.ts';
 
@@ -52,9 +55,19 @@ const summary = z
   .meta({ enum: ['auto', 'detailed'] })
   .nullish();
 
+/** For the OpenAPI document: one item at least is of the user, or for a call. */
+const someUser = {
+  contains: {
+    anyOf: [
+      { properties: { role: { const: 'user' } }, required: ['role'] },
+      { properties: { type: { const: 'function_call_output' } }, required: ['type'] },
+    ],
+  },
+};
+
 export const responsesBody = namedFields({
   model: z.string().min(1),
-  input: textOr(z.string().min(1), list(inputItem).min(1).max(100_000)),
+  input: textOr(z.string().min(1), list(inputItem).min(1).max(100_000).meta(someUser)),
   instructions: z.string().nullish(),
   max_output_tokens: limit,
   // It bounds the calls of tools that the server runs, of which there are none.
@@ -69,8 +82,8 @@ export const responsesBody = namedFields({
   reasoning: namedFields({ effort, summary, generate_summary: refused }).nullish(),
   // Nothing is stored, so it is given in any case.
   include: list(only('reasoning.encrypted_content')).nullish(),
-  user: z.string().nullish(),
-  safety_identifier: z.string().nullish(),
+  user: userId,
+  safety_identifier: userId,
   ...hints,
   store: z.boolean().nullish(),
   truncation: only('disabled'),
@@ -79,6 +92,8 @@ export const responsesBody = namedFields({
   conversation: refused,
   prompt: refused,
   policy_ids: policyIds,
-}).superRefine(checkStreamOptions);
+})
+  .superRefine(checkStreamOptions)
+  .meta({ allOf: [noStreamOptionsAlone, noChoiceAlone] });
 
 export type ResponsesBody = z.output<typeof responsesBody>;

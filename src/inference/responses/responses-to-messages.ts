@@ -9,7 +9,14 @@ import {
   toolChoiceOf,
   toolOf,
 } from '../translation/parts.ts';
-import { type Block, isFault, type Path, type Translated, type TranslationFault } from '../translation/translated.ts';
+import {
+  type Block,
+  isFault,
+  nothingOfUser,
+  type Path,
+  type Translated,
+  type TranslationFault,
+} from '../translation/translated.ts';
 import type { Translation } from '../translation/translated-task.ts';
 import type { InputItem, InputPart } from './input-items.ts';
 import type { ResponsesBody } from './responses-schema.ts';
@@ -36,6 +43,7 @@ export const responsesToMessages = (request: ResponsesBody, given: Translation):
   const { instructions, tool_choice: choice, parallel_tool_calls: parallel, tools, text, reasoning } = request;
   const lead = instructions ? [{ block: { type: 'text', text: instructions }, path: ['instructions'] }] : [];
   const conversation = conversationOf(items, lead);
+  if (conversation.messages.length === 0) return nothingOfUser(names.list);
   // To ask what was thought is to ask for thinking.
   const thinking = thinkingOf(reasoning?.effort ?? reasoning?.summary);
   const format = text?.format;

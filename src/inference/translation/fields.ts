@@ -3,6 +3,7 @@ import { whole } from '../../http/answer/whole.ts';
 import { list } from '../messages/list-schema.ts';
 import { maxPolicies, maxTokens } from '../messages/messages-schema.ts';
 import { namedFields } from '../messages/named-fields.ts';
+import { toolName } from '../messages/tools-schema.ts';
 
 /** Fields that chat completions and responses have alike. What is not offered is refused by name (contract N2). */
 
@@ -28,14 +29,19 @@ export const addedBySdk = z.unknown().optional();
 
 export const limit = whole().min(1).max(maxTokens).nullish();
 export const policyIds = list(z.string().min(1).max(200)).max(maxPolicies).nullish();
+export const userId = z.string().max(256).nullish();
 export const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish();
 export const detail = z.enum(['auto', 'low', 'high']).nullish();
 
 /** Of a function. */
 export const declared = {
-  name: z.string(),
+  name: toolName,
   description: z.string().nullish(),
-  parameters: z.record(z.string(), z.unknown()).nullish(),
+  parameters: z
+    .record(z.string(), z.unknown())
+    // For the OpenAPI document: none, or those of an object.
+    .meta({ anyOf: [{ maxProperties: 0 }, { properties: { type: { const: 'object' } }, required: ['type'] }] })
+    .nullish(),
   strict: z.boolean().nullish(),
 };
 
@@ -61,8 +67,8 @@ export const hints = {
 };
 
 export const sampling = {
-  temperature: z.number().nullish(),
-  top_p: z.number().nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
   top_logprobs: only(0),
 };
 
@@ -75,5 +81,29 @@ export const checkStreamOptions = (
   const message = 'Is for streamed answers only.';
   context.addIssue({ code: 'custom', path: ['stream_options'], message, input: options });
 };
+
+/** `checkStreamOptions` for the OpenAPI document. */
+export const noStreamOptionsAlone = {
+  not: {
+    properties: { stream_options: { type: 'object' }, stream: { enum: [false, null] } },
+    required: ['stream_options'],
+  },
+};
+
+/** For the OpenAPI document: any choice of tools but `none` needs some. */
+export const noChoiceAlone = {
+  not: {
+    properties: {
+      tool_choice: { anyOf: [{ enum: ['auto', 'required'] }, { type: 'object' }] },
+      tools: { type: ['array', 'null'], maxItems: 0 },
+    },
+    required: ['tool_choice'],
+  },
+};
+
+/** For the OpenAPI document: what an image and a document may come as. */
+const base64 = '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$';
+export const imageUrl = { pattern: `^(?:https://|data:image/(?:jpeg|png|gif|webp);base64,${base64})` };
+export const documentUrl = { pattern: `^data:application/pdf;base64,${base64}` };
 
 export const noObfuscation = namedFields({ include_obfuscation: only(false) });

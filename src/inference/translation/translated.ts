@@ -22,6 +22,13 @@ export interface TranslationFault {
 
 export const isFault = (value: object): value is TranslationFault => 'message' in value && 'path' in value;
 
+/** What a request says that has nothing of the user. @param list of its messages or items */
+export const nothingOfUser = (list: string): TranslationFault => ({
+  path: [list],
+  message: 'At least one message must have the role user.',
+  input: null,
+});
+
 /** A refusal of the translated request, told by what the caller sent. */
 export const inPlace = (refused: Refusal, placeOf: Translated['placeOf']): Refusal => {
   const [first] = refused.details;

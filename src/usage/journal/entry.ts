@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { microDollarsOf, type Price, type Taken } from '../../domain/charge.ts';
 import type { Decision } from '../../domain/decision-facts.ts';
-import type { Api, Settlement } from '../../domain/usage-facts.ts';
+import { type Api, rowOf, type Settlement, settlementOf } from '../../domain/usage-facts.ts';
 
 /** A request that is about to be given to its upstream, and what it costs if nobody ever hears of it again. */
 export interface Begun {
@@ -55,18 +55,34 @@ export const abandoned = ({ asked_at, input_tokens, images, micro_dollars, ...wh
 /** A line: the checksum of the JSON that follows, in eight hexadecimal digits, a blank, the JSON, and the end of the line. */
 const lineOf = (json: string): string => `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
 
-export const begunLine = (begun: Begun): string => lineOf(`{"begun":${JSON.stringify(begun)}}`);
-export const settledLine = (settlement: Settlement): string => lineOf(`{"settled":${JSON.stringify(settlement)}}`);
+/** Values alone, since names would be half of it. */
+export const begunLine = (begun: Begun): string => lineOf(JSON.stringify(begunFields.map((field) => begun[field])));
+export const settledLine = (settlement: Settlement): string => lineOf(JSON.stringify(rowOf(settlement)));
+
+const begunFields = [
+  'request_id',
+  'organization_id',
+  'project_id',
+  'key_id',
+  'model',
+  'api',
+  'price',
+  'asked_at',
+  'input_tokens',
+  'images',
+  'micro_dollars',
+] as const satisfies readonly (keyof Begun)[];
 
 export const decidedLine = (decision: Decision): string => lineOf(`{"decided":${JSON.stringify(decision)}}`);
 
 const entryOf = (line: string): Entry | null => {
   const json = line.slice(9);
   if (line[8] !== ' ' || Number.parseInt(line.slice(0, 8), 16) !== crc32(json)) return null;
-  const { begun, settled, decided } = JSON.parse(json) as { begun?: Begun; settled?: Settlement; decided?: Decision };
-  if (begun) return { kind: 'begun', begun };
-  if (decided) return { kind: 'decided', decision: decided };
-  return settled ? { kind: 'settled', settlement: settled } : null;
+  const told = JSON.parse(json) as readonly unknown[] | { readonly decided: Decision };
+  if ('decided' in told) return { kind: 'decided', decision: told.decided };
+  if (told.length > begunFields.length) return { kind: 'settled', settlement: settlementOf(told) };
+  const begun = Object.fromEntries(begunFields.map((field, i) => [field, told[i]])) as unknown as Begun;
+  return { kind: 'begun', begun };
 };
 
 /**

@@ -3,14 +3,21 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Millis } from '../../clock.ts';
 import type { Decision } from '../../domain/decision-facts.ts';
 import type { Settlement } from '../../domain/usage-facts.ts';
-import { type Begun, begunLine, decidedLine, settledLine } from './entry.ts';
+import { type Begun, begunLine, decidedLine, type Entry, settledLine } from './entry.ts';
 import type { JournalFiles } from './files.ts';
 
 interface Line {
   /** Empty for a line that neither begins nor ends a request. */
   readonly requestId: string;
-  readonly isBegin: boolean;
+  readonly entry: Entry;
   readonly text: string;
+}
+
+/** A file that takes no more. */
+export interface Closed {
+  readonly number: number;
+  /** All that it says, in order. */
+  readonly entries: readonly Entry[];
 }
 
 export interface JournalOptions {
@@ -68,16 +75,20 @@ export class Journal {
   }
 
   begin(begun: Begun): void {
-    this.#write({ requestId: begun.request_id, isBegin: true, text: begunLine(begun) });
+    this.#write({ requestId: begun.request_id, entry: { kind: 'begun', begun }, text: begunLine(begun) });
   }
 
   settle(settlement: Settlement): void {
-    this.#write({ requestId: settlement.request_id, isBegin: false, text: settledLine(settlement) });
+    this.#write({
+      requestId: settlement.request_id,
+      entry: { kind: 'settled', settlement },
+      text: settledLine(settlement),
+    });
   }
 
   /** What a policy has decided. */
   decide(decision: Decision): void {
-    this.#write({ requestId: '', isBegin: false, text: decidedLine(decision) });
+    this.#write({ requestId: '', entry: { kind: 'decided', decision }, text: decidedLine(decision) });
   }
 
   /** Whether the file saw a request begin that is still in flight. */
@@ -94,10 +105,10 @@ export class Journal {
   /**
    * Closes the present file, where it holds anything, and begins another.
    * @param atLeast only where it has so many bytes
-   * @returns the number of the closed one; null where there is none
+   * @returns the closed one; null where there is none
    */
-  rotate(atLeast = 1): Promise<number | null> {
-    let closed: number | null = null;
+  rotate(atLeast = 1): Promise<Closed | null> {
+    let closed: Closed | null = null;
     this.#working = this.#working.then(async () => {
       closed = await this.#rotateNow(atLeast);
     });
@@ -124,7 +135,8 @@ export class Journal {
   /** Into the present file, all or nothing. */
   #append(lines: readonly Line[]): boolean {
     const file = this.#file!;
-    const bytes = Buffer.from(lines.length === 1 ? lines[0]!.text : lines.map(({ text }) => text).join(''));
+    // Ids, names of models and numbers: a byte each character.
+    const bytes = Buffer.from(lines.length === 1 ? lines[0]!.text : lines.map(({ text }) => text).join(''), 'latin1');
     try {
       let done = 0;
       while (done < bytes.length) done += writeSync(file.fd, bytes, done, bytes.length - done, this.#bytes + done);
@@ -153,7 +165,7 @@ export class Journal {
       if (left === 0) this.#openIn.delete(before);
       else this.#openIn.set(before, left);
     }
-    if (!line.isBegin) return;
+    if (line.entry.kind !== 'begun') return;
     this.#open.set(requestId, this.#number);
     this.#openIn.set(this.#number, (this.#openIn.get(this.#number) ?? 0) + 1);
   }
@@ -177,11 +189,11 @@ export class Journal {
     }
   }
 
-  async #rotateNow(atLeast: number): Promise<number | null> {
+  async #rotateNow(atLeast: number): Promise<Closed | null> {
     if (this.#file === null || this.#bytes < atLeast) return null;
     await this.#syncNow();
     if (this.#file === null || this.#waiting.length > 0) return null;
-    const [file, number] = [this.#file, this.#number];
+    const [file, number, lines] = [this.#file, this.#number, this.#lines];
     try {
       await this.#begin();
     } catch (error) {
@@ -196,7 +208,7 @@ export class Journal {
       this.#failed(error);
     }
     await file.close();
-    return number;
+    return { number, entries: lines.map(({ entry }) => entry) };
   }
 
   /** The next file; from then on, in the same step, it takes what comes. */

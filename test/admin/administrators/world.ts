@@ -7,6 +7,7 @@ import { expireKeys } from '../../../src/admin/keys/expiry.ts';
 import { organizationReactions } from '../../../src/admin/organization/organization-reactions.ts';
 import { policyReactions } from '../../../src/admin/policies/policy-reactions.ts';
 import { adminKeyReactions, keyReactions, replayReactions } from '../../../src/admin/reactions.ts';
+import { accessRecordSeconds } from '../../../src/domain/access-facts.ts';
 import { adminPermissions } from '../../../src/domain/permissions.ts';
 import { newId, newToken } from '../../../src/ids.ts';
 import type { Context } from '../../../src/kernel/actor.ts';
@@ -81,7 +82,7 @@ export class World {
       replayReactions(admin),
       policyReactions(admin),
     ];
-    this.#records = new AccessRecords(at.accessLog, sharedStreamWriter(at.store), clock);
+    this.#records = new AccessRecords(at.accessLog, sharedStreamWriter(at.store, accessRecordSeconds), clock);
     this.tenants = [new Tenant(''), new Tenant('')];
   }
 

@@ -86,7 +86,7 @@ describe('is refused by name', () => {
     ['input', body({ input: 5 })],
     ['input.0.role', body({ input: [{ role: 'robot', content: 'x' }] })],
     ['input.0.content', body({ input: [{ role: 'user', content: '' }] })],
-    ['input.1.content.0', said({ role: 'assistant', content: [{ type: 'output_text', text: '' }] })],
+    ['input.1.content.0.text', said({ role: 'assistant', content: [{ type: 'output_text', text: '' }] })],
     ['input', body({ input: [{ role: 'system', content: 'x' }] })],
     ['max_output_tokens', body({ max_output_tokens: 0 })],
     ['max_output_tokens', body({ max_output_tokens: 501 })],

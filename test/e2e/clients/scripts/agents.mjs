@@ -9,7 +9,7 @@ import {
 } from '@openai/agents';
 import OpenAI from 'openai';
 import { z } from 'zod';
-import { everyMode, png, toldBy } from './scenarios.mjs';
+import { everyMode, pdf, png, toldBy } from './scenarios.mjs';
 
 setTracingDisabled(true);
 const [baseUrl, key, , , api] = process.argv.slice(2);
@@ -79,6 +79,7 @@ await everyMode((name) => {
       const content = [
         { type: 'input_text', text: 'Look' },
         { type: 'input_image', image: `data:image/png;base64,${png}` },
+        { type: 'input_file', file: `data:application/pdf;base64,${pdf}`, filename: 'a.pdf' },
       ];
       return { text: (await runner.run(agent(), [{ role: 'user', content }])).finalOutput };
     },

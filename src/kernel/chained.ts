@@ -18,8 +18,8 @@ export const chained = (
 ): (NewEvent & Hashed)[] => {
   let before = last;
   return events.map((event, index) => {
-    const { id, type } = event;
-    const data = ordered(event.data);
+    // As it came: a kept answer is repeated byte for byte.
+    const { id, type, data } = event;
     const metadata = ordered({ ...event.metadata, ...prevOf(before) });
     const next = { stream, revision: (revision ?? -1) + 1 + index, id, type, data, metadata };
     before = next;

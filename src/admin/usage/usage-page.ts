@@ -12,7 +12,7 @@ const latest = 253_402_300_799;
 /** Bounds and pages of both reports. */
 export const spanQuery = {
   start_time: wholeNumber(0, latest),
-  end_time: wholeNumber(0, latest).optional(),
+  end_time: wholeNumber(1, latest).optional(),
   page: text(1, 200).optional(),
 };
 

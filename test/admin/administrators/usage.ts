@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { usageStream } from '../../../src/domain/usage-facts.ts';
+import { usageSettled, usageStream } from '../../../src/domain/usage-facts.ts';
 import { settlement } from '../../usage/some-request.ts';
 import { command, expectOf, pick, tenantOf, who } from './step.ts';
 import type { World } from './world.ts';
@@ -38,7 +38,7 @@ const settleRequests = command({
     );
     const actor = { type: 'system', id: 'usage' } as const;
     const metadata = { at: world.now, actor, $correlationId: id, $causationId: id, v: 1 };
-    const events = [{ id, type: 'usage.settled', data: { settlements }, metadata }];
+    const events = [{ id, type: 'usage.settled', data: { ...usageSettled(settlements) }, metadata }];
     const [recorded] = store.plant(usageStream(world.now), events);
     await admin.models.reached(recorded!.position, 5_000);
     const mine = usedBy(world, tenant.id);

@@ -67,7 +67,11 @@ test(
       });
       expect(everything(anew)).toEqual(everything(models));
       await anew.close();
-      const administration = routesToLookAt().filter(({ path }) => path.startsWith('/v1/organization'));
+      // Nobody signs the log of this world: what is made from signatures has tests of its own.
+      const isOfSignatures = /\/audit_logs\/(checkpoint|export|\{audit_log_id\}\/proof)$/;
+      const administration = routesToLookAt().filter(
+        ({ path }) => path.startsWith('/v1/organization') && !isOfSignatures.test(path),
+      );
       const unasked = administration
         .map(({ method, path }) => `${method} ${path}`)
         .filter((name) => !world.asked.has(name));

@@ -83,8 +83,8 @@ export const rows: Readonly<Record<string, Row>> = {
     cursor: (tenant) => tenant.firstOf(`/policies/${tenant.policyId}/versions`),
   },
   listPolicyDecisions: { ids: policy('live'), status: 200, cursor: () => noCursor },
-  listUsage: { query: 'start_time=0', status: 200 },
-  listCompletionsUsage: { query: 'start_time=0', status: 200 },
+  listUsage: { query: 'start_time=0&bucket_width=1m', status: 200 },
+  listCompletionsUsage: { query: 'start_time=0&bucket_width=1m', status: 200 },
   listCosts: { query: 'start_time=0', status: 200 },
   // Nobody signs the log of these tests.
   retrieveAuditLogCheckpoint: { status: 503 },

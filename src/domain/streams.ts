@@ -48,11 +48,8 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
 /** Of these the store removes events, by their age or because what they held is over. */
 const passing: ReadonlySet<string> = new Set([aggregates.oauthToken.category, 'replay', 'credentialUse', 'denial']);
 
-/** Of these it may one day. Accounts of requests stay today: what an organization has ever been charged is the sum of them. */
-const removable: ReadonlySet<string> = new Set([...passing, 'usage']);
-
 /** Whether the events of a stream may be gone while the log is whole. */
-export const isRemovable = (stream: string): boolean => removable.has(stream.slice(0, stream.indexOf('-')));
+export const isRemovable = (stream: string): boolean => passing.has(stream.slice(0, stream.indexOf('-')));
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
@@ -81,4 +78,4 @@ export const whose = (event: Pick<Recorded, 'stream' | 'type' | 'metadata'>): 'o
 
 /** Whether an event is one of ours that is never removed. */
 export const lasts = (event: Pick<Recorded, 'stream' | 'type' | 'metadata'>): boolean =>
-  !passing.has(event.stream.slice(0, event.stream.indexOf('-'))) && whose(event) === 'ours';
+  !isRemovable(event.stream) && whose(event) === 'ours';

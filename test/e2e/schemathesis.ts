@@ -114,8 +114,11 @@ const beyondSchemas = [
   'Another tool_use of this turn has this id.',
   'The last message must not be of the assistant when thinking is set.',
   'The last message must not be of the assistant when output_config.format is set.',
-  // Which of two numbers is less; whether two names are equal.
+  // Which of two numbers is less, and what a number may be beside another; whether two names are equal.
   'Must be less than max_tokens.',
+  'Must be after start_time.',
+  'Must be at most 31 for buckets of 1d.',
+  'Must be at most 168 for buckets of 1h.',
   'Another tool has this name.',
   'No tool of this name is declared.',
   // The grammar of hosts, which is more than a pattern holds.

@@ -151,7 +151,9 @@ export const projectRoutes = (admin: Administration): Route[] => {
     summary: 'Rename a project, or say which models it may use',
     params: projectParams,
     find,
-    body: z.strictObject({ name: name.optional(), allowed_models: allowedModels.nullable().optional() }),
+    body: z
+      .strictObject({ name: name.optional(), allowed_models: allowedModels.nullable().optional() })
+      .meta({ minProperties: 1 }),
     replies: { 200: { description: 'The project', schema: projectObject } },
     errors: ['project_not_found', 'project_archived'],
     async handle(call) {

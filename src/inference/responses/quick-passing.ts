@@ -23,7 +23,14 @@ const isFalse = isOf(Kind.false, Kind.null);
 const reference = Buffer.from('item_reference');
 const isNoReference: Check = (tape, entry) =>
   tape.kind(entry) !== Kind.string || !(tape.isEscaped(entry) || tape.spells(entry, reference));
-const isItems = isListOf(isObjectWith({ type: isNoReference }));
+const [id, ...says] = ['id', 'role', 'content', 'arguments', 'output', 'input', 'encrypted_content'].map((name) =>
+  Buffer.from(name),
+) as [Buffer, ...Buffer[]];
+/** One with an id and little else may be a reference, which is for parsing to say. */
+const isSaid: Check = (tape, entry) =>
+  tape.member(entry, id) === -1 || says.some((name) => tape.member(entry, name) !== -1);
+const isTyped = isObjectWith({ type: isNoReference });
+const isItems = isListOf((tape, entry) => isTyped(tape, entry) && isSaid(tape, entry));
 
 /** What `passingResponsesBody` says of a request that names nothing which Weir has to look at more closely. */
 const isPlain = isObjectWith({

@@ -9,9 +9,14 @@ import { answerOf, type PassedResponses, responsesState, unstoredMember } from '
 import { type PassingResponsesBody, passingResponsesBody } from './passing-schema.ts';
 import { quickResponsesBody } from './quick-passing.ts';
 
+/** An item that says nothing but its id is one of an earlier answer, whatever its type, which may be left out. */
+const isReference = (item: Readonly<Record<string, unknown>>): boolean =>
+  item.type === 'item_reference' ||
+  (item.id !== undefined && Object.keys(item).every((name) => ['id', 'type', 'status'].includes(name)));
+
 /** Items of earlier answers by their ids, and containers of tools by theirs. */
 const namedRefusal = ({ input, tools }: PassingResponsesBody): Refusal | null => {
-  const item = typeof input === 'string' ? -1 : input.findIndex(({ type }) => type === 'item_reference');
+  const item = typeof input === 'string' ? -1 : input.findIndex(isReference);
   if (item !== -1) return stateRefused(['input', item]);
   const tool = tools?.findIndex(({ container }) => typeof container === 'string') ?? -1;
   return tool === -1 ? null : stateRefused(['tools', tool, 'container']);

@@ -21,6 +21,7 @@ const [response, delta, type] = ['response', 'delta', 'type'].map((name) => Buff
 ];
 const errorType = Buffer.from('error');
 const dataLine = Buffer.from('data:');
+const failed = '"failed"';
 
 /** Events that have the whole response, before anything has been said and after everything has. */
 const beginnings: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress']);
@@ -94,7 +95,9 @@ export class PassedResponseReader implements PassedReader {
 
   #readParsed(frame: Buffer, passed: Buffer[]): void {
     if (!isUtf8(frame)) throw malformed('the stream is not UTF-8');
-    const data = dataOf(frame);
+    const said = dataOf(frame);
+    // What went wrong there is told in the upstream's own words.
+    const data = said?.includes(failed) ? this.#hide(said) : said;
     if (data === null || data.trim() === '[DONE]') return;
     const event = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');
     const name = stringOf(event.type, 'the type of an event');

@@ -9,7 +9,7 @@ import {
   parsedNames,
   scannedNames,
 } from '../transport/own-names.ts';
-import { malformed } from '../transport/upstream-errors.ts';
+import { type Hide, malformed } from '../transport/upstream-errors.ts';
 import { guessedUsage } from './chat-usage.ts';
 import { readResponseUsage } from './response-usage.ts';
 
@@ -18,8 +18,11 @@ const tape = new Tape();
 const [outputName, usageName] = ['output', 'usage'].map((name) => Buffer.from(name)) as [Buffer, Buffer];
 
 /** A whole response with its own names (contract N1). @throws UpstreamError for what is none */
-export const ownResponse = (document: Buffer, own: OwnNames): OwnDocument =>
-  scanned(document, own) ?? parsed(document, own);
+export const ownResponse = (document: Buffer, own: OwnNames, hide: Hide): OwnDocument => {
+  // What went wrong there is told in the upstream's own words.
+  const told = document.includes('"failed"') ? Buffer.from(hide(document.toString('utf8'))) : document;
+  return scanned(told, own) ?? parsed(told, own);
+};
 
 /** Null where something is not as usual. */
 const scanned = (document: Buffer, own: OwnNames): OwnDocument | null => {

@@ -26,7 +26,7 @@ export const passingChat = (endpoint: Endpoint): Passing => ({
 export const passingResponses = (endpoint: Endpoint): Passing => ({
   answer: ({ body, headers, id, model }, options) =>
     wholeAnswer(endpoint, { path: responsesPath, body, headers }, options, (document) => {
-      const own = ownResponse(document, { id, model });
+      const own = ownResponse(document, { id, model }, endpoint.hide);
       return { body: own.document, usage: own.usage };
     }),
   stream: ({ body, headers, id, model }, options) => {

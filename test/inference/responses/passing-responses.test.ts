@@ -105,6 +105,19 @@ describe('the request', () => {
     expect(received!.headers.authorization).toBe(`Bearer ${apiKey}`);
   });
 
+  test.each([false, true])('that fails upstream is told without its key and host, streamed: %s', async (stream) => {
+    const failed = whole('resp_theirs', 'theirs', 'failed').replace(
+      usage,
+      `"error":{"code":"server_error","message":"the key ${apiKey} at 127.0.0.1"},${usage}`,
+    );
+    const end = event('response.failed', `"sequence_number":1,"response":${failed}`);
+    respond = stream ? says(events('resp_theirs', 'theirs')[0]! + end, 'text/event-stream') : says(failed);
+    const { status, text } = await post(say({ stream }));
+    expect([status, text]).toEqual([200, expect.stringContaining('"code":"server_error"')]);
+    expect(text).not.toContain(apiKey);
+    expect(text).not.toContain('127.0.0.1');
+  });
+
   test('of a dedicated model may be kept', async () => {
     for (const fields of [{}, { store: true }]) {
       await post(say(fields, 'dedicated'));
@@ -127,6 +140,9 @@ describe('the request', () => {
       },
       'input.1',
     ],
+    [{ input: [{ id: 'msg_1' }] }, 'input.0'],
+    [{ input: [{ type: null, id: 'msg_1' }] }, 'input.0'],
+    [{ input: [{ type: 'reasoning', id: 'rs_1', status: 'completed' }] }, 'input.0'],
     [{ input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] }] }, 'input.0.content.0.file_id'],
     [{ tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'tools.0.vector_store_ids'],
     [{ tools: [{ type: 'code_interpreter', container: 'cntr_1' }] }, 'tools.0.container'],

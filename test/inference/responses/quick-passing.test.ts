@@ -161,6 +161,7 @@ test.each<[string, object]>([
   ['a token too many', { max_output_tokens: 999_991 }],
   ['policies', { policy_ids: [] }],
   ['an item by its id', { input: [{ type: 'item_reference', id: 'x' }] }],
+  ['an id alone', { input: [{ id: 'x' }] }],
   ['a container', { tools: [{ type: 'code_interpreter', container: 'c' }] }],
   ['a file', { input: [{ content: [{ type: 'input_image', file_id: 'f' }] }] }],
   ['what is to be kept', { store: true }],

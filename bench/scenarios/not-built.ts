@@ -24,7 +24,7 @@ export const notBuilt: Scenario = {
     Promise.resolve({
       rounds: null,
       barsOf: () => [
-        notYet(policies, 'policies do not act on requests yet'),
+        notYet(policies, 'no scenario measures it'),
         notYet(failover, 'there are no workers yet'),
       ],
     }),

@@ -159,7 +159,7 @@ export const projectRoutes = (admin: Administration): Route[] => {
     async handle(call) {
       const { name, allowed_models: allowed } = call.body;
       if (name === undefined && allowed === undefined) {
-        throw fault('validation_failed', { message: 'Give name, allowed_models or both.' });
+        throw fault('validation_failed', { param: 'name', message: 'Give name, allowed_models or both.' });
       }
       const input = { ...(name !== undefined && { name }), ...(allowed !== undefined && { allowedModels: allowed }) };
       const result = await execute(() => aggregates.project.dispatch(call.found.id, 'update', input, contextOf(call)), {

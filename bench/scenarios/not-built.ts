@@ -23,9 +23,6 @@ export const notBuilt: Scenario = {
   run: () =>
     Promise.resolve({
       rounds: null,
-      barsOf: () => [
-        notYet(policies, 'no scenario measures it'),
-        notYet(failover, 'there are no workers yet'),
-      ],
+      barsOf: () => [notYet(policies, 'no scenario measures it'), notYet(failover, 'there are no workers yet')],
     }),
 };

@@ -84,7 +84,7 @@ describe('the models of a project', () => {
   });
 
   test.each([
-    [{}, 422, 'validation_failed', null],
+    [{}, 422, 'validation_failed', 'name'],
     [{ allowed_models: 'a' }, 422, 'validation_failed', 'allowed_models'],
     [{ allowed_models: [''] }, 422, 'validation_failed', 'allowed_models.0'],
     [{ allowed_models: ['x'.repeat(201)] }, 422, 'validation_failed', 'allowed_models.0'],

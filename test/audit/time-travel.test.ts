@@ -121,7 +121,8 @@ test(
     let [travelled, unborn] = [0, 0];
     try {
       // Of each kind of thing more than one state is to be met, which chance alone does not promise of organizations.
-      const varied = () => prefixes.every((prefix) => [...kinds.keys()].filter((met) => met.startsWith(prefix)).length > 1);
+      const varied = () =>
+        prefixes.every((prefix) => [...kinds.keys()].filter((met) => met.startsWith(prefix)).length > 1);
       for (let round = 0; travelled < wanted || (round < 100 && !varied()); round++) {
         await world.begin();
         const positions: Position[] = [];

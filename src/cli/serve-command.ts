@@ -68,6 +68,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'limits.trouble',
   'tiers.refused',
   'usage.recovered',
+  'policies.unrecorded',
   'upstream.opened',
 ]);
 

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { keyLimitsObject } from '../admin/keys/key-limits.ts';
 import { firstRunFile } from '../admin/organization/first-run.ts';
 import { Failure } from '../app/failure.ts';
-import { type Config, readConfig } from '../config.ts';
+import { type Config, listenUrl, readConfig } from '../config.ts';
 import { ServerCalls } from './server-calls.ts';
 import { formatOf, listing, type Output, show, timeText } from './table/listing.ts';
 import { printable, printableJson, type Terminal } from './terminal.ts';
@@ -56,9 +56,7 @@ const serverOf = async (
     const looked = url === undefined ? `; there is no ${firstRunPath(config)} with one` : '';
     throw new Failure(`Give an Admin key by --key or ADMIN_API_KEY${looked}.`);
   }
-  const { HOST, PORT } = config;
-  const host = HOST.includes(':') ? `[${HOST}]` : HOST;
-  return new ServerCalls(url ?? (first?.base_url || `http://${host}:${PORT}`), secret);
+  return new ServerCalls(url ?? (first?.base_url || listenUrl(config, config.PORT)), secret);
 };
 
 const firstRunPath = ({ DATA_DIR }: Config): string => join(DATA_DIR, 'first-run.json');

@@ -77,12 +77,16 @@ export const asciiOf: ReadonlyMap<string, string> = new Map(
 );
 
 /** The zero of each script's decimal digits that NFKC leaves alone; the other nine follow it. */
-const zeros = '${escaped(zeros())}';
+const zeros =
+  '${escaped(zeros())}';
 
 /** From each such digit to the ASCII digit of its value. */
 export const digitOf: ReadonlyMap<string, string> = new Map(
   [...zeros].flatMap((zero) =>
-    Array.from({ length: 10 }, (_, value) => [String.fromCodePoint(zero.codePointAt(0)! + value), String(value)] as const),
+    Array.from(
+      { length: 10 },
+      (_, value) => [String.fromCodePoint(zero.codePointAt(0)! + value), String(value)] as const,
+    ),
   ),
 );
 `;

@@ -1,7 +1,6 @@
 import type { Allowance, Meter } from '../http/route.ts';
 import { estimateTokensOf } from '../upstream/estimate.ts';
 import { type Chunk, type Delta, noUsage, type Usage } from '../upstream/port.ts';
-import type { TokenNeed } from './route/task.ts';
 
 /** The most tokens that a request can take, so that no upstream's word costs more (contract N20). */
 export interface Most {
@@ -10,9 +9,16 @@ export interface Most {
   readonly output: number;
 }
 
+interface Asked {
+  readonly estimatedTokens: number;
+  readonly maxTokens: number;
+  /** Of an answer that may be longer than `maxTokens`. */
+  readonly longest?: number;
+}
+
 /** A model takes no more than its context, and writes no more than it was asked for, or than it declares. */
 export const mostTokensOf = (
-  { estimatedTokens, maxTokens, longest = maxTokens }: TokenNeed,
+  { estimatedTokens, maxTokens, longest = maxTokens }: Asked,
   contextLength: number,
 ): Most => ({
   input: Math.max(contextLength, estimatedTokens),

@@ -153,7 +153,7 @@ const passing = (each: Case) => {
   const speaks: MessagesPassing = {
     async answer() {
       upstream.requests.push(undefined as never);
-      return { body: Buffer.from(JSON.stringify(whole)), usage: usage() };
+      return { body: Buffer.from(JSON.stringify(whole)), usage: usage(), outputBytes: 5 };
     },
     async *stream() {
       upstream.requests.push(undefined as never);

@@ -6,12 +6,14 @@ import type { Recorded } from '../../../kernel/store.ts';
 export interface Chains {
   /** What is wrong with the event's place on its stream; undefined where nothing is. @param hash `hashOf` the event */
   add(event: Recorded, hash: string): string | undefined;
+  /** An event of somebody else on a stream of ours counts for its revision and for nothing else. */
+  pass(event: Recorded): void;
 }
 
 const isChained = (stream: string): boolean => Object.hasOwn(aggregates, stream.slice(0, stream.indexOf('-')));
 
 export const followChains = (): Chains => {
-  const ends = new Map<string, { readonly revision: number; readonly hash: string }>();
+  const ends = new Map<string, { readonly revision: number; readonly hash: string | undefined }>();
   return {
     add({ stream, revision, metadata }, hash) {
       const before = ends.get(stream);
@@ -22,6 +24,9 @@ export const followChains = (): Chains => {
       if (revision !== due) return `Revision ${due} of the stream should be here.`;
       if (!isChained(stream) || metadata.prev === before?.hash) return undefined;
       return 'The event was not written behind what is now the one before on its stream.';
+    },
+    pass({ stream, revision }) {
+      ends.set(stream, { revision, hash: ends.get(stream)?.hash });
     },
   };
 };

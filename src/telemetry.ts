@@ -96,6 +96,10 @@ export interface Signals {
   /** One of several upstreams of a model fails: it gets no requests but a probe now and then, until one is answered. */
   'upstream.opened': { readonly model: string; readonly upstream: string };
   'upstream.closed': { readonly model: string; readonly upstream: string };
+  /** New connections get another certificate from now on. */
+  'certificate.reloaded': { readonly validTo: string };
+  /** The files of the certificate have changed and cannot be used; the one that was read before is served on. */
+  'certificate.refused': { readonly fault: string };
   'server.draining': { readonly inFlight: number };
 }
 

@@ -67,6 +67,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'projection.rebuilt',
   'limits.trouble',
   'tiers.refused',
+  'certificate.refused',
   'usage.recovered',
   'upstream.opened',
 ]);

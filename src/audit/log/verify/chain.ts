@@ -6,7 +6,7 @@ import type { Recorded } from '../../../kernel/store.ts';
 export interface Chains {
   /** What is wrong with the event's place on its stream; undefined where nothing is. @param hash `hashOf` the event */
   add(event: Recorded, hash: string): string | undefined;
-  /** An event of somebody else on a stream of ours counts for its revision and for nothing else. */
+  /** Somebody else has written onto one of our streams. */
   pass(event: Recorded): void;
 }
 
@@ -15,6 +15,9 @@ const isChained = (stream: string): boolean => Object.hasOwn(aggregates, stream.
 export const followChains = (): Chains => {
   const ends = new Map<string, { readonly revision: number; readonly hash: string | undefined }>();
   return {
+    pass({ stream, revision }) {
+      ends.set(stream, { revision, hash: ends.get(stream)?.hash });
+    },
     add({ stream, revision, metadata }, hash) {
       const before = ends.get(stream);
       ends.set(stream, { revision, hash });
@@ -24,9 +27,6 @@ export const followChains = (): Chains => {
       if (revision !== due) return `Revision ${due} of the stream should be here.`;
       if (!isChained(stream) || metadata.prev === before?.hash) return undefined;
       return 'The event was not written behind what is now the one before on its stream.';
-    },
-    pass({ stream, revision }) {
-      ends.set(stream, { revision, hash: ends.get(stream)?.hash });
     },
   };
 };

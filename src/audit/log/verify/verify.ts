@@ -35,8 +35,10 @@ export interface Report {
   readonly findings: readonly Finding[];
   /** The largest size up to which a checkpoint from elsewhere shows that nothing was taken back; null where none does. */
   readonly outside: number | null;
-  /** The log was copied from another: so many leaves of it were signed there. Null where it was not. */
+  /** The log was copied from another: so many leaves of it came from there. Null where it was not. */
   readonly imported: number | null;
+  /** A checkpoint from elsewhere covers all that was copied and nothing since: the log that it came from has signed it. */
+  readonly isImportProven: boolean;
   /** Whether a key from elsewhere has vouched for the log's own. */
   readonly isKeyTrusted: boolean;
 }
@@ -77,7 +79,8 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
   const wasExplained = (hash: string): boolean => explained.has(shortened(hash));
   const counts = { events: 0, checkpoints: 0, removed: 0 };
   let newest: SignedCheckpoint | null = null;
-  let imported: number | null = null;
+  /** Of the marks of imports, their leaves, and where those are in the tree. */
+  const marks = new Map<string, number>();
   const broken: { readonly hash: string; readonly finding: Finding }[] = [];
 
   const add = (index: number, what: Finding['class'], says: string, more: Partial<Finding> = {}): void => {
@@ -168,7 +171,9 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     outside.pass(tree, leaves);
     for (const [i, leaf] of leaves.entries()) {
       const index = tree.size + i;
-      expected.push({ hash: leaf.toString('base64'), index, stub: stubs[index] });
+      const hash = leaf.toString('base64');
+      expected.push({ hash, index, stub: stubs[index] });
+      if (marks.has(hash)) marks.set(hash, index);
     }
     tree = after;
   };
@@ -197,7 +202,7 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
       continue;
     }
     keys.add(event, hash);
-    if (event.type === 'log.imported') imported = Math.max(imported ?? 0, Number(event.data.size) || 0);
+    if (event.type === 'log.imported') marks.set(hash, 0);
     const says = chains.add(event, own);
     if (says !== undefined) broken.push({ hash, finding: { class: 'chain', index: 0, stream, revision, says } });
   }
@@ -205,6 +210,7 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
   const end = align(expected, actual, wasExplained);
   findings.push(...end.findings);
   const tail = new Map(end.uncovered.map(({ hash }, i) => [hash, tree.size + i]));
+  for (const hash of marks.keys()) marks.set(hash, tail.get(hash) ?? marks.get(hash) ?? 0);
   const touched = new Set(findings.map(({ stream }) => stream));
   for (const { hash, finding } of broken) {
     const index = tail.get(hash);
@@ -223,8 +229,9 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     uncovered: end.uncovered.length,
     newest,
     findings: sorted([...findings, ...held.findings]),
-    outside: held.size,
-    imported,
+    outside: [...held.agreed].at(-1) ?? null,
+    imported: marks.size === 0 ? null : Math.max(...marks.values()),
+    isImportProven: [...marks.values()].every((size) => held.agreed.has(size)),
     isKeyTrusted: keys.isTrusted,
   };
 };

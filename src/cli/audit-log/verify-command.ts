@@ -4,6 +4,7 @@ import { opensFiles } from '../../app/event-log.ts';
 import { Failure } from '../../app/failure.ts';
 import { type Verdict, verdictOf } from '../../audit/log/verify/verdict.ts';
 import { type Report, verifyLog } from '../../audit/log/verify/verify.ts';
+import { systemClock } from '../../clock.ts';
 import { BadConfig, readConfig } from '../../config.ts';
 import { endWithParent, runApart } from '../apart.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
@@ -55,6 +56,7 @@ const verify = async (terminal: Terminal, options: Options): Promise<number> => 
       const verifying = verifyLog(allEvents(terminal, store, 'Verifying'), {
         against: outsideCheckpoints(config, options.against),
         trusted: await trustedKeys(config, store, options.pub),
+        now: systemClock.wall(),
       });
       return Promise.race([verifying, failed.then((reason) => Promise.reject(reason))]);
     });

@@ -66,6 +66,8 @@ interface Corpus {
   /** Of checkpoints from outside. */
   readonly seen?: readonly Recorded[];
   readonly trusted?: readonly number[];
+  /** Milliseconds. */
+  readonly now?: number;
 }
 type Shape = (random: Random) => Promise<Corpus>;
 
@@ -150,6 +152,14 @@ const forged: Readonly<Record<string, Shape>> = {
       },
     ]),
   ),
+  'what may be gone one day is gone before': async (random) => {
+    const store = await signedLog(random);
+    write(store, 2, random.between(0, 6));
+    const last = store.log.at(-1)!;
+    write(store, 1, 1);
+    checkpoint(store);
+    return { log: store.log.filter((event) => event !== last), seen: store.log, now: Date.UTC(2021, 0) };
+  },
   'another key for which nobody vouches': (random) => rotated(random, false),
   'the keys are of another': async (random) => ({ log: (await signedLog(random)).log, trusted: [7] }),
 };
@@ -234,14 +244,15 @@ interface Answer {
 
 const answers = async (shape: Shape, ask: (question: Question, first: Answer) => void): Promise<void> => {
   for (let seed = 0; seed < seeds; seed++) {
-    const { log, seen = log, trusted = [1] } = await shape(randomOf(seed));
+    const { log, seen = log, trusted = [1], now = Date.UTC(2026, 0) } = await shape(randomOf(seed));
     const against = notesOf(seen);
     const keys = trusted.map((number) => signers(number).verifier);
-    const report = await verify(log, { against, trusted: keys });
+    const report = await verify(log, { against, trusted: keys, now });
     const question = {
       export: written((await exported(log)).join('')),
       pubs: keys.map(({ text }) => text),
       against: against.length === 0 ? [] : [written(against.map(({ signed }) => signed).join(''))],
+      now: now / 1000,
     };
     ask(question, { seed, status: verdictOf(report).code, class: report.findings[0]?.class });
   }

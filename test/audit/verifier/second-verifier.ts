@@ -13,6 +13,8 @@ export interface Question {
   readonly export: string;
   readonly pubs: readonly string[];
   readonly against: readonly string[];
+  /** Seconds; by default the present. */
+  readonly now?: number;
 }
 
 export interface Judgement {

@@ -10,11 +10,13 @@ Written from src/audit/README.md ("The format") and RFC 6962, 8785, 8032 and c2s
 
 Exit status: 0 whole, 1 tampered with, 2 nothing is wrong but something could not be checked, 3 not an export.
 """
-import argparse, base64, functools, hashlib, json, sys
+import argparse, base64, functools, hashlib, json, re, sys, time
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
 CHAINED = {'organization', 'project', 'projectKey', 'adminKey', 'policy', 'oauthClient', 'oauthToken', 'idempotency'}
 STUBBED = {'replay', 'oauthToken', 'credentialUse', 'denial'}
+KEPT_DAYS = {'credentialUse': 400, 'denial': 400}
 
 
 class Bad(Exception):
@@ -215,8 +217,8 @@ def climb(index, size, leaf, path, see):
 # The export.
 
 class Verifier:
-    def __init__(self, pubs, against):
-        self.pubs, self.against = pubs, against
+    def __init__(self, pubs, against, now):
+        self.pubs, self.against, self.now = pubs, against, now
         self.findings, self.lacking, self.proven = [], [], []
         self.seen, self.next, self.nodes = set(), 0, {}
         self.last, self.broken, self.keys, self.marks, self.inner = {}, [], [], [], 0
@@ -340,6 +342,11 @@ class Verifier:
         index = self.leaf(value, value['stub'])
         if (stub['stream'], stub['revision']) in self.unsigned:
             raise ValueError(f'leaf {index} was not removed, another event is there')
+        category, days = stub['stream'].split('-')[0], re.search(r'\d{8}$', stub['stream'])
+        if category in KEPT_DAYS and days:
+            first = datetime.strptime(days.group(), '%Y%m%d').replace(tzinfo=timezone.utc)
+            if (first + timedelta(days=KEPT_DAYS[category] - 1)).timestamp() > self.now:
+                raise Bad('missing', f'leaf {index} is gone, and its time is not over')
 
     def uncovered(self, raw):
         event, hashed, _ = self.opened(self.line(raw, ['event'], ['audit_log_id'])['event'])
@@ -414,13 +421,13 @@ class Verifier:
             self.proven.append(size)
 
 
-def verify(export, pubs=(), against=()):
-    """{status, findings, lacking} of a file; `pubs` are verifier keys, `against` files with checkpoints."""
+def verify(export, pubs=(), against=(), now=None):
+    """{status, findings, lacking} of a file; `pubs` are verifier keys, `against` files with checkpoints, `now` in seconds."""
     outside = []
     for name in against:
         with open(name, encoding='utf-8', newline='') as file:
             outside += notes(file.read())
-    verifier = Verifier(pubs, outside)
+    verifier = Verifier(pubs, outside, time.time() if now is None else now)
     with open(export, 'rb') as file:
         verifier.run(file)
     status = 1 if verifier.findings else 2 if verifier.lacking else 0
@@ -429,7 +436,7 @@ def verify(export, pubs=(), against=()):
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('export', help='the file; - for lines of JSON {export, pubs, against} on standard input')
+    parser.add_argument('export', help='the file; - for lines of JSON {export, pubs, against, now} on standard input')
     parser.add_argument('--pub', action='append', default=[])
     parser.add_argument('--against', action='append', default=[])
     options = parser.parse_args(arguments)

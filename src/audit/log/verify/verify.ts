@@ -1,3 +1,4 @@
+import type { Millis } from '../../../clock.ts';
 import { whose } from '../../../domain/streams.ts';
 import { hashOf } from '../../../kernel/event-hash.ts';
 import type { Recorded } from '../../../kernel/store.ts';
@@ -6,7 +7,7 @@ import { type Frontier, grown, noLeaves, rootOfFrontier } from '../../../merkle/
 import type { Verifier } from '../../../merkle/note.ts';
 import { type CheckpointEvent, checkpointOf } from '../checkpoint-event.ts';
 import { checkpointStream, leafOf } from '../leaf.ts';
-import { type Actual, align, type Expected, isOf, signedStub } from './align.ts';
+import { type Actual, align, type Expected, removedEarly, signedStub } from './align.ts';
 import { followChains } from './chain.ts';
 import { type Finding, sorted } from './finding.ts';
 import { keyRing } from './key-ring.ts';
@@ -17,8 +18,8 @@ export interface VerifyOptions {
   readonly trusted: readonly Verifier[];
   /** Checkpoints that are known from elsewhere than the log. */
   readonly against: readonly SignedCheckpoint[];
-  /** Told now and then of the position read last. */
-  readonly progress?: (position: bigint) => void;
+  /** Milliseconds: whether what may be removed one day has a right to be gone. */
+  readonly now: Millis;
 }
 
 export interface Report {
@@ -42,6 +43,9 @@ export interface Report {
   /** Whether a key from elsewhere has vouched for the log's own. */
   readonly isKeyTrusted: boolean;
 }
+
+type Place = Pick<Recorded, 'stream' | 'revision'>;
+const placeText = ({ stream, revision }: Place): string => `${revision}@${stream}`;
 
 /** Six bytes of a hash. */
 const shortened = (hash: string): number => Buffer.from(hash.slice(0, 8), 'base64').readUIntBE(0, 6);
@@ -91,22 +95,30 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
   const settle = (): void => {
     if (isAstray) return;
     let [at, done] = [0, 0];
+    let places: ReadonlySet<string> | undefined;
+    const isThere = (place: Place): boolean => {
+      places ??= new Set(actual.map(placeText));
+      return places.has(placeText(place));
+    };
     for (; done < expected.length; done++) {
       let here = at;
       while (actual[here]?.isLikeOurs) here += 1;
       const wanted = expected[done]!;
       if (actual[here]?.hash === wanted.hash) at = here + 1;
-      else if (isGone(wanted)) counts.removed += 1;
-      else break;
+      else if (!isGone(wanted, isThere)) break;
       explained.add(shortened(wanted.hash));
     }
     isAstray = done < expected.length;
     expected = expected.slice(done);
     actual = actual.slice(at);
   };
-  const isGone = (wanted: Expected): boolean => {
+  const isGone = (wanted: Expected, isThere: (place: Place) => boolean): boolean => {
     const stub = signedStub(wanted);
-    return stub !== undefined && !actual.some((other) => isOf(stub, other));
+    if (stub === undefined || isThere(stub)) return false;
+    const early = removedEarly(stub, wanted.index, options.now);
+    if (early) findings.push(early);
+    else counts.removed += 1;
+    return true;
   };
 
   /** The tree with the leaves that a checkpoint adds: as it says, or where that is not what was signed and the events are, as they say. */
@@ -182,7 +194,6 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     const is = whose(event);
     if (is === 'foreign') continue;
     if (is === 'ours') counts.events += 1;
-    if (counts.events % 4096 === 0) options.progress?.(event.position);
     const { stream, revision } = event;
     if (stream === checkpointStream && is === 'ours') {
       check(event);
@@ -207,7 +218,7 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     if (says !== undefined) broken.push({ hash, finding: { class: 'chain', index: 0, stream, revision, says } });
   }
 
-  const end = align(expected, actual, wasExplained);
+  const end = align(expected, actual, wasExplained, options.now);
   findings.push(...end.findings);
   const tail = new Map(end.uncovered.map(({ hash }, i) => [hash, tree.size + i]));
   for (const hash of marks.keys()) marks.set(hash, tail.get(hash) ?? marks.get(hash) ?? 0);

@@ -142,6 +142,7 @@ beforeAll(async () => {
   const models = {
     ...rows,
     tables: [],
+    written: async () => {},
     positionOf: () => 0n,
     reached: async () => true,
     position: 0n,

@@ -29,6 +29,7 @@ import { shareSubscription } from '../kernel/shared-subscription.ts';
 import { type EventStore, type StoreState, StoreUnavailable } from '../kernel/store.ts';
 import { policyGuard } from '../policies/guard.ts';
 import { policyDirectory } from '../policies/in-force.ts';
+import { KeptRequests } from '../policies/kept-requests.ts';
 import { recordIn } from '../policies/record.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { dayKeys } from '../secrets/day-keys.ts';
@@ -224,6 +225,9 @@ const start = async (parts: {
   open.later('the models', connected.close);
   const evaluator = openEvaluator();
   open.later('the rules', evaluator.close);
+  const { REPLAY_TEXT_MINUTES: minutes } = config;
+  const kept = minutes === 0 ? null : new KeptRequests(minutes * 60_000, clock);
+  open.later('the text of requests', async () => kept?.close());
   let baseUrl = '';
   const routes = allRoutes({
     admin,
@@ -231,7 +235,7 @@ const start = async (parts: {
     ownedBy: config.OWNED_BY,
     clock,
     evaluator,
-    policies: policyGuard({ inForce, evaluator, clock, record: recordIn(accounts, clock) }),
+    policies: policyGuard({ inForce, evaluator, clock, record: recordIn(accounts, clock), kept }),
     windows: limits.windows,
     tiers: limits.tiers,
     knowledge: fresh.reliedOn,

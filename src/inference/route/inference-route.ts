@@ -16,7 +16,7 @@ import { passedHeaders, passedReply } from '../reply/passed-reply.ts';
 import { answerReply } from '../reply/reply.ts';
 import { admission, type Judge, needOf } from './admission.ts';
 import { type Asked, askedOf, type ReadBody } from './body-reader.ts';
-import { imagesOf } from './images.ts';
+import { pricedImages } from './images.ts';
 import { policed, viewOf } from './policed.ts';
 import { tokensOf } from './task.ts';
 
@@ -92,7 +92,6 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       const { model, stream, policy_ids: named } = askedOf(body);
       const isStreamed = stream === true;
       // The bytes of the body are lent for this step alone.
-      const images = imagesOf(task, models.get(model)?.model.pricing.image);
       let outgoing: Buffer | undefined;
       const bytes = (): Buffer => {
         outgoing ??= task.passed!.bytes();
@@ -105,6 +104,10 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         const full = allowance.reserve(tokensOf(need));
         if (full !== undefined) return failure(full, family, requestId);
         const { estimatedTokens, maxTokens } = need;
+        const images =
+          task.passed === null
+            ? pricedImages(models.get(model)!.model, task.strict.request.messages)
+            : task.passed.images;
         const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images, maxTokens });
         if (isRefusal(meter)) return failure(meter, family, requestId);
         // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).

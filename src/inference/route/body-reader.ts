@@ -122,6 +122,7 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     const { passing, upstreamModel } = hosted;
     const outgoing = () => edited(bytes, inOrder([{ start, end, text: JSON.stringify(upstreamModel) }], edits));
     const images = pricedImagesOnTape(hosted.model, tape);
+    if (Number.isNaN(images)) return null;
     return { passing, fields, estimatedTokens, maxTokens, grows, hidesUsage, images, bytes: outgoing };
   };
 
@@ -137,7 +138,7 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     if (read instanceof Refused) return read;
     const { edits, hidesUsage = false, ...rest } = read;
     const outgoing = () => withoutOwnFields(bytes, hosted.upstreamModel, edits);
-    const images = pricedImages(hosted.model, value.messages ?? value.input);
+    const images = pricedImages(hosted.model, value);
     return { strict: null, passed: { ...rest, passing: hosted.passing, hidesUsage, images, bytes: outgoing } };
   };
 };

@@ -1,47 +1,75 @@
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import type { Model } from '../../upstream/models/models.ts';
+import type { GenerateRequest } from '../../upstream/port.ts';
 
 /** What an image is called in the three APIs. */
 const kinds = ['image', 'image_url', 'input_image', 'computer_screenshot'];
-/** Where the parts of a message are, of the result of a tool, and of a document. */
-const inside = ['content', 'output', 'source'];
+/** Some servers know an image by it where nothing says what a part is. */
+const link = 'image_url';
+/** Blocks whose `input` is what a tool was called with: data, whatever it says. */
+const calls = ['tool_use', 'server_tool_use'];
+const input = 'input';
+const type = 'type';
+/** Members of a request that images are in, at any depth: in results of tools, in documents, on screens. */
+const conversation = ['messages', input, 'system'];
 
 /** Where images have no price nobody has to count them. */
 const isPriced = ({ pricing: { image } }: Model): boolean => image !== undefined && Number(image) > 0;
 
-/** The images of a conversation that have a price, also those in results of tools and in documents. */
-export const pricedImages = (model: Model, conversation: unknown): number =>
-  isPriced(model) ? imagesIn(conversation) : 0;
+/** The images of a request that have a price. */
+export const pricedImages = (
+  model: Model,
+  request: Readonly<Record<string, unknown>> | Pick<GenerateRequest, 'messages' | 'system'>,
+): number => {
+  if (!isPriced(model)) return 0;
+  const fields = request as Readonly<Record<string, unknown>>;
+  return conversation.reduce((sum, name) => sum + imagesIn(fields[name]), 0);
+};
 
 const imagesIn = (value: unknown): number => {
-  if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + imagesIn(each), 0);
   if (typeof value !== 'object' || value === null) return 0;
-  const fields = value as Readonly<Record<string, unknown>>;
-  if (kinds.includes(fields.type as string)) return 1;
-  return inside.reduce((sum, name) => sum + imagesIn(fields[name]), 0);
+  if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + imagesIn(each), 0);
+  const { type: tag, [link]: linked } = value as { readonly type?: unknown; readonly [link]?: unknown };
+  if (kinds.includes(tag as string) || (tag == null && linked != null)) return 1;
+  const isCall = calls.includes(tag as string);
+  let images = 0;
+  for (const [name, member] of Object.entries(value)) if (!(isCall && name === input)) images += imagesIn(member);
+  return images;
 };
 
 const bytesOf = (name: string): Buffer => Buffer.from(name);
-const [kindBytes, insideBytes, listBytes] = [kinds, inside, ['messages', 'input']].map((names) =>
-  names.map(bytesOf),
-) as [Buffer[], Buffer[], Buffer[]];
-const type = bytesOf('type');
+const [kindBytes, callBytes, conversationBytes] = [kinds, calls, conversation].map((names) => names.map(bytesOf)) as [
+  Buffer[],
+  Buffer[],
+  Buffer[],
+];
+const [typeBytes, linkBytes, inputBytes] = [type, link, input].map(bytesOf) as [Buffer, Buffer, Buffer];
 
-/** The same of a scanned request, in which no `type` of a part is escaped. */
-export const pricedImagesOnTape = (model: Model, tape: Tape): number =>
-  isPriced(model) ? listBytes.reduce((sum, name) => sum + imagesAt(tape, tape.member(0, name)), 0) : 0;
+/** The same of a scanned request; NaN where it has to be parsed. */
+export const pricedImagesOnTape = (model: Model, tape: Tape): number => {
+  if (!isPriced(model)) return 0;
+  return conversationBytes.reduce((sum, name) => sum + imagesAt(tape, tape.member(0, name)), 0);
+};
 
 const imagesAt = (tape: Tape, entry: number): number => {
-  if (entry === -1) return 0;
-  const kind = tape.kind(entry);
+  if (entry === -1 || tape.kind(entry) > Kind.array) return 0;
+  const end = tape.next(entry);
   let images = 0;
-  if (kind === Kind.array) {
-    const end = tape.next(entry);
+  if (tape.kind(entry) === Kind.array) {
     for (let at = entry + 1; at < end; at = tape.next(at)) images += imagesAt(tape, at);
-  } else if (kind === Kind.object) {
-    const tag = tape.member(entry, type);
-    if (tag !== -1 && tape.kind(tag) === Kind.string && kindBytes.some((name) => tape.spells(tag, name))) return 1;
-    for (const name of insideBytes) images += imagesAt(tape, tape.member(entry, name));
+    return images;
+  }
+  const tag = tape.member(entry, typeBytes);
+  const isTagged = tag !== -1 && tape.kind(tag) === Kind.string;
+  if (isTagged && tape.isEscaped(tag)) return Number.NaN;
+  if (isTagged && kindBytes.some((name) => tape.spells(tag, name))) return 1;
+  if (tag === -1 || tape.kind(tag) === Kind.null) {
+    const linked = tape.member(entry, linkBytes);
+    if (linked !== -1 && tape.kind(linked) !== Kind.null) return 1;
+  }
+  const isCall = isTagged && callBytes.some((name) => tape.spells(tag, name));
+  for (let at = entry + 1; at < end; at = tape.next(at + 1)) {
+    if (!(isCall && tape.spells(at, inputBytes))) images += imagesAt(tape, at + 1);
   }
   return images;
 };

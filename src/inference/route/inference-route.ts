@@ -105,9 +105,7 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         if (full !== undefined) return failure(full, family, requestId);
         const { estimatedTokens, maxTokens } = need;
         const images =
-          task.passed === null
-            ? pricedImages(models.get(model)!.model, task.strict.request.messages)
-            : task.passed.images;
+          task.passed === null ? pricedImages(models.get(model)!.model, task.strict.request) : task.passed.images;
         const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images, maxTokens });
         if (isRefusal(meter)) return failure(meter, family, requestId);
         // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).

@@ -62,7 +62,9 @@ export const play = async (
   const { stdout } = await run(program.command, args, options).catch((error: Failed) => {
     const { code, signal, stdout: said, stderr } = error;
     const last = said.trim().split('\n').at(-1);
-    throw new Error(`${client.name} has ended with ${signal ?? code} after ${last || 'nothing'}. It wrote:\n${tail(stderr)}`);
+    throw new Error(
+      `${client.name} has ended with ${signal ?? code} after ${last || 'nothing'}. It wrote:\n${tail(stderr)}`,
+    );
   });
   const lines = stdout.split('\n').filter((line) => line.startsWith('{"mode"'));
   const outcomes = new Map(lines.map((line) => JSON.parse(line) as Line & Outcome).map((each) => [keyOf(each), each]));

@@ -236,8 +236,11 @@ describe('the stream', () => {
     ['an event without a type', `${events('a', 'b').slice(0, 4).join('')}data: {"x":1}\n\n`],
   ])('%s in the middle ends with an error', async (_, text) => {
     respond = says(text, 'text/event-stream');
-    const told = (await post(say({ stream: true }))).text.split('\n\n').at(-2)!;
+    const { text: seen } = await post(say({ stream: true }));
+    const told = seen.split('\n\n').at(-2)!;
     expect(told).toMatch(/^event: error\n/);
     expect(JSON.parse(told.split('data: ')[1]!)).toMatchObject({ type: 'error', code: 'provider_error' });
+    const numbers = [...seen.matchAll(/"sequence_number":(\d+)/g)].map(([, number]) => Number(number));
+    expect(numbers).toEqual([...numbers.keys()]);
   });
 });

@@ -64,10 +64,22 @@ describe('a hostile stream', () => {
     ['a huge index', call({}, 1e300) + finished],
     [
       'more of a call that has ended',
-      call({ function: { name: 'f', arguments: '{}' } }) + call({}, 1) + call({ function: { arguments: '{}' } }) + finished,
+      call({ function: { name: 'f', arguments: '{}' } }) +
+        call({}, 1) +
+        call({ function: { arguments: '{}' } }) +
+        finished,
     ],
-    ['arguments that begin with their end', call({ function: { name: 'f', arguments: '}' } }) + call({}, 1) + call({ function: { arguments: '{}' } }) + finished],
-    ['the second choice alone', chunk(null, { choices: [{ index: 1, delta: { content: 'x' }, finish_reason: 'stop' }] }) + done],
+    [
+      'arguments that begin with their end',
+      call({ function: { name: 'f', arguments: '}' } }) +
+        call({}, 1) +
+        call({ function: { arguments: '{}' } }) +
+        finished,
+    ],
+    [
+      'the second choice alone',
+      chunk(null, { choices: [{ index: 1, delta: { content: 'x' }, finish_reason: 'stop' }] }) + done,
+    ],
     ['a done without a reason', chunk({ content: 'x' }) + done],
     ['an early end', recorded.slice(0, -3).join('')],
     ['an end in the last event', chunk({ content: 'x' }) + finished.slice(0, 40)],
@@ -87,7 +99,12 @@ describe('a hostile stream', () => {
       chunk({ content: 'y' }, { index: 1 }) +
         chunk({ content: 'x' }) +
         chunk({}, { index: 1, finish_reason: 'length' }) +
-        chunk(null, { choices: [{ index: 1, delta: { content: 'y' } }, { index: 0, delta: {}, finish_reason: 'stop' }] }) +
+        chunk(null, {
+          choices: [
+            { index: 1, delta: { content: 'y' } },
+            { index: 0, delta: {}, finish_reason: 'stop' },
+          ],
+        }) +
         done,
     ],
     ['choices of null deltas', chunk({ content: 'x' }) + chunk(null, { choices: [{ delta: null }] }) + finished],

@@ -106,10 +106,12 @@ export const asOperator = async <T>(
   }
 };
 
-interface CurrentRows {
+export interface CurrentRows {
   readonly rows: RowReader;
   /** Whether a running server keeps them. */
   readonly isServed: boolean;
+  /** How far a projection of the running server has come; null before its first event, and where none runs. */
+  placeOf(projection: string): bigint | null;
   reached(position: bigint, withinMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -125,6 +127,10 @@ export const currentRows = async (config: Config, store: EventStore): Promise<Cu
     return {
       rows,
       isServed: true,
+      placeOf: (projection) => {
+        const kept = rows.mark(projection);
+        return kept === undefined ? null : placeOf(kept);
+      },
       reached: (position, withinMs) => followed(rows, position, withinMs),
       close: () => rows.close(),
     };
@@ -141,6 +147,7 @@ export const currentRows = async (config: Config, store: EventStore): Promise<Cu
   return {
     rows: models,
     isServed: false,
+    placeOf: () => null,
     reached: models.reached,
     async close() {
       await models.close();

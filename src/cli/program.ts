@@ -7,6 +7,7 @@ import { adminKeyCommand } from './admin-key.ts';
 import { auditCommand } from './audit.ts';
 import { billingCommand } from './billing.ts';
 import { completionCommand } from './completion/completion.ts';
+import { eventsCommand } from './events.ts';
 import { eventstoreCommand } from './eventstore-command.ts';
 import { shareExamples } from './examples.ts';
 import { limitsCommand } from './limits-command.ts';
@@ -18,6 +19,7 @@ import { policyCommand } from './resources/policy.ts';
 import { projectCommand } from './resources/project.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve-command.ts';
+import { statusCommand } from './status.ts';
 import { storeCommand } from './store/store-command.ts';
 import { type Terminal, usageError } from './terminal.ts';
 import { usageCommand } from './usage.ts';
@@ -33,6 +35,8 @@ export const program = async (terminal: Terminal): Promise<number> => {
   // A group may have options that its commands have too: what stands behind a command's name is the command's.
   weir.enablePositionalOptions();
   weir.addCommand(serveCommand(terminal));
+  weir.addCommand(statusCommand(terminal));
+  weir.addCommand(eventsCommand(terminal));
   weir.addCommand(auditCommand(terminal));
   weir.addCommand(eventstoreCommand(terminal));
   weir.addCommand(storeCommand(terminal));

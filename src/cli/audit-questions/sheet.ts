@@ -1,12 +1,13 @@
 import { columnsOf, wrapped } from '../table/text-columns.ts';
+import { formatOf, type Output } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** A page is never wider than this, so that it can be pasted into a report. */
 const widest = 80;
 const narrowest = 40;
 
-export const widthOf = ({ columns }: Pick<Terminal, 'columns'>): number =>
-  Math.max(narrowest, Math.min(widest, columns));
+export const widthOf = ({ columns }: Pick<Terminal, 'columns'>, options: Output): number =>
+  formatOf(options) === 'wide' ? Number.POSITIVE_INFINITY : Math.max(narrowest, Math.min(widest, columns));
 
 export type Field = readonly [label: string, text: string];
 

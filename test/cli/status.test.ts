@@ -51,7 +51,9 @@ describe('weir status', () => {
     const { code, err, of } = await status();
     expect([code, err]).toEqual([0, '']);
     expect(of('gateway')).toMatchObject([{ name: url, state: 'ready', detail: expect.stringContaining('7 ms') }]);
-    expect(of('store')).toMatchObject([{ name: 'embedded', state: 'there', detail: expect.stringContaining('newest') }]);
+    expect(of('store')).toMatchObject([
+      { name: 'embedded', state: 'there', detail: expect.stringContaining('newest') },
+    ]);
     // Nobody keeps them here: the command itself brought them up to date.
     expect(of('lists')).toMatchObject([{ state: 'current' }]);
     expect(of('windows')).toMatchObject([{ state: 'none' }]);
@@ -69,8 +71,18 @@ describe('weir status', () => {
     afterAll(() => {
       delete env.MODELS_FILE;
     });
-    const upstream = (name: string) => ({ name, kind: 'anthropic', base_url: `https://${name}.example`, api_key_env: 'K' });
-    const both = { id: 'both', context_length: 9, max_output_length: 9, upstreams: [upstream('east'), upstream('west')] };
+    const upstream = (name: string) => ({
+      name,
+      kind: 'anthropic',
+      base_url: `https://${name}.example`,
+      api_key_env: 'K',
+    });
+    const both = {
+      id: 'both',
+      context_length: 9,
+      max_output_length: 9,
+      upstreams: [upstream('east'), upstream('west')],
+    };
 
     test('names each upstream of one with its breaker', async () => {
       env.K = 'secret-of-theirs';

@@ -125,8 +125,7 @@ const follow = async (
       seen.set(id, count);
       if (count === from) continue;
       const span = { from, to: count - 1, order: 'asc' } as const;
-      for (const row of await entriesIn(rows, id, span, options, count - from))
-        await print.entry(past, row);
+      for (const row of await entriesIn(rows, id, span, options, count - from)) await print.entry(past, row);
     }
   }
 };

@@ -1,5 +1,5 @@
-import { columnsOf, wrapped } from '../table/text-columns.ts';
 import { formatOf, type Output } from '../table/listing.ts';
+import { columnsOf, wrapped } from '../table/text-columns.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** A page is never wider than this, so that it can be pasted into a report. */

@@ -28,7 +28,8 @@ export const completionCommand = (terminal: Terminal, weir: Command): Command =>
     .addArgument(new Argument('[shell]', 'the shell').choices(shells))
     .option('--install', 'put it where the shell finds it')
     .action(async (named: Shell | undefined, { install }: { install?: true }) => {
-      if (!install && named === undefined) throw new UsageError(`Name a shell, ${shells.join(', ')}, or say --install.`);
+      if (!install && named === undefined)
+        throw new UsageError(`Name a shell, ${shells.join(', ')}, or say --install.`);
       const shell = shellOf(named, terminal.env, shells);
       const script = completionScripts[shell](placesOf(weir));
       terminal.out(install ? await installCompletion(shell, script, terminal.env) : script);

@@ -6,7 +6,10 @@ import type { Terminal } from '../terminal.ts';
 export const showDamages = (terminal: Terminal, dir: string, report: VerifyReport, options: Output): void => {
   const { verdict, events, streams, purgedStreams, damages, more } = report;
   const purged = purgedStreams === 0 ? '' : `, ${purgedStreams} of them with expired events removed`;
-  if (verdict === 'ok') return terminal.out(`${dir}: ok. ${events} events of ${streams} streams${purged}.\n`);
+  if (verdict === 'ok') {
+    terminal.out(`${dir}: ok. ${events} events of ${streams} streams${purged}.\n`);
+    return;
+  }
   const rows = damages.map(({ position = null, stream = null, revision = null, what }) => ({
     position,
     stream,

@@ -149,7 +149,7 @@ describe('installed', () => {
   test.each([
     [['completion'], {}, 2, /^Name a shell, bash, zsh, fish, or say --install\.\n$/],
     [['completion', '--install'], { SHELL: '/bin/dash' }, 1, /^Say for which shell: weir completion bash\|zsh\|fish/],
-    [['completion', 'fish', '--install'], { HOME: '/proc/none' }, 1, /^\/proc\/none\S+ cannot be written: [^\n]+\.\n$/],
+    [['completion', 'fish', '--install'], { HOME: '/dev/null' }, 1, /^\/dev\/null\S+ cannot be written: [^\n]+\.\n$/],
   ])('%j with %j ends with %i', async (argv, env, code, stderr) => {
     expect(await weirHere(argv, env)).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(stderr) });
   });

@@ -21,8 +21,8 @@ import { IllegalFact } from '../kernel/aggregate.ts';
 import { type KeptCheckpoint, placeOf } from '../kernel/checkpoint.ts';
 import { logIdOf } from '../kernel/log-id.ts';
 import { oursOf } from '../kernel/ownership.ts';
-import { openReadModels } from '../kernel/projection.ts';
-import { NoTables, openRows, type RowReader, type RowStore } from '../kernel/rows.ts';
+import { openReadModels, type ReadModels } from '../kernel/projection.ts';
+import { NoTables, openRows, type RowStore } from '../kernel/rows.ts';
 import type { EventStore } from '../kernel/store.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 import { printable, type Terminal } from './terminal.ts';
@@ -30,7 +30,7 @@ import { printable, type Terminal } from './terminal.ts';
 /** What an operator's command works with: the same law as the administration, and no server in between. */
 export interface Operator {
   readonly aggregates: Aggregates;
-  readonly rows: RowReader;
+  readonly rows: OperatorRows;
   readonly secrets: Secrets;
   readonly store: EventStore;
   /**
@@ -106,10 +106,15 @@ export const asOperator = async <T>(
   }
 };
 
-interface CurrentRows {
-  readonly rows: RowReader;
+/** Beside a running gateway they show what it has written. */
+type OperatorRows = Pick<ReadModels, 'get' | 'range' | 'written'>;
+
+export interface CurrentRows {
+  readonly rows: OperatorRows;
   /** Whether a running server keeps them. */
   readonly isServed: boolean;
+  /** How far a projection of the running server has come; null before its first event, and where none runs. */
+  placeOf(projection: string): bigint | null;
   reached(position: bigint, withinMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -123,8 +128,12 @@ export const currentRows = async (config: Config, store: EventStore): Promise<Cu
   if ('rows' in taken) {
     const { rows } = taken;
     return {
-      rows,
+      rows: { ...rows, async written() {} },
       isServed: true,
+      placeOf: (projection) => {
+        const kept = rows.mark(projection);
+        return kept === undefined ? null : placeOf(kept);
+      },
       reached: (position, withinMs) => followed(rows, position, withinMs),
       close: () => rows.close(),
     };
@@ -141,6 +150,7 @@ export const currentRows = async (config: Config, store: EventStore): Promise<Cu
   return {
     rows: models,
     isServed: false,
+    placeOf: () => null,
     reached: models.reached,
     async close() {
       await models.close();
@@ -178,7 +188,8 @@ const followed = async (rows: RowStore<KeptCheckpoint>, position: bigint, within
       const kept = rows.mark(name);
       return kept !== undefined && placeOf(kept) >= position;
     };
-    if (projections.every(isThere)) return true;
+    // What is held is written later, and no command waits for it.
+    if (projections.every((each) => each.isHeld || isThere(each))) return true;
     if (performance.now() > end) return false;
     await wait(lookAgainMs);
   }

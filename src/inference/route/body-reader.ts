@@ -114,6 +114,7 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
       estimatedTokens,
       maxTokens,
       grows = false,
+      longest = maxTokens,
       edits,
       hidesUsage = false,
       modelStart: start,
@@ -123,7 +124,7 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     const outgoing = () => edited(bytes, inOrder([{ start, end, text: JSON.stringify(upstreamModel) }], edits));
     const images = pricedImagesOnTape(hosted.model, tape);
     if (Number.isNaN(images)) return null;
-    return { passing, fields, estimatedTokens, maxTokens, grows, hidesUsage, images, bytes: outgoing };
+    return { passing, fields, estimatedTokens, maxTokens, grows, longest, hidesUsage, images, bytes: outgoing };
   };
 
   return (bytes, principal) => {

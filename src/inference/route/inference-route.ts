@@ -14,6 +14,7 @@ import { type After, realAfter } from '../reply/event-output.ts';
 import { growthOf } from '../reply/growth.ts';
 import { passedHeaders, passedReply } from '../reply/passed-reply.ts';
 import { answerReply } from '../reply/reply.ts';
+import { mostTokensOf } from '../spending.ts';
 import { admission, type Judge, needOf } from './admission.ts';
 import { type Asked, askedOf, type ReadBody } from './body-reader.ts';
 import { pricedImages } from './images.ts';
@@ -91,6 +92,7 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       if (isRefusal(task)) return failure(task, family, requestId);
       const { model, stream, policy_ids: named } = askedOf(body);
       const isStreamed = stream === true;
+      const hosted = models.get(model)!.model;
       // The bytes of the body are lent for this step alone.
       let outgoing: Buffer | undefined;
       const bytes = (): Buffer => {
@@ -104,8 +106,7 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         const full = allowance.reserve(tokensOf(need));
         if (full !== undefined) return failure(full, family, requestId);
         const { estimatedTokens, maxTokens } = need;
-        const images =
-          task.passed === null ? pricedImages(models.get(model)!.model, task.strict.request) : task.passed.images;
+        const images = task.passed?.images ?? pricedImages(hosted, task.strict!.request);
         const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images, maxTokens });
         if (isRefusal(meter)) return failure(meter, family, requestId);
         // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
@@ -113,7 +114,8 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         const id = answerId();
         const form = api.form(body, id, head);
         const grow = growthOf(allowance, need);
-        const generation = { form, estimatedTokens, allowance, grow, meter, requestId, signal, watch };
+        const most = mostTokensOf(need, hosted.context_length);
+        const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, signal, watch };
         if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
         const { passing, hidesUsage } = task.passed;
         const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };
@@ -123,7 +125,7 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       if (task.policies === null) return answered(null);
       const asked = { policies: task.policies, caller: principal, named: named ?? [], requestId };
       const text = { endpoint: api.name, model, stream: isStreamed };
-      const subject = { request: task.strict?.request ?? null, need: needOf(task) };
+      const subject = { request: task.strict?.request ?? null, need: needOf(task), most: hosted.max_output_length };
       const view = viewOf(subject, bytes, text, principal);
       return policed(policies, { ...asked, view }, { endpoint: api.name, family }, answered);
     },

@@ -56,7 +56,7 @@ export class ChatChunkReader implements ChunkReader {
     if (this.#finish === 'content_filter' && this.#line.ended === 0) throw upstreamError('content_refused');
     this.ended = true;
     const stop = readStop(this.#finish, this.#called > 0, this.#sequence);
-    chunks.push({ type: 'end', ...stop, usage: this.#usage ?? guessedUsage(this.#line.bytes) });
+    chunks.push({ type: 'end', ...stop, usage: guessedUsage(this.#usage, this.#line.bytes) });
     return chunks;
   }
 

@@ -40,7 +40,7 @@ export class BlockLine {
     return part;
   }
 
-  /** @throws UpstreamError for more of a call that has ended */
+  /** @throws UpstreamError for more of a call that has ended, and for arguments that are no object */
   add(part: Part, text: string, chunks: Chunk[]): void {
     if (part.hasEnded) {
       if (text.trim() === '') return;
@@ -59,8 +59,15 @@ export class BlockLine {
     while (this.#parts.length > 1 && isOver(this.#parts[0]!)) this.#endFirst(chunks);
   }
 
-  end(chunks: Chunk[]): void {
-    while (this.#parts.length > 0) this.#endFirst(chunks);
+  /** @param isCut whether the answer was cut off. @throws UpstreamError for arguments that do not end, where it was not */
+  end(isCut: boolean, chunks: Chunk[]): void {
+    while (this.#parts.length > 0) {
+      const { arguments: end, isWritten, waiting } = this.#parts[0]!;
+      if (end !== null && !end.isWhole && !isCut && (isWritten || waiting !== '')) {
+        throw malformed('the arguments of a call do not end');
+      }
+      this.#endFirst(chunks);
+    }
   }
 
   #open(part: Part, chunks: Chunk[]): void {

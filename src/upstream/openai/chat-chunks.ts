@@ -52,7 +52,7 @@ export class ChatChunkReader implements ChunkReader {
   finish(): readonly Chunk[] {
     if (this.#finish === null) throw malformed('the stream ends before the answer does');
     const chunks: Chunk[] = [];
-    this.#line.end(chunks);
+    this.#line.end(this.#finish === 'length', chunks);
     if (this.#finish === 'content_filter' && this.#line.ended === 0) throw upstreamError('content_refused');
     this.ended = true;
     const stop = readStop(this.#finish, this.#called > 0, this.#sequence);

@@ -127,7 +127,7 @@ export const answersOf = (kept: Kept): fc.Arbitrary<Answer> =>
       texts: fc.array(text, { maxLength: kept.api === 'chat' ? 1 : 3 }),
       calls: fc.uniqueArray(fc.tuple(word, word, json), { maxLength: 3, selector: ([id]) => id }),
       stop: fc.constantFrom('end_turn', 'max_tokens'),
-      usage: fc.record({ input: fc.nat(1000), cached: fc.nat(1000), output: fc.nat(1000) }),
+      usage: fc.record({ input: fc.nat(1000), cached: fc.nat(1000), output: fc.integer({ min: 1, max: 1000 }) }),
     })
     .map(
       ({ before, texts, calls: called, stop, usage }): Answer => ({

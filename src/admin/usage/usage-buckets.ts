@@ -1,8 +1,5 @@
 import {
   addUse,
-  dayMs,
-  hourMs,
-  minuteMs,
   minutesOf,
   noUse,
   type UsageSum,
@@ -11,6 +8,7 @@ import {
   usagePrefix,
 } from '../../../projections/usage.ts';
 import type { Millis } from '../../clock.ts';
+import { dayMs, hourMs, minuteMs } from '../../clock.ts';
 import type { ReadModels } from '../../kernel/projection.ts';
 
 export const widths = { '1m': minuteMs, '1h': hourMs, '1d': dayMs } as const;

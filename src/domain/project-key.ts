@@ -229,7 +229,8 @@ const decide = {
     const { name = data.name, permissions = data.permissions, expiresAt = data.expiresAt } = input;
     if (input.expiresAt != null && input.expiresAt <= input.at)
       throw fault('expires_at_not_future', { param: 'expires_at' });
-    if (data.rotatedTo !== null && (expiresAt ?? Number.POSITIVE_INFINITY) > (data.expiresAt ?? 0))
+    const isPutOff = (expiresAt ?? Number.POSITIVE_INFINITY) > (data.expiresAt ?? Number.POSITIVE_INFINITY);
+    if (data.rotatedTo !== null && isOpen(state) && isPutOff)
       throw fault('api_key_rotated', { message: 'The API key has a successor: its end cannot be put off.' });
     const same =
       name === data.name && expiresAt === data.expiresAt && permissions.join(' ') === data.permissions.join(' ');

@@ -217,6 +217,9 @@ describe('rotate', () => {
     update(null).refuses(putOff);
     update(now + 60_000).then([]);
     update(now + 59_999).leaves({ data: { expiresAt: now + 59_999 } });
+    given(projectKey, [...history, revoked])
+      .when('update', { expiresAt: null, at: now })
+      .refuses({ status: 'revoked', name: 'IllegalFact' });
     given(projectKey, history)
       .when('update', { name: 'old', at: now })
       .leaves({ data: { name: 'old' } });

@@ -9,6 +9,7 @@ import { Failure } from '../../app/failure.ts';
 import { systemClock as clock } from '../../clock.ts';
 import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
 import { newId, newToken } from '../../ids.ts';
+import { WrongRevision } from '../../kernel/store.ts';
 import { allRows } from '../all-rows.ts';
 import { withExamples } from '../examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from '../operator.ts';
@@ -167,19 +168,22 @@ export const keyCommand = (terminal: Terminal): Command => {
           const context = operatorContext(terminal, command);
           const successorId = newId('key', clock);
           const value = newToken('p');
-          const { successor, predecessor } = await succeed(
-            aggregates,
-            {
-              keyId: old.id,
-              successorId,
-              graceSeconds: grace,
-              credential: credentialOf(secrets, value),
-              at: clock.wall(),
-              admit: async () =>
-                void (await aggregates.project.dispatch(project.id, 'issueKey', { keyId: successorId }, context)),
+          const order = {
+            keyId: old.id,
+            successorId,
+            graceSeconds: grace,
+            credential: credentialOf(secrets, value),
+            at: clock.wall(),
+            async admit() {
+              await aggregates.project.dispatch(project.id, 'issueKey', { keyId: successorId }, context);
             },
-            context,
-          );
+          };
+          const { successor, predecessor } = await succeed(aggregates, order, context).catch(async (error: unknown) => {
+            // Nobody takes it up again: a successor that was made is nobody's.
+            if (error instanceof WrongRevision && error.stream.endsWith(old.id))
+              await aggregates.projectKey.dispatch(successorId, 'revoke', { reason: 'rotation_refused' }, context);
+            throw error;
+          });
           await operator.waitForProjection(successor.head);
           await operator.waitForProjection(predecessor.head);
           const made = shown(operator)({ id: successorId, ...successor.state }, project);

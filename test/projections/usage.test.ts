@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { addUse, dayMs, minuteMs, noUse, usage, usageDays, usageHours, usageTotals } from '../../projections/usage.ts';
+import { addUse, noUse, usage, usageDays, usageHours, usageTotals } from '../../projections/usage.ts';
 import { usageBuckets } from '../../src/admin/usage/usage-buckets.ts';
+import { dayMs, minuteMs } from '../../src/clock.ts';
 import { type Settlement, usageSettled, usageStream } from '../../src/domain/usage-facts.ts';
 import { applyBatch } from '../../src/kernel/apply-batch.ts';
 import { openReadModels, type ReadModels } from '../../src/kernel/projection.ts';
@@ -57,7 +58,7 @@ const byDay = { from: noon - (noon % dayMs), width: '1d', count: 3, groupBy: ['a
 
 /** What a report says, without what is empty. */
 const reported = async (models: ReadModels, organizationId: string, wanted: typeof byMinute | typeof byDay) =>
-  (await usageBuckets(models, { ...wanted, organizationId })).flatMap(({ from, groups }) =>
+  (await usageBuckets(models, { ...wanted, organizationId, now: noon })).flatMap(({ from, groups }) =>
     groups.map(({ api_key_id, model, sum }) => [`${from} ${api_key_id} ${model}`, sum] as const),
   );
 

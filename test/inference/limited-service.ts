@@ -220,8 +220,15 @@ export const limitedService = async (options: LimitedOptions = {}) => {
         expiresAt: null,
         ...fields,
       }),
-    inactiveKey: (reason: Inactive['inactive'], id = 'key_1'): string =>
-      give('p', { inactive: reason, kind: 'project_key', id, organizationId: 'org_1', projectId: 'proj_1' }),
+    inactiveKey: (reason: Inactive['inactive'], id = 'key_1', fields: Partial<Inactive> = {}): string =>
+      give('p', {
+        inactive: reason,
+        kind: 'project_key',
+        id,
+        organizationId: 'org_1',
+        projectId: 'proj_1',
+        ...fields,
+      }),
     async ask(
       token: string | null,
       method: string,

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
+import { usage as usageRows } from '../../projections/usage.ts';
 import { AccessLog } from '../access/access-log.ts';
 import { apiKeyGate } from '../access/authenticate.ts';
 import { credentialTables, type Directory, directory } from '../access/directory.ts';
@@ -143,7 +144,8 @@ const start = async (parts: {
       known.committed(batch);
       inForce.committed();
       limits?.committed(batch);
-      usage?.recorded(batch);
+      // Accounts that the balances do not have, since their rows stand still, stay those of this gateway.
+      if (!models?.stopped.some(({ follower }) => follower === usageRows.name)) usage?.recorded(batch);
     },
   });
   open.later('the read models', models.close);

@@ -4,6 +4,7 @@ import type { ConnectedModel } from '../../upstream/connect.ts';
 import { quickResponsesEstimate } from '../../upstream/quick-responses-estimate.ts';
 import { otherBounds } from '../messages/bounds.ts';
 import { maxTokens } from '../messages/messages-schema.ts';
+import { noOtherBounds } from '../route/answer-bounds.ts';
 import type { QuickFields } from '../route/body-reader.ts';
 import {
   type Check,
@@ -47,6 +48,7 @@ const isPlain = isObjectWith({
   input: (tape, entry) => isString(tape, entry) || (isItems(tape, entry) && tape.next(entry) > entry + 1),
   instructions: isOf(Kind.string, Kind.null),
   max_output_tokens: orNull(isWhole(1, maxTokens)),
+  ...noOtherBounds(['max_output_tokens']),
   stream: isOf(Kind.true, Kind.false, Kind.null),
   temperature: isNumber,
   top_p: isNumber,

@@ -41,7 +41,16 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
   ['usage', grammar(day, ['usage.settled'])],
   ['policyDecision', grammar(day, ['policies.decided'])],
   ['price', grammar('models', ['price.declared'])],
-  ['log', grammar('[a-z_]+', ['log.started', 'log.first_run_claimed', 'log.secrets_known', 'log.imported'])],
+  [
+    'log',
+    grammar('[a-z_]+', [
+      'log.started',
+      'log.first_run_claimed',
+      'log.secrets_known',
+      'log.written_by',
+      'log.imported',
+    ]),
+  ],
   ['auditLog', grammar('checkpoints|keys', ['audit.checkpoint', 'audit.key_started', 'audit.key_rotated'])],
 ]);
 

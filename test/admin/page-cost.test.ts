@@ -140,6 +140,7 @@ beforeAll(async () => {
   const models = {
     ...rows,
     tables: [],
+    written: async () => {},
     positionOf: () => 0n,
     reached: async () => true,
     position: 0n,

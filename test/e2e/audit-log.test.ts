@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { leafHash } from '../../src/kernel/event-hash.ts';
@@ -231,27 +231,30 @@ const checkExport = (text: string, ids?: readonly string[]): number => {
 describe('a copy', () => {
   const copied = async (edit: (text: string) => string) => {
     const file = join(folder(), 'events.ndjson');
+    // The log goes on behind the copy, which has what these checkpoints cover.
+    const checkpoints = join(folder(), 'checkpoints');
+    copyFileSync(sink, checkpoints);
     expect((await runWeir(['store', 'export', '--out', file], { DATA_DIR: server.dataDir })).code).toBe(0);
     writeFileSync(file, edit(readFileSync(file, 'utf8')));
     const dataDir = join(freshDir(), 'data');
     const dir = join(dataDir, 'eventstore');
     const { code, stderr } = await runWeir(['store', 'import', '--in', file, '--dir', dir], { DATA_DIR: dataDir });
     expect(`${code} ${stderr}`).toBe('0 ');
-    return { DATA_DIR: dataDir, SECRETS_DIR: `${server.dataDir}.secrets` };
+    return { env: { DATA_DIR: dataDir, SECRETS_DIR: `${server.dataDir}.secrets` }, checkpoints };
   };
 
   test('says for ever that it is one, and is believed with the checkpoints of the log that it came from alone', async () => {
-    const env = await copied((text) => text);
+    const { env, checkpoints } = await copied((text) => text);
     const alone = await verified(env);
     expect(alone).toMatchObject({ code: 2, findings: [] });
     expect(alone.imported).toBeGreaterThan(9);
     expect(alone.stderr).toContain('imported');
-    expect(await verified(env, '--against', sink)).toMatchObject({ code: 0, findings: [] });
+    expect(await verified(env, '--against', checkpoints)).toMatchObject({ code: 0, findings: [] });
   });
 
   test('that was edited with sed is found out, where and what', async () => {
-    const env = await copied((text) => text.replaceAll('"audited"', '"innocent"'));
-    const found = await verified(env, '--against', sink);
+    const { env, checkpoints } = await copied((text) => text.replaceAll('"audited"', '"innocent"'));
+    const found = await verified(env, '--against', checkpoints);
     // The name is also in the answer that is kept for the request that made the project.
     expect(found).toMatchObject({
       code: 1,
@@ -260,20 +263,66 @@ describe('a copy', () => {
         { class: 'altered', stream: expect.stringMatching(/^idempotency-/), revision: 1 },
       ],
     });
-    const { code, stdout } = await audit({ ...env, AUDIT_SINKS: sink }, 'verify');
+    const { code, stdout } = await audit({ ...env, AUDIT_SINKS: checkpoints }, 'verify');
     expect(code).toBe(1);
     expect(stdout).toContain('altered');
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
   test('that lacks an event is found out', async () => {
-    const env = await copied((text) => {
+    const { env, checkpoints } = await copied((text) => {
       const lines = text.trimEnd().split('\n');
       const at = lines.findIndex((line) => line.includes('project_key.reactivated'));
       const last = JSON.parse(lines.at(-1)!) as { events: number };
       const end = JSON.stringify({ ...last, events: last.events - 1 });
       return `${[...lines.toSpliced(at, 1).slice(0, -1), end].join('\n')}\n`;
     });
-    expect(await verified(env, '--against', sink)).toMatchObject({ code: 1, findings: [{ class: 'missing' }] });
+    expect(await verified(env, '--against', checkpoints)).toMatchObject({ code: 1, findings: [{ class: 'missing' }] });
+  });
+});
+
+describe('an older backup that is put in the place of the log', () => {
+  test('is missed by what a sink has seen, also once the log has gone on from it', async () => {
+    const kept = join(folder(), 'checkpoints');
+    const backup = join(folder(), 'backup');
+    const env = { AUDIT_SINKS: kept };
+    let gateway = await startServer({ env });
+    const { dataDir } = gateway;
+    const signedIn = (name: string): Promise<unknown> =>
+      eventually(
+        async () => {
+          const { uncovered } = await verified({ DATA_DIR: dataDir });
+          return uncovered === 0 || undefined;
+        },
+        () => name,
+      );
+    await createProject(gateway, 'in the backup');
+    await signedIn('in the backup');
+    expect((await runWeir(['store', 'backup', '--out', backup], { DATA_DIR: dataDir })).code).toBe(0);
+    for (const name of ['lost 1', 'lost 2', 'lost 3']) await createProject(gateway, name);
+    await signedIn('lost 3');
+    expect(await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept })).toMatchObject({ code: 0, findings: [] });
+    await gateway.stop();
+    const seen = notesIn(readFileSync(kept, 'utf8'));
+    const outside = join(folder(), 'seen before');
+    writeFileSync(outside, seen.join(''));
+
+    // As `weir store --help` says it is done.
+    rmSync(join(dataDir, 'eventstore'), { recursive: true });
+    renameSync(backup, join(dataDir, 'eventstore'));
+    const last = parsedCheckpoint(seen.at(-1)!)!.size;
+    const shorter = await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept });
+    expect(shorter).toMatchObject({ code: 1, findings: [{ class: 'rolled-back', to: last }] });
+
+    gateway = await startServer({ dataDir, env });
+    for (let n = 0; n < 6; n++) await createProject(gateway, `in the place of what was lost ${n}`);
+    await signedIn('the last');
+    await gateway.stop();
+    const gone = await verified({ DATA_DIR: dataDir }, '--against', outside);
+    expect(gone.covered).toBeGreaterThan(last);
+    expect(gone).toMatchObject({ code: 1, findings: [{ class: 'forked' }] });
+    // The log itself does not tell; the sink has both of its pasts now.
+    expect(await verified({ DATA_DIR: dataDir })).toMatchObject({ code: 2, findings: [] });
+    expect(await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept })).toMatchObject({ code: 1 });
   });
 });

@@ -117,7 +117,7 @@ describe('gateways that are started at once on an empty store', () => {
 
 describe('an organization that an operator makes on an empty store', () => {
   const make = async (env: Record<string, string>): Promise<string> => {
-    const { code, stdout, stderr } = await weirHere(['org', 'create', '--name', 'Acme', '--json'], env);
+    const { code, stdout, stderr } = await weirHere(['org', 'create', '--name', 'Acme', '--jsonl'], env);
     expect([code, stderr]).toEqual([0, '']);
     return (JSON.parse(stdout) as { organization_id: string }).organization_id;
   };
@@ -285,7 +285,7 @@ describe('a start that is refused leaves nothing in the log', () => {
 
 describe('an operator’s command with secrets that are not those of the log', () => {
   const made = async (env: Record<string, string>): Promise<string> => {
-    const { stdout, stderr, code } = await weirHere(['org', 'create', '--name', 'Acme', '--json'], env);
+    const { stdout, stderr, code } = await weirHere(['org', 'create', '--name', 'Acme', '--jsonl'], env);
     expect(`${code} ${stderr}`).toBe('0 ');
     return (JSON.parse(stdout) as { organization_id: string }).organization_id;
   };

@@ -43,13 +43,7 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
   ['price', grammar('models', ['price.declared'])],
   [
     'log',
-    grammar('[a-z_]+', [
-      'log.started',
-      'log.first_run_claimed',
-      'log.secrets_known',
-      'log.written_by',
-      'log.imported',
-    ]),
+    grammar('[a-z_]+', ['log.started', 'log.first_run_claimed', 'log.secrets_known', 'log.written_by', 'log.imported']),
   ],
   ['auditLog', grammar('checkpoints|keys', ['audit.checkpoint', 'audit.key_started', 'audit.key_rotated'])],
 ]);

@@ -11,8 +11,9 @@ import { type Server, startServer } from '../e2e/server.ts';
 import { certificateAuthority, signedBy } from '../support/certificates.ts';
 import { type Mock, serve } from '../upstream/mock.ts';
 
-/** The configurations of src/deploy/ as they are, but for ports, files and addresses. PROXY_STREAMS=512 is the long form. */
-const streams = Number(process.env.PROXY_STREAMS ?? 64);
+/** The configurations of src/deploy/ as they are, but for ports, files and addresses. DEPLOY_LONG=1 is the long form. */
+const isLong = process.env.DEPLOY_LONG === '1';
+const streams = isLong ? 512 : 64;
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const dir = freshDir();
@@ -113,10 +114,10 @@ afterAll(async () => {
 
 const installed = Object.entries(proxies).map(([name, proxy]) => {
   const isHere = spawnSync(name, ['-v']).status === 0;
-  return { name, ...proxy, isHere, why: isHere ? '' : ' (skipped: it is not installed)' };
+  return { name, ...proxy, isHere, why: isHere ? '' : '(skipped: it is not installed)' };
 });
 
-describe.each(installed)('behind $name$why', ({ name, command, isHere }) => {
+describe.each(installed)('behind $name $why', ({ name, command, isHere }) => {
   let child: ChildProcess | undefined;
   let port = 0;
   const agent = new Agent({ keepAlive: true, ca: ca.cert, servername: 'gateway.example' });
@@ -234,7 +235,7 @@ describe.each(installed)('behind $name$why', ({ name, command, isHere }) => {
 
   test.skipIf(!isHere)('what comes after a pause meets no connection that is closed', async () => {
     for (const pauseMs of [0, 11_000]) {
-      await new Promise((resolve) => setTimeout(resolve, process.env.PROXY_STREAMS ? pauseMs : 0));
+      await new Promise((resolve) => setTimeout(resolve, isLong ? pauseMs : 0));
       const answers = Array.from({ length: 32 }, () => ask('GET', '/v1/health'));
       for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
     }

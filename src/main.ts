@@ -20,7 +20,7 @@ if (process.pid === 1) for (const signal of stopSignals) process.on(signal, () =
 
 // What the process makes is for its owner alone, LMDB's files too, whatever the folder around it allows.
 process.umask(0o077);
-allowClosedOutput();
+const left = allowClosedOutput();
 lowerHelperThreads();
 // gRPC gives TLS the name of a host to send also where that is an address, as the nodes of a cluster often have it. Node
 // says that it will ignore it, which is what is wanted: the address is compared with the certificate all the same.
@@ -68,6 +68,7 @@ const code = await program({
   user: osUser(),
   host: hostname(),
   interrupted,
+  left,
   endSoon,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),

@@ -16,6 +16,8 @@ export interface EventLog {
   readonly failed: Promise<Error>;
   /** Of an embedded store: its volume is too full for commands. What is true of a cluster's only its refusals tell. */
   readonly hasNoRoom: boolean;
+  /** Whether this process opened the store's files: nobody else can write there until it closes them. */
+  readonly isOwn: boolean;
   close(): Promise<void>;
 }
 
@@ -55,6 +57,7 @@ const ofServer = (dir: string, embedded: Embedded): EventLog => {
   return {
     store,
     failed: embedded.failed,
+    isOwn: true,
     get hasNoRoom() {
       return embedded.hasNoRoom;
     },
@@ -68,6 +71,12 @@ const ofServer = (dir: string, embedded: Embedded): EventLog => {
 /** Whether there may be events: there are files of a store, or a cluster is named. */
 export const mayHaveEvents = (config: Config): boolean =>
   config.EVENTSTORE_URL !== undefined || hasStore(storeDir(config));
+
+/** Whether a command that asks for events will open the files of a store, since nobody serves them. */
+export const opensFiles = async (config: Config): Promise<boolean> => {
+  const dir = storeDir(config);
+  return config.EVENTSTORE_URL === undefined && hasStore(dir) && (await runningEndpoint(dir)) === null;
+};
 
 /**
  * The events for a command: those of the running server, or of the stopped one's files.
@@ -127,7 +136,7 @@ export const existingEventLog = async (config: Config): Promise<EventLog> => {
 /** A store that another process serves. */
 const elsewhere = (target: Target): EventLog => {
   const store = connect(target);
-  return { store, failed: never, hasNoRoom: false, close: () => store.close() };
+  return { store, failed: never, hasNoRoom: false, isOwn: false, close: () => store.close() };
 };
 
 /** Where a command finds a store: a cluster, a running server, or the files of a stopped one, served meanwhile. */

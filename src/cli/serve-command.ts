@@ -69,6 +69,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'tiers.refused',
   'certificate.refused',
   'usage.recovered',
+  'policies.unrecorded',
   'upstream.opened',
 ]);
 

@@ -14,6 +14,7 @@ import { type After, realAfter } from '../reply/event-output.ts';
 import { growthOf } from '../reply/growth.ts';
 import { passedHeaders, passedReply } from '../reply/passed-reply.ts';
 import { answerReply } from '../reply/reply.ts';
+import { mostTokensOf } from '../spending.ts';
 import { admission, type Judge, needOf } from './admission.ts';
 import { type Asked, askedOf, type ReadBody } from './body-reader.ts';
 import { imagesOf } from './images.ts';
@@ -92,7 +93,8 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       const { model, stream, policy_ids: named } = askedOf(body);
       const isStreamed = stream === true;
       // The bytes of the body are lent for this step alone.
-      const images = imagesOf(task, models.get(model)?.model.pricing.image);
+      const hosted = models.get(model)?.model;
+      const images = imagesOf(task, hosted?.pricing.image);
       let outgoing: Buffer | undefined;
       const bytes = (): Buffer => {
         outgoing ??= task.passed!.bytes();
@@ -112,7 +114,8 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         const id = answerId();
         const form = api.form(body, id, head);
         const grow = growthOf(allowance, need);
-        const generation = { form, estimatedTokens, allowance, grow, meter, requestId, signal, watch };
+        const most = mostTokensOf(need, hosted?.context_length ?? 0);
+        const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, signal, watch };
         if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
         const { passing, hidesUsage } = task.passed;
         const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };
@@ -122,7 +125,8 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       if (task.policies === null) return answered(null);
       const asked = { policies: task.policies, caller: principal, named: named ?? [], requestId };
       const text = { endpoint: api.name, model, stream: isStreamed };
-      const subject = { request: task.strict?.request ?? null, need: needOf(task) };
+      const most = models.get(model)!.model.max_output_length;
+      const subject = { request: task.strict?.request ?? null, need: needOf(task), most };
       const view = viewOf(subject, bytes, text, principal);
       return policed(policies, { ...asked, view }, { endpoint: api.name, family }, answered);
     },

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
+import { usage as usageRows } from '../../projections/usage.ts';
 import { AccessLog } from '../access/access-log.ts';
 import { apiKeyGate } from '../access/authenticate.ts';
 import { credentialTables, type Directory, directory } from '../access/directory.ts';
@@ -35,6 +36,7 @@ import { dayKeys } from '../secrets/day-keys.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
 import { loadModels } from '../upstream/models/models.ts';
 import { declarePrices } from '../usage/prices.ts';
+import { tellTotals } from '../usage/totals.ts';
 import { type OpenUsage, openUsage } from '../usage/usage.ts';
 import { allAggregates } from './aggregates.ts';
 import { keepAuditLog } from './audit-log.ts';
@@ -43,7 +45,7 @@ import { secretsOf } from './config-secrets.ts';
 import { type EventLog, ownEventLog } from './event-log.ts';
 import { atPathOf } from './file-fault.ts';
 import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
-import { fundsOf } from './funds.ts';
+import { fundsOf, untoldOf } from './funds.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
 import { refuseLaterLog, signLog } from './log-version.ts';
@@ -145,7 +147,8 @@ const start = async (parts: {
       known.committed(batch);
       inForce.committed();
       limits?.committed(batch);
-      usage?.recorded(batch);
+      // Accounts that the balances do not have, since their rows stand still, stay those of this gateway.
+      if (!models?.stopped.some(({ follower }) => follower === usageRows.name)) usage?.recorded(batch);
     },
   });
   open.later('the read models', models.close);
@@ -223,6 +226,8 @@ const start = async (parts: {
   });
   const accounts = usage;
   open.later('the accounts of requests', accounts.close);
+  const rows = models;
+  open.later('the totals of organizations', tellTotals({ store, untold: () => untoldOf(rows), clock }));
   const connected = connectModels(declared, { clock });
   open.later('the models', connected.close);
   const evaluator = openEvaluator();

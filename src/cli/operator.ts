@@ -23,7 +23,7 @@ import { logIdOf } from '../kernel/log-id.ts';
 import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { NoTables, openRows, type RowStore } from '../kernel/rows.ts';
-import type { EventStore } from '../kernel/store.ts';
+import { type EventStore, WrongRevision } from '../kernel/store.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 import { printable, type Terminal } from './terminal.ts';
 
@@ -99,6 +99,8 @@ export const asOperator = async <T>(
     }
   } catch (error) {
     if (error instanceof Fault) throw new Failure(printable(error.message), 1, error);
+    if (error instanceof WrongRevision)
+      throw new Failure('Others changed the same at the same time, again and again: run the command again.', 1, error);
     if (error instanceof IllegalFact) throw new Failure(`That cannot be done: ${error.message}.`, 1, error);
     throw error;
   } finally {

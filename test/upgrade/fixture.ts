@@ -38,12 +38,15 @@ export const writeFixture = (fixture: Fixture): string => {
   return file;
 };
 
-/** Every file below a folder but for what LMDB and the claims keep of running processes. */
+/** What running processes keep for themselves, and what the store holds in reserve for a full disk. */
+const passing = /(^|\/)(lock|lock\.mdb|endpoint|ballast)$|-lock$/;
+
+/** Every file below a folder that the next start would miss. */
 export const filesBelow = (dir: string): Record<string, Uint8Array> => {
   const files: Record<string, Uint8Array> = {};
   for (const name of readdirSync(dir, { recursive: true, encoding: 'utf8' }).sort()) {
     const path = join(dir, name);
-    if (statSync(path).isFile() && !/-lock$|(^|\/)(lock|endpoint)$/.test(name)) files[name] = readFileSync(path);
+    if (statSync(path).isFile() && !passing.test(name)) files[name] = readFileSync(path);
   }
   return files;
 };

@@ -79,7 +79,7 @@ const paused = await draft('Short answers', 'request.max_tokens > 100');
 await admin('POST', `/policies/${paused.id}/publish`, { revision: 1 });
 await admin('POST', `/policies/${paused.id}/pause`, { revision: 2 });
 const deleted = await draft('Deleted', 'true');
-await admin('DELETE', `/policies/${deleted.id}`);
+await admin('DELETE', `/policies/${deleted.id}?revision=1`);
 
 for (const key of [first.project_api_key, live?.value, back?.value]) {
   for (const stream of [false, true]) {

@@ -3,16 +3,27 @@ import { checker } from '../../http/endpoint.ts';
 import { Refused } from '../../http/refused.ts';
 import { type Edit, outerMembers } from '../../json/outer-members.ts';
 import { estimateResponseTokens } from '../../upstream/responses-estimate.ts';
+import { boundOf } from '../route/answer-bounds.ts';
 import type { PassingRules } from '../route/body-reader.ts';
 import { stateRefusal, stateRefused } from '../route/state-references.ts';
 import { answerOf, type PassedResponses, responsesState, unstoredMember } from './passing-rules.ts';
 import { type PassingResponsesBody, passingResponsesBody } from './passing-schema.ts';
 import { quickResponsesBody } from './quick-passing.ts';
 
-/** An item that says nothing but its id is one of an earlier answer, whatever its type, which may be left out. */
-const isReference = (item: Readonly<Record<string, unknown>>): boolean =>
-  item.type === 'item_reference' ||
-  (item.id !== undefined && Object.keys(item).every((name) => ['id', 'type', 'status'].includes(name)));
+/** What of an item an upstream that keeps it needs no more than its id for. */
+const labels = ['id', 'type', 'status'];
+const isEmpty = (value: unknown): boolean => value == null || (Array.isArray(value) && value.length === 0);
+
+/**
+ * An item that says nothing but its id is one of an earlier answer, whatever its type, which may be left out. Of what was thought a
+ * summary says nothing either: the model needs all of it, in its own form or as text.
+ */
+const isReference = (item: Readonly<Record<string, unknown>>): boolean => {
+  if (item.type === 'item_reference') return true;
+  if (item.id == null) return false;
+  const said = item.type === 'reasoning' ? ['encrypted_content', 'content'] : Object.keys(item);
+  return said.every((name) => labels.includes(name) || isEmpty(item[name]));
+};
 
 /** Items of earlier answers by their ids, and containers of tools by theirs. */
 const namedRefusal = ({ input, tools }: PassingResponsesBody): Refusal | null => {
@@ -38,7 +49,7 @@ export const passingResponses: PassingRules<PassedResponses> = {
     return {
       fields: { model: body.model, stream: body.stream === true, policy_ids: body.policy_ids },
       estimatedTokens: estimateResponseTokens(value),
-      ...answerOf(body.max_output_tokens, hosted),
+      ...answerOf(boundOf(body.max_output_tokens ?? 0, body, hosted.model.max_output_length) || null, hosted),
       edits: isDedicated || body.store === false ? [] : [unstored(bytes)],
     };
   },

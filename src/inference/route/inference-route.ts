@@ -17,7 +17,7 @@ import { answerReply } from '../reply/reply.ts';
 import { mostTokensOf } from '../spending.ts';
 import { admission, type Judge, needOf } from './admission.ts';
 import { type Asked, askedOf, type ReadBody } from './body-reader.ts';
-import { imagesOf } from './images.ts';
+import { pricedImages } from './images.ts';
 import { policed, viewOf } from './policed.ts';
 import { tokensOf } from './task.ts';
 
@@ -92,9 +92,8 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       if (isRefusal(task)) return failure(task, family, requestId);
       const { model, stream, policy_ids: named } = askedOf(body);
       const isStreamed = stream === true;
+      const hosted = models.get(model)!.model;
       // The bytes of the body are lent for this step alone.
-      const hosted = models.get(model)?.model;
-      const images = imagesOf(task, hosted?.pricing.image);
       let outgoing: Buffer | undefined;
       const bytes = (): Buffer => {
         outgoing ??= task.passed!.bytes();
@@ -107,6 +106,7 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         const full = allowance.reserve(tokensOf(need));
         if (full !== undefined) return failure(full, family, requestId);
         const { estimatedTokens, maxTokens } = need;
+        const images = task.passed?.images ?? pricedImages(hosted, task.strict!.request);
         const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images, maxTokens });
         if (isRefusal(meter)) return failure(meter, family, requestId);
         // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
@@ -114,7 +114,7 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         const id = answerId();
         const form = api.form(body, id, head);
         const grow = growthOf(allowance, need);
-        const most = mostTokensOf(need, hosted?.context_length ?? 0);
+        const most = mostTokensOf(need, hosted.context_length);
         const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, signal, watch };
         if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
         const { passing, hidesUsage } = task.passed;
@@ -125,8 +125,7 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       if (task.policies === null) return answered(null);
       const asked = { policies: task.policies, caller: principal, named: named ?? [], requestId };
       const text = { endpoint: api.name, model, stream: isStreamed };
-      const most = models.get(model)!.model.max_output_length;
-      const subject = { request: task.strict?.request ?? null, need: needOf(task), most };
+      const subject = { request: task.strict?.request ?? null, need: needOf(task), most: hosted.max_output_length };
       const view = viewOf(subject, bytes, text, principal);
       return policed(policies, { ...asked, view }, { endpoint: api.name, family }, answered);
     },

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
+import { request as plainRequest, type ServerResponse } from 'node:http';
 import { Agent, request } from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -143,7 +143,7 @@ describe.each(installed)('behind $name $why', ({ name, command, isHere }) => {
   const ask = (
     method: string,
     path: string,
-    options: { headers?: Record<string, string>; body?: unknown; saw?: (text: string) => void } = {},
+    options: { headers?: Record<string, string | string[]>; body?: unknown; saw?: (text: string) => void } = {},
   ) =>
     new Promise<{ status: number; text: string }>((resolve, reject) => {
       const headers = { 'content-type': 'application/json', ...options.headers };
@@ -209,7 +209,9 @@ describe.each(installed)('behind $name $why', ({ name, command, isHere }) => {
   test.skipIf(!isHere)('the address of the client is known, and not the one that it claims', async () => {
     const headers = {
       authorization: `Bearer ${weir.first.admin_api_key}`,
-      'x-forwarded-for': '203.0.113.7',
+      'x-forwarded-for': ['203.0.113.7', '203.0.113.8, 127.0.0.1'],
+      forwarded: 'for=203.0.113.9;proto=https',
+      'x-real-ip': '203.0.113.10',
       'idempotency-key': `${name}-address`,
     };
     const made = await ask('POST', '/v1/organization/projects', { headers, body: { name: `behind ${name}` } });
@@ -218,7 +220,7 @@ describe.each(installed)('behind $name $why', ({ name, command, isHere }) => {
     const { body } = await call(weir, 'GET', `/v1/organization/audit_logs?resource_ids[]=${id}`);
     const [entry] = body.data as { actor: unknown }[];
     expect(JSON.stringify(entry)).toContain('"127.0.0.2"');
-    expect(JSON.stringify(entry)).not.toContain('203.0.113.7');
+    expect(JSON.stringify(entry)).not.toContain('203.0.113');
   });
 
   test.skipIf(!isHere)('the address that clients use is the one of PUBLIC_URL', async () => {
@@ -240,4 +242,28 @@ describe.each(installed)('behind $name $why', ({ name, command, isHere }) => {
       for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
     }
   });
+});
+
+test('who is no proxy is known by its own address, whatever it claims', async () => {
+  const headers = {
+    authorization: `Bearer ${weir.first.admin_api_key}`,
+    'content-type': 'application/json',
+    'idempotency-key': 'asked-directly-of-weir',
+    'x-forwarded-for': '203.0.113.7',
+  };
+  const { id } = await new Promise<{ id: string }>((resolve, reject) => {
+    const options = { host: '127.0.0.1', localAddress: '127.0.0.3', port: weir.port, method: 'POST', headers };
+    const sent = plainRequest({ ...options, path: '/v1/organization/projects' }, (response) => {
+      let text = '';
+      response.on('data', (piece) => {
+        text += piece;
+      });
+      response.once('end', () => resolve(JSON.parse(text)));
+    });
+    sent.once('error', reject);
+    sent.end(JSON.stringify({ name: 'asked directly' }));
+  });
+  const { body } = await call(weir, 'GET', `/v1/organization/audit_logs?resource_ids[]=${id}`);
+  expect(JSON.stringify(body.data)).toContain('"127.0.0.3"');
+  expect(JSON.stringify(body.data)).not.toContain('203.0.113');
 });

@@ -63,8 +63,9 @@ describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
     await server.stop();
     // Every event of before and after, folded anew.
     const { code, stderr } = await weirHere(['audit', 'verify'], { DATA_DIR: dataDir });
-    expect(stderr).toBe('');
-    expect(code).toBe(0);
+    expect(stderr).toMatch(/^Nothing is wrong /);
+    // Of this store alone: no checkpoint from outside is there to hold it against.
+    expect(code).toBe(2);
   });
 
   test('is all there after kills in the middle of the upgrade', async () => {
@@ -84,7 +85,7 @@ describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
     const log = await anyEventLog(readConfig({ DATA_DIR: dataDir }));
     await signLog(log.store, systemClock, '97.3.1');
     await log.close();
-    for (const args of [['serve'], ['org', 'list'], ['audit', 'verify']]) {
+    for (const args of [['serve'], ['org', 'list'], ['usage', fixture.organizationId]]) {
       const { code, stderr } = await weirHere(args, { DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'silent' });
       expect(stderr).toMatch(
         /^This data was written by Weir 97\.3\.1, and this is Weir \d+\.\d+\.\d+, [^\n]+: start 97\.3\.1 or a later one, or restore a backup of before the upgrade\.\n$/,

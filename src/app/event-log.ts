@@ -85,15 +85,25 @@ export const anyEventLog = async (config: Config): Promise<EventLog> => {
   return typeof found === 'string' ? elsewhere({ endpoint: found }) : ofServer(dir, found);
 };
 
-/** The endpoint of the process that has the store, or one of our own where nobody has it. */
+/** Longest wait of a command for another one that has the store. */
+const commandMs: Millis = 30_000;
+
+/**
+ * The endpoint of the server that has the store, or one of our own where nobody has it. A command that has it keeps it to
+ * itself: it will be gone as soon as it is done. So others wait for it.
+ * @throws Failure where that takes too long
+ */
 const runningOrOwn = async (dir: string): Promise<string | Embedded> => {
-  for (const end = performance.now() + holderMs; ; await wait(lookAgainMs)) {
+  for (const end = performance.now() + commandMs; ; await wait(lookAgainMs)) {
     const endpoint = await runningEndpoint(dir);
     if (endpoint !== null) return endpoint;
     try {
-      return await startEmbedded({ dir });
+      return await startEmbedded({ dir, unannounced: true });
     } catch (error) {
-      if (!(error instanceof StoreLocked) || performance.now() > end) throw error;
+      if (!(error instanceof StoreLocked)) throw error;
+      if (performance.now() < end) continue;
+      const advice = 'Run this again when that has ended. Beside a server any number of commands work at once.';
+      throw new Failure(`${error.message} ${advice}`, 1, error);
     }
   }
 };

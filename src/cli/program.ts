@@ -21,7 +21,7 @@ import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve-command.ts';
 import { statusCommand } from './status.ts';
 import { storeCommand } from './store/store-command.ts';
-import { type Terminal, usageError } from './terminal.ts';
+import { printableLines, type Terminal, usageError } from './terminal.ts';
 import { usageCommand } from './usage.ts';
 
 /** Runs one `weir` command and returns its exit status. */
@@ -30,7 +30,8 @@ export const program = async (terminal: Terminal): Promise<number> => {
     .description('An event-sourced gateway for hosted language models.')
     .version(version)
     .exitOverride()
-    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+    // What was typed is repeated in some errors.
+    .configureOutput({ writeOut: terminal.out, writeErr: (text) => terminal.err(printableLines(text)) })
     .addHelpText('after', () => `\nEnvironment:\n${describeConfig()}`);
   // A group may have options that its commands have too: what stands behind a command's name is the command's.
   weir.enablePositionalOptions();
@@ -81,6 +82,6 @@ const inheritEverywhere = (parent: Command): void => {
 };
 
 const complain = (terminal: Terminal, message: string, code: number): number => {
-  if (message !== '') terminal.err(`${message}\n`);
+  if (message !== '') terminal.err(`${printableLines(message)}\n`);
   return code;
 };

@@ -91,12 +91,12 @@ describe('weir key', () => {
     const project = await newProject();
     const { id = '' } = await first('key', 'create', project, '--name', 'laptop', '--permissions', 'models:read');
     const made = await first('key', 'rotate', id, '--grace', '24h', '--reason', 'yearly');
-    const { value = '', rotated_from: from, rotated_from_expires_at: end = '', ...rest } = made;
+    const { value = '', rotated_from_expires_at: end = '', ...rest } = made;
     expect(made).toMatchObject({ name: 'laptop', permissions: ['models:read'], status: 'active', expires_at: null });
-    expect([tokenKind(value), from]).toEqual(['p', id]);
+    expect([tokenKind(value), made.rotated_from]).toEqual(['p', id]);
     expect((Date.parse(end) - Date.parse(made.created_at ?? '')) / 3_600_000).toBeCloseTo(24, 2);
     expect(await first('key', 'show', made.id ?? '')).toEqual(rest);
-    expect(await first('key', 'show', id)).toMatchObject({ status: 'active', expires_at: end });
+    expect(await first('key', 'show', id)).toMatchObject({ status: 'active', expires_at: end, rotated_to: made.id });
     expect(await lastEvent(id)).toMatchObject({
       type: 'project_key.rotated',
       data: { successor_id: made.id },
@@ -182,6 +182,8 @@ describe('weir key', () => {
     [['key', 'create', 'proj_none', '--name', 'x', '--expires', '90'], 2, expect.stringContaining('90d')],
     [['key', 'create', 'proj_none', '--name', 'x', '--permissions', 'all'], 2, expect.stringContaining('models:read')],
     [['key', 'list', '--status', 'dead'], 2, expect.stringContaining('active')],
+    [['key', 'list', '--status', hostile], 2, expect.not.stringContaining('\u001b')],
+    [['key', `--${hostile}`], 2, expect.not.stringContaining('\u001b')],
     [['key', 'list', '--json', '--jsonl'], 2, expect.stringContaining('one of json, jsonl')],
     [['project', 'show', 'proj_none'], 1, expect.stringContaining('weir project list')],
     [['policy', 'show', 'pol_none'], 1, expect.stringContaining('weir policy list')],

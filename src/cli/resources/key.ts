@@ -45,6 +45,8 @@ const shown =
       created_at: key.data.createdAt,
       redacted_value: key.data.redactedValue,
       permissions: key.data.permissions,
+      rotated_from: key.data.rotatedFrom,
+      rotated_to: key.data.rotatedTo,
     };
   };
 const kinds: Kinds = {
@@ -54,6 +56,7 @@ const kinds: Kinds = {
   last_used_at: 'time',
   created_at: 'time',
   rotated_from: 'id',
+  rotated_to: 'id',
   rotated_from_expires_at: 'time',
   value: 'id',
 };
@@ -187,8 +190,8 @@ export const keyCommand = (terminal: Terminal): Command => {
           await operator.waitForProjection(successor.head);
           await operator.waitForProjection(predecessor.head);
           const made = shown(operator)({ id: successorId, ...successor.state }, project);
-          const from = { rotated_from: old.id, rotated_from_expires_at: predecessor.state.data.expiresAt };
-          showOne(terminal, { ...made, ...from, value }, options, kinds);
+          const { expiresAt } = predecessor.state.data;
+          showOne(terminal, { ...made, rotated_from_expires_at: expiresAt, value }, options, kinds);
         },
         { makesKeys: true },
       ),

@@ -101,7 +101,7 @@ export const asOperator = async <T>(
     if (error instanceof Fault) throw new Failure(printable(error.message), 1, error);
     if (error instanceof WrongRevision)
       throw new Failure('Others changed the same at the same time, again and again: run the command again.', 1, error);
-    if (error instanceof IllegalFact) throw new Failure(`That cannot be done: ${error.message}.`, 1, error);
+    if (error instanceof IllegalFact) throw new Failure(`That cannot be done: ${whyNot(error)}.`, 1, error);
     throw error;
   } finally {
     await log.close();
@@ -110,6 +110,16 @@ export const asOperator = async <T>(
 
 /** Beside a running gateway they show what it has written. */
 type OperatorRows = Pick<ReadModels, 'get' | 'range' | 'written'>;
+
+/** What people call each kind of aggregate, where that is not its name. */
+const called: Readonly<Record<string, string>> = {
+  projectKey: 'key',
+  adminKey: 'Admin key',
+  oauthClient: 'OAuth client',
+};
+
+/** In which state something is that admits no such change. */
+const whyNot = ({ machine, status }: IllegalFact): string => `the ${called[machine] ?? machine} is ${status}`;
 
 export interface CurrentRows {
   readonly rows: OperatorRows;

@@ -24,6 +24,11 @@ import { storeCommand } from './store/store-command.ts';
 import { printableLines, type Terminal, usageError } from './terminal.ts';
 import { usageCommand } from './usage.ts';
 
+const statuses = `
+Exit status: 0 done; 1 it could not be done, and why is said; 2 the command line is wrong; 78 the configuration is wrong.
+What status, usage reconcile and audit verify end with, their own help says.
+`;
+
 /** Runs one `weir` command and returns its exit status. */
 export const program = async (terminal: Terminal): Promise<number> => {
   const weir = new Command('weir')
@@ -32,7 +37,7 @@ export const program = async (terminal: Terminal): Promise<number> => {
     .exitOverride()
     // What was typed is repeated in some errors.
     .configureOutput({ writeOut: terminal.out, writeErr: (text) => terminal.err(printableLines(text)) })
-    .addHelpText('after', () => `\nEnvironment:\n${describeConfig()}`);
+    .addHelpText('after', () => `${statuses}\nEnvironment:\n${describeConfig()}`);
   // A group may have options that its commands have too: what stands behind a command's name is the command's.
   weir.enablePositionalOptions();
   weir.addCommand(serveCommand(terminal));

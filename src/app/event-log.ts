@@ -8,6 +8,7 @@ import type { Target } from '../eventstoredb/target.ts';
 import type { EventStore } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
 import { Failure } from './failure.ts';
+import { refuseLaterLog } from './log-version.ts';
 
 export interface EventLog {
   readonly store: EventStore;
@@ -77,8 +78,22 @@ export const opensFiles = async (config: Config): Promise<boolean> => {
   return config.EVENTSTORE_URL === undefined && hasStore(dir) && (await runningEndpoint(dir)) === null;
 };
 
-/** The events for a command: those of the running server, or of the stopped one's files. */
+/**
+ * The events for a command: those of the running server, or of the stopped one's files.
+ * @throws Failure where a later release has written them
+ */
 export const anyEventLog = async (config: Config): Promise<EventLog> => {
+  const log = await whicheverLog(config);
+  try {
+    await refuseLaterLog(log.store);
+    return log;
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+};
+
+const whicheverLog = async (config: Config): Promise<EventLog> => {
   if (config.EVENTSTORE_URL !== undefined) return elsewhere({ url: config.EVENTSTORE_URL });
   const dir = storeDir(config);
   const found = await runningOrOwn(dir);

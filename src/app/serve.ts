@@ -48,6 +48,7 @@ import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
 import { fundsOf, untoldOf } from './funds.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
+import { refuseLaterLog, signLog } from './log-version.ts';
 import { pricesOf } from './prices.ts';
 import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
@@ -109,12 +110,14 @@ const start = async (parts: {
   const { config, log, open, declared, tiers, certificate, by } = parts;
   const claim = await claimReadModels(readModelsDir(config));
   open.later('the claim to the read models', async () => claim.release());
+  await refuseLaterLog(log.store);
   const secrets = await secretsOf(config, () => needsItsSecrets(log.store));
   const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
   const keysOfDays = await atPathOf('SECRETS_DIR', dayKeysDir, () => dayKeys(dayKeysDir));
   await keptFirstRun(config.DATA_DIR);
   // Whatever refuses the start comes before this: it writes the log's first events.
   await proveSecrets(log.store, clock, secrets);
+  await signLog(log.store, clock);
   let models: ReadModels | undefined;
   const store = withRoomFor(() => models, log.store);
   const logId = await logIdOf(store, clock);

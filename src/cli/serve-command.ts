@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
 import { destination, pino } from 'pino';
 import { Failure } from '../app/failure.ts';
@@ -10,6 +11,8 @@ import { operatorContext } from './operator.ts';
 import type { Terminal } from './terminal.ts';
 
 const standardError = 2;
+/** Longest wait for the end of a start whose server shall stop. */
+const startMs = 2_000;
 
 const examples = `
 Examples:
@@ -29,11 +32,11 @@ export const serveCommand = (terminal: Terminal): Command =>
       });
       try {
         const interrupted = terminal.interrupted();
-        // Told to stop while it starts, it just ends: every file of it is made to be left at any moment.
-        const running = await Promise.race([
-          serve(config, terminal.env, operatorContext(terminal, command)),
-          interrupted,
-        ]);
+        const starting = serve(config, terminal.env, operatorContext(terminal, command));
+        await Promise.race([starting, interrupted]);
+        // Told to stop while it starts, it starts and stops in order: to exit in the middle may abort the store's thread. A start
+        // that waits for something is just left: every file of it is made to be left at any moment.
+        const running = await Promise.race([starting, wait(startMs, undefined, { ref: false })]);
         if (!running) return;
         log.info({ base_url: running.baseUrl, data_dir: config.DATA_DIR }, 'listening');
         if (running.firstRun) terminal.out(welcome(running.firstRun));

@@ -7,6 +7,7 @@ import { mermaid } from '../../src/kernel/chart.ts';
 import { clientsTable, openaiClientsTable } from '../e2e/clients/table.ts';
 import { aggregates } from './all-aggregates.ts';
 import { routesToLookAt } from './all-routes.ts';
+import { licencesTable } from './licences.ts';
 
 /** Parts of the guides that are written by a program. Each stands between two comments with its name. */
 
@@ -19,6 +20,7 @@ const guides = {
   clients: 'src/inference/README.md',
   'openai-clients': 'src/inference/README.md',
   configuration: 'src/app/README.md',
+  licences: 'src/deploy/README.md',
   routes: 'src/http/README.md',
   tiers: 'src/domain/README.md',
   torture: 'test/README.md',
@@ -78,6 +80,7 @@ export const written = {
   clients: clientsTable,
   'openai-clients': openaiClientsTable,
   tiers: tiersTable,
+  licences: licencesTable,
   configuration: () => `\`\`\`\n${describeConfig()}\n\`\`\``,
 } satisfies Partial<Record<Part, () => string>>;
 

@@ -255,7 +255,8 @@ const decide = {
 
 export const projectKey: Aggregate<ProjectKey, ProjectKeyFact, typeof decide> = {
   category: 'projectKey',
-  version: 1,
+  // 2: `project_key.rotated`. Software that does not know of it must not go on and let a key work that has ended.
+  version: 2,
   machine,
   apply,
   decide,

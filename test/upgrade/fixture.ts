@@ -23,7 +23,7 @@ export interface Fixture {
   readonly credits: unknown;
 }
 
-const folder = fileURLToPath(new URL('data', import.meta.url));
+const folder = fileURLToPath(new URL('versions', import.meta.url));
 
 export const fixtureVersions = (): string[] => readdirSync(folder).map((file) => basename(file, '.br'));
 

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { addUse, noUse, usage, usageDays, usageHours, usageTotals } from '../../projections/usage.ts';
 import { usageBuckets } from '../../src/admin/usage/usage-buckets.ts';
 import { untoldOf } from '../../src/app/funds.ts';
@@ -167,5 +167,15 @@ test('totals that were told are not met twice', async () => {
   expect(store.log).toHaveLength(6);
   const again = applyBatch(usage, store.log, models);
   expect([...again.changes.values()].map(({ size }) => size)).toEqual([0, 0, 0, 0]);
+  await models.close();
+});
+
+test('rows come into the file by themselves, where nothing more happens', async () => {
+  const store = memoryStore();
+  const models = await open(store, join(root, 'quiet'));
+  const stored = { ...event(0), type: 'usage.settled', data: { ...usageSettled([settlement('a', {})]) } };
+  await store.append(usageStream(noon), [stored], 'no_stream');
+  const inFile = () => usage.tables.map((table) => models.range(table, { prefix: '', limit: 10 }).length);
+  await vi.waitFor(() => expect(inFile()).toEqual([1, 1, 1, 0]), 10_000);
   await models.close();
 });

@@ -96,6 +96,9 @@ export interface Signals {
   /** One of several upstreams of a model fails: it gets no requests but a probe now and then, until one is answered. */
   'upstream.opened': { readonly model: string; readonly upstream: string };
   'upstream.closed': { readonly model: string; readonly upstream: string };
+  /** Spans cannot be brought to the collector; said once, and again when it is over. */
+  'traces.unsent': { readonly error: unknown };
+  'traces.sent': Readonly<Record<string, never>>;
   'server.draining': { readonly inFlight: number };
 }
 

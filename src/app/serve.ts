@@ -16,7 +16,7 @@ import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { accessRecordSeconds } from '../domain/access-facts.ts';
 import { lasts, whose } from '../domain/streams.ts';
-import { expectPort, serve as serveHttp } from '../http/server.ts';
+import { expectPort, type HttpServer, serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
 import type { Context } from '../kernel/actor.ts';
 import { freshness } from '../kernel/freshness.ts';
@@ -27,6 +27,7 @@ import { type Reactors, startReactors } from '../kernel/reactor.ts';
 import { sharedStreamWriter } from '../kernel/shared-stream-writer.ts';
 import { shareSubscription } from '../kernel/shared-subscription.ts';
 import { type EventStore, type StoreState, StoreUnavailable } from '../kernel/store.ts';
+import type { Log } from '../observability/log/log.ts';
 import { policyGuard } from '../policies/guard.ts';
 import { policyDirectory } from '../policies/in-force.ts';
 import { recordIn } from '../policies/record.ts';
@@ -46,6 +47,7 @@ import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
 import { fundsOf, settlementsIn } from './funds.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
+import { observability } from './observability.ts';
 import { pricesOf } from './prices.ts';
 import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
@@ -60,6 +62,8 @@ const clock = systemClock;
 
 export interface Running {
   readonly baseUrl: string;
+  /** Undefined where no metrics are asked for. */
+  readonly metricsUrl: string | undefined;
   /** What was made on an empty store, once. */
   readonly firstRun: FirstRunReport | null;
   /** Resolves with the reason when the server cannot go on: it must be ended and started again. */
@@ -74,8 +78,14 @@ export interface Running {
 /**
  * Starts a gateway; resolves once it listens.
  * @param by who starts it, for what is made on an empty store
+ * @param output takes the access log
  */
-export const serve = async (config: Config, env: NodeJS.ProcessEnv, by: Context): Promise<Running> => {
+export const serve = async (
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  by: Context,
+  output: Pick<Log, 'access' | 'dropped'>,
+): Promise<Running> => {
   const { MODELS_FILE: file } = config;
   const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
   const declared = loadModels(modelsText, env);
@@ -86,7 +96,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv, by: Context)
     const log = await ownEventLog(config);
     open.later('the event store', log.close);
     const ended = log.failed.then((error) => Promise.reject(error));
-    return await Promise.race([start({ config, log, open, declared, tiers, by }), ended]);
+    return await Promise.race([start({ config, log, open, declared, tiers, by, output }), ended]);
   } catch (error) {
     await open.all(closeMs).catch(() => {});
     throw error;
@@ -100,8 +110,11 @@ const start = async (parts: {
   readonly declared: ReturnType<typeof loadModels>;
   readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
   readonly by: Context;
+  readonly output: Pick<Log, 'access' | 'dropped'>;
 }): Promise<Running> => {
-  const { config, log, open, declared, tiers, by } = parts;
+  const { config, log, open, declared, tiers, by, output } = parts;
+  const declaredIds = declared.map(({ model }) => model.id);
+  const observed = await observability({ config, log: output, models: declaredIds, clock, open });
   const claim = await claimReadModels(readModelsDir(config));
   open.later('the claim to the read models', async () => claim.release());
   const secrets = await secretsOf(config, () => needsItsSecrets(log.store));
@@ -111,7 +124,7 @@ const start = async (parts: {
   // Whatever refuses the start comes before this: it writes the log's first events.
   await proveSecrets(log.store, clock, secrets);
   let models: ReadModels | undefined;
-  const store = withRoomFor(() => models, log.store);
+  const store = withRoomFor(() => models, observed.measured(log.store));
   const logId = await logIdOf(store, clock);
   const ours = oursOf(whose);
   const shared = shareSubscription(store);
@@ -222,6 +235,14 @@ const start = async (parts: {
   const evaluator = openEvaluator();
   open.later('the rules', evaluator.close);
   let baseUrl = '';
+  const checks = {
+    eventstore: () => whyAway(store.state),
+    'room on the volume of DATA_DIR': () => (log.hasNoRoom || models?.hasNoRoom ? '' : undefined),
+    'the keys': () => (fresh.reliedOn.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
+    'read models': () => whoStands(models?.stopped),
+    reactions: () => whoStands(reactors?.stopped),
+    'the audit log': () => auditLog?.stopped && whoStands([{ follower: 'it', error: auditLog.stopped }]),
+  };
   const routes = allRoutes({
     admin,
     models: connected,
@@ -237,14 +258,7 @@ const start = async (parts: {
     balanceOf: accounts.balanceOf,
     readiness: {
       ageMs: () => fresh.ageMs,
-      checks: {
-        eventstore: () => whyAway(store.state),
-        'room on the volume of DATA_DIR': () => (log.hasNoRoom || models?.hasNoRoom ? '' : undefined),
-        'the keys': () => (fresh.reliedOn.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
-        'read models': () => whoStands(models?.stopped),
-        reactions: () => whoStands(reactors?.stopped),
-        'the audit log': () => auditLog?.stopped && whoStands([{ follower: 'it', error: auditLog.stopped }]),
-      },
+      checks,
     },
     publicUrl: () => config.PUBLIC_URL ?? baseUrl,
   });
@@ -253,7 +267,17 @@ const start = async (parts: {
     recordAccess(accessLog, new AccessRecords(accessLog, sharedStreamWriter(store, accessRecordSeconds), clock), clock)
       .close,
   );
-  const server = await serveHttp({
+  let server: HttpServer | undefined;
+  const metricsUrl = await observed.expose({
+    server: () => server,
+    checks,
+    store,
+    projections: fresh,
+    accounts,
+    windows: limits.windows,
+    models: connected,
+  });
+  server = await serveHttp({
     routes,
     gate: apiKeyGate({
       directory: known,
@@ -270,10 +294,12 @@ const start = async (parts: {
     port: config.PORT,
     requestId: () => newId('req', clock),
     clock,
+    watch: observed.watch,
   });
   baseUrl = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${server.port}`;
   return {
     baseUrl,
+    metricsUrl,
     firstRun: await begun.listening(baseUrl),
     failed: Promise.race([log.failed, claim.lost, models.failed.catch((error: Error) => error)]),
     async stop(hasFailed) {

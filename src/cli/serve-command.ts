@@ -1,15 +1,12 @@
 import { Command } from 'commander';
-import { destination, pino } from 'pino';
 import { Failure } from '../app/failure.ts';
 import type { FirstRunReport } from '../app/first-run.ts';
 import { serve } from '../app/serve.ts';
 import { readConfig } from '../config.ts';
-import { onSignal, type SignalName, type Signals } from '../telemetry.ts';
+import { openLog } from '../observability/log/log.ts';
 import { withExamples } from './examples.ts';
 import { operatorContext } from './operator.ts';
 import type { Terminal } from './terminal.ts';
-
-const standardError = 2;
 
 const examples = `
 Examples:
@@ -21,21 +18,18 @@ export const serveCommand = (terminal: Terminal): Command =>
   withExamples(new Command('serve').description('Run the gateway until SIGTERM'), examples).action(
     async (_: object, command: Command) => {
       const config = readConfig(terminal.env);
-      const log = pino({ level: config.LOG_LEVEL }, destination({ dest: standardError, sync: true }));
-      const ended = onSignal((name, signal) => {
-        const { error, ...rest } = { error: undefined, ...signal };
-        const level = error !== undefined ? 'error' : isWarning(name, rest) ? 'warn' : 'info';
-        log[level](error === undefined ? rest : { ...rest, err: error }, name);
-      });
+      const format = config.LOG_FORMAT ?? (terminal.screen ? 'pretty' : 'json');
+      const log = openLog({ level: config.LOG_LEVEL, format, accessShare: config.ACCESS_LOG });
       try {
         const interrupted = terminal.interrupted();
         // Told to stop while it starts, it just ends: every file of it is made to be left at any moment.
         const running = await Promise.race([
-          serve(config, terminal.env, operatorContext(terminal, command)),
+          serve(config, terminal.env, operatorContext(terminal, command), log),
           interrupted,
         ]);
         if (!running) return;
-        log.info({ base_url: running.baseUrl, data_dir: config.DATA_DIR }, 'listening');
+        const { baseUrl: base_url, metricsUrl: metrics_url } = running;
+        log.info({ base_url, metrics_url, data_dir: config.DATA_DIR }, 'listening');
         if (running.firstRun) terminal.out(welcome(running.firstRun));
         const failure = await Promise.race([running.failed, interrupted]);
         const hasFailed = failure instanceof Error;
@@ -48,32 +42,10 @@ export const serveCommand = (terminal: Terminal): Command =>
         }
         if (hasFailed) throw new Failure(`The server had to stop: ${failure.message}`, 1, failure);
       } finally {
-        ended();
+        if ((await log.close()) === 'stuck') terminal.endSoon();
       }
     },
   );
-
-const warnings: ReadonlySet<SignalName> = new Set([
-  'first_run.unfinished',
-  'store.awaited',
-  'store.option_ignored',
-  'store.in_use',
-  'store.lost',
-  'store.away',
-  'store.stumbled',
-  'store.read_only',
-  'stream.passed_over',
-  'reactors.begun_again',
-  'projection.rebuilt',
-  'limits.trouble',
-  'tiers.refused',
-  'usage.recovered',
-  'upstream.opened',
-]);
-
-/** What an operator should look into, although the gateway goes on. */
-const isWarning = (name: SignalName, signal: object): boolean =>
-  warnings.has(name) || (name === 'limits.restored' && (signal as Signals['limits.restored']).refused.length > 0);
 
 const welcome = (made: FirstRunReport): string => `
 Weir made an organization, an Admin key, a project and a project key. They are shown once:

@@ -2,6 +2,8 @@ import type { z } from 'zod';
 import type { Cancellation } from '../cancellation.ts';
 import type { Code, Refusal } from '../errors.ts';
 import type { Refused } from './refused.ts';
+import type { TraceContext } from './trace-context.ts';
+import type { Watched } from './watch.ts';
 
 /**
  * A route is data: the router, the validation, the permission check and the OpenAPI document read the same object.
@@ -162,6 +164,10 @@ export interface Call<P, Params, Query, Body, Found> {
   readonly found: Found;
   /** Aborted when the client leaves before the answer is complete. Made on first use. */
   readonly signal: Cancellation;
+  /** Who watches it, if anybody does. */
+  readonly watched?: Watched<P> | undefined;
+  /** Of which trace its upstream is to be told, if of any (contract A.3). */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** Where a streamed answer goes. One owner; writes after `gone` are dropped. */

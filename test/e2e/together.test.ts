@@ -61,7 +61,8 @@ const unlessAway = <T>(work: () => Promise<T>): Promise<T> =>
 
 /** A gateway in this process, with a data folder and connections of its own. */
 const start = async (env: Record<string, string>): Promise<Running> => {
-  const gateway = await unlessAway(() => serve(readConfig(env), env, { actor: { type: 'operator', id: 'jo' } }));
+  const by: Context = { actor: { type: 'operator', id: 'jo' } };
+  const gateway = await unlessAway(() => serve(readConfig(env), env, by, { access: undefined, dropped: 0 }));
   running.add(gateway);
   return gateway;
 };

@@ -85,11 +85,12 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
     errors: [...answerErrors, ...(api.errors ?? [])],
     tokens,
     handle: (call): Reply | Promise<Reply> => {
-      const { allowance, head, principal, signal, body } = call;
+      const { allowance, head, principal, signal, body, watched } = call;
       const { requestId } = head;
       const task = resolve(call);
       if (isRefusal(task)) return failure(task, family, requestId);
       const { model, stream, policy_ids: named } = askedOf(body);
+      watched?.aims(model);
       const isStreamed = stream === true;
       // The bytes of the body are lent for this step alone.
       const images = imagesOf(task, models.get(model)?.model.pricing.image);
@@ -105,14 +106,26 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         const full = allowance.reserve(tokensOf(need));
         if (full !== undefined) return failure(full, family, requestId);
         const { estimatedTokens, maxTokens } = need;
-        const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images, maxTokens });
-        if (isRefusal(meter)) return failure(meter, family, requestId);
+        const metered = { requestId, model, api: api.name, estimatedTokens, images, maxTokens };
+        const account = allowance.meter(metered);
+        if (isRefusal(account)) return failure(account, family, requestId);
+        const meter = watched?.asks(metered, account) ?? account;
         // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
         allowance.spent = estimatedTokens;
         const id = answerId();
         const form = api.form(body, id, head);
         const grow = growthOf(allowance, need);
-        const generation = { form, estimatedTokens, allowance, grow, meter, requestId, signal, watch };
+        const generation = {
+          form,
+          estimatedTokens,
+          allowance,
+          grow,
+          meter,
+          requestId,
+          trace: call.trace,
+          signal,
+          watch,
+        };
         if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
         const { passing, hidesUsage } = task.passed;
         const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };

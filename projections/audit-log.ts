@@ -42,8 +42,8 @@ export const auditBlocks = table<AuditBlock>('audit-log-blocks');
 /** Key: organization. How many entries there are, and the highest time that any id has, which never goes back. */
 export const auditEnds = table<{ readonly count: number; readonly time: number }>('audit-log-ends');
 
-/** Key: the id of a resource. */
-const auditSubjects = table<Subject>('audit-log-subjects');
+/** Of everything that ever was, whatever became of it. Key: the id of a resource. */
+export const auditSubjects = table<Subject>('audit-log-subjects');
 
 /** Twelve digits outlast a thousand entries a second for thirty years. */
 export const auditKeyOf = (organizationId: string, number: number): string =>

@@ -52,13 +52,21 @@ const secret = () =>
 const variables = {
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
   PORT: wholeNumber(0, 65_535).default(8080).describe('Port to listen on; 0 takes a free one'),
+  TLS_CERT_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Certificate of the server with its chain, in PEM; read again when it changes (default: HTTP without TLS)',
+    ),
+  TLS_KEY_FILE: z.string().min(1).optional().describe('Private key of that certificate, in PEM without a password'),
   PUBLIC_URL: z
     .string()
     .regex(/^https?:\/\/[^\s/?#]+(\/[^\s?#]*[^\s/?#])?$/, {
       error: 'must be an http:// or https:// URL without a slash at its end',
     })
     .optional()
-    .describe('What clients reach Weir by, as the OAuth metadata says (default: http://<HOST>:<PORT>)'),
+    .describe('What clients reach Weir by, as the OAuth metadata says (default: http(s)://<HOST>:<PORT>)'),
   DATA_DIR: z.string().min(1).default('./data').describe('Folder of the events and the read models'),
   SECRETS_DIR: z
     .string()
@@ -182,6 +190,15 @@ const secretFaults = (given: Readonly<Record<string, string | undefined>>): stri
   return faults;
 };
 
+/** A certificate is of no use without its key, and a key left over is a mistake. */
+const tlsFaults = ({ TLS_CERT_FILE, TLS_KEY_FILE }: Readonly<Record<string, string | undefined>>): string[] => {
+  if (TLS_CERT_FILE !== undefined && TLS_KEY_FILE === undefined)
+    return ['TLS_KEY_FILE: must be given where TLS_CERT_FILE is'];
+  if (TLS_CERT_FILE === undefined && TLS_KEY_FILE !== undefined)
+    return ['TLS_CERT_FILE: must be given where TLS_KEY_FILE is'];
+  return [];
+};
+
 /** Reads the configuration; an empty variable counts as absent. @throws BadConfig with every fault at once */
 export const readConfig = (env: Readonly<Record<string, string | undefined>>): Config => {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
@@ -189,6 +206,7 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>>): C
   const faults = [
     ...(parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? []),
     ...secretFaults(given),
+    ...tlsFaults(given),
   ];
   if (!parsed.success || faults.length > 0) throw new BadConfig(faults);
   const DATA_DIR = resolve(parsed.data.DATA_DIR);
@@ -198,6 +216,10 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>>): C
     SECRETS_DIR: resolve(parsed.data.SECRETS_DIR ?? `${DATA_DIR}.secrets`),
   });
 };
+
+/** What the gateway itself is reached by on this port, whatever stands before it. */
+export const listenUrl = ({ HOST, TLS_CERT_FILE }: Config, port: number): string =>
+  `${TLS_CERT_FILE === undefined ? 'http' : 'https'}://${HOST.includes(':') ? `[${HOST}]` : HOST}:${port}`;
 
 /** Name, description and default of every variable, for `--help`. */
 export const describeConfig = (): string => {

@@ -68,7 +68,7 @@ const code = await program({
   endSoon,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
-  columns: process.stdout.columns ?? 120,
+  columns: process.stdout.columns || 80,
   ...(process.stderr.isTTY && { screen: process.stderr }),
   ...(process.stdin.isTTY && { ask }),
 });

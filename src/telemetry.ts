@@ -99,6 +99,10 @@ export interface Signals {
   /** Spans cannot be brought to the collector; said once, and again when it is over. */
   'traces.unsent': { readonly error: unknown };
   'traces.sent': Readonly<Record<string, never>>;
+  /** New connections get another certificate from now on. */
+  'certificate.reloaded': { readonly validTo: string };
+  /** The files of the certificate have changed and cannot be used; the one that was read before is served on. */
+  'certificate.refused': { readonly fault: string };
   'server.draining': { readonly inFlight: number };
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { BadConfig, describeConfig, readConfig } from '../src/config.ts';
+import { BadConfig, describeConfig, listenUrl, readConfig } from '../src/config.ts';
 import { runsOn } from '../src/process/node-version.ts';
 
 describe('readConfig', () => {
@@ -39,6 +39,18 @@ describe('readConfig', () => {
       for (const value of [1, most]) expect(readConfig({ [name]: String(value) })[name]).toBe(value);
       for (const value of [0, most + 1]) expect(() => readConfig({ [name]: String(value) })).toThrow(name);
     }
+  });
+  test('takes a certificate and its key together only', () => {
+    const both = { TLS_CERT_FILE: '/tls/tls.crt', TLS_KEY_FILE: '/tls/tls.key' };
+    expect(readConfig(both)).toMatchObject(both);
+    expect(() => readConfig({ ...both, TLS_KEY_FILE: '' })).toThrow(
+      'TLS_KEY_FILE: must be given where TLS_CERT_FILE is',
+    );
+    expect(() => readConfig({ ...both, TLS_CERT_FILE: '' })).toThrow(
+      'TLS_CERT_FILE: must be given where TLS_KEY_FILE is',
+    );
+    expect(listenUrl(readConfig(both), 8443)).toBe('https://127.0.0.1:8443');
+    expect(listenUrl(readConfig({ HOST: '::' }), 80)).toBe('http://[::]:80');
   });
   test('takes addresses and networks for trusted proxies, and says which of them is none', () => {
     for (const list of ['127.0.0.1', ' 10.0.0.0/8 , ::1,2001:db8::/128', '0.0.0.0/0'])

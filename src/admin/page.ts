@@ -34,11 +34,15 @@ const isBackwards = ({ after, before }: PageQuery): boolean => before !== undefi
 export const directionOf = (query: PageQuery): 'asc' | 'desc' =>
   isBackwards(query) ? opposite[query.order] : query.order;
 
-/** The answer with the rows of a page, of which one more than its size was asked for. */
+/**
+ * The answer with the rows of a page, of which one more than its size was asked for.
+ * @param more fields that this list has beside those of every list
+ */
 export const pageOf = <Row extends { readonly id: string }>(
   query: PageQuery,
   found: readonly Row[],
   render: (row: Row) => object,
+  more: object = {},
 ): Reply => {
   const shown = found.slice(0, query.limit);
   if (isBackwards(query)) shown.reverse();
@@ -48,6 +52,7 @@ export const pageOf = <Row extends { readonly id: string }>(
     has_more: found.length > shown.length,
     first_id: shown[0]?.id ?? '',
     last_id: shown.at(-1)?.id ?? '',
+    ...more,
   };
   return { status: 200, body };
 };

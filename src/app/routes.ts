@@ -3,6 +3,7 @@ import { usageTotals } from '../../projections/usage.ts';
 import type { Knowledge } from '../access/knowledge.ts';
 import { auditLogRoutes } from '../admin/audit/audit-logs.ts';
 import { auditProofRoutes } from '../admin/audit/audit-proof.ts';
+import { historyRoutes } from '../admin/audit/histories.ts';
 import type { Administration } from '../admin/command.ts';
 import { adminKeyRoutes } from '../admin/keys/admin-keys.ts';
 import { keyLimitsRoute } from '../admin/keys/key-limits.ts';
@@ -84,6 +85,7 @@ export const allRoutes = (dependencies: {
         ...policyRoutes(admin, evaluator),
         ...auditLogRoutes(admin),
         ...auditProofRoutes(admin),
+        ...historyRoutes(admin),
         ...usageRoutes(admin),
       ],
       isBehind,

@@ -13,7 +13,7 @@ import { adminKeyReactions, keyReactions, replayReactions } from '../admin/react
 import { sweepEveryMinute } from '../admin/sweep.ts';
 import type { Checkpointer } from '../audit/log/checkpointer.ts';
 import { systemClock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import { type Config, listenUrl } from '../config.ts';
 import { accessRecordSeconds } from '../domain/access-facts.ts';
 import { lasts, whose } from '../domain/streams.ts';
 import { expectPort, type HttpServer, serve as serveHttp } from '../http/server.ts';
@@ -53,6 +53,7 @@ import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
 import { whoStands } from './standing.ts';
+import { certificateOf } from './tls.ts';
 
 /** Whatever is stuck, the process is at its end within ten seconds: of its failure, or of the last answer in flight. */
 const closeMs = 6_000;
@@ -90,13 +91,14 @@ export const serve = async (
   const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
   const declared = loadModels(modelsText, env);
   const tiers = await tiersOf(config);
+  const certificate = await certificateOf(config);
   await expectPort(config.HOST, config.PORT);
   const open = closing();
   try {
     const log = await ownEventLog(config);
     open.later('the event store', log.close);
     const ended = log.failed.then((error) => Promise.reject(error));
-    return await Promise.race([start({ config, log, open, declared, tiers, by, output }), ended]);
+    return await Promise.race([start({ config, log, open, declared, tiers, certificate, by, output }), ended]);
   } catch (error) {
     await open.all(closeMs).catch(() => {});
     throw error;
@@ -109,10 +111,11 @@ const start = async (parts: {
   readonly open: Closing;
   readonly declared: ReturnType<typeof loadModels>;
   readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
+  readonly certificate: Awaited<ReturnType<typeof certificateOf>>;
   readonly by: Context;
   readonly output: Pick<Log, 'access' | 'dropped'>;
 }): Promise<Running> => {
-  const { config, log, open, declared, tiers, by, output } = parts;
+  const { config, log, open, declared, tiers, certificate, by, output } = parts;
   const declaredIds = declared.map(({ model }) => model.id);
   const observed = await observability({ config, log: output, models: declaredIds, clock, open });
   const claim = await claimReadModels(readModelsDir(config));
@@ -288,6 +291,7 @@ const start = async (parts: {
       knowledge: fresh.reliedOn,
       accounts,
     }),
+    certificate,
     trustedProxies: config.TRUSTED_PROXIES,
     corsOrigins: config.CORS_ORIGINS,
     host: config.HOST,
@@ -296,7 +300,7 @@ const start = async (parts: {
     clock,
     watch: observed.watch,
   });
-  baseUrl = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${server.port}`;
+  baseUrl = listenUrl(config, server.port);
   return {
     baseUrl,
     metricsUrl,

@@ -52,7 +52,7 @@ const fieldsOf = (step: Step | null): ReadonlyMap<string, unknown> => {
 };
 
 /** Two states compared, field by field. */
-const compared = (before: Step | null, after: Step): FieldChange[] => {
+export const compared = (before: Step | null, after: Step): FieldChange[] => {
   const [old, present] = [fieldsOf(before), fieldsOf(after)];
   return [...new Set([...old.keys(), ...present.keys()])].flatMap((field) => {
     const [from, to] = [old.get(field) ?? null, present.get(field) ?? null];

@@ -49,12 +49,12 @@ export const ownersAt = async (past: Past, { state }: StateAt, at: number): Prom
  * @param at the moment, in milliseconds, of which `found` is the state
  */
 export const effectiveIn = async (past: Past, found: StateAt, at: number): Promise<Effective> => {
-  const judged = await judge(past, found, at);
+  const judged = await standingIn(past, found, at);
   if (!found.id.startsWith('proj_')) return judged;
   const ids = judged.status === 'active' ? (found.state.data as Project).liveKeys.ids() : [];
   const usable = await ofEach(ids, async (id) => {
     const key = await past.at(id, at);
-    return key !== undefined && (await judge(past, key, at)).status === 'active';
+    return key !== undefined && (await standingIn(past, key, at)).status === 'active';
   });
   return { ...judged, usable_keys: usable.filter(Boolean).length };
 };
@@ -63,7 +63,8 @@ export const effectiveIn = async (past: Past, found: StateAt, at: number): Promi
 export const effectiveAt = (store: EventStore, found: StateAt, at: number): Promise<Effective> =>
   effectiveIn(pastOf(store), found, at);
 
-const judge = async (past: Past, found: StateAt, at: number): Promise<Effective> => {
+/** The same without the count of a project's keys, of which each is read for it. */
+export const standingIn = async (past: Past, found: StateAt, at: number): Promise<Effective> => {
   const { status } = found.state;
   const { expiresAt } = found.state.data as Belonging;
   if (status !== 'active' && status !== 'suspended') return { status, because: own };

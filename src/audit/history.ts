@@ -3,7 +3,7 @@ import { prefixes, whose } from '../domain/streams.ts';
 import type { Aggregate, Fact, State } from '../kernel/aggregate.ts';
 import { compile, type Table } from '../kernel/chart.ts';
 import { checkLink } from '../kernel/fold.ts';
-import type { EventStore, Recorded } from '../kernel/store.ts';
+import type { CallOptions, EventStore, Recorded } from '../kernel/store.ts';
 import { upcast } from '../kernel/upcast.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: replaying needs no more of an aggregate than its chart, whatever its facts.
@@ -49,9 +49,9 @@ export const checkId = (id: string): void => void kindOf(id);
  * @throws NoHistory
  * @throws CorruptStream where one was not written behind the one before
  */
-export const history = async (store: EventStore, id: string): Promise<Recorded[]> => {
+export const history = async (store: EventStore, id: string, options: CallOptions = {}): Promise<Recorded[]> => {
   const events: Recorded[] = [];
-  for await (const event of store.read(`${kindOf(id).aggregate.category}-${id}`)) {
+  for await (const event of store.read(`${kindOf(id).aggregate.category}-${id}`, options)) {
     if (whose(event) !== 'ours') continue;
     checkLink(event, events.at(-1) ?? null);
     events.push(event);
@@ -81,11 +81,11 @@ export interface Step extends StateAt {
  * @throws NoHistory
  * @throws IllegalFact when the stream holds what the law does not admit
  */
-export const lifeOf = async (store: EventStore, id: string): Promise<readonly Step[]> => {
+export const lifeOf = async (store: EventStore, id: string, options: CallOptions = {}): Promise<readonly Step[]> => {
   const { aggregate, table } = kindOf(id);
   const steps: Step[] = [];
   let state: State<object> = table.initial;
-  for (const event of await history(store, id)) {
+  for (const event of await history(store, id, options)) {
     state = table.step(state, upcast(aggregate, event));
     steps.push({ id, revision: event.revision, at: event.metadata.at, state, event });
   }

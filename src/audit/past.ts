@@ -1,4 +1,4 @@
-import type { EventStore } from '../kernel/store.ts';
+import type { CallOptions, EventStore } from '../kernel/store.ts';
 import { lifeOf, NoHistory, type Step, takenBy } from './history.ts';
 
 /** What there was, each aggregate read and replayed once however often it is asked for. */
@@ -12,12 +12,12 @@ export interface Past {
 /** Streams that are read side by side. */
 const lanes = 32;
 
-export const pastOf = (store: EventStore): Past => {
+export const pastOf = (store: EventStore, options: CallOptions = {}): Past => {
   const lives = new Map<string, Promise<readonly Step[]>>();
   const life = (id: string): Promise<readonly Step[]> => {
     const known = lives.get(id);
     if (known) return known;
-    const read = lifeOf(store, id).catch((error: unknown) => {
+    const read = lifeOf(store, id, options).catch((error: unknown) => {
       if (error instanceof NoHistory) return [];
       throw error;
     });

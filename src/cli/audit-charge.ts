@@ -8,7 +8,8 @@ import { timeOfId } from '../ids.ts';
 import type { EventStore } from '../kernel/store.ts';
 import { declaredPrices } from '../usage/prices.ts';
 import { settlementOf } from '../usage/settlements.ts';
-import { dollars, iso, show } from './output.ts';
+import { dollars } from './output.ts';
+import { show, showOne, timeText } from './table/listing.ts';
 import { printable, type Terminal, UsageError } from './terminal.ts';
 
 /** Pico-dollars as dollars, exactly. */
@@ -47,28 +48,24 @@ export const chargeCommand = (terminal: Terminal): Command =>
           terminal.out(`${JSON.stringify({ settlement, declared, sum, micro_dollars: computed })}\n`);
         } else {
           const { request_id: _, ...of } = settlement;
-          show(
-            terminal,
-            [
-              {
-                at: iso(of.settled_at),
-                organization: of.organization_id,
-                project: of.project_id,
-                key: of.key_id,
-                model: of.model,
-                counted: of.usage_source,
-                status: of.status,
-              },
-            ],
-            {},
-          );
+          const about = {
+            at: of.settled_at,
+            organization: of.organization_id,
+            project: of.project_id,
+            key: of.key_id,
+            model: of.model,
+            counted: of.usage_source,
+            status: of.status,
+          };
+          showOne(terminal, about, { utc: true }, { at: 'time', organization: 'id', project: 'id', key: 'id' });
+          terminal.out('\n');
           show(
             terminal,
             lines.map(({ kind, count, pico }) => ({ kind, count, price: price.pricing[kind], sum: exact(pico) })),
             {},
           );
           terminal.out(
-            `${dollars(computed)}, at ${declared.price}, declared ${iso(declared.at)}; charged: ${dollars(of.micro_dollars)}\n`,
+            `${dollars(computed)}, at ${declared.price}, declared ${timeText(declared.at, true)}; charged: ${dollars(of.micro_dollars)}\n`,
           );
         }
         if (price.id !== settlement.price || computed !== settlement.micro_dollars) {

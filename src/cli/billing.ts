@@ -7,12 +7,12 @@ import type { CommandInput } from '../kernel/actor.ts';
 import { withExamples } from './examples.ts';
 import { asOperator, operatorContext, recording } from './operator.ts';
 import { findOrganization } from './org.ts';
-import { dollars, microsOf, show } from './output.ts';
+import { dollars, microsOf } from './output.ts';
+import { listing, type Output, showOne } from './table/listing.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 
-interface Options {
+interface Options extends Output {
   readonly reference: string;
-  readonly json?: true;
 }
 interface Called {
   readonly options: Options;
@@ -57,11 +57,10 @@ export const billingCommand = (terminal: Terminal): Command => {
   withExamples(billing, examples);
 
   const entry = (name: string, description: string): Command =>
-    recording(billing.command(name))
+    listing(recording(billing.command(name)))
       .description(description)
       .argument('<organization>', 'org_…')
-      .requiredOption('--reference <text>', 'what the entry is known by; counts once', referenceOf)
-      .option('--json', 'one JSON object');
+      .requiredOption('--reference <text>', 'what the entry is known by; counts once', referenceOf);
 
   const record = <K extends keyof Commands>(id: string, called: Called, entry: K, content: Content<K>): Promise<void> =>
     asOperator(terminal, async (operator) => {
@@ -78,7 +77,7 @@ export const billingCommand = (terminal: Terminal): Command => {
       const { tier, subscription, credits, lifetimePaid } = result.state.data;
       const recorded = result.facts.length > 0 ? 'yes' : 'no, this entry was there before';
       const sums = { lifetime_paid: dollars(lifetimePaid), credits: dollars(credits) };
-      show(terminal, [{ id, recorded, tier, subscription, ...sums }], called.options);
+      showOne(terminal, { id, recorded, tier, subscription, ...sums }, called.options, { id: 'id' });
     });
 
   const amount = ['--amount <dollars>', 'in US dollars, up to six decimals'] as const;

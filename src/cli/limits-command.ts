@@ -5,16 +5,15 @@ import type { z } from 'zod';
 import { keyLimitsObject } from '../admin/keys/key-limits.ts';
 import { firstRunFile } from '../admin/organization/first-run.ts';
 import { Failure } from '../app/failure.ts';
-import { type Config, readConfig } from '../config.ts';
-import { iso, show } from './output.ts';
+import { type Config, listenUrl, readConfig } from '../config.ts';
 import { ServerCalls } from './server-calls.ts';
-import { printable, type Terminal } from './terminal.ts';
+import { formatOf, listing, type Output, show, timeText } from './table/listing.ts';
+import { printable, printableJson, type Terminal } from './terminal.ts';
 
-interface Options {
+interface Options extends Output {
   readonly url?: string;
   readonly key?: string;
   readonly project?: string;
-  readonly json?: true;
 }
 type KeyLimits = z.infer<typeof keyLimitsObject>;
 
@@ -30,19 +29,19 @@ Examples:
 
 /** `weir limits`: why a key was refused, window by window (contract F). */
 export const limitsCommand = (terminal: Terminal): Command =>
-  new Command('limits')
+  listing(new Command('limits'))
     .description('Show what every rate limit of a project key says now, and which refused last')
     .argument('<key>', 'key_…')
     .option('--url <url>', 'base URL of the server')
     .option('--key <key>', 'an Admin key; ADMIN_API_KEY keeps it out of the process list')
     .option('--project <project>', 'proj_… of the key, where it is known; else all projects are looked through')
-    .option('--json', 'the answer of the server')
     .addHelpText('after', help)
     .action(async (key: string, options: Options) => {
       const server = await serverOf(terminal, options);
       const found = await find(server, key, options.project);
-      if (options.json) terminal.out(`${JSON.stringify(found)}\n`);
-      else print(terminal, found);
+      const format = formatOf(options);
+      if (format.startsWith('json')) terminal.out(answerOf(found, format));
+      else print(terminal, found, options);
     });
 
 const serverOf = async (
@@ -57,9 +56,7 @@ const serverOf = async (
     const looked = url === undefined ? `; there is no ${firstRunPath(config)} with one` : '';
     throw new Failure(`Give an Admin key by --key or ADMIN_API_KEY${looked}.`);
   }
-  const { HOST, PORT } = config;
-  const host = HOST.includes(':') ? `[${HOST}]` : HOST;
-  return new ServerCalls(url ?? (first?.base_url || `http://${host}:${PORT}`), secret);
+  return new ServerCalls(url ?? (first?.base_url || listenUrl(config, config.PORT)), secret);
 };
 
 const firstRunPath = ({ DATA_DIR }: Config): string => join(DATA_DIR, 'first-run.json');
@@ -91,24 +88,30 @@ const find = async (server: ServerCalls, key: string, project: string | undefine
 
 const words = (metric: string): string => metric.replaceAll('_', ' ');
 
-const print = (terminal: Terminal, limits: KeyLimits): void => {
+/** The answer of the server as it is, which has more than a table can say. */
+const answerOf = (limits: KeyLimits, format: string): string => {
+  const answer = printableJson(JSON.stringify(limits));
+  return format === 'json' ? `[\n${answer}\n]\n` : `${answer}\n`;
+};
+
+const print = (terminal: Terminal, limits: KeyLimits, options: Output): void => {
   const rows = [...limits.scopes, ...limits.credits.map((each) => ({ ...each, ofCredits: true }))].flatMap((scope) =>
     scope.windows.map((window) => ({
       scope: words(scope.scope),
-      id: scope.id,
       window: 'ofCredits' in scope ? 'balance reads per minute' : words(window.metric),
       limit: window.limit,
       used: window.used,
       remaining: window.remaining,
       more_in: window.resets_in_seconds === null ? 'when one ends' : `${window.resets_in_seconds} s`,
+      id: scope.id,
     })),
   );
-  show(terminal, rows, {});
-  terminal.out(`Tier ${limits.tier}. ${lastRefusal(limits)}\n`);
+  show(terminal, rows, options, { id: 'id' });
+  terminal.out(`Tier ${limits.tier}. ${lastRefusal(limits, options.utc)}\n`);
 };
 
-const lastRefusal = ({ last_refusal: refusal }: KeyLimits): string => {
+const lastRefusal = ({ last_refusal: refusal }: KeyLimits, utc: true | undefined): string => {
   if (refusal === null) return 'No limit has refused a request lately.';
   const limits = refusal.limits.map(({ scope, metric }) => `${words(metric)} of the ${words(scope)}`);
-  return `Refused last at ${iso(refusal.at * 1000)} by: ${limits.join(', ')}.`;
+  return `Refused last at ${timeText(refusal.at * 1000, utc)} by: ${limits.join(', ')}.`;
 };

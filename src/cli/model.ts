@@ -5,7 +5,7 @@ import { fileFault } from '../app/file-fault.ts';
 import { readConfig } from '../config.ts';
 import { type DeclaredModel, loadModels } from '../upstream/models/models.ts';
 import { withExamples } from './examples.ts';
-import { show } from './output.ts';
+import { listing, type Output, show } from './table/listing.ts';
 import type { Terminal } from './terminal.ts';
 
 const read = async (file: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly DeclaredModel[]> => {
@@ -22,11 +22,9 @@ const read = async (file: string | undefined, env: NodeJS.ProcessEnv): Promise<r
 export const modelCommand = (terminal: Terminal): Command => {
   const model = new Command('model').description('List the models, or check a models file');
   withExamples(model, '\nExamples:\n  weir model list\n  weir model check models.json');
-  model
-    .command('list')
+  listing(model.command('list'))
     .description('The models that the gateway would serve')
-    .option('--json', 'one JSON object a line')
-    .action(async (options: { json?: true }) => {
+    .action(async (options: Output) => {
       const declared = await read(readConfig(terminal.env).MODELS_FILE, terminal.env);
       const rows = declared.map(({ model: { id, context_length, max_output_length, pricing }, upstreams }) => ({
         id,

@@ -9,12 +9,9 @@ import { allRows } from './all-rows.ts';
 import { withExamples } from './examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from './operator.ts';
 import { findOrganization } from './org.ts';
-import { confirm, iso, type Shown, show } from './output.ts';
+import { confirm } from './output.ts';
+import { type Kinds, listing, type Output, type Shown, show, showOne } from './table/listing.ts';
 import { printable, type Terminal, UsageError } from './terminal.ts';
-
-interface Json {
-  readonly json?: true;
-}
 
 const clock = systemClock;
 
@@ -23,10 +20,11 @@ const shown = ({ id, status, data }: OAuthClientRow): Shown => ({
   organization_id: data.organizationId,
   name: data.name,
   status,
+  created_at: data.createdAt,
   redacted_secret: data.redactedValue,
-  permissions: data.permissions.join(' '),
-  created_at: iso(data.createdAt),
+  permissions: data.permissions,
 });
+const kinds: Kinds = { client_id: 'id', organization_id: 'id', client_secret: 'id', created_at: 'time' };
 
 const findClient = ({ rows }: Operator, id: string): OAuthClientRow => {
   const row = rows.get(oauthClientRows, id);
@@ -60,7 +58,7 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
   const oauthClient = new Command('oauth-client').description('Create, list and delete OAuth clients');
   withExamples(oauthClient, examples);
 
-  recording(oauthClient.command('create'))
+  listing(recording(oauthClient.command('create')))
     .description('Create an OAuth client; its secret is printed once')
     .argument('<organization>', 'org_…')
     .requiredOption('--name <name>', '1 to 120 characters')
@@ -69,9 +67,12 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
       'the most its tokens may do (default: all of them; none for policies)',
       permissionsOf,
     )
-    .option('--json', 'one JSON object')
     .action(
-      (organizationId: string, options: Json & { name: string; permissions?: readonly string[] }, command: Command) => {
+      (
+        organizationId: string,
+        options: Output & { name: string; permissions?: readonly string[] },
+        command: Command,
+      ) => {
         const name = options.name.trim();
         const length = [...name].length;
         if (length < 1 || length > 120) throw new UsageError('An OAuth client’s name has 1 to 120 characters.');
@@ -86,35 +87,32 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
           await aggregates.organization.dispatch(organizationId, 'issueOAuthClient', { clientId: id }, context);
           const result = await aggregates.oauthClient.dispatch(id, 'create', client, context);
           await operator.waitForProjection(result.position);
-          show(terminal, [{ client_id: id, client_secret: secret, permissions: permissions.join(' ') }], options);
+          showOne(terminal, { client_id: id, client_secret: secret, permissions }, options, kinds);
         };
         return asOperator(terminal, create, { makesKeys: true });
       },
     );
 
-  oauthClient
-    .command('list')
+  listing(oauthClient.command('list'))
     .description('List OAuth clients, without their secrets')
     .argument('[organization]', 'org_…; default: every organization')
     .option('--all', 'the deleted ones too')
-    .option('--json', 'one JSON object a line')
-    .action((organizationId: string | undefined, options: Json & { all?: true }) =>
+    .action((organizationId: string | undefined, options: Output & { all?: true }) =>
       asOperator(terminal, async (operator) => {
         if (organizationId !== undefined) findOrganization(operator, organizationId);
         const wanted = ({ status, data }: OAuthClientRow): boolean =>
           (options.all || status === 'active') &&
           (organizationId === undefined || data.organizationId === organizationId);
         const rows = allRows(operator.rows, oauthClientRows, 'oac_', wanted);
-        show(terminal, Array.from(rows, shown), options);
+        show(terminal, Array.from(rows, shown), options, kinds);
       }),
     );
 
-  recording(oauthClient.command('delete'))
+  listing(recording(oauthClient.command('delete')))
     .description('Delete an OAuth client for good, with every token it has')
     .argument('<client>', 'oac_…')
     .option('--yes', 'do not ask')
-    .option('--json', 'one JSON object')
-    .action((id: string, options: Json & { yes?: true }, command: Command) =>
+    .action((id: string, options: Output & { yes?: true }, command: Command) =>
       asOperator(terminal, async (operator) => {
         const { data } = findClient(operator, id);
         await confirm(terminal, `“${printable(data.name)}” and its tokens will never work again.`, options.yes);
@@ -123,7 +121,7 @@ export const oauthClientCommand = (terminal: Terminal): Command => {
         const result = await clients.dispatch(id, 'delete', undefined, context);
         await organization.dispatch(data.organizationId, 'endOAuthClient', { clientId: id }, context);
         await operator.waitForProjection(result.position);
-        show(terminal, [{ client_id: id, status: result.state.status }], options);
+        showOne(terminal, { client_id: id, status: result.state.status }, options, kinds);
       }),
     );
   return oauthClient;

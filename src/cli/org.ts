@@ -10,12 +10,9 @@ import type { Context } from '../kernel/actor.ts';
 import { allRows } from './all-rows.ts';
 import { withExamples } from './examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from './operator.ts';
-import { confirm, dollars, iso, type Shown, show } from './output.ts';
+import { confirm, dollars } from './output.ts';
+import { type Kinds, listing, type Output, type Shown, show, showOne } from './table/listing.ts';
 import { printable, type Terminal, UsageError } from './terminal.ts';
-
-interface Json {
-  readonly json?: true;
-}
 
 const clock = systemClock;
 
@@ -27,14 +24,18 @@ const shown = (row: OrganizationRow): Shown => ({
   subscription: row.subscription,
   lifetime_paid: dollars(row.lifetimePaid),
   credits: dollars(row.credits),
-  created_at: iso(row.createdAt),
+  created_at: row.createdAt,
 });
+const kinds: Kinds = { id: 'id', created_at: 'time' };
 
 export const findOrganization = ({ rows }: Operator, id: string): OrganizationRow => {
   const row = rows.get(organizationRows, id);
   if (!row) throw new Failure(`There is no organization ${printable(id)}.`);
   return row;
 };
+
+/** What is shown once of a new Admin key, and must never be broken. */
+export const madeKinds: Kinds = { organization_id: 'id', admin_api_key_id: 'id', admin_api_key: 'id' };
 
 /** Makes an Admin key with every permission, on the organization's stream and its own, and returns its value. */
 export const makeAdminKey = async (operator: Operator, context: Context, organizationId: string, name: string) => {
@@ -63,11 +64,10 @@ export const orgCommand = (terminal: Terminal): Command => {
   const org = new Command('org').description('Create, list, show, suspend, reactivate and close organizations');
   withExamples(org, examples);
 
-  recording(org.command('create'))
+  listing(recording(org.command('create')))
     .description('Create an organization and its first Admin key, which is printed once')
     .requiredOption('--name <name>', '1 to 120 characters')
-    .option('--json', 'one JSON object')
-    .action(async ({ name, ...options }: Json & { name: string }, command: Command) => {
+    .action(async ({ name, ...options }: Output & { name: string }, command: Command) => {
       const trimmed = name.trim();
       const length = [...trimmed].length;
       if (length < 1 || length > 120) throw new UsageError('An organization’s name has 1 to 120 characters.');
@@ -78,44 +78,46 @@ export const orgCommand = (terminal: Terminal): Command => {
         await takeFirstRun(operator.store, terminal, id);
         await operator.aggregates.organization.dispatch(id, 'create', input, context);
         const key = await makeAdminKey(operator, context, id, 'First Admin key');
-        show(terminal, [{ organization_id: id, admin_api_key_id: key.id, admin_api_key: key.value }], options);
+        showOne(
+          terminal,
+          { organization_id: id, admin_api_key_id: key.id, admin_api_key: key.value },
+          options,
+          madeKinds,
+        );
       };
       await asOperator(terminal, create, { begins: true });
     });
 
-  org
-    .command('list')
+  listing(org.command('list'))
     .description('List every organization')
-    .option('--json', 'one JSON object a line')
-    .action((options: Json) =>
+    .action((options: Output) =>
       asOperator(terminal, async ({ rows }) => {
-        show(terminal, Array.from(allRows(rows, organizationRows, 'org_'), shown), options);
+        show(terminal, Array.from(allRows(rows, organizationRows, 'org_'), shown), options, kinds);
       }),
     );
 
-  org
-    .command('show')
+  listing(org.command('show'))
     .description('Show one organization')
     .argument('<id>', 'org_…')
-    .option('--json', 'one JSON object')
-    .action((id: string, options: Json) =>
-      asOperator(terminal, async (operator) => show(terminal, [shown(findOrganization(operator, id))], options)),
+    .action((id: string, options: Output) =>
+      asOperator(terminal, async (operator) =>
+        showOne(terminal, shown(findOrganization(operator, id)), options, kinds),
+      ),
     );
 
   const change = (name: 'suspend' | 'reactivate' | 'close', description: string, question?: string): void => {
-    recording(org.command(name))
+    listing(recording(org.command(name)))
       .description(description)
       .argument('<id>', 'org_…')
-      .option('--json', 'one JSON object')
       .option('--yes', 'do not ask')
-      .action((id: string, options: Json & { yes?: true }, command: Command) =>
+      .action((id: string, options: Output & { yes?: true }, command: Command) =>
         asOperator(terminal, async (operator) => {
           const { name: called } = findOrganization(operator, id);
           if (question) await confirm(terminal, question.replace('%', printable(called)), options.yes);
           const context = operatorContext(terminal, command);
           const result = await operator.aggregates.organization.dispatch(id, name, undefined, context);
           await operator.waitForProjection(result.position);
-          show(terminal, [{ id, name: called, status: result.state.status }], options);
+          showOne(terminal, { id, name: called, status: result.state.status }, options, kinds);
         }),
       );
   };

@@ -1,22 +1,5 @@
-import Table from 'cli-table3';
 import { Failure } from '../app/failure.ts';
 import { printable, type Terminal, UsageError } from './terminal.ts';
-
-/** What a command shows: one row an object, the same fields in each. */
-export type Shown = Readonly<Record<string, string | number | null>>;
-
-const cell = (value: string | number | null): string => (value === null ? '' : printable(String(value)));
-
-/** Prints rows as a table, or as one JSON object a line. */
-export const show = (terminal: Terminal, rows: readonly Shown[], options: { readonly json?: true }): void => {
-  if (options.json) {
-    terminal.out(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-    return;
-  }
-  const table = new Table({ head: Object.keys(rows[0] ?? {}), style: { head: [], border: [] } });
-  for (const row of rows) table.push(Object.values(row).map(cell));
-  terminal.out(rows.length === 0 ? 'Nothing to show.\n' : `${table.toString()}\n`);
-};
 
 /** Asks before what cannot be undone. Without a terminal to answer, `--yes` has to say it. */
 export const confirm = async (terminal: Terminal, question: string, yes: boolean | undefined): Promise<void> => {
@@ -25,8 +8,6 @@ export const confirm = async (terminal: Terminal, question: string, yes: boolean
   const answer = await terminal.ask(`${question} Type "yes" to go ahead: `);
   if (answer.trim().toLowerCase() !== 'yes') throw new Failure('Nothing was changed.');
 };
-
-export const iso = (at: number): string => new Date(at).toISOString();
 
 /** Micro-dollars as dollars, to the last digit that is not zero and never without cents. */
 export const dollars = (micros: number): string => {

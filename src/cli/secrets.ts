@@ -20,12 +20,9 @@ import {
 import { allRows } from './all-rows.ts';
 import { withExamples } from './examples.ts';
 import { asOperator, type Operator } from './operator.ts';
-import { confirm, type Shown, show } from './output.ts';
+import { confirm } from './output.ts';
+import { listing, type Output, type Shown, show } from './table/listing.ts';
 import type { Terminal } from './terminal.ts';
-
-interface Json {
-  readonly json?: true;
-}
 
 interface Credential {
   readonly status: string;
@@ -80,7 +77,7 @@ Examples:
 export const secretsCommand = (terminal: Terminal): Command => {
   const secrets = new Command('secrets').description('Look at the peppers, replace one, end the previous one');
   withExamples(secrets, examples);
-  const changed = async (change: (dir: string) => Secrets, options: Json): Promise<void> => {
+  const changed = async (change: (dir: string) => Secrets, options: Output): Promise<void> => {
     const dir = folderOf(readConfig(terminal.env));
     const work = async ({ rows, store }: Operator): Promise<void> => {
       const now = await atPathOf('SECRETS_DIR', dir, () => change(dir));
@@ -91,28 +88,22 @@ export const secretsCommand = (terminal: Terminal): Command => {
     await asOperator(terminal, work, { makesKeys: true });
   };
 
-  secrets
-    .command('show')
+  listing(secrets.command('show'))
     .description('List the peppers by their ids, and how many live keys and clients hang on each')
-    .option('--json', 'one JSON object a line')
-    .action((options: Json) =>
+    .action((options: Output) =>
       asOperator(terminal, async ({ rows, secrets: known }) =>
         show(terminal, table(known, livePerPepper(rows)), options),
       ),
     );
 
-  secrets
-    .command('rotate-pepper')
+  listing(secrets.command('rotate-pepper'))
     .description('Make a new pepper for every key from now on; the old one stays accepted')
-    .option('--json', 'one JSON object a line')
-    .action((options: Json) => changed(rotatePepper, options));
+    .action((options: Output) => changed(rotatePepper, options));
 
-  secrets
-    .command('drop-pepper')
+  listing(secrets.command('drop-pepper'))
     .description('End the previous pepper, and with it every key that was made under it')
     .option('--yes', 'do not ask')
-    .option('--json', 'one JSON object a line')
-    .action(async (options: Json & { yes?: true }) => {
+    .action(async (options: Output & { yes?: true }) => {
       await asOperator(terminal, async ({ rows, secrets: known }) => {
         const previous = known.peppers[1];
         if (previous === undefined) throw new Failure('There is no previous pepper.');

@@ -13,6 +13,7 @@ export interface Terminal {
   readonly endSoon: () => void;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** How wide the terminal is that is written to; 80 where it is none. */
   readonly columns: number;
   /** Where a progress bar may be drawn; absent where nobody watches. */
   readonly screen?: NodeJS.WritableStream;
@@ -30,6 +31,24 @@ export class UsageError extends Failure {
   }
 }
 
-/** C0, C1 and bidirectional controls as escapes: names may hold some, and a terminal must not obey them. */
+/**
+ * Control characters, what turns the direction of a text, ends a line or cannot be seen, and halves of characters. Joiners and
+ * variation selectors stay: names of people and emoji are written with them.
+ */
+const disguised =
+  /(?!\u200c|\u200d|[\ufe00-\ufe0f])[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
+
+const hex = (code: number): string => code.toString(16).padStart(4, '0');
+
+/** A text with what a terminal would obey, or would hide, as escapes: names may hold some. */
 export const printable = (text: string): string =>
-  text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  text.replace(disguised, (character) => {
+    const code = character.codePointAt(0)!;
+    return code > 0xffff ? `\\u{${hex(code)}}` : `\\u${hex(code)}`;
+  });
+
+/** The same for a JSON document, which stays one and means the same. */
+export const printableJson = (json: string): string =>
+  json.replace(disguised, (character) =>
+    Array.from({ length: character.length }, (_, i) => `\\u${hex(character.charCodeAt(i))}`).join(''),
+  );

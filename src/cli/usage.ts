@@ -13,7 +13,8 @@ import { withExamples } from './examples.ts';
 import { readLedger } from './ledger-file.ts';
 import { asOperator } from './operator.ts';
 import { findOrganization } from './org.ts';
-import { dollars, iso, show } from './output.ts';
+import { dollars } from './output.ts';
+import { formatOf, listing, type Output, show } from './table/listing.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 
 const examples = `
@@ -46,27 +47,24 @@ const several =
   <T>(parse: (text: string) => T) =>
   (text: string, before: readonly T[] = []): readonly T[] => [...before, parse(text)];
 
-interface Shown {
+interface Asked extends Output {
   readonly from?: number;
   readonly to?: number;
   readonly width: Width;
   readonly by?: readonly Grouping[];
-  readonly json?: true;
 }
 
 /** `weir usage`: what organizations have used and what that cost (contract N20), and whether an upstream says the same. */
 export const usageCommand = (terminal: Terminal): Command => {
-  const usage = withExamples(new Command('usage'), examples)
+  const usage = listing(withExamples(new Command('usage'), examples))
     .description('Show what an organization has used, or compare with an upstream’s own list')
     .argument('<organization>', 'org_…')
     .option('--from <time>', 'RFC 3339 (default: six days before the end)', moment)
     .option('--to <time>', 'RFC 3339, exclusive (default: now)', moment)
     .option('--width <width>', '1m, 1h or 1d', oneOf(Object.keys(widths) as Width[]), '1d')
     .option('--by <field>', `${groupings.join(', ')}; may be repeated`, several(oneOf(groupings)))
-    .option('--json', 'one JSON object a line')
-    .action((id: string, options: Shown) => showUsage(terminal, id, options));
-  usage
-    .command('reconcile')
+    .action((id: string, options: Asked) => showUsage(terminal, id, options));
+  listing(usage.command('reconcile'))
     .description('Compare what was settled with an upstream’s own list of requests')
     .requiredOption(
       '--ledger <file>',
@@ -79,12 +77,11 @@ export const usageCommand = (terminal: Terminal): Command => {
     )
     .option('--from <time>', 'RFC 3339 (default: the first request of the list)', moment)
     .option('--to <time>', 'RFC 3339, exclusive (default: the last one)', moment)
-    .option('--json', 'one JSON object a line')
     .action((options: Compared) => compare(terminal, options));
   return usage;
 };
 
-const showUsage = (terminal: Terminal, id: string, options: Shown): Promise<void> =>
+const showUsage = (terminal: Terminal, id: string, options: Asked): Promise<void> =>
   asOperator(terminal, async (operator) => {
     findOrganization(operator, id);
     const { width, by: groupBy = [], to = systemClock.wall() + 1, from: begin = to - 6 * dayMs } = options;
@@ -94,27 +91,27 @@ const showUsage = (terminal: Terminal, id: string, options: Shown): Promise<void
     if (count < 1) throw new UsageError('--to must be after --from.');
     if (count > mostBuckets) throw new UsageError(`That is ${count} buckets; ${mostBuckets} are the most.`);
     const buckets = await usageBuckets(operator.rows, { organizationId: id, from, width, count, groupBy });
+    const isForPeople = !formatOf(options).startsWith('json');
     const rows = buckets.flatMap((bucket) =>
       bucket.groups.map(({ sum, ...of }) => ({
-        from: iso(bucket.from),
+        from: bucket.from,
         ...Object.fromEntries(groupBy.map((field) => [field, of[field]])),
         requests: sum.requests,
         input: sum.input,
         cache_write: sum.cacheCreation,
         cache_read: sum.cacheRead,
         output: sum.output,
-        cost: options.json ? sum.microDollars / 1_000_000 : dollars(sum.microDollars),
+        cost: isForPeople ? dollars(sum.microDollars) : sum.microDollars / 1_000_000,
       })),
     );
-    show(terminal, rows, options);
+    show(terminal, rows, options, { from: 'time', project_id: 'id', api_key_id: 'id' });
   });
 
-interface Compared {
+interface Compared extends Output {
   readonly ledger: string;
   readonly model?: readonly string[];
   readonly from?: number;
   readonly to?: number;
-  readonly json?: true;
 }
 
 const compare = async (terminal: Terminal, options: Compared): Promise<void> => {
@@ -153,7 +150,7 @@ const tokensOf = (tokens: Difference['ours']): string =>
 const report = (
   terminal: Terminal,
   { requests, equal, differences }: ReturnType<typeof reconcile>,
-  options: { readonly json?: true },
+  options: Output,
 ): void => {
   const rows = differences.map(({ request_id, kind, ours, theirs }) => ({
     request_id,
@@ -161,7 +158,7 @@ const report = (
     ours: tokensOf(ours),
     theirs: tokensOf(theirs),
   }));
-  if (rows.length > 0) show(terminal, rows, options);
+  if (rows.length > 0 || formatOf(options).startsWith('json')) show(terminal, rows, options, { request_id: 'id' });
   const count = (wanted: Difference['kind']): number => differences.filter(({ kind }) => kind === wanted).length;
   const [estimated, repeated] = [count('estimated'), count('repeated')];
   const real = differences.length - estimated - repeated;

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { publish } from '../telemetry.ts';
+import { type Certificate, followCertificate } from './certificate.ts';
 import { Cors, optionsEndpoints } from './cors.ts';
 import { endpoint } from './endpoint.ts';
 import { Exchange } from './exchange.ts';
@@ -8,7 +9,7 @@ import { RequestHead } from './request/head.ts';
 import type { Gate, Route } from './route.ts';
 import { router } from './router.ts';
 import { Traffic } from './traffic.ts';
-import { type HttpRequest, type HttpResponse, listenAlone, loadUws } from './uws.ts';
+import { type HttpRequest, type HttpResponse, handOver, listenAlone, loadUws, type TemplatedApp } from './uws.ts';
 import type { Watch } from './watch.ts';
 
 export interface ServerOptions<P> {
@@ -21,6 +22,10 @@ export interface ServerOptions<P> {
   /** Makes the `req_…` of a request. */
   readonly requestId: () => string;
   readonly clock: Clock;
+  /** Serves TLS 1.2 and 1.3, and nothing else on this port. The files are followed: new connections get what is new. */
+  readonly certificate?: Certificate | undefined;
+  /** How often the files of the certificate are looked at. Default 1 s. */
+  readonly certificateLookMs?: number;
   /** Addresses and networks whose `X-Forwarded-For` is believed, separated by commas. Default: none. */
   readonly trustedProxies?: string | undefined;
   /** Origins, as browsers send them, whose pages may read answers (CORS). Default: none. */
@@ -81,7 +86,7 @@ export const expectPort = async (host: string, port: number): Promise<void> => {
 };
 
 /**
- * Serves the routes over HTTP/1.1. The core's own refusals (a header block over 16 KiB,
+ * Serves the routes over HTTP/1.1, with or without TLS. The core's own refusals (a header block over 16 KiB,
  * 100 headers, an unreadable request line) are short HTML without a request id; everything else is in the caller's
  * envelope. A second request on a connection whose first is still being handled ends the connection.
  * @returns once it listens
@@ -121,32 +126,40 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
       }
     };
 
-  const app = uws.App();
-  app.any(
-    '/*',
-    guarded((id, request, response) => {
-      // In this order: the core's other reader of the method changes its case in place.
-      const method = request.getCaseSensitiveMethod();
-      const path = request.getUrl();
-      const head = new RequestHead(id, method, path, request.getQuery() ?? '', request, response, addressOf);
-      return new Exchange(traffic, response, head, match(path));
-    }),
-  );
-  // For a fixed path the core's own router spares two strings and a lookup, 0.3 µs of a GET that costs 10.
-  for (const { method, path, query } of endpoints) {
-    const place = match(path);
-    if (method !== 'GET' || place === undefined || path.includes('{')) continue;
-    const accept = guarded((id, request, response) => {
-      const text = query ? (request.getQuery() ?? '') : '';
-      return new Exchange(
-        traffic,
-        response,
-        new RequestHead(id, 'GET', path, text, request, response, addressOf),
-        place,
-      );
-    });
-    app.get(path, accept);
-  }
+  const { certificate } = options;
+  /** An app with all routes. @throws Error where the core cannot use the files of the certificate */
+  const openApp = (): TemplatedApp => {
+    const app = certificate
+      ? uws.SSLApp({ cert_file_name: certificate.files.certFile, key_file_name: certificate.files.keyFile })
+      : uws.App();
+    app.any(
+      '/*',
+      guarded((id, request, response) => {
+        // In this order: the core's other reader of the method changes its case in place.
+        const method = request.getCaseSensitiveMethod();
+        const path = request.getUrl();
+        const head = new RequestHead(id, method, path, request.getQuery() ?? '', request, response, addressOf);
+        return new Exchange(traffic, response, head, match(path));
+      }),
+    );
+    // For a fixed path the core's own router spares two strings and a lookup, 0.3 µs of a GET that costs 10.
+    for (const { method, path, query } of endpoints) {
+      const place = match(path);
+      if (method !== 'GET' || place === undefined || path.includes('{')) continue;
+      const accept = guarded((id, request, response) => {
+        const text = query ? (request.getQuery() ?? '') : '';
+        return new Exchange(
+          traffic,
+          response,
+          new RequestHead(id, 'GET', path, text, request, response, addressOf),
+          place,
+        );
+      });
+      app.get(path, accept);
+    }
+    return app;
+  };
+  const app = openApp();
   const socket = await listenAlone(uws, app, options.host, options.port);
   if (!socket) {
     app.close();
@@ -157,14 +170,32 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
   const ticking = setInterval(() => traffic.expire(), tickMs);
   ticking.unref();
 
+  // The connections of an app keep its certificate. The first one listens, and hands new connections to the newest.
+  const apps = [app];
+  const stopFollowing =
+    certificate &&
+    followCertificate(certificate, {
+      use() {
+        const next = openApp();
+        handOver(app, apps.at(-1)!, next);
+        apps.push(next);
+      },
+      reloaded: (outcome) =>
+        'fault' in outcome
+          ? publish('certificate.refused', outcome)
+          : publish('certificate.reloaded', { validTo: outcome.validTo.toISOString() }),
+      everyMs: options.certificateLookMs,
+    });
+
   const shutDown = async (ms: number): Promise<void> => {
     traffic.draining = true;
     publish('server.draining', { inFlight: traffic.inFlight });
     await atMost(ms, traffic.idle());
     await wait(Math.min(ms, lastBytesMs));
     clearInterval(ticking);
+    stopFollowing?.();
     traffic.abandon();
-    app.close();
+    for (const each of apps) each.close();
   };
   let drained: Promise<void> | undefined;
 

@@ -1,7 +1,7 @@
 import type * as Native from 'uWebSockets.js';
 import { thisHost, whyNoServer } from './native-needs.ts';
 
-export type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+export type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 
 /** Bytes of one request's header block; the core reads it from the environment when it is loaded. */
 const maxHeaderBytes = '16384';
@@ -42,4 +42,22 @@ export const listenAlone = (
   const { LIBUS_LISTEN_EXCLUSIVE_PORT: exclusive } = native as unknown as Unlisted;
   const listen = app.listen as unknown as Listen;
   return new Promise((resolve) => listen.call(app, host, port, exclusive, resolve));
+};
+
+/** What hands connections from the app that has accepted them to another; the same of both versions. */
+interface Parent {
+  getDescriptor(): number;
+  addChildAppDescriptor(child: number): void;
+  removeChildAppDescriptor(child: number): void;
+}
+
+/** From now on `listening` gives each connection that it accepts to `next`, and none to `last`. None is lost meanwhile. */
+export const handOver = (
+  listening: Native.TemplatedApp,
+  last: Native.TemplatedApp,
+  next: Native.TemplatedApp,
+): void => {
+  const parent = listening as unknown as Parent;
+  parent.addChildAppDescriptor((next as unknown as Parent).getDescriptor());
+  if (last !== listening) parent.removeChildAppDescriptor((last as unknown as Parent).getDescriptor());
 };

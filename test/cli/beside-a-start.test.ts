@@ -37,18 +37,18 @@ test('a command waits for a server that has taken the store and does not listen 
   const other = await startEmbedded({ dir: join(bench.dir, 'other'), inThread: true });
   cleanUps.push(other.close);
   const { lock, met } = await begun(join(bench.env.DATA_DIR, 'eventstore'));
-  const made = bench.weir(['org', 'create', '--name', 'Acme', '--json']);
+  const made = bench.weir(['org', 'create', '--name', 'Acme', '--jsonl']);
   await met;
   lock.announce(other.endpoint);
   expect(await made).toMatchObject({ code: 0, err: '' });
 });
 
 test('a command waits for the read models of a server that has not made them yet', async () => {
-  await bench.weir(['org', 'create', '--name', 'Acme', '--json']);
+  await bench.weir(['org', 'create', '--name', 'Acme', '--jsonl']);
   const dir = join(bench.env.DATA_DIR, 'read-models');
   rmSync(dir, { recursive: true });
   const { met } = await begun(dir);
-  const listed = bench.weir(['org', 'list', '--json']);
+  const listed = bench.weir(['org', 'list', '--jsonl']);
   await met;
   const rows = openRows(
     dir,

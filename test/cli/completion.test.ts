@@ -66,7 +66,17 @@ describe.each(shells)('%s', (shell) => {
     expect(offered('org', 'create', '--n')).toEqual(['--name']);
     expect(offered('billing', 'top-up', 'org_1', '--am')).toEqual(['--amount']);
     expect(offered('org', 'list', '--n')).toEqual([]);
-    expect(offered('org', 'create', '--')).toEqual(['--actor', '--help', '--json', '--name', '--reason']);
+    expect(offered('org', 'create', '--')).toEqual([
+      '--actor',
+      '--help',
+      '--json',
+      '--jsonl',
+      '--name',
+      '--output',
+      '--reason',
+      '--utc',
+      '--wide',
+    ]);
   });
   run('leaves files to the shell, after an option that takes a value and where no command fits', () => {
     const afterValue = offered('store', 'export', '--out', '');

@@ -94,7 +94,7 @@ test('of a cluster a command reads what is there, and leaves nothing behind on t
 
   expect((await weirHere(['org', 'create', '--name', 'Acme'], cluster)).code).toBe(0);
   // Only the secrets, which no store keeps, are on this machine.
-  const listed = await weirHere(['org', 'list', '--json'], cluster);
+  const listed = await weirHere(['org', 'list', '--jsonl'], cluster);
   expect(JSON.parse(listed.stdout)).toMatchObject({ name: 'Acme' });
   expect(existsSync(bench.env.DATA_DIR)).toBe(false);
   await store.close();

@@ -83,7 +83,7 @@ describe('weir usage reconcile', () => {
   const compare = (text: string, ...more: string[]) => {
     const file = join(bench.dir, 'ledger');
     writeFileSync(file, text);
-    return bench.weir(['usage', 'reconcile', '--ledger', file, '--json', ...more]);
+    return bench.weir(['usage', 'reconcile', '--ledger', file, '--jsonl', ...more]);
   };
   const names = 'request_id,input_tokens,output_tokens,region';
 
@@ -129,8 +129,8 @@ describe('weir audit charge', () => {
   test('works out what a request cost, line by line', async () => {
     const { code, out } = await bench.weir(['audit', 'charge', requestId]);
     expect(code).toBe(0);
-    expect(out).toMatch(/prompt +│ 1000 +│ 0\.000003 +│ \$0\.003/);
-    expect(out).toMatch(/completion +│ 200 +│ 0\.000015 +│ \$0\.003/);
+    expect(out).toMatch(/prompt +1000 +0\.000003 +\$0\.003/);
+    expect(out).toMatch(/completion +200 +0\.000015 +\$0\.003/);
     expect(out).toContain(`$0.006, at ${price.id}, declared`);
   });
 

@@ -38,9 +38,9 @@ test('limits hold, are told, outlive a restart, and follow a payment at once', a
   const env = { DATA_DIR: server.dataDir };
   const shown = await weirHere(['limits', server.first.project_api_key_id], env);
   expect(shown.stderr).toBe('');
-  expect(shown.stdout).toMatch(/api key +│ key_\w+ +│ requests per minute +│ 60 +│ 60 +│ 0 +│ \d/);
+  expect(shown.stdout).toMatch(/api key +requests per minute +60 +60 +0 +\d.* key_\w+\n/);
   expect(shown.stdout).toMatch(/Tier 0\. Refused last at 20\d\d-.* by: requests per minute of the api key\.\n$/);
-  const json = await weirHere(['limits', server.first.project_api_key_id, '--json'], env);
+  const json = await weirHere(['limits', server.first.project_api_key_id, '--jsonl'], env);
   const [own] = (JSON.parse(json.stdout) as { scopes: { windows: { used: number }[] }[] }).scopes;
   expect(own!.windows.map(({ used }) => used)).toEqual([60, 61, 0, 0]);
 

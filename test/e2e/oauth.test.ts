@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => server?.stop());
 
 const weir = async (...argv: string[]): Promise<Record<string, string>> => {
-  const { code, stdout, stderr } = await weirHere([...argv, '--json'], { DATA_DIR: server.dataDir });
+  const { code, stdout, stderr } = await weirHere([...argv, '--jsonl'], { DATA_DIR: server.dataDir });
   if (code !== 0) throw new Error(stderr);
   return JSON.parse(stdout) as Record<string, string>;
 };

@@ -110,7 +110,7 @@ test('no secret is in the log, however much is logged, nor in any file but those
   });
   canary('an Admin key', String(adminKey.body.value));
   const env = { DATA_DIR: dataDir, LOG_LEVEL: 'trace', PEPPER: canaries[1]!.value, MASTER_KEY: canaries[3]!.value };
-  const command = ['oauth-client', 'create', first.organization_id, '--name', 'robot', '--json'];
+  const command = ['oauth-client', 'create', first.organization_id, '--name', 'robot', '--jsonl'];
   const made = JSON.parse((await weirHere(command, env)).stdout) as Record<string, string>;
   canary('a client secret', made.client_secret ?? '');
   const form = (path: string, fields: Record<string, string>, query = '') =>

@@ -364,7 +364,7 @@ test.runIf(process.platform === 'linux')('the helper threads of a server give wa
 
 test('what the first start made may end: the next starts do not make it again', async () => {
   const dataDir = freshDir();
-  const operator = (...args: string[]) => weirHere([...args, '--json'], { DATA_DIR: dataDir });
+  const operator = (...args: string[]) => weirHere([...args, '--jsonl'], { DATA_DIR: dataDir });
   let server = await startServer({ dataDir });
   const { first } = server;
   const deletion = (id: string, key?: string) =>

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Embedded, startEmbedded } from '../../src/embedded/index.ts';
 import { connect } from '../../src/eventstoredb/connect.ts';
+import type { Context } from '../../src/kernel/actor.ts';
 import { logIdOf } from '../../src/kernel/log-id.ts';
 import { type EventStore, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
 import { onSignal, type SignalName, type Signals } from '../../src/telemetry.ts';
@@ -118,7 +119,7 @@ describe('gateways that are started at once on an empty store', () => {
 
 describe('an organization that an operator makes on an empty store', () => {
   const make = async (env: Record<string, string>): Promise<string> => {
-    const { code, stdout, stderr } = await weirHere(['org', 'create', '--name', 'Acme', '--json'], env);
+    const { code, stdout, stderr } = await weirHere(['org', 'create', '--name', 'Acme', '--jsonl'], env);
     expect([code, stderr]).toEqual([0, '']);
     return (JSON.parse(stdout) as { organization_id: string }).organization_id;
   };
@@ -286,7 +287,7 @@ describe('a start that is refused leaves nothing in the log', () => {
 
 describe('an operator’s command with secrets that are not those of the log', () => {
   const made = async (env: Record<string, string>): Promise<string> => {
-    const { stdout, stderr, code } = await weirHere(['org', 'create', '--name', 'Acme', '--json'], env);
+    const { stdout, stderr, code } = await weirHere(['org', 'create', '--name', 'Acme', '--jsonl'], env);
     expect(`${code} ${stderr}`).toBe('0 ');
     return (JSON.parse(stdout) as { organization_id: string }).organization_id;
   };

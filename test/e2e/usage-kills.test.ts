@@ -100,7 +100,7 @@ describe(`accounts of ${requests} requests, with a gateway that is killed, seed 
 
   test('weir usage reconcile finds nothing but estimates, and names what has been changed in the ledger', async () => {
     const { ledgerFile, env } = report;
-    const found = await weirHere(['usage', 'reconcile', '--ledger', ledgerFile, '--json'], env);
+    const found = await weirHere(['usage', 'reconcile', '--ledger', ledgerFile, '--jsonl'], env);
     expect([found.code, found.stderr]).toEqual([0, expect.stringContaining(' 0 differ')]);
     const kinds = found.stdout.split('\n').flatMap((line) => (line === '' ? [] : String(JSON.parse(line).kind)));
     expect(kinds).toContain('estimated');
@@ -115,7 +115,7 @@ describe(`accounts of ${requests} requests, with a gateway that is killed, seed 
     const strange = { ...second, request_id: newId('req', systemClock) };
     const changed = `${ledgerFile}.changed`;
     writeFileSync(changed, [first, second, strange, ...rest].map((line) => `${JSON.stringify(line)}\n`).join(''));
-    const named = await weirHere(['usage', 'reconcile', '--ledger', changed, '--json'], env);
+    const named = await weirHere(['usage', 'reconcile', '--ledger', changed, '--jsonl'], env);
     expect(named.code).toBe(3);
     const said = named.stdout.split('\n').flatMap((line) => (line === '' ? [] : JSON.parse(line)));
     expect(said.filter(({ kind }) => kind === 'tokens' || kind === 'missing')).toEqual(

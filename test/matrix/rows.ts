@@ -94,6 +94,23 @@ export const rows: Readonly<Record<string, Row>> = {
     status: 503,
   },
   listAuditLogs: { status: 200, cursor: (tenant) => tenant.firstOf('/audit_logs') },
+  listOrganizationHistory: { status: 200, cursor: ({ organizationId }) => `${organizationId}@0` },
+  listProjectHistory: { ids: project, status: 200, cursor: ({ projectId }) => `${projectId}@0` },
+  listProjectApiKeyHistory: {
+    ids: ({ projectId, projectKey }) => ({ project_id: projectId, api_key_id: projectKey.id }),
+    status: 200,
+    cursor: ({ projectKey }) => `${projectKey.id}@0`,
+  },
+  listAdminApiKeyHistory: {
+    ids: (tenant) => ({ api_key_id: tenant.adminKey.id }),
+    status: 200,
+    cursor: (tenant) => `${tenant.adminKey.id}@0`,
+  },
+  listPolicyHistory: {
+    ids: ({ policyId }) => ({ policy_id: policyId }),
+    status: 200,
+    cursor: ({ policyId }) => `${policyId}@0`,
+  },
   createAccessToken: { status: 401 },
   revokeAccessToken: { status: 401 },
   getAuthorizationServerMetadata: { status: 200 },

@@ -33,7 +33,7 @@ const weir = async (args: readonly string[], env: Readonly<Record<string, string
 
 /** A new organization, in whichever store that is, and its Admin key. */
 export const newAdminKey = async (env: Readonly<Record<string, string>>): Promise<string> => {
-  const made = await weir(['org', 'create', '--name', 'Tortured', '--json'], env);
+  const made = await weir(['org', 'create', '--name', 'Tortured', '--jsonl'], env);
   return (JSON.parse(made) as { readonly admin_api_key: string }).admin_api_key;
 };
 

@@ -7,6 +7,7 @@ import { fault } from '../../errors.ts';
 import { after, flag, limit, many, order, text, wholeNumber } from '../../http/request/query.ts';
 import type { Route } from '../../http/route.ts';
 import type { ReadModels } from '../../kernel/projection.ts';
+import type { Actor } from '../../kernel/store.ts';
 import { adminRoute } from '../admin-route.ts';
 import type { Administration } from '../command.ts';
 import { directionOf, listOf, pageOf } from '../page.ts';
@@ -14,7 +15,8 @@ import { countOf, findEntries } from './audit-search.ts';
 
 const actorTypes = ['api_key', 'oauth_client', 'operator', 'system'] as const;
 const named = z.object({ id: z.string() });
-const actorObject = z.object({
+/** Who acted: under the name of the type is what is known of it. */
+export const actorObject = z.object({
   type: z.enum(actorTypes),
   api_key: named.optional(),
   oauth_client: named.optional(),
@@ -78,17 +80,18 @@ export interface AuditEntry {
   readonly [field: string]: unknown;
 }
 
+export const renderActor = ({ type, ...who }: Actor): z.infer<typeof actorObject> => ({ type, [type]: who });
+
 /** Unspecified: who is not an API key is told in the same form, under the name of its type; what is unknown is null. */
 export const auditEntry = (
   row: AuditRow,
   project: { readonly id: string; readonly name: string } | undefined,
 ): AuditEntry => {
-  const { type, ...who } = row.actor;
   return {
     id: row.id,
     type: row.type,
     effective_at: seconds(row.at),
-    actor: { type, [type]: who },
+    actor: renderActor(row.actor),
     ...(project && { project: { id: project.id, name: project.name } }),
     ip_address: row.ip,
     request_id: row.requestId,

@@ -48,6 +48,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'projection.rebuilt',
   'limits.trouble',
   'tiers.refused',
+  'certificate.refused',
   'usage.recovered',
   'upstream.opened',
 ]);

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { auditSubjects } from '../../../projections/audit-log.ts';
+import type { AdminPrincipal } from '../../access/principal.ts';
+import { ownersAt, standingIn } from '../../audit/effective.ts';
+import { type Step, takenBy } from '../../audit/history.ts';
+import { pastOf } from '../../audit/past.ts';
+import type { Millis } from '../../clock.ts';
+import { type Code, fault } from '../../errors.ts';
+import { wholeNumber } from '../../http/request/query.ts';
+import type { Route } from '../../http/route.ts';
+import { type AdminCall, adminRoute } from '../admin-route.ts';
+import { type Administration, contextOf, execute } from '../command.ts';
+import { pathId } from '../fields.ts';
+import { projectParams } from '../organization/projects.ts';
+import { listOf, pageOf, pageQuery } from '../page.ts';
+import { policyRoute } from '../policies/policy-route.ts';
+import { historyEvent, historyId, historyState, renderEvent, renderState } from './history-object.ts';
+
+const at = wholeNumber(0, 999_999_999_999)
+  .describe('Unix seconds; all that happened in that second is in it')
+  .optional();
+const query = z.object({ ...pageQuery, at });
+type Query = z.infer<typeof query>;
+
+const keyParams = z.object({ api_key_id: pathId });
+const projectKeyParams = projectParams.extend(keyParams.shape);
+const policyParams = z.object({ policy_id: pathId });
+
+interface Found {
+  readonly id: string;
+  /** Of a project key. */
+  readonly projectId: string | undefined;
+}
+
+/** A step with the one before, under the name by which a page tells it. */
+interface Row {
+  readonly id: string;
+  readonly step: Step;
+  readonly before: Step | null;
+}
+
+/** The rows of a page and one more, where there is one. */
+const rowsOf = (steps: readonly Step[], { after, order, limit }: Query): Row[] => {
+  const rows = steps.map((step, i): Row => ({ id: historyId(step), step, before: steps[i - 1] ?? null }));
+  if (order === 'desc') rows.reverse();
+  const from = after === undefined ? 0 : rows.findIndex(({ id }) => id === after) + 1;
+  if (after !== undefined && from === 0) throw fault('invalid_cursor', { param: 'query.after' });
+  return rows.slice(from, from + limit + 1);
+};
+
+/**
+ * `GET …/history` (contract C.1): what something was at a moment, and every change up to then. What has been deleted is found as
+ * well, since that is what an auditor asks about.
+ */
+export const historyRoutes = (admin: Administration): Route[] => {
+  const { clock, models, store } = admin;
+
+  /** What belongs to the caller's organization, whether or not a list still shows it. @throws Fault 404 */
+  const owned = ({ organizationId }: AdminPrincipal, kind: string, id: string, code: Code): Found => {
+    const subject = id.startsWith(`${kind}_`) ? models.get(auditSubjects, id) : undefined;
+    if (subject?.organizationId !== organizationId) throw fault(code);
+    return { id, projectId: subject.projectId };
+  };
+
+  const handle = (call: AdminCall<unknown, Query, undefined, Found>) =>
+    execute(async () => {
+      const { found, query } = call;
+      const now = clock.wall();
+      // Nothing is known of what is yet to come.
+      const moment: Millis = Math.min(now, query.at === undefined ? now : query.at * 1000 + 999);
+      const past = pastOf(store, { budget: contextOf(call).budget });
+      const life = await past.life(found.id);
+      const taken = life.slice(0, takenBy(life, { time: moment }));
+      const last = taken.at(-1);
+      const state = last
+        ? renderState(last, await standingIn(past, last, moment), await ownersAt(past, last, moment), moment)
+        : null;
+      const rows = rowsOf(taken, query);
+      return pageOf(query, rows, ({ step, before }) => renderEvent(before, step), { state });
+    });
+
+  /** What every one of them has. */
+  const shared = (errors: readonly Code[]) => ({
+    method: 'GET' as const,
+    query,
+    replies: { 200: { description: 'The state at that moment, and a page of the changes', schema: historyPage } },
+    errors: ['invalid_cursor', ...errors] as const,
+    handle,
+  });
+
+  return [
+    adminRoute('audit_logs:read', {
+      ...shared([]),
+      path: '/v1/organization/history',
+      operation: 'listOrganizationHistory',
+      summary: 'What the organization was at a moment, and every change of it up to then',
+      find: ({ principal }): Found => ({ id: principal.organizationId, projectId: undefined }),
+    }),
+    adminRoute('audit_logs:read', {
+      ...shared(['project_not_found']),
+      path: '/v1/organization/projects/{project_id}/history',
+      operation: 'listProjectHistory',
+      summary: 'What a project was at a moment, and every change of it up to then',
+      params: projectParams,
+      find: ({ principal, params }) => owned(principal, 'proj', params.project_id, 'project_not_found'),
+    }),
+    adminRoute('audit_logs:read', {
+      ...shared(['project_not_found', 'api_key_not_found']),
+      path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/history',
+      operation: 'listProjectApiKeyHistory',
+      summary: 'What an API key was at a moment and whether it could act, and every change of it up to then',
+      params: projectKeyParams,
+      find({ principal, params }) {
+        const project = owned(principal, 'proj', params.project_id, 'project_not_found');
+        const key = owned(principal, 'key', params.api_key_id, 'api_key_not_found');
+        if (key.projectId !== project.id) throw fault('api_key_not_found');
+        return key;
+      },
+    }),
+    adminRoute('audit_logs:read', {
+      ...shared(['admin_api_key_not_found']),
+      path: '/v1/organization/admin_api_keys/{api_key_id}/history',
+      operation: 'listAdminApiKeyHistory',
+      summary: 'What an Admin API key was at a moment, deleted ones too, and every change of it up to then',
+      params: keyParams,
+      find: ({ principal, params }) => owned(principal, 'akey', params.api_key_id, 'admin_api_key_not_found'),
+    }),
+    policyRoute('audit_logs:read', {
+      ...shared(['policy_not_found']),
+      path: '/v1/organization/policies/{policy_id}/history',
+      operation: 'listPolicyHistory',
+      summary: 'What a policy was at a moment, deleted ones too, and every change of it up to then',
+      params: policyParams,
+      find: ({ principal, params }) => owned(principal, 'pol', params.policy_id, 'policy_not_found'),
+    }),
+  ];
+};
+
+const historyPage = listOf(historyEvent).extend({ state: historyState.nullable().describe('Null before it existed') });

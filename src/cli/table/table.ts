@@ -1,0 +1,107 @@
+import { columnsOf, isWhole, wrapped } from './text-columns.ts';
+
+/** A column of texts that no terminal takes for anything else than texts. */
+export interface TextColumn {
+  readonly head: string;
+  readonly cells: readonly string[];
+  /** Numbers stand at the right. */
+  readonly align?: 'right';
+  /** Whether its cells may be broken into lines. */
+  readonly wraps: boolean;
+}
+
+const gap = '  ';
+/** A column is not made narrower than this to make room for another. */
+const narrowest = 12;
+/** One column of many is no table any more. */
+const fewest = 2;
+
+const widest = (texts: readonly string[]): number => texts.reduce((most, text) => Math.max(most, columnsOf(text)), 0);
+
+/** The columns that a column takes in full, and the fewest that it can do with. */
+const needsOf = ({ head, cells, wraps }: TextColumn): { readonly full: number; readonly least: number } => {
+  const full = Math.max(columnsOf(head), widest(cells));
+  if (!wraps) return { full, least: full };
+  const ids = cells.flatMap((cell) => cell.split(/[ \n]/).filter(isWhole));
+  return { full, least: Math.max(columnsOf(head), Math.min(full, narrowest), widest(ids)) };
+};
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
+const gapsOf = (columns: number): number => gap.length * (columns - 1);
+
+/** How wide each column becomes: what is left is given to those that have least of it, until all have what they need. */
+const widthsOf = (needs: readonly ReturnType<typeof needsOf>[], room: number): readonly number[] => {
+  const widths = needs.map(({ least }) => least);
+  for (let left = room - sum(widths); left > 0; left--) {
+    const narrow = widths.flatMap((width, i) => (width < needs[i]!.full ? [i] : []));
+    if (narrow.length === 0) break;
+    widths[narrow.reduce((a, b) => (widths[b]! < widths[a]! ? b : a))]! += 1;
+  }
+  return widths;
+};
+
+/** Which columns a table has and how wide each is: kept, so that rows can follow that come later. */
+export interface Layout {
+  readonly columns: number;
+  readonly widths: readonly number[];
+}
+
+/**
+ * The layout that fits, with fewer columns where it must, the last ones first; null where not even the first two fit.
+ * @param width columns of the terminal; null for a table as wide as it comes
+ */
+export const layoutOf = (columns: readonly TextColumn[], width: number | null): Layout | null => {
+  const needs = columns.map(needsOf);
+  if (width === null) return { columns: columns.length, widths: needs.map(({ full }) => full) };
+  for (let count = columns.length; count >= Math.min(fewest, columns.length); count--) {
+    const room = width - gapsOf(count);
+    const taken = needs.slice(0, count);
+    if (sum(taken.map(({ least }) => least)) <= room) return { columns: count, widths: widthsOf(taken, room) };
+  }
+  return null;
+};
+
+const padded = (text: string, width: number, align: TextColumn['align']): string => {
+  const space = ' '.repeat(Math.max(0, width - columnsOf(text)));
+  return align === 'right' ? space + text : text + space;
+};
+
+const rowOf = (cells: readonly string[], columns: readonly TextColumn[], { widths }: Layout): string[] => {
+  const lines = cells.map((cell, i) => (columns[i]!.wraps ? wrapped(cell, widths[i]!) : [cell]));
+  const height = Math.max(...lines.map((each) => each.length));
+  return Array.from({ length: height }, (_, line) =>
+    lines
+      .map((each, i) => padded(each[line] ?? '', widths[i]!, columns[i]!.align))
+      .join(gap)
+      .trimEnd(),
+  );
+};
+
+/** The rows of a table, and its heads above them where they are wanted; each line ends. */
+export const tableOf = (columns: readonly TextColumn[], layout: Layout, withHeads: boolean): string => {
+  const shown = columns.slice(0, layout.columns);
+  const rows = Array.from({ length: shown[0]?.cells.length ?? 0 }, (_, row) => shown.map(({ cells }) => cells[row]!));
+  const lines = rows.flatMap((cells) => rowOf(cells, shown, layout));
+  const heads = withHeads
+    ? rowOf(
+        shown.map(({ head }) => head),
+        shown,
+        layout,
+      )
+    : [];
+  return [...heads, ...lines].map((line) => `${line}\n`).join('');
+};
+
+/** One row as a list of its fields, for which there is always room: what does not fit beside its label goes below. */
+export const recordOf = (columns: readonly TextColumn[], row: number, width: number | null): string => {
+  const label = widest(columns.map(({ head }) => head));
+  const margin = ' '.repeat(label + gap.length);
+  const room = width === null ? Number.POSITIVE_INFINITY : Math.max(narrowest, width - margin.length);
+  return columns
+    .map(({ head, cells, wraps }) => {
+      const lines = wraps ? wrapped(cells[row]!, room) : [cells[row]!];
+      return `${padded(head, label, undefined)}${gap}${lines.join(`\n${margin}`)}`.trimEnd();
+    })
+    .map((line) => `${line}\n`)
+    .join('');
+};

@@ -145,8 +145,8 @@ const variables = {
     .string()
     .transform((text) => ({ off: 0, on: 1 })[text] ?? (/^(0(\.\d+)?|1(\.0+)?)$/.test(text) ? Number(text) : Number.NaN))
     .pipe(z.number({ error: 'must be off, on or the part of the requests to log, such as 0.01' }))
-    .default(0)
-    .describe('Whether requests are logged: off, on, or the part of them, such as 0.01'),
+    .prefault('off')
+    .describe('Whether requests are logged: off, on, or the part of them, such as 0.01 (default: off)'),
   METRICS_PORT: wholeNumber(0, 65_535)
     .optional()
     .describe('Port of GET /metrics for Prometheus; 0 takes a free one (default: no metrics)'),

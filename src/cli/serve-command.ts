@@ -19,7 +19,12 @@ export const serveCommand = (terminal: Terminal): Command =>
     async (_: object, command: Command) => {
       const config = readConfig(terminal.env);
       const format = config.LOG_FORMAT ?? (terminal.screen ? 'pretty' : 'json');
-      const log = openLog({ level: config.LOG_LEVEL, format, accessShare: config.ACCESS_LOG });
+      const log = openLog({
+        level: config.LOG_LEVEL,
+        format,
+        isColored: terminal.screen !== undefined && !terminal.env.NO_COLOR,
+        accessShare: config.ACCESS_LOG,
+      });
       try {
         const interrupted = terminal.interrupted();
         // Told to stop while it starts, it just ends: every file of it is made to be left at any moment.

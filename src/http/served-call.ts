@@ -1,9 +1,8 @@
 import type { Cancellation } from '../cancellation.ts';
 import type { Admission } from './admission.ts';
 import type { RequestHead } from './request/head.ts';
-import type { Allowance, Call, Meter } from './route.ts';
+import type { Allowance, Call, Meter, Watched } from './route.ts';
 import { type TraceContext, traceContextOf } from './trace-context.ts';
-import type { Watched } from './watch.ts';
 
 const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {} };
 /** Of a route without a credential. */

@@ -1,7 +1,6 @@
 import type { Endpoint } from './endpoint.ts';
 import type { RequestHead } from './request/head.ts';
-import type { Meter, Metered } from './route.ts';
-import type { TraceContext } from './trace-context.ts';
+import type { Watched } from './route.ts';
 
 /** What of a request's headers may be looked at. */
 export type WatchedHead = Pick<RequestHead, 'requestId' | 'method' | 'fields'>;
@@ -13,25 +12,4 @@ export type WatchedHead = Pick<RequestHead, 'requestId' | 'method' | 'fields'>;
 export interface Watch<P> {
   /** A request has arrived. @param target undefined where no route takes it */
   begin(head: WatchedHead, target: Endpoint | undefined): Watched<P>;
-}
-
-/** One request, told of in this order; what does not happen is not told. */
-export interface Watched<P> {
-  /** Its headers have been judged, and a body may follow at the client's pace. */
-  waits(): void;
-  /** Its last byte has come. */
-  arrived(): void;
-  /** It is for this model, which is there. */
-  aims(model: string): void;
-  /** It is about to be given to its upstream. @returns the meter to be used from now on */
-  asks(metered: Metered, meter: Meter): Meter;
-  /** The head of its answer is written. */
-  answers(status: number): void;
-  /**
-   * It is over. Told once.
-   * @param principal whose credential it had, whether it works or not; undefined where nobody was identified
-   */
-  ends(principal: P | undefined): void;
-  /** What its upstream gets of the trace: undefined where there is none of its own. */
-  readonly trace: TraceContext | undefined;
 }

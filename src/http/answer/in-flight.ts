@@ -2,10 +2,9 @@ import { type Cancellation, Canceller } from '../../cancellation.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import { publish } from '../../telemetry.ts';
 import type { RequestHead } from '../request/head.ts';
-import type { RateLimitLease } from '../route.ts';
+import type { RateLimitLease, Watched } from '../route.ts';
 import type { Expiring, Traffic } from '../traffic.ts';
 import type { HttpResponse } from '../uws.ts';
-import type { Watched } from '../watch.ts';
 import { lingerMs, maxLingered } from './early-answer.ts';
 import { sendRest } from './pieces.ts';
 

@@ -8,6 +8,8 @@ export interface LogOptions {
   readonly level: Level | 'silent';
   /** For people, or an object a line for machines. */
   readonly format: 'pretty' | 'json';
+  /** Whether whoever reads it knows colors. */
+  readonly isColored?: boolean;
   /** Which part of the requests is written down: 0 none, 1 all. */
   readonly accessShare: number;
   /** Default: standard error. */
@@ -68,16 +70,7 @@ const telling =
 const hundredths = (ms: number): number => Math.round(ms * 100) / 100;
 
 /** A request as the access log has it: ids, names of ours and numbers. What is not known is left out. */
-export const accessLine = ({
-  requestId,
-  keyId,
-  method,
-  target,
-  status,
-  durationMs,
-  model,
-  asked,
-}: Finished): object => ({
+const accessLine = ({ requestId, keyId, method, target, status, durationMs, model, asked }: Finished): object => ({
   request_id: requestId,
   key_id: keyId,
   // A method that is none of the route's is the client's word.
@@ -93,13 +86,14 @@ export const accessLine = ({
 });
 
 /** Opens the log and listens to every signal. No line waits for its reader. */
-export const openLog = ({ level, format, accessShare, fd = standardError }: LogOptions): Log => {
+export const openLog = ({ level, format, isColored = false, accessShare, fd = standardError }: LogOptions): Log => {
   const out = destination({ dest: fd, sync: false, maxLength: mostWaiting });
   let dropped = 0;
   out.on('drop', () => {
     dropped += 1;
   });
-  const stream: DestinationStream = format === 'json' ? out : { write: (line) => void out.write(pretty(line)) };
+  const stream: DestinationStream =
+    format === 'json' ? out : { write: (line) => void out.write(pretty(line, isColored)) };
   const log = pino({ level }, stream);
   const { said, flush } = folding(telling(log));
   const ended = onSignal(said);

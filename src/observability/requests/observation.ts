@@ -1,8 +1,8 @@
 import type { Clock, Millis } from '../../clock.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
-import type { Meter, Metered } from '../../http/route.ts';
+import type { Meter, Metered, Watched } from '../../http/route.ts';
 import type { TraceContext } from '../../http/trace-context.ts';
-import type { Watch, Watched, WatchedHead } from '../../http/watch.ts';
+import type { Watch, WatchedHead } from '../../http/watch.ts';
 
 type Usage = Parameters<Meter['progress']>[0];
 
@@ -12,6 +12,9 @@ const noUsage: Usage = {
   cache_creation_input_tokens: 0,
   cache_read_input_tokens: 0,
 };
+
+/** What an upstream says need not be a count. */
+const whole = (count: number): number => (count > 0 ? Math.min(Math.trunc(count), Number.MAX_SAFE_INTEGER) : 0);
 
 /** Whose credential a request had. */
 interface Whose {
@@ -87,6 +90,7 @@ class Measured implements Meter {
   readonly #over: () => void;
   #usage: Usage | undefined;
   #sentTokens = 0;
+  #hasCompleted = false;
   #hasFailed = false;
 
   constructor(metered: Metered, meter: Meter, clock: Clock, over: () => void) {
@@ -110,6 +114,7 @@ class Measured implements Meter {
     if (this.completeAt !== undefined) return;
     this.#usage = usage;
     this.#sentTokens = sentTokens;
+    this.#hasCompleted = true;
     this.#end(status);
   }
 
@@ -131,17 +136,22 @@ class Measured implements Meter {
     return this.#usage !== undefined;
   }
 
-  /** Counted as the account counts them: what an upstream does not report is estimated, and of one that failed it is nothing. */
+  /**
+   * Counted as the account of the request counts them: what an upstream does not report is estimated, and one that fails
+   * before it has sent anything has taken nothing.
+   */
   get tokens(): Tokens {
     const usage = this.#usage ?? noUsage;
-    const { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens } = usage;
-    const isReported = input_tokens + cache_creation_input_tokens + cache_read_input_tokens > 0;
-    const isFree = this.#hasFailed && this.#sentTokens === 0;
+    const sent = this.#sentTokens;
+    const isReported = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens > 0;
+    const isFree = this.#hasFailed && !isReported && sent === 0;
+    const isCounted = this.#hasCompleted && (usage.output_tokens > 0 || sent === 0);
+    const most = this.#hasCompleted ? sent : Math.max(sent, usage.output_tokens);
     return {
-      input: isReported ? input_tokens : isFree ? 0 : this.metered.estimatedTokens,
-      output: output_tokens > 0 ? output_tokens : this.#sentTokens,
-      cacheCreation: cache_creation_input_tokens,
-      cacheRead: cache_read_input_tokens,
+      input: isReported ? whole(usage.input_tokens) : isFree ? 0 : this.metered.estimatedTokens,
+      output: whole(isCounted ? usage.output_tokens : most),
+      cacheCreation: whole(usage.cache_creation_input_tokens),
+      cacheRead: whole(usage.cache_read_input_tokens),
     };
   }
 }

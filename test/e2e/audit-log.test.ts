@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { leafHash } from '../../src/kernel/event-hash.ts';
@@ -275,5 +275,51 @@ describe('a copy', () => {
       return `${[...lines.toSpliced(at, 1).slice(0, -1), end].join('\n')}\n`;
     });
     expect(await verified(env, '--against', sink)).toMatchObject({ code: 1, findings: [{ class: 'missing' }] });
+  });
+});
+
+describe('an older backup that is put in the place of the log', () => {
+  test('is missed by what a sink has seen, also once the log has gone on from it', async () => {
+    const kept = join(folder(), 'checkpoints');
+    const backup = join(folder(), 'backup');
+    const env = { AUDIT_SINKS: kept };
+    let gateway = await startServer({ env });
+    const { dataDir } = gateway;
+    const signedIn = (name: string): Promise<unknown> =>
+      eventually(
+        async () => {
+          const { uncovered } = await verified({ DATA_DIR: dataDir });
+          return uncovered === 0 || undefined;
+        },
+        () => name,
+      );
+    await createProject(gateway, 'in the backup');
+    await signedIn('in the backup');
+    expect((await runWeir(['store', 'backup', '--out', backup], { DATA_DIR: dataDir })).code).toBe(0);
+    for (const name of ['lost 1', 'lost 2', 'lost 3']) await createProject(gateway, name);
+    await signedIn('lost 3');
+    expect(await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept })).toMatchObject({ code: 0, findings: [] });
+    await gateway.stop();
+    const seen = notesIn(readFileSync(kept, 'utf8'));
+    const outside = join(folder(), 'seen before');
+    writeFileSync(outside, seen.join(''));
+
+    // As `weir store --help` says it is done.
+    rmSync(join(dataDir, 'eventstore'), { recursive: true });
+    renameSync(backup, join(dataDir, 'eventstore'));
+    const last = parsedCheckpoint(seen.at(-1)!)!.size;
+    const shorter = await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept });
+    expect(shorter).toMatchObject({ code: 1, findings: [{ class: 'rolled-back', to: last }] });
+
+    gateway = await startServer({ dataDir, env });
+    for (let n = 0; n < 6; n++) await createProject(gateway, `in the place of what was lost ${n}`);
+    await signedIn('the last');
+    await gateway.stop();
+    const gone = await verified({ DATA_DIR: dataDir }, '--against', outside);
+    expect(gone.covered).toBeGreaterThan(last);
+    expect(gone).toMatchObject({ code: 1, findings: [{ class: 'forked' }] });
+    // The log itself does not tell; the sink has both of its pasts now.
+    expect(await verified({ DATA_DIR: dataDir })).toMatchObject({ code: 2, findings: [] });
+    expect(await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept })).toMatchObject({ code: 1 });
   });
 });

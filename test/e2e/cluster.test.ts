@@ -1,5 +1,5 @@
 import { cpSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { connect } from '../../src/eventstoredb/connect.ts';
 import type { EventStore, Metadata, NewEvent } from '../../src/kernel/store.ts';
@@ -47,6 +47,8 @@ describe('a gateway on a cluster', () => {
   let node: StoreProcess;
   let cluster: Cluster;
   let server: Server;
+  /** Where checkpoints go that nobody of the cluster can rewrite. */
+  let sink: string;
   /** Another application in the same store. */
   let other: EventStore;
 
@@ -92,7 +94,8 @@ describe('a gateway on a cluster', () => {
     endings.push(() => other.close());
     for (const stream of ['project-77', 'policy-7', 'organization-1'])
       await other.append(stream, [event(0)], 'no_stream');
-    server = await startServer({ env: { EVENTSTORE_URL: cluster.url } });
+    sink = join(dirname(dir), 'checkpoints');
+    server = await startServer({ env: { EVENTSTORE_URL: cluster.url, AUDIT_SINKS: sink } });
     endings.push(() => server.kill());
   });
 
@@ -105,7 +108,7 @@ describe('a gateway on a cluster', () => {
     await servesAgain();
     expect(streams().sort()).toEqual(['organization-1', 'policy-7', 'project-77', 'project-78']);
     await server.stop();
-    server = await startServer({ dataDir: server.dataDir, env: { EVENTSTORE_URL: cluster.url } });
+    server = await startServer({ dataDir: server.dataDir, env: { EVENTSTORE_URL: cluster.url, AUDIT_SINKS: sink } });
     await servesAgain();
   });
 
@@ -122,6 +125,25 @@ describe('a gateway on a cluster', () => {
     const history = await runWeir(['audit', 'history', id, '--json'], server.env);
     expect(history.code).toBe(0);
     expect(history.stdout.match(/project\.\w+/g)).toEqual(['project.created', 'project.updated']);
+  });
+
+  /** What `weir audit verify` says of the cluster's log, once all of it is signed. */
+  const verified = () =>
+    eventually(
+      async () => {
+        const { code, stdout } = await runWeir(['audit', 'verify', '--json'], server.env);
+        const report = JSON.parse(stdout) as { uncovered: number; outside: number; findings: { class: string }[] };
+        return report.uncovered === 0 ? { code, ...report } : undefined;
+      },
+      () => server.spawned.stderr(),
+      patienceMs,
+    );
+
+  test('has its log verified over the port of its clients, against what the sink has, beside another application', async () => {
+    await createProject(server, 'to be verified');
+    const { code, findings, outside } = await verified();
+    expect([code, findings]).toEqual([0, []]);
+    expect(outside).toBeGreaterThan(9);
   });
 
   test('is ready behind 20,000 events of another application at the end of the log, and knows how old its knowledge is', async () => {
@@ -183,7 +205,7 @@ describe('a gateway on a cluster', () => {
   test('does not feel the followers freeze, also where its connection string prefers them', async () => {
     await server.stop();
     const url = cluster.url.replace('nodePreference=leader', 'nodePreference=follower');
-    server = await startServer({ dataDir: server.dataDir, env: { EVENTSTORE_URL: url } });
+    server = await startServer({ dataDir: server.dataDir, env: { EVENTSTORE_URL: url, AUDIT_SINKS: sink } });
     await servesAgain();
     cluster.members[0]!.freeze();
     cluster.members[2]!.freeze();
@@ -192,7 +214,7 @@ describe('a gateway on a cluster', () => {
     cluster.members[0]!.thaw();
     cluster.members[2]!.thaw();
     await server.stop();
-    server = await startServer({ dataDir: server.dataDir, env: { EVENTSTORE_URL: cluster.url } });
+    server = await startServer({ dataDir: server.dataDir, env: { EVENTSTORE_URL: cluster.url, AUDIT_SINKS: sink } });
   });
 
   test.each([
@@ -244,6 +266,9 @@ describe('a gateway on a cluster', () => {
       'the log ends before what was read from it: an older one is in its place',
     ]);
     expect(told(server, 'reactors.begun_again')).toHaveLength(1);
+    const { code, findings } = await verified();
+    expect(code).toBe(1);
+    expect(['forked', 'rolled-back']).toContain(findings[0]?.class);
   });
 
   // The last: from here on the log holds what cannot be.
@@ -260,7 +285,7 @@ describe('a gateway on a cluster', () => {
     await standsStill();
     expect(told(server, 'follower.stopped')).toMatchObject([{ follower: 'projects', stream, revision: facts.length }]);
     await server.stop();
-    server = await startServer({ dataDir: server.dataDir, env: { EVENTSTORE_URL: cluster.url } });
+    server = await startServer({ dataDir: server.dataDir, env: { EVENTSTORE_URL: cluster.url, AUDIT_SINKS: sink } });
     await standsStill();
   });
 });

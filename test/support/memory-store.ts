@@ -1,3 +1,4 @@
+import { whose } from '../../src/domain/streams.ts';
 import { chained } from '../../src/kernel/chained.ts';
 import {
   type Appended,
@@ -104,8 +105,10 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
   };
 
   const plantChained = (stream: string, events: readonly NewEvent[]): Recorded[] => {
-    const last = streams.get(stream)?.at(-1) ?? null;
-    return plant(stream, chained(stream, { revision: last?.revision ?? null, last }, events));
+    const known = streams.get(stream) ?? [];
+    // What somebody else has written there is passed over, where there is something of ours.
+    const last = known.findLast((event) => whose(event) === 'ours') ?? known.at(-1) ?? null;
+    return plant(stream, chained(stream, { revision: known.at(-1)?.revision ?? null, last }, events));
   };
 
   const place = (stream: string, events: readonly NewEvent[], expected: Expected): Appended => {

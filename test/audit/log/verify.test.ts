@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { rotateKey } from '../../../src/audit/log/keys.ts';
 import { isRemovable } from '../../../src/domain/streams.ts';
-import type { Recorded } from '../../../src/kernel/store.ts';
+import type { Metadata, Recorded } from '../../../src/kernel/store.ts';
 import { mutations } from './mutations.ts';
 import { clock, gateway, signers, signersOf, write } from './scene.ts';
 import { chainedAnew, checkpoint, coveredBy, leavesIn, notesOf, randomOf, signedLog, verify } from './signed-log.ts';
@@ -47,6 +47,21 @@ describe('a log that nobody touched', () => {
       const covered = leavesIn(log).slice(0, coveredBy(log));
       expect(report.removed).toBe(covered.filter((event) => !kept.includes(event)).length);
     }
+  });
+
+  test('has nothing wrong where another application has written onto its streams', async () => {
+    const store = await signedLog(randomOf(4), 3);
+    const theirs = (n: number) => ({ id: `theirs-${n}`, type: 'moved', data: {}, metadata: {} as Metadata });
+    for (let n = 0; n < 20; n++) {
+      write(store, n % 5, n % 3);
+      store.plantAsIs(store.log.at(-1)!.stream, [theirs(n)]);
+      if (n % 7 === 0) checkpoint(store);
+    }
+    store.plantAsIs(`project-proj_${'9'.repeat(26)}`, [theirs(20)]);
+    write(store, 1, 9);
+    const report = await verify(store.log, { against: notesOf(store.log) });
+    expect(report).toMatchObject({ findings: [], events: store.log.length - 21 });
+    expect(report.uncovered).toBeGreaterThan(0);
   });
 
   test('that gateways have signed has nothing wrong', async () => {

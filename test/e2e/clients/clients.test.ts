@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { eventually, freshDir, type Server, startServer } from '../server.ts';
 import * as claudeCode from './claude-code.ts';
 import { clients, refusedByStrict, type Scenario } from './clients.ts';
-import { type Mode, type Played, play } from './play.ts';
-import { type Provider, startProvider } from './provider.ts';
+import { type Played, play } from './play.ts';
+import { startProvider } from './provider.ts';
 
 /** Real clients against a running gateway: with a strict model, and with one that passes what they send to its provider. */
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 400_000 });
 
 const models = { strict: 'weir-sim-thinking-1', passing: 'claude-sonnet-4-6' };
-let provider: Provider;
+let provider: Awaited<ReturnType<typeof startProvider>>;
 let server: Server;
 beforeAll(async () => {
   provider = await startProvider();
@@ -36,7 +36,7 @@ const text = expect.stringMatching(/./);
 const positive = expect.toSatisfy((count) => count > 0);
 
 /** What every client is to say of an answer, whatever its own form for it. */
-const results: Readonly<Record<Mode, Readonly<Record<Scenario, unknown>>>> = {
+const results: Readonly<Record<keyof typeof models, Readonly<Record<Scenario, unknown>>>> = {
   strict: {
     text: { text: expect.stringMatching(/^You said "Hello there"/), input: positive, output: positive },
     stream: { text: expect.stringMatching(/^You said "Hello there".* end\.$/), pieces: positive },
@@ -89,7 +89,7 @@ describe.each(clients)('$name', (client) => {
   beforeAll(async () => {
     left = provider.left();
     const { baseUrl, first } = server;
-    played = await play(client, { baseUrl, key: first.project_api_key, ...models });
+    played = await play(client, { baseUrl, key: first.project_api_key, models });
   });
 
   describe.each(['strict', 'passing'] as const)('with a %s model', (mode) => {

@@ -15,12 +15,9 @@ const scripts = fileURLToPath(new URL('scripts', import.meta.url));
 export interface Stage {
   readonly baseUrl: string;
   readonly key: string;
-  /** The ids of two models. */
-  readonly strict: string;
-  readonly passing: string;
+  /** The ids of models, by what each stands for. */
+  readonly models: Readonly<Record<string, string>>;
 }
-
-export type Mode = 'strict' | 'passing';
 
 /** What a scenario gave, or how it was refused. */
 export type Outcome =
@@ -28,12 +25,12 @@ export type Outcome =
   | { readonly refused: { readonly status: number | null; readonly message: string } };
 
 interface Line {
-  readonly mode: Mode;
+  readonly mode: string;
   readonly scenario: Scenario;
 }
 
 export interface Played {
-  of(mode: Mode, scenario: Scenario): Outcome;
+  of(mode: string, scenario: Scenario): Outcome;
 }
 
 /** Packages that are installed together. */
@@ -50,15 +47,16 @@ export const play = async (
 ): Promise<Played | { readonly missing: string }> => {
   const program = await programOf(client, npm);
   if ('missing' in program) return program;
-  const { baseUrl, key, strict, passing } = stage;
-  const args = [...program.args, baseUrl, key, strict, passing, client.argument];
+  const { baseUrl, key, models } = stage;
+  const args = [...program.args, baseUrl, key, JSON.stringify(models), client.argument];
   const { stdout } = await run(program.command, args, { timeout: 120_000, env: { ...process.env, ...surroundings } });
   const lines = stdout.split('\n').filter((line) => line.startsWith('{"mode"'));
   const outcomes = new Map(lines.map((line) => JSON.parse(line) as Line & Outcome).map((each) => [keyOf(each), each]));
   return {
     of: (mode, scenario) => {
       const outcome = outcomes.get(keyOf({ mode, scenario }));
-      if (outcome === undefined) throw new Error(`${client.name} has not played ${scenario} with the ${mode} model`);
+      if (outcome === undefined)
+        throw new Error(`${client.name} has not played ${scenario} with the model that is ${mode}`);
       return outcome;
     },
   };

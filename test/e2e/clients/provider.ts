@@ -1,25 +1,10 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { halves, json, type Provider, serveProvider, wordEvery } from './provider-server.ts';
 
 /**
  * A provider of the messages API, for models that pass requests on: it answers as hosted ones do, with server tools,
  * citations, signed thinking and cached tokens, and is as strict as they are about what comes back to it.
  */
-
-export interface Received {
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Body;
-}
-
-export interface Provider {
-  readonly url: string;
-  /** Every request since the last call, in their order. */
-  take(): Received[];
-  /** Streams that a client has left, since the start. */
-  readonly left: () => number;
-  close(): Promise<void>;
-}
 
 interface Body {
   readonly model: string;
@@ -44,49 +29,19 @@ const signature = 'c2lnbmVkIGJ5IHRoZSBwcm92aWRlcg==';
 /** Where the provider has found something. */
 const found = { type: 'web_search_result', url: 'https://weirs.example/', title: 'Weirs', encrypted_content: 'ZW5j' };
 
-export const startProvider = async (): Promise<Provider> => {
-  const received: Received[] = [];
-  const overloaded = new Set<string>();
-  let left = 0;
-  const server = createServer(async (incoming, response) => {
-    const pieces: Buffer[] = [];
-    for await (const piece of incoming) pieces.push(piece as Buffer);
-    const body = JSON.parse(Buffer.concat(pieces).toString()) as Body;
-    const path = incoming.url!;
-    received.push({ path, headers: incoming.headers, body });
-    if (path.startsWith('/v1/messages/count_tokens')) return json(response, 200, { input_tokens: 21 });
-    const said = textOf(body.messages.findLast(({ role }) => role === 'user')!.content);
-    if (said.startsWith('Invalid')) return refuse(response, 400, 'invalid_request_error', 'The provider says why.');
-    if (said.startsWith('Overloaded') && !overloaded.has(said)) {
-      overloaded.add(said);
-      return refuse(response, 529, 'overloaded_error', 'Overloaded', { 'retry-after': '1' });
-    }
-    if (!isAsItWas(body)) return refuse(response, 400, 'invalid_request_error', 'The signature is not ours.');
-    if (said.startsWith('Slow')) {
-      response.on('close', () => {
-        left += 1;
-      });
-      return slowly(response, body.model);
-    }
-    const answer = answerTo(body, said);
-    return body.stream === true ? stream(response, answer) : json(response, 200, answer);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    take: () => received.splice(0),
-    left: () => left,
-    close: () => {
-      server.closeAllConnections();
-      return new Promise((resolve) => {
-        server.close(() => resolve());
-      });
+export const startProvider = (): Promise<Provider<Body>> =>
+  serveProvider<Body>({
+    said: ({ messages }) => textOf(messages.findLast(({ role }) => role === 'user')!.content),
+    overload: 529,
+    refuse,
+    slowly,
+    answer: (response, body, { said, path }) => {
+      if (path.startsWith('/v1/messages/count_tokens')) return json(response, 200, { input_tokens: 21 });
+      if (!isAsItWas(body)) return refuse(response, 400, 'invalid_request_error', 'The signature is not ours.');
+      const answer = answerTo(body, said);
+      return body.stream === true ? stream(response, answer) : json(response, 200, answer);
     },
-  };
-};
-
-const json = (response: ServerResponse, status: number, body: object, headers = {}): void =>
-  void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+  });
 
 const refuse = (response: ServerResponse, status: number, type: string, message: string, headers = {}): void =>
   json(response, status, { type: 'error', error: { type, message }, request_id: 'req_theirs' }, headers);
@@ -251,10 +206,8 @@ const inSteps = (block: Block): { readonly start: Block; readonly deltas: readon
   }
 };
 
-const halves = (words: string): string[] => [words.slice(0, words.length / 2), words.slice(words.length / 2)];
-
 /** A stream that goes on until its reader leaves. */
-const slowly = (response: ServerResponse, model: string): void => {
+const slowly = (response: ServerResponse, { model }: Body): void => {
   const message = {
     id: 'msg_theirs',
     type: 'message',
@@ -267,6 +220,5 @@ const slowly = (response: ServerResponse, model: string): void => {
   response.write(event('message_start', { message }));
   response.write(event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }));
   const delta = event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'word ' } });
-  const timer = setInterval(() => response.write(delta), 10);
-  response.on('close', () => clearInterval(timer));
+  wordEvery(response, delta);
 };

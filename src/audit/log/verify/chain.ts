@@ -6,13 +6,18 @@ import type { Recorded } from '../../../kernel/store.ts';
 export interface Chains {
   /** What is wrong with the event's place on its stream; undefined where nothing is. @param hash `hashOf` the event */
   add(event: Recorded, hash: string): string | undefined;
+  /** Somebody else has written onto one of our streams. */
+  pass(event: Recorded): void;
 }
 
 const isChained = (stream: string): boolean => Object.hasOwn(aggregates, stream.slice(0, stream.indexOf('-')));
 
 export const followChains = (): Chains => {
-  const ends = new Map<string, { readonly revision: number; readonly hash: string }>();
+  const ends = new Map<string, { readonly revision: number; readonly hash: string | undefined }>();
   return {
+    pass({ stream, revision }) {
+      ends.set(stream, { revision, hash: ends.get(stream)?.hash });
+    },
     add({ stream, revision, metadata }, hash) {
       const before = ends.get(stream);
       ends.set(stream, { revision, hash });

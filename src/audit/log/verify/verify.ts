@@ -192,7 +192,10 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
       isLikeOurs: is !== 'ours',
       event: actual.length < mostKept ? event : undefined,
     });
-    if (is !== 'ours') continue;
+    if (is !== 'ours') {
+      chains.pass(event);
+      continue;
+    }
     keys.add(event, hash);
     if (event.type === 'log.imported') imported = Math.max(imported ?? 0, Number(event.data.size) || 0);
     const says = chains.add(event, own);

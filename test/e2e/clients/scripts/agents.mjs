@@ -1,4 +1,4 @@
-// The OpenAI Agents SDK against two models: agents.mjs BASE_URL KEY STRICT TRANSLATED API
+// The OpenAI Agents SDK against models: agents.mjs BASE_URL KEY MODELS API
 import {
   Agent,
   OpenAIChatCompletionsModel,
@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { everyMode, pdf, png, toldBy } from './scenarios.mjs';
 
 setTracingDisabled(true);
-const [baseUrl, key, , , api] = process.argv.slice(2);
+const [baseUrl, key, , api] = process.argv.slice(2);
 const Model = api === 'chat' ? OpenAIChatCompletionsModel : OpenAIResponsesModel;
 
 await everyMode((name) => {
@@ -64,7 +64,10 @@ await everyMode((name) => {
       return { called, text: result.finalOutput };
     },
     thinking: async () => {
-      const thinker = agent({ modelSettings: { reasoning: { effort: 'high', summary: 'auto' } } });
+      // A provider keeps nothing: what was thought has to come along.
+      const providerData = { include: ['reasoning.encrypted_content'] };
+      const reasoning = { effort: 'high', summary: 'auto' };
+      const thinker = agent({ modelSettings: { reasoning, providerData } });
       const first = await runner.run(thinker, 'Hello there');
       const next = await runner.run(thinker, [...first.history, { role: 'user', content: 'Go on' }]);
       const thought = first.output.find(({ type }) => type === 'reasoning');
@@ -96,7 +99,7 @@ await everyMode((name) => {
     },
     retry: async () => {
       const patient = agent({ model: modelOf({ maxRetries: 4 }) });
-      return { text: (await runner.run(patient, `Overloaded for agents ${api}`)).finalOutput };
+      return { text: (await runner.run(patient, `Overloaded for agents ${api} ${name}`)).finalOutput };
     },
     refusals: async () => ({
       key: await toldBy(runner.run(agent({ model: modelOf({ apiKey: 'wrong' }) }), 'Hello'), 'status'),

@@ -1,11 +1,11 @@
-// The AI SDK with its providers for these APIs against two models: ai-sdk-openai.mjs BASE_URL KEY STRICT TRANSLATED PROVIDER
+// The AI SDK with its providers for these APIs against models: ai-sdk-openai.mjs BASE_URL KEY MODELS PROVIDER
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai-7';
 import { everyMode, pdf, png, schema, toldBy } from './scenarios.mjs';
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
-const [baseUrl, key, , , provider] = process.argv.slice(2);
+const [baseUrl, key, , provider] = process.argv.slice(2);
 const baseURL = `${baseUrl}/v1`;
 const modelOf = (name, apiKey = key) => {
   if (provider !== 'compatible') return createOpenAI({ baseURL, apiKey })[provider](name);
@@ -76,7 +76,7 @@ await everyMode((name) => {
       for await (const _ of streamText(slow).textStream) leaving.abort();
       return { cancelled: leaving.signal.aborted };
     },
-    retry: async () => ({ text: (await ask({ prompt: `Overloaded for AI ${provider}`, maxRetries: 4 })).text }),
+    retry: async () => ({ text: (await ask({ prompt: `Overloaded for AI ${provider} ${name}`, maxRetries: 4 })).text }),
     refusals: async () => ({
       key: await toldBy(ask({ model: modelOf(name, 'wrong'), prompt: 'Hello' }), 'statusCode'),
       model: await toldBy(ask({ model: modelOf('none'), prompt: 'Hello' }), 'statusCode'),

@@ -1,8 +1,8 @@
-// The AI SDK of one major (the fourth argument) against two models: ai-sdk.mjs BASE_URL KEY STRICT PASSING MAJOR
+// The AI SDK of one major (the last argument) against models: ai-sdk.mjs BASE_URL KEY MODELS MAJOR
 import { everyMode, pdf, png, schema, toldBy } from './scenarios.mjs';
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
-const [baseUrl, apiKey, , , major] = process.argv.slice(2);
+const [baseUrl, apiKey, , major] = process.argv.slice(2);
 const { generateText, streamText, generateObject, jsonSchema, tool, ...sdk } = await import(`ai-${major}`);
 const { createAnthropic } = await import(`ai-${major}-anthropic`);
 

@@ -1,7 +1,7 @@
-// One major of the official SDK against two models: anthropic-sdk.mjs BASE_URL KEY STRICT PASSING PACKAGE
+// One major of the official SDK against models: anthropic-sdk.mjs BASE_URL KEY MODELS PACKAGE
 import { everyMode, pdf, png, schema, toldBy } from './scenarios.mjs';
 
-const [baseURL, apiKey, , , packageName] = process.argv.slice(2);
+const [baseURL, apiKey, , packageName] = process.argv.slice(2);
 const { default: Anthropic } = await import(packageName);
 const { betaTool } = await import(`${packageName}/helpers/beta/json-schema`);
 const { jsonSchemaOutputFormat } = await import(`${packageName}/helpers/json-schema`);

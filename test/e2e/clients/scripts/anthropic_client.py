@@ -1,4 +1,4 @@
-"""The anthropic package against two models: anthropic_client.py BASE_URL KEY STRICT PASSING WAY
+"""The anthropic package against models: anthropic_client.py BASE_URL KEY MODELS WAY
 
 The way is sync or async: the same requests by the two clients of the package.
 """
@@ -9,7 +9,7 @@ import sys
 import anthropic
 from scenarios import CITY, PDF, PERSON, PNG, run
 
-base_url, key, _, _, way = sys.argv[1:6]
+base_url, key, _, way = sys.argv[1:5]
 Client = anthropic.AsyncAnthropic if way == "async" else anthropic.Anthropic
 WEATHER = {"name": "weather", "description": "The weather of a city", "input_schema": CITY}
 

@@ -1,9 +1,9 @@
-// LangChain for JavaScript against two models: langchain-openai.mjs BASE_URL KEY STRICT TRANSLATED API
+// LangChain for JavaScript against models: langchain-openai.mjs BASE_URL KEY MODELS API
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
 import { everyMode, pdf, png, schema, toldBy } from './scenarios.mjs';
 
-const [baseUrl, key, , , api] = process.argv.slice(2);
+const [baseUrl, key, , api] = process.argv.slice(2);
 const useResponsesApi = api === 'responses';
 const weather = {
   type: 'function',
@@ -22,6 +22,8 @@ await everyMode((name) => {
       ...(useResponsesApi && { zdrEnabled: true }),
       ...options,
     });
+  // A provider keeps nothing: what was thought has to come along.
+  const include = ['reasoning.encrypted_content'];
   const model = chat();
   const loop = async (ask) => {
     const messages = [new HumanMessage('Call weather')];
@@ -53,7 +55,7 @@ await everyMode((name) => {
         return whole;
       }),
     thinking: async () => {
-      const thinker = chat({ modelKwargs: { reasoning: { effort: 'high', summary: 'auto' } } });
+      const thinker = chat({ modelKwargs: { reasoning: { effort: 'high', summary: 'auto' }, include } });
       const messages = [new HumanMessage('Hello there')];
       const first = await thinker.invoke(messages);
       const next = await thinker.invoke([...messages, first, new HumanMessage('Go on')]);
@@ -78,7 +80,9 @@ await everyMode((name) => {
       }
       return { cancelled: leaving.signal.aborted };
     },
-    retry: async () => ({ text: (await chat({ maxRetries: 4 }).invoke(`Overloaded for LangChain ${api}`)).text }),
+    retry: async () => ({
+      text: (await chat({ maxRetries: 4 }).invoke(`Overloaded for LangChain ${api} ${name}`)).text,
+    }),
     refusals: async () => ({
       key: await toldBy(chat({ apiKey: 'wrong' }).invoke('Hello'), 'status'),
       model: await toldBy(chat({ model: 'none' }).invoke('Hello'), 'status'),

@@ -1,4 +1,4 @@
-// LangChain for JavaScript against two models: langchain.mjs BASE_URL KEY STRICT PASSING
+// LangChain for JavaScript against models: langchain.mjs BASE_URL KEY MODELS
 import { ChatAnthropic } from '@langchain/anthropic';
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { everyMode, pdf, png, schema, toldBy } from './scenarios.mjs';

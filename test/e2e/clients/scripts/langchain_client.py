@@ -1,4 +1,4 @@
-"""LangChain against two models: langchain_client.py BASE_URL KEY STRICT PASSING"""
+"""LangChain against models: langchain_client.py BASE_URL KEY MODELS"""
 
 import sys
 

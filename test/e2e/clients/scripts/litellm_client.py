@@ -1,4 +1,4 @@
-"""LiteLLM as a client of two models: litellm_client.py BASE_URL KEY STRICT PASSING"""
+"""LiteLLM as a client of models: litellm_client.py BASE_URL KEY MODELS"""
 
 import json
 import sys

@@ -1,8 +1,8 @@
-// The openai package against two models: openai-sdk.mjs BASE_URL KEY STRICT TRANSLATED PACKAGE/API
+// The openai package against models: openai-sdk.mjs BASE_URL KEY MODELS PACKAGE/API
 import { z } from 'zod';
 import { everyMode, pdf, png, schema, toldBy } from './scenarios.mjs';
 
-const [baseUrl, key, , , argument] = process.argv.slice(2);
+const [baseUrl, key, , argument] = process.argv.slice(2);
 const [name, api] = argument.split('/');
 const { default: OpenAI } = await import(name);
 const { zodResponseFormat, zodTextFormat } = await import(`${name}/helpers/zod`);
@@ -86,7 +86,7 @@ await everyMode((model) => {
         return { cancelled: stream.controller.signal.aborted };
       },
       retry: async () => {
-        const asked = client(key, 4).chat.completions.create(asking(`Overloaded for ${argument}`));
+        const asked = client(key, 4).chat.completions.create(asking(`Overloaded for ${argument} ${model}`));
         return { text: textOf(await asked) };
       },
       refusals: async () => ({
@@ -101,7 +101,8 @@ await everyMode((model) => {
     const asking = (input, more) => ({ model, max_output_tokens: 3000, input, ...more });
     const ask = (input, more) => client().responses.create(asking(input, more));
     const weather = { type: 'function', name: 'weather', description, parameters: schema.city, strict: true };
-    const thinking = { reasoning: { effort: 'high' } };
+    // A provider keeps nothing: what was thought has to come along.
+    const thinking = { reasoning: { effort: 'high' }, include: ['reasoning.encrypted_content'] };
     const loop = async (turn) => {
       const input = [{ role: 'user', content: 'Call weather' }];
       const { output } = await turn(input);
@@ -161,7 +162,7 @@ await everyMode((model) => {
         return { cancelled: stream.controller.signal.aborted };
       },
       retry: async () => {
-        const asked = client(key, 4).responses.create(asking(`Overloaded for ${argument}`));
+        const asked = client(key, 4).responses.create(asking(`Overloaded for ${argument} ${model}`));
         return { text: (await asked).output_text };
       },
       refusals: async () => ({

@@ -1,4 +1,4 @@
-"""The openai package against two models: openai_client.py BASE_URL KEY STRICT TRANSLATED WAY/API
+"""The openai package against models: openai_client.py BASE_URL KEY MODELS WAY/API
 
 The way is sync or async: the same requests by the two clients of the package.
 """
@@ -11,7 +11,7 @@ import openai
 import pydantic
 from scenarios import CITY, PDF, PNG, run
 
-base_url, key, _, _, argument = sys.argv[1:6]
+base_url, key, _, argument = sys.argv[1:5]
 way, api = argument.split("/")
 Client = openai.AsyncOpenAI if way == "async" else openai.OpenAI
 PICTURE = f"data:image/png;base64,{PNG}"
@@ -133,7 +133,7 @@ def chat(model):
         return await left(stream, lambda chunk: bool(chunk.choices[0].delta.content))
 
     async def retry():
-        return {"text": text_of(await ask(f"Overloaded for {argument}", client(retries=4)))}
+        return {"text": text_of(await ask(f"Overloaded for {argument} {model}", client(retries=4)))}
 
     async def refusals():
         return await refusals_of(ask)
@@ -149,7 +149,8 @@ def responses(model):
         return await done((asked or client()).responses.create(**asking(given, **options)))
 
     weather = {"type": "function", "name": "weather", "description": DESCRIPTION, "parameters": CITY, "strict": True}
-    thoughtful = {"reasoning": {"effort": "high"}}
+    # A provider keeps nothing: what was thought has to come along.
+    thoughtful = {"reasoning": {"effort": "high"}, "include": ["reasoning.encrypted_content"]}
 
     async def text():
         answer = await ask("Hello there")
@@ -204,7 +205,7 @@ def responses(model):
         return await left(stream, lambda event: event.type == "response.output_text.delta")
 
     async def retry():
-        return {"text": (await ask(f"Overloaded for {argument}", client(retries=4))).output_text}
+        return {"text": (await ask(f"Overloaded for {argument} {model}", client(retries=4))).output_text}
 
     async def refusals():
         return await refusals_of(ask)
@@ -224,4 +225,4 @@ def scenarios(model):
     return {play.__name__: play for play in [*plays, models]}
 
 
-run(scenarios)
+run(scenarios, at_once=True)

@@ -19,10 +19,13 @@ export const schema = {
 export const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
 export const pdf = Buffer.from('%PDF-1.4\n%%EOF\n').toString('base64');
 
-/** Runs each scenario for the strict and the passing model, and prints a line of JSON of what came of each. */
+/**
+ * Runs each scenario for each of the models, which are an object of JSON, by the mode they stand for; all models at once. Prints a line
+ * of JSON of what came of each.
+ */
 export const everyMode = async (scenariosOf) => {
-  const [, , strict, passing] = process.argv.slice(2);
-  for (const [mode, model] of Object.entries({ strict, passing })) {
+  const models = JSON.parse(process.argv[4]);
+  const every = async ([mode, model]) => {
     for (const [scenario, play] of Object.entries(scenariosOf(model))) {
       const outcome = await play().then(
         (result) => ({ result }),
@@ -30,7 +33,8 @@ export const everyMode = async (scenariosOf) => {
       );
       process.stdout.write(`${JSON.stringify({ mode, scenario, ...outcome })}\n`);
     }
-  }
+  };
+  await Promise.all(Object.entries(models).map(every));
 };
 
 /** What the error of a refused request says in this field; null of one that is answered. */

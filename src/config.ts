@@ -153,7 +153,9 @@ const variables = {
   METRICS_HOST: z.string().min(1).default('127.0.0.1').describe('Address of /metrics, which is for the operator alone'),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .string()
-    .regex(/^https?:\/\/[^\s/?#@]+[^\s?#]*$/, { error: 'must be an http:// or https:// URL' })
+    .regex(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, {
+      error: 'must be an http:// or https:// URL without a user, a query or a fragment',
+    })
     .optional()
     .describe('Collector of traces, above its /v1/traces (default: no traces)'),
   PROJECTION_WAIT_MS: wholeNumber(0, 60_000)

@@ -97,7 +97,7 @@ export interface Signals {
   'upstream.opened': { readonly model: string; readonly upstream: string };
   'upstream.closed': { readonly model: string; readonly upstream: string };
   /** Spans cannot be brought to the collector; said once, and again when it is over. */
-  'traces.unsent': { readonly error: unknown };
+  'traces.unsent': { readonly reason: string };
   'traces.sent': Readonly<Record<string, never>>;
   /** New connections get another certificate from now on. */
   'certificate.reloaded': { readonly validTo: string };

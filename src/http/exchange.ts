@@ -130,10 +130,10 @@ export class Exchange<P> extends StreamedAnswer<P> {
   }
 
   private read(): void {
-    this.watched?.waits();
     this.listen();
     this.count();
     this.since = this.now();
+    this.watched?.waits(this.since);
     this.arriving = true;
     this.response.onData((chunk, isLast) => {
       if (isLast) this.arriving = false;

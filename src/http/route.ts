@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Cancellation } from '../cancellation.ts';
+import type { Millis } from '../clock.ts';
 import type { Code, Refusal } from '../errors.ts';
 import type { Refused } from './refused.ts';
 import type { TraceContext } from './trace-context.ts';
@@ -84,8 +85,8 @@ export interface Meter {
 
 /** One request, told of in this order; what does not happen is not told. */
 export interface Watched<P> {
-  /** Its headers have been judged, and a body may follow at the client's pace. */
-  waits(): void;
+  /** Its headers have been judged, and a body may follow at the client's pace. @param now by the monotonic clock */
+  waits(now: Millis): void;
   /** Its last byte has come. */
   arrived(): void;
   /** It is for this model, which is there. */

@@ -53,6 +53,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'certificate.refused',
   'usage.recovered',
   'upstream.opened',
+  'traces.unsent',
 ]);
 
 const isWarning = (name: SignalName, signal: object): boolean =>

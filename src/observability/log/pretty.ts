@@ -48,7 +48,7 @@ export const pretty = (line: string, isColored: boolean): string => {
   const [name, color] = names[level] ?? [String(level), 37];
   const fields = Object.entries(entry)
     .filter(([key]) => !unsaid.has(key))
-    .map(([key, value]) => ` ${paint(`${key}=`, grey)}${shown(value)}`);
+    .map(([key, value]) => ` ${paint(`${harmless(key)}=`, grey)}${shown(value)}`);
   const stack =
     err === undefined ? '' : `\n    ${harmless(err.stack ?? JSON.stringify(err)).replaceAll('\n', '\n    ')}`;
   return `${paint(timeOf(time), grey)} ${paint(name.padEnd(5), color)} ${harmless(String(msg))}${fields.join('')}${stack}\n`;

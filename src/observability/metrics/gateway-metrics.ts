@@ -57,7 +57,7 @@ export class StoreMetrics {
   readonly #clock: Clock;
   readonly #appends = latencies();
   #failures = 0;
-  #probeMs: Millis = Number.NaN;
+  #probeMs: Millis | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -85,7 +85,7 @@ export class StoreMetrics {
     return {
       weir_store_append_seconds: () => [{ labels: {}, value: this.#appends }],
       weir_store_append_failures_total: () => only(this.#failures),
-      weir_store_probe_seconds: () => only(seconds(this.#probeMs)),
+      weir_store_probe_seconds: () => (this.#probeMs === undefined ? [] : only(seconds(this.#probeMs))),
     } satisfies Samples;
   }
 }

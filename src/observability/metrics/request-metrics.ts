@@ -62,15 +62,17 @@ export class RequestMetrics {
     route.duration.add(request.durationMs / 1000);
     const { asked } = request;
     if (asked === undefined) return;
-    const model = this.#models.get(asked.model) ?? this.#otherModel;
+    const model = this.#models.get(asked.metered.model) ?? this.#otherModel;
     model.statuses.add(asked.status);
     model.duration.add(asked.durationMs / 1000);
     if (asked.firstPieceMs !== undefined) model.firstByte.add(asked.firstPieceMs / 1000);
-    if (asked.overheadMs !== undefined) this.#overhead.add(asked.overheadMs / 1000);
-    model.input += asked.tokens.input;
-    model.output += asked.tokens.output;
-    model.cacheCreation += asked.tokens.cacheCreation;
-    model.cacheRead += asked.tokens.cacheRead;
+    const { overheadMs } = request;
+    if (overheadMs !== undefined) this.#overhead.add(overheadMs / 1000);
+    const { input, output, cacheCreation, cacheRead } = asked.tokens;
+    model.input += input;
+    model.output += output;
+    model.cacheCreation += cacheCreation;
+    model.cacheRead += cacheRead;
   }
 
   #cellsOf({ target, method }: Finished): RouteCells {

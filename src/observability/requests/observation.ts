@@ -31,15 +31,12 @@ export interface Tokens {
 
 /** What became of a request at its upstream. */
 export interface Asked {
-  readonly model: string;
-  readonly api: Metered['api'];
+  readonly metered: Metered;
   /** What the client gets for it; 499 where it left before the end. */
   readonly status: number;
   readonly durationMs: Millis;
   /** Undefined for an answer that came in one piece, or not at all. */
   readonly firstPieceMs: Millis | undefined;
-  /** What the gateway took for itself until the first byte of the answer; undefined where there is no answer. */
-  readonly overheadMs: Millis | undefined;
   readonly tokens: Tokens;
 }
 
@@ -58,6 +55,8 @@ export interface Finished {
   readonly model: string | undefined;
   /** Undefined where no upstream was asked. */
   readonly asked: Asked | undefined;
+  /** What the gateway took for itself until the first byte of the answer; undefined where no upstream has answered. */
+  readonly overheadMs: Millis | undefined;
 }
 
 /** The spans of one request. */
@@ -79,25 +78,25 @@ export interface Observers {
 const clientGone = 499;
 
 /** An upstream's answer on its way: the meter of the account, and what is measured beside it. */
-class Measured implements Meter {
+class Measured implements Meter, Asked {
+  readonly metered: Metered;
   readonly askedAt: Millis;
   firstPieceAt: Millis | undefined;
   completeAt: Millis | undefined;
   status = clientGone;
-  readonly metered: Metered;
   readonly #meter: Meter;
   readonly #clock: Clock;
-  readonly #over: () => void;
+  readonly #spans: Spans | undefined;
   #usage: Usage | undefined;
   #sentTokens = 0;
   #hasCompleted = false;
   #hasFailed = false;
 
-  constructor(metered: Metered, meter: Meter, clock: Clock, over: () => void) {
+  constructor(metered: Metered, meter: Meter, clock: Clock, spans: Spans | undefined) {
     this.metered = metered;
     this.#meter = meter;
     this.#clock = clock;
-    this.#over = over;
+    this.#spans = spans;
     this.askedAt = clock.monotonic();
   }
 
@@ -128,12 +127,27 @@ class Measured implements Meter {
   #end(status: number): void {
     this.status = status;
     this.completeAt = this.#clock.monotonic();
-    this.#over();
+    // The span of the upstream ends with its answer, that of the request when the client has got it.
+    this.#spans?.asked(this);
   }
 
-  /** Whether anything of an answer came. */
-  get hasCome(): boolean {
-    return this.#usage !== undefined;
+  /** The request is over, whether the answer is or not: nothing more is measured. */
+  leave(now: Millis): void {
+    this.completeAt ??= now;
+  }
+
+  /** Once it is over. */
+  get durationMs(): Millis {
+    return this.completeAt! - this.askedAt;
+  }
+
+  get firstPieceMs(): Millis | undefined {
+    return this.firstPieceAt === undefined ? undefined : this.firstPieceAt - this.askedAt;
+  }
+
+  /** When the first of an answer came, if anything of one did. */
+  get cameAt(): Millis | undefined {
+    return this.#usage === undefined ? undefined : (this.firstPieceAt ?? this.completeAt);
   }
 
   /**
@@ -156,95 +170,85 @@ class Measured implements Meter {
   }
 }
 
-class Observation implements Watched<Whose> {
+/** One request, from its headers to its end; what the observers are told is this object. */
+class Observation implements Watched<Whose>, Finished {
+  readonly target: Endpoint | undefined;
+  status = clientGone;
+  durationMs: Millis = 0;
+  keyId: string | undefined;
+  model: string | undefined;
+  asked: Measured | undefined;
   readonly #observers: Observers;
   readonly #head: WatchedHead;
-  readonly #target: Endpoint | undefined;
   readonly #spans: Spans | undefined;
   readonly #beganAt: Millis;
-  /** How long it took to judge the headers, where a body was waited for after that. */
-  #judgedMs: Millis | undefined;
+  /** When its headers had been judged, where a body was waited for after that. */
+  #waitsAt: Millis | undefined;
   #arrivedAt: Millis;
-  #status = clientGone;
   #answeredAt: Millis | undefined;
-  #model: string | undefined;
-  #measured: Measured | undefined;
 
   constructor(observers: Observers, head: WatchedHead, target: Endpoint | undefined) {
     this.#observers = observers;
     this.#head = head;
-    this.#target = target;
+    this.target = target;
     this.#beganAt = observers.clock.monotonic();
     this.#arrivedAt = this.#beganAt;
     this.#spans = observers.spansOf?.(head, target);
+  }
+
+  get requestId(): string {
+    return this.#head.requestId;
+  }
+
+  get method(): string {
+    return this.#head.method;
   }
 
   get trace(): TraceContext | undefined {
     return this.#spans?.trace;
   }
 
-  waits(): void {
-    this.#judgedMs = this.#observers.clock.monotonic() - this.#beganAt;
+  waits(now: Millis): void {
+    this.#waitsAt = now;
   }
 
   arrived(): void {
-    if (this.#judgedMs !== undefined) this.#arrivedAt = this.#observers.clock.monotonic();
+    if (this.#waitsAt !== undefined) this.#arrivedAt = this.#observers.clock.monotonic();
   }
 
   aims(model: string): void {
-    this.#model = model;
+    this.model = model;
   }
 
   asks(metered: Metered, meter: Meter): Meter {
     this.#spans?.asks(metered);
-    this.#measured = new Measured(metered, meter, this.#observers.clock, () => {
-      // The span of the upstream ends with its answer, that of the request when the client has got it.
-      if (this.#spans !== undefined) this.#spans.asked(this.#asked(this.#measured!));
-    });
-    return this.#measured;
+    this.asked = new Measured(metered, meter, this.#observers.clock, this.#spans);
+    return this.asked;
   }
 
   answers(status: number): void {
-    this.#status = status;
-    if (this.#measured !== undefined) this.#answeredAt = this.#observers.clock.monotonic();
-  }
-
-  #asked(measured: Measured): Asked {
-    const { askedAt, firstPieceAt, completeAt, status, metered, tokens } = measured;
-    return {
-      model: metered.model,
-      api: metered.api,
-      status,
-      durationMs: (completeAt ?? this.#observers.clock.monotonic()) - askedAt,
-      firstPieceMs: firstPieceAt === undefined ? undefined : firstPieceAt - askedAt,
-      overheadMs: this.#overheadOf(measured),
-      tokens,
-    };
+    this.status = status;
+    if (this.asked !== undefined) this.#answeredAt = this.#observers.clock.monotonic();
   }
 
   /** Without the time in which the client sends its body or takes its answer, and that of the upstream. */
-  #overheadOf({ askedAt, firstPieceAt, completeAt, hasCome }: Measured): Millis | undefined {
-    const cameAt = firstPieceAt ?? completeAt;
-    if (this.#answeredAt === undefined || cameAt === undefined || !hasCome) return undefined;
+  get overheadMs(): Millis | undefined {
+    const { asked } = this;
+    const cameAt = asked?.cameAt;
+    if (asked === undefined || cameAt === undefined || this.#answeredAt === undefined) return undefined;
+    const judgedMs = this.#waitsAt === undefined ? 0 : this.#waitsAt - this.#beganAt;
     // An answer whose upstream is slow begins without it.
-    return (this.#judgedMs ?? 0) + (askedAt - this.#arrivedAt) + Math.max(0, this.#answeredAt - cameAt);
+    return judgedMs + (asked.askedAt - this.#arrivedAt) + Math.max(0, this.#answeredAt - cameAt);
   }
 
   ends(principal: Whose | undefined): void {
     const { finished, clock } = this.#observers;
-    const measured = this.#measured;
-    const request: Finished = {
-      requestId: this.#head.requestId,
-      method: this.#head.method,
-      target: this.#target,
-      status: this.#status,
-      durationMs: clock.monotonic() - this.#beganAt,
-      keyId: principal?.id,
-      model: this.#model,
-      asked: measured && this.#asked(measured),
-    };
-    for (const tell of finished) tell(request);
-    this.#spans?.ends(request);
+    const now = clock.monotonic();
+    this.durationMs = now - this.#beganAt;
+    this.keyId = principal?.id;
+    this.asked?.leave(now);
+    for (const tell of finished) tell(this);
+    this.#spans?.ends(this);
   }
 }
 

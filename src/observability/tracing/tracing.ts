@@ -1,5 +1,6 @@
 import type { Context, Span, SpanContext } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
+import type { Millis } from '../../clock.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Metered } from '../../http/route.ts';
 import { type TraceContext, traceContextOf } from '../../http/trace-context.ts';
@@ -10,7 +11,7 @@ import type { Asked, Finished, Spans } from '../requests/observation.ts';
 
 export interface Tracing {
   readonly spansOf: (head: WatchedHead, target: Endpoint | undefined) => Spans;
-  /** Sends what has not been sent. */
+  /** Sends what has not been sent, for a second at most. */
   close(): Promise<void>;
 }
 
@@ -26,6 +27,14 @@ const contextOf = (traceparent: string): SpanContext => {
 const parentOf = ({ traceId, spanId, traceFlags }: SpanContext): string =>
   `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 
+/** Longest wait at the end for a collector to take what has not been sent. */
+const lastMs: Millis = 1_000;
+const longestReason = 200;
+
+/** In one line; what a collector has answered is not repeated. */
+const reasonOf = ({ message, code }: Error & { readonly code?: unknown }): string =>
+  (message || `${code ?? 'no reason given'}`).slice(0, longestReason);
+
 /** Says once that spans cannot be sent, and once that they can again. */
 const telling = (exporter: SpanExporter): SpanExporter => {
   let isLost = false;
@@ -33,7 +42,7 @@ const telling = (exporter: SpanExporter): SpanExporter => {
     export(spans, done) {
       exporter.export(spans, (result) => {
         const { error } = result;
-        if (error !== undefined && !isLost) publish('traces.unsent', { error });
+        if (error !== undefined && !isLost) publish('traces.unsent', { reason: reasonOf(error) });
         if (error === undefined && isLost) publish('traces.sent', {});
         isLost = error !== undefined;
         done(result);
@@ -128,7 +137,15 @@ export const openTracing = async (endpoint: string): Promise<Tracing> => {
 
   return {
     spansOf: (head, target) => new RequestSpans(head, target),
-    close: () => provider.shutdown(),
+    async close() {
+      let late: NodeJS.Timeout | undefined;
+      const given = new Promise<void>((resolve) => {
+        late = setTimeout(resolve, lastMs);
+      });
+      // Nobody waits for a collector that is away: its failures have been told.
+      await Promise.race([provider.shutdown().catch(() => {}), given]);
+      clearTimeout(late);
+    },
   };
 };
 

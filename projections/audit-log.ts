@@ -1,9 +1,10 @@
 import type { AuditType, Entry, Subject } from '../src/audit/entry.ts';
 import { auditedCategories, describe } from '../src/audit/wording.ts';
-import { sequencedId, sequenceOf } from '../src/ids.ts';
+import { isRemovable } from '../src/domain/streams.ts';
+import { idOfEvent, timeOfId } from '../src/ids.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
 import { type RowReader, table } from '../src/kernel/rows.ts';
-import type { Actor } from '../src/kernel/store.ts';
+import type { Actor, Recorded } from '../src/kernel/store.ts';
 import { factOf, idOf } from './recorded.ts';
 import { addTo, emptyDigest, type ValueDigest } from './value-digest.ts';
 
@@ -32,6 +33,13 @@ export interface AuditBlock {
   readonly values: ValueDigest;
 }
 
+/** How many entries an organization has; how many of them stay for ever, and the latest time of those. */
+export interface AuditEnd {
+  readonly count: number;
+  readonly lasting: number;
+  readonly time: number;
+}
+
 /** Entries of one block. */
 export const blockSize = 256;
 
@@ -39,8 +47,10 @@ export const blockSize = 256;
 export const auditRows = table<AuditRow>('audit-log');
 /** Key: `auditKeyOf(organization, block)`. */
 export const auditBlocks = table<AuditBlock>('audit-log-blocks');
-/** Key: organization. How many entries there are, and the highest time that any id has, which never goes back. */
-export const auditEnds = table<{ readonly count: number; readonly time: number }>('audit-log-ends');
+/** Key: organization. */
+export const auditEnds = table<AuditEnd>('audit-log-ends');
+/** The number of each entry. Key: `<organization>:<id of the entry>`. */
+export const auditNumbers = table<{ readonly number: number }>('audit-log-numbers');
 
 /** Of everything that ever was, whatever became of it. Key: the id of a resource. */
 export const auditSubjects = table<Subject>('audit-log-subjects');
@@ -50,13 +60,20 @@ export const auditKeyOf = (organizationId: string, number: number): string =>
   `${organizationId}:${String(number).padStart(12, '0')}`;
 
 /** The number of the entry with this id, or undefined where the organization has no such entry. */
-export const auditNumberOf = (models: RowReader, organizationId: string, id: string): number | undefined => {
-  const number = sequenceOf(id);
-  return models.get(auditRows, auditKeyOf(organizationId, number))?.id === id ? number : undefined;
-};
+export const auditNumberOf = (models: RowReader, organizationId: string, id: string): number | undefined =>
+  timeOfId(id) === null ? undefined : models.get(auditNumbers, `${organizationId}:${id}`)?.number;
 
-/** Bits of an event's id: two organizations' entries of one millisecond and number have different ids. */
-const saltOf = (eventId: string): number => Number.parseInt(eventId.slice(-7), 16) || 0;
+/**
+ * The id of an entry, out of its event and of entries that stay for ever: it is the same in lists that are made anew when others
+ * have gone, and in a copy of the log. Ids sort as the entries do, where the clocks of all gateways agree.
+ */
+const numbered = (event: Recorded, end: AuditEnd): { readonly id: string; readonly end: AuditEnd } => {
+  const lasts = !isRemovable(event.stream);
+  const time = Math.max(end.time, event.metadata.at);
+  const lasting = end.lasting + (lasts ? 1 : 0);
+  const id = idOfEvent('audit', time, 2 * lasting + (lasts ? 0 : 1), event.id);
+  return { id, end: { count: end.count + 1, lasting, time: lasts ? time : end.time } };
+};
 
 /**
  * What happened to an organization and all that it has, kept for as long as the events are. What an update changed is
@@ -64,9 +81,9 @@ const saltOf = (eventId: string): number => Number.parseInt(eventId.slice(-7), 1
  */
 export const auditLog: Projection = {
   name: 'audit-log',
-  version: 4,
+  version: 5,
   categories: auditedCategories,
-  tables: [auditRows, auditBlocks, auditEnds, auditSubjects],
+  tables: [auditRows, auditNumbers, auditBlocks, auditEnds, auditSubjects],
   apply(event, rows) {
     const id = idOf(event);
     const category = event.stream.slice(0, event.stream.indexOf('-'));
@@ -75,10 +92,11 @@ export const auditLog: Projection = {
     if (!entry) return;
     const { type, organizationId, projectId = null, resourceId, data, changesRequested } = entry;
     const { at, actor, ip = null, request_id: requestId = null } = event.metadata;
-    const { count, time } = rows.get(auditEnds, organizationId) ?? { count: 0, time: 0 };
-    const latest = Math.max(time, at);
+    const before = rows.get(auditEnds, organizationId) ?? { count: 0, lasting: 0, time: 0 };
+    const { count } = before;
+    const { id: entryId, end } = numbered(event, before);
     const row: AuditRow = {
-      id: sequencedId('audit', latest, count, saltOf(event.id)),
+      id: entryId,
       type,
       at,
       actor,
@@ -91,7 +109,8 @@ export const auditLog: Projection = {
       ...(changesRequested && { changesRequested }),
     };
     rows.put(auditRows, auditKeyOf(organizationId, count), row);
-    rows.put(auditEnds, organizationId, { count: count + 1, time: latest });
+    rows.put(auditNumbers, `${organizationId}:${entryId}`, { number: count });
+    rows.put(auditEnds, organizationId, end);
     enter(rows, auditKeyOf(organizationId, Math.floor(count / blockSize)), row);
   },
 };

@@ -1,5 +1,5 @@
 import { type Settlement, settlementsOf } from '../src/domain/usage-facts.ts';
-import type { Projection, Rows } from '../src/kernel/projection.ts';
+import type { Projection } from '../src/kernel/projection.ts';
 import { table } from '../src/kernel/rows.ts';
 
 /** Sums of requests: how many, their tokens of four kinds, and micro-dollars. */
@@ -12,30 +12,39 @@ export interface UsageSum {
   readonly microDollars: number;
 }
 
+/** What says up to which event it counts: it is written later than it changes, and may meet events again. */
+interface Counted {
+  readonly upTo: bigint;
+}
 /** Of one project, key and model. */
 interface UsageRow {
   readonly projectId: string;
   readonly keyId: string;
   readonly model: string;
 }
-export interface UsageOfDay extends UsageRow {
+export interface UsageOfDay extends UsageRow, Counted {
   readonly sum: UsageSum;
 }
-export interface UsageOfHour extends UsageRow {
-  /** By minute of the hour, those in which requests ended. */
-  readonly minutes: Readonly<Record<number, UsageSum>>;
+export interface UsageOfHour extends UsageRow, Counted {
+  /** One behind another, each minute of the hour in which requests ended and its sums: seven numbers (`minutesOf`). */
+  readonly minutes: readonly number[];
+}
+export interface UsageTotal extends Counted {
+  readonly sum: UsageSum;
 }
 
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
+const minutesOfHour = 60;
+const minutesOfDay = 24 * minutesOfHour;
 
-/** Key: `usageKeyOf` with the day, project, key and model. In UTC. */
+/** Key: `usagePrefix` with the day, then project, key and model. In UTC. */
 export const usageDays = table<UsageOfDay>('usage-days');
 /** Key: the same with the hour. */
 export const usageHours = table<UsageOfHour>('usage-hours');
 /** Key: organization. All that it ever used. */
-export const usageTotals = table<UsageSum>('usage-totals');
+export const usageTotals = table<UsageTotal>('usage-totals');
 
 /** @param number of the day or hour since 1970 */
 export const usagePrefix = (organizationId: string, number: number): string =>
@@ -68,22 +77,84 @@ const useOf = (settlement: Settlement): UsageSum => ({
   microDollars: settlement.micro_dollars,
 });
 
+/** Numbers of one minute in an hour's row. */
+const width = 7;
+
+/** The minutes of an hour's row, each with its sums. */
+export const minutesOf = ({ minutes }: UsageOfHour): (readonly [minute: number, sum: UsageSum])[] =>
+  Array.from({ length: minutes.length / width }, (_, i) => {
+    const [minute, requests, input, output, cacheCreation, cacheRead, microDollars] = minutes.slice(i * width) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    return [minute, { requests, input, output, cacheCreation, cacheRead, microDollars }];
+  });
+
+/** The same with a sum added to one minute. */
+const withMinute = (minutes: readonly number[], minute: number, sum: UsageSum): number[] => {
+  const all = minutes.slice();
+  let at = all.length - width;
+  while (at >= 0 && all[at] !== minute) at -= width;
+  if (at < 0) at = all.push(minute, 0, 0, 0, 0, 0, 0) - width;
+  const { requests, input, output, cacheCreation, cacheRead, microDollars } = sum;
+  all[at + 1]! += requests;
+  all[at + 2]! += input;
+  all[at + 3]! += output;
+  all[at + 4]! += cacheCreation;
+  all[at + 5]! += cacheRead;
+  all[at + 6]! += microDollars;
+  return all;
+};
+
 /** What organizations have used, by the minute, hour and day in which their requests ended. */
 export const usage: Projection = {
   name: 'usage',
-  version: 1,
+  version: 2,
   categories: ['usage'],
   tables: [usageDays, usageHours, usageTotals],
-  apply(event, rows) {
-    for (const gathered of gatheredIn(settlementsOf(event.data))) addTo(rows, gathered);
+  isHeld: true,
+  apply({ data, position }, rows) {
+    /** Rows that this event counts in. Others that count up to here have met it before. */
+    const counting = new Set<string>();
+    const counts = (key: string, row: Counted | undefined): boolean => {
+      if (row !== undefined && row.upTo >= position) return counting.has(key);
+      counting.add(key);
+      return true;
+    };
+    for (const { organizationId, minute, place, of, sum } of gatheredIn(settlementsOf(data))) {
+      const day = usagePrefix(organizationId, Math.floor(minute / minutesOfDay)) + place;
+      const ofDay = rows.get(usageDays, day);
+      if (counts(day, ofDay))
+        rows.put(usageDays, day, { ...of, upTo: position, sum: addUse(ofDay?.sum ?? noUse, sum) });
+
+      const hour = usagePrefix(organizationId, Math.floor(minute / minutesOfHour)) + place;
+      const ofHour = rows.get(usageHours, hour);
+      if (counts(hour, ofHour)) {
+        const minutes = withMinute(ofHour?.minutes ?? [], minute % minutesOfHour, sum);
+        rows.put(usageHours, hour, { ...of, upTo: position, minutes });
+      }
+
+      const total = rows.get(usageTotals, organizationId);
+      if (counts(organizationId, total)) {
+        rows.put(usageTotals, organizationId, { upTo: position, sum: addUse(total?.sum ?? noUse, sum) });
+      }
+    }
   },
 };
 
-/** What of one event goes to the same minute, project, key and model. */
-interface Gathered extends UsageRow {
+/** What of one event goes to the same minute, project, key and model of an organization. */
+interface Gathered {
   readonly organizationId: string;
   /** The number of the minute since 1970. */
   readonly minute: number;
+  /** What follows the prefix of a key. */
+  readonly place: string;
+  readonly of: UsageRow;
   sum: UsageSum;
 }
 
@@ -92,24 +163,12 @@ const gatheredIn = (settlements: readonly Settlement[]): Iterable<Gathered> => {
   for (const settlement of settlements) {
     const { organization_id: organizationId, project_id: projectId, key_id: keyId, model } = settlement;
     const minute = Math.floor(settlement.settled_at / minuteMs);
-    const place = `${minute} ${organizationId} ${projectId} ${keyId} ${model}`;
-    const before = all.get(place);
-    const use = useOf(settlement);
-    if (before) before.sum = addUse(before.sum, use);
-    else all.set(place, { organizationId, projectId, keyId, model, minute, sum: use });
+    const place = `${projectId}:${keyId}:${model}`;
+    const whole = `${minute} ${organizationId} ${place}`;
+    const before = all.get(whole);
+    const sum = useOf(settlement);
+    if (before) before.sum = addUse(before.sum, sum);
+    else all.set(whole, { organizationId, minute, place, of: { projectId, keyId, model }, sum });
   }
   return all.values();
-};
-
-const addTo = (rows: Rows, { organizationId, projectId, keyId, model, minute, sum }: Gathered): void => {
-  const of = { projectId, keyId, model };
-  const at = minute * minuteMs;
-  const place = `${projectId}:${keyId}:${model}`;
-  const day = usagePrefix(organizationId, Math.floor(at / dayMs)) + place;
-  rows.put(usageDays, day, { ...of, sum: addUse(rows.get(usageDays, day)?.sum ?? noUse, sum) });
-  const hour = usagePrefix(organizationId, Math.floor(at / hourMs)) + place;
-  const minutes = rows.get(usageHours, hour)?.minutes ?? {};
-  const inHour = Math.floor((at % hourMs) / minuteMs);
-  rows.put(usageHours, hour, { ...of, minutes: { ...minutes, [inHour]: addUse(minutes[inHour] ?? noUse, sum) } });
-  rows.put(usageTotals, organizationId, addUse(rows.get(usageTotals, organizationId) ?? noUse, sum));
 };

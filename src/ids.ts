@@ -97,24 +97,15 @@ const sixCharacters = (value: number): string =>
   `${pairs[value >>> 20]}${pairs[(value >>> 10) & 1023]}${pairs[value & 1023]}`;
 
 /**
- * An id of the same form whose bits are not random: the entry number `sequence` (below 2^44) of a list that is made anew
- * with the same ids. Ids of one list sort by their times, which must not go back, and then by their numbers.
+ * An id of the same form whose bits are not random: of something that is made anew with the same id, out of an event. Ids sort by
+ * their times and then by `order`, of which the lowest 15 bits count.
+ * @param uuid the event's id
  */
-export const sequencedId = (prefix: IdPrefix, at: number, sequence: number, salt: number): string =>
-  `${prefix}_${frontOf(at, Math.floor(sequence / limb), sequence % limb)}${sixCharacters(salt % limb)}`;
-
-/** The number in a sequenced id; of any other text it is a number that means nothing. */
-export const sequenceOf = (id: string): number => {
-  const text = id.slice(id.indexOf('_') + 1);
-  const bits = (from: number, to: number): number => {
-    let value = 0;
-    for (let i = from; i < to; i++) value = value * 32 + crockford.indexOf(text[i] ?? '0');
-    return value;
-  };
-  const versioned = bits(10, 12);
-  const variant = bits(12, 14);
-  const high = ((versioned & 63) << 8) | (((variant >> 4) & 63) << 2) | (variant & 3);
-  return high * limb + bits(14, 20);
+export const idOfEvent = (prefix: IdPrefix, at: number, order: number, uuid: string): string => {
+  const hex = uuid.replaceAll('-', '');
+  const middle = ((order & 1) << 29) | (Number.parseInt(hex.slice(16, 24), 16) & (2 ** 29 - 1));
+  const low = Number.parseInt(hex.slice(24), 16) & (limb - 1);
+  return `${prefix}_${frontOf(at, (order >> 1) & 0x3fff, middle)}${sixCharacters(low)}`;
 };
 
 const publicId = /^[a-z]+_[0-7][0-9a-hjkmnp-tv-z]{25}$/;

@@ -1,18 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  digest,
-  digestText,
-  newId,
-  newToken,
-  redact,
-  sequencedId,
-  sequenceOf,
-  timeOfId,
-  tokenKind,
-} from '../src/ids.ts';
+import { digest, digestText, idOfEvent, newId, newToken, redact, timeOfId, tokenKind } from '../src/ids.ts';
 import { fixedClock } from './support/fixed-clock.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -39,28 +29,31 @@ describe('newId', () => {
   });
 });
 
-describe('sequencedId', () => {
-  const number = fc.integer({ min: 0, max: 2 ** 44 - 1 });
+describe('idOfEvent', () => {
   const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
-  test('holds its number, and has the form of every id', () => {
+  const order = fc.integer({ min: 0, max: 2 ** 15 - 1 });
+  test('is the same for the same event, and has the form of every id', () => {
     fc.assert(
-      fc.property(time, number, fc.nat(), (at, sequence, salt) => {
-        const id = sequencedId('audit', at, sequence, salt);
+      fc.property(time, order, fc.uuid(), (at, n, uuid) => {
+        const id = idOfEvent('audit', at, n, uuid);
         expect(id).toMatch(/^audit_[0-7][0-9a-hjkmnp-tv-z]{9}[ef][0-9a-hjkmnp-tv-z]{15}$/);
-        expect(sequenceOf(id)).toBe(sequence);
+        expect(timeOfId(id)).toBe(at);
+        expect(idOfEvent('audit', at, n, uuid)).toBe(id);
       }),
     );
-    expect(sequenceOf('audit_')).not.toBeNaN();
-    expect(sequenceOf('nothing of the kind')).not.toBeNaN();
   });
-  test('sorts by time and then by number', () => {
+  test('is another for another event of the same moment', () => {
+    const ids = Array.from({ length: 100_000 }, () => idOfEvent('audit', 1, 1, randomUUID()));
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+  test('sorts by time and then by order', () => {
     fc.assert(
-      fc.property(time, time, number, number, fc.nat(), (at, later, a, b, salt) => {
+      fc.property(time, time, order, order, fc.uuid(), fc.uuid(), (at, later, a, b, one, other) => {
         fc.pre(at < later && a < b);
         const ids = [
-          sequencedId('audit', at, a, salt),
-          sequencedId('audit', at, b, 0),
-          sequencedId('audit', later, a, 0),
+          idOfEvent('audit', at, a, one),
+          idOfEvent('audit', at, b, other),
+          idOfEvent('audit', later, a, one),
         ];
         expect(ids).toEqual(ids.toSorted());
       }),
@@ -129,7 +122,7 @@ test('a digest is SHA-256 of pepper and token, and another pepper makes another'
 
 test('an id tells when it was made, and no other text does', () => {
   for (const at of [0, 1, 1_700_000_000_123, 2 ** 48 - 1]) {
-    expect(timeOfId(sequencedId('req', at, 7, 9))).toBe(at);
+    expect(timeOfId(idOfEvent('req', at, 7, randomUUID()))).toBe(at);
   }
   for (const other of ['', 'req_', 'req_01jd7m3q8v5x2k9t4w6y0z1ab', 'req_01JD7M3Q8V5X2K9T4W6Y0Z1ABC', 'chatcmpl-1']) {
     expect(timeOfId(other)).toBeNull();

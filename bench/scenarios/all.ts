@@ -1,6 +1,7 @@
 import { addedLatency } from './added.ts';
 import { admin1e6 } from './admin-1e6.ts';
 import { adminMix } from './admin-mix.ts';
+import { audit } from './audit.ts';
 import { concTruth } from './conc-truth.ts';
 import { hello } from './hello.ts';
 import { largeBodies } from './large-bodies.ts';
@@ -39,6 +40,7 @@ export const scenarios: readonly Scenario[] = [
   limitsInside,
   store,
   store1e6,
+  audit,
   soak,
   notBuilt,
 ];

@@ -68,6 +68,12 @@ const ofServer = (dir: string, embedded: Embedded): EventLog => {
 export const mayHaveEvents = (config: Config): boolean =>
   config.EVENTSTORE_URL !== undefined || hasStore(storeDir(config));
 
+/** Whether a command that asks for events will open the files of a store, since nobody serves them. */
+export const opensFiles = async (config: Config): Promise<boolean> => {
+  const dir = storeDir(config);
+  return config.EVENTSTORE_URL === undefined && hasStore(dir) && (await runningEndpoint(dir)) === null;
+};
+
 /** The events for a command: those of the running server, or of the stopped one's files. */
 export const anyEventLog = async (config: Config): Promise<EventLog> => {
   if (config.EVENTSTORE_URL !== undefined) return elsewhere({ url: config.EVENTSTORE_URL });

@@ -1,8 +1,6 @@
 import { organizationRows } from '../../projections/organizations.ts';
 import { usageTotals } from '../../projections/usage.ts';
-import { type Settlement, settlementsOf } from '../domain/usage-facts.ts';
 import type { RowReader } from '../kernel/rows.ts';
-import type { Recorded } from '../kernel/store.ts';
 import type { Model } from '../upstream/models/models.ts';
 import type { Funds } from '../usage/credit.ts';
 
@@ -15,10 +13,6 @@ export const fundsOf = (rows: Pick<RowReader, 'get'>, models: Iterable<{ readonl
     needsCredit: (model) => asking.has(model),
     balanceOf: (organizationId) =>
       (rows.get(organizationRows, organizationId)?.credits ?? 0) -
-      (rows.get(usageTotals, organizationId)?.microDollars ?? 0),
+      (rows.get(usageTotals, organizationId)?.sum.microDollars ?? 0),
   };
 };
-
-/** The accounts of requests among the events of a batch. */
-export const settlementsIn = (batch: readonly Recorded[]): readonly Settlement[] =>
-  batch.flatMap(({ type, data }) => (type === 'usage.settled' ? settlementsOf(data) : []));

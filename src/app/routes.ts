@@ -72,7 +72,7 @@ export const allRoutes = (dependencies: {
       ageMs: creditAgeMs,
       balanceOf: (organizationId) => ({
         credits: admin.models.get(organizationRows, organizationId)?.credits ?? 0,
-        usage: admin.models.get(usageTotals, organizationId)?.microDollars ?? 0,
+        usage: admin.models.get(usageTotals, organizationId)?.sum.microDollars ?? 0,
       }),
     }),
     ...unsure(

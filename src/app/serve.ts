@@ -44,7 +44,7 @@ import { secretsOf } from './config-secrets.ts';
 import { type EventLog, ownEventLog } from './event-log.ts';
 import { atPathOf } from './file-fault.ts';
 import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
-import { fundsOf, settlementsIn } from './funds.ts';
+import { fundsOf } from './funds.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
 import { observability } from './observability.ts';
@@ -155,7 +155,7 @@ const start = async (parts: {
       known.committed(batch);
       inForce.committed();
       limits?.committed(batch);
-      usage?.recorded(settlementsIn(batch));
+      usage?.recorded(batch);
     },
   });
   open.later('the read models', models.close);

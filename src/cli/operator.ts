@@ -21,8 +21,8 @@ import { IllegalFact } from '../kernel/aggregate.ts';
 import { type KeptCheckpoint, placeOf } from '../kernel/checkpoint.ts';
 import { logIdOf } from '../kernel/log-id.ts';
 import { oursOf } from '../kernel/ownership.ts';
-import { openReadModels } from '../kernel/projection.ts';
-import { NoTables, openRows, type RowReader, type RowStore } from '../kernel/rows.ts';
+import { openReadModels, type ReadModels } from '../kernel/projection.ts';
+import { NoTables, openRows, type RowStore } from '../kernel/rows.ts';
 import type { EventStore } from '../kernel/store.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 import { printable, type Terminal } from './terminal.ts';
@@ -30,7 +30,7 @@ import { printable, type Terminal } from './terminal.ts';
 /** What an operator's command works with: the same law as the administration, and no server in between. */
 export interface Operator {
   readonly aggregates: Aggregates;
-  readonly rows: RowReader;
+  readonly rows: OperatorRows;
   readonly secrets: Secrets;
   readonly store: EventStore;
   /**
@@ -106,8 +106,11 @@ export const asOperator = async <T>(
   }
 };
 
+/** Beside a running gateway they show what it has written. */
+type OperatorRows = Pick<ReadModels, 'get' | 'range' | 'written'>;
+
 interface CurrentRows {
-  readonly rows: RowReader;
+  readonly rows: OperatorRows;
   /** Whether a running server keeps them. */
   readonly isServed: boolean;
   reached(position: bigint, withinMs: number): Promise<boolean>;
@@ -123,7 +126,7 @@ export const currentRows = async (config: Config, store: EventStore): Promise<Cu
   if ('rows' in taken) {
     const { rows } = taken;
     return {
-      rows,
+      rows: { ...rows, async written() {} },
       isServed: true,
       reached: (position, withinMs) => followed(rows, position, withinMs),
       close: () => rows.close(),
@@ -178,7 +181,8 @@ const followed = async (rows: RowStore<KeptCheckpoint>, position: bigint, within
       const kept = rows.mark(name);
       return kept !== undefined && placeOf(kept) >= position;
     };
-    if (projections.every(isThere)) return true;
+    // What is held is written later, and no command waits for it.
+    if (projections.every((each) => each.isHeld || isThere(each))) return true;
     if (performance.now() > end) return false;
     await wait(lookAgainMs);
   }

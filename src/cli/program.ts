@@ -71,6 +71,6 @@ const inheritEverywhere = (parent: Command): void => {
 };
 
 const complain = (terminal: Terminal, message: string, code: number): number => {
-  terminal.err(`${message}\n`);
+  if (message !== '') terminal.err(`${message}\n`);
   return code;
 };

@@ -1,4 +1,5 @@
 import type { Recorded } from '../kernel/store.ts';
+import { accessRecordSeconds } from './access-facts.ts';
 import { aggregates, type Category } from './aggregates.ts';
 
 /** Streams of one category: what follows the dash, and the facts that they hold. */
@@ -45,11 +46,31 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
   ['auditLog', grammar('checkpoints|keys', ['audit.checkpoint', 'audit.key_started', 'audit.key_rotated'])],
 ]);
 
-/** Of these the store removes events, by their age or because what they held is over. */
-const passing: ReadonlySet<string> = new Set([aggregates.oauthToken.category, 'replay', 'credentialUse', 'denial']);
+/**
+ * Of these the store removes events: where it is by their age, after so many seconds from the day in the stream's name; else when
+ * what they held is over.
+ */
+const passing: ReadonlyMap<string, number | null> = new Map([
+  [aggregates.oauthToken.category, null],
+  ['replay', null],
+  ['credentialUse', accessRecordSeconds],
+  ['denial', accessRecordSeconds],
+]);
+
+const keptSeconds = (stream: string): number | null | undefined => passing.get(stream.slice(0, stream.indexOf('-')));
 
 /** Whether the events of a stream may be gone while the log is whole. */
-export const isRemovable = (stream: string): boolean => passing.has(stream.slice(0, stream.indexOf('-')));
+export const isRemovable = (stream: string): boolean => keptSeconds(stream) !== undefined;
+
+const dayMs = 24 * 3600 * 1000;
+
+/** From when on, in milliseconds, events of a removable stream may be gone: a day early, since clocks differ. */
+export const goneFrom = (stream: string): number => {
+  const seconds = keptSeconds(stream);
+  const [, year, month, date] = /(\d{4})(\d{2})(\d{2})$/.exec(stream) ?? [];
+  if (seconds == null || year === undefined) return 0;
+  return Date.UTC(Number(year), Number(month) - 1, Number(date)) + seconds * 1000 - dayMs;
+};
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 

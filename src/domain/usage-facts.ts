@@ -66,18 +66,31 @@ const fields = [
 /** The values of an account, in an order that does not change. */
 export const rowOf = (settlement: Settlement): readonly Value[] => fields.map((field) => settlement[field]);
 
-/** @param names of the values, by default in the order of `rowOf` */
-export const settlementOf = (row: readonly unknown[], names: readonly string[] = fields): Settlement =>
-  Object.fromEntries(names.map((name, i) => [name, row[i]])) as unknown as Settlement;
+const blank = Object.fromEntries(fields.map((field) => [field, null])) as Record<string, unknown>;
+
+/** The account that has these values. @param names of them, by default in the order of `rowOf` */
+export const accountOf = (row: readonly unknown[], names: readonly string[] = fields): Settlement => {
+  // A copy has its shape from the beginning: to make one of entries costs ten times as much, and there is one per request.
+  const account = { ...blank };
+  for (let i = 0; i < names.length; i++) account[names[i]!] = row[i];
+  return account as unknown as Settlement;
+};
 
 export const usageSettled = (settlements: readonly Settlement[]): Omit<UsageSettled, 'type'> => ({
   fields,
   rows: settlements.map(rowOf),
 });
 
+/** The requests that an event has the accounts of. */
+export const settledIn = (data: Readonly<Record<string, unknown>>): string[] => {
+  const { fields: names, rows } = data as unknown as UsageSettled;
+  const place = names.indexOf('request_id');
+  return rows.map((row) => row[place] as string);
+};
+
 export const settlementsOf = (data: Readonly<Record<string, unknown>>): Settlement[] => {
   const { fields: names, rows } = data as unknown as UsageSettled;
-  return rows.map((row) => settlementOf(row, names));
+  return rows.map((row) => accountOf(row, names));
 };
 
 /** On `price-models`: what a model costs from now on, at the gateways that declare it so. */

@@ -55,6 +55,8 @@ interface CountedTokens {
   readonly output_tokens: number;
   readonly cache_creation_input_tokens: number;
   readonly cache_read_input_tokens: number;
+  /** Whether it is not all as the upstream has counted it. */
+  readonly isPartial?: true;
 }
 
 /** A request for a model as its account tells of it. */

@@ -2,11 +2,67 @@ import type { Allowance, Meter } from '../http/route.ts';
 import { estimateTokensOf } from '../upstream/estimate.ts';
 import { type Chunk, type Delta, noUsage, type Usage } from '../upstream/port.ts';
 
-/** Tokens of an answer: input, cached input and output (contract A.6). Input that nobody reports is what was estimated. */
-export const tokensTaken = (usage: Usage, estimatedInput: number): number => {
-  const input = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
-  return (input || estimatedInput) + usage.output_tokens;
+/** The most tokens that a request can take, so that no upstream's word costs more (contract N20). */
+export interface Most {
+  /** Of all kinds together. */
+  readonly input: number;
+  readonly output: number;
+}
+
+interface Asked {
+  readonly estimatedTokens: number;
+  readonly maxTokens: number;
+  /** Of an answer that may be longer than `maxTokens`. */
+  readonly longest?: number;
+}
+
+/** A model takes no more than its context, and writes no more than it was asked for, or than it declares. */
+export const mostTokensOf = (
+  { estimatedTokens, maxTokens, longest = maxTokens }: Asked,
+  contextLength: number,
+): Most => ({
+  input: Math.max(contextLength, estimatedTokens),
+  output: longest,
+});
+
+const inputOf = (usage: Usage): number =>
+  usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
+
+/** What an upstream says, as far as it can be. */
+export const believed = (usage: Usage, most: Most): Usage => {
+  if (inputOf(usage) <= most.input && usage.output_tokens <= most.output) return usage;
+  const input_tokens = Math.min(usage.input_tokens, most.input);
+  const cache_creation_input_tokens = Math.min(usage.cache_creation_input_tokens, most.input - input_tokens);
+  const cached = most.input - input_tokens - cache_creation_input_tokens;
+  return {
+    ...usage,
+    input_tokens,
+    cache_creation_input_tokens,
+    cache_read_input_tokens: Math.min(usage.cache_read_input_tokens, cached),
+    output_tokens: Math.min(usage.output_tokens, most.output),
+    isPartial: true,
+  };
 };
+
+/** The tokens of so much written text, estimated; no more than there can be. */
+export const sentTokens = (bytes: number, most: Most): number => Math.min(estimateTokensOf(bytes), most.output);
+
+/** Tokens of the output: those that the upstream has counted, or what was sent. */
+export const outputOf = ({ output_tokens, isPartial }: Usage, sent: number): number =>
+  isPartial ? Math.max(output_tokens, sent) : output_tokens || sent;
+
+/** Tokens of an answer: input, cached input and output (contract A.6). Input that nobody reports is what was estimated. */
+export const tokensTaken = (usage: Usage, output: number, estimatedInput: number): number =>
+  (inputOf(usage) || estimatedInput) + output;
+
+/** Whose tokens they are. */
+interface Spent {
+  readonly allowance: Allowance;
+  readonly grow: (outputTokens: number) => void;
+  readonly meter: Meter;
+  readonly estimatedTokens: number;
+  readonly most: Most;
+}
 
 /**
  * Keeps the tokens of a streamed answer up to date while it is produced, so that one that is cut off is charged with what
@@ -18,39 +74,41 @@ export class Spending {
   readonly #grow: (outputTokens: number) => void;
   readonly #meter: Meter;
   readonly #estimatedInput: number;
-  #input: number;
+  readonly #most: Most;
   #bytes = 0;
   #usage: Usage = noUsage;
 
-  constructor(allowance: Allowance, grow: (outputTokens: number) => void, meter: Meter, estimatedInput: number) {
+  constructor({ allowance, grow, meter, estimatedTokens, most }: Spent) {
     this.#allowance = allowance;
     this.#grow = grow;
     this.#meter = meter;
-    this.#estimatedInput = estimatedInput;
-    this.#input = estimatedInput;
+    this.#estimatedInput = estimatedTokens;
+    this.#most = most;
   }
 
   /** @param status that the client gets with the last of them */
   add(chunk: Chunk, status = 200): void {
     switch (chunk.type) {
       case 'start':
-        this.#input = tokensTaken({ ...chunk.usage, output_tokens: 0 }, this.#estimatedInput);
-        this.#allowance.spent = this.#input;
-        this.#usage = chunk.usage;
-        this.#meter.progress(chunk.usage, 0);
+        this.#usage = believed(chunk.usage, this.#most);
+        this.#allowance.spent = tokensTaken(this.#usage, 0, this.#estimatedInput);
+        this.#meter.progress(this.#usage, 0);
         break;
       case 'block_delta': {
         this.#bytes += Buffer.byteLength(textOf(chunk.delta));
-        const output = estimateTokensOf(this.#bytes);
-        this.#allowance.spent = this.#input + output;
+        const output = sentTokens(this.#bytes, this.#most);
+        this.#allowance.spent = tokensTaken(this.#usage, output, this.#estimatedInput);
         this.#grow(output);
         this.#meter.progress(this.#usage, output);
         break;
       }
-      case 'end':
-        this.#allowance.spent = tokensTaken(chunk.usage, this.#input);
-        this.#meter.complete(chunk.usage, estimateTokensOf(this.#bytes), status);
+      case 'end': {
+        const usage = believed(chunk.usage, this.#most);
+        const sent = sentTokens(this.#bytes, this.#most);
+        this.#allowance.spent = tokensTaken(usage, outputOf(usage, sent), this.#estimatedInput);
+        this.#meter.complete(usage, sent, status);
         break;
+      }
     }
   }
 }

@@ -6,13 +6,13 @@ import type { Recorded } from './store.ts';
 export type Hashed = Pick<Recorded, 'stream' | 'revision' | 'id' | 'type' | 'data' | 'metadata'>;
 
 /** Whether the names of every object come in RFC 8785's order, by UTF-16 code units. */
-const isOrdered = (value: object): boolean => {
+const isOrdered = (value: unknown): boolean => {
+  if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) return value.every(isOrdered);
   let before = '';
   for (const name of Object.keys(value)) {
-    if (!Array.isArray(value) && name < before) return false;
+    if (name < before || !isOrdered((value as Record<string, unknown>)[name])) return false;
     before = name;
-    const inner = (value as Record<string, unknown>)[name];
-    if (typeof inner === 'object' && inner !== null && !isOrdered(inner)) return false;
   }
   return true;
 };

@@ -1,10 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { publish } from '../telemetry.ts';
-import { applyBatch, type Projection } from './apply-batch.ts';
+import { type Applied, applyBatch, type Projection } from './apply-batch.ts';
 import { allLast, checkpointAfter, fitness, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
+import { HeldRows } from './held-rows.ts';
 import { readPage } from './log-page.ts';
+import { serial } from './mailbox.ts';
 import type { Ours } from './ownership.ts';
 import { roomIn } from './room.ts';
+import { rowWriter, type WrittenStep } from './row-writer.ts';
 import { openRows, type RowReader, type RowStore, type Table } from './rows.ts';
 import { type Standstill, toldStandstill } from './standstill.ts';
 import { type EventStore, type Recorded, StoreDamaged, type Subscription } from './store.ts';
@@ -23,6 +26,8 @@ export interface ReadModels extends RowReader {
   positionOf(reads: readonly Table<object>[]): bigint | null;
   /** Everything up to here has been applied, or passed over as somebody else's, by all that go on; null before the first event. */
   readonly position: bigint | null;
+  /** Resolves once a range of these tables shows all that `get` does. */
+  written(reads: readonly Table<object>[]): Promise<void>;
   /** Makes the next reads see what is committed by now, also where rows were read earlier in this turn of the loop. */
   refresh(): void;
   /** Nothing can be written to the volume: the rows stay as they are until there is room. */
@@ -63,6 +68,14 @@ interface Follower {
   /** Everything up to here is applied or somebody else's. */
   position: bigint | null;
   stopped: Standstill | undefined;
+  readonly held: HeldRows | undefined;
+}
+
+/** What a batch does to one follower. */
+interface Step extends WrittenStep {
+  readonly follower: Follower;
+  readonly failure: Applied['failure'];
+  readonly position: bigint | null;
 }
 
 interface Waiter {
@@ -105,7 +118,9 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   const rows = openRows<KeptCheckpoint>(options.dir, tables);
   const followers = await begun(projections, rows, fitness(store, logId, lasts));
   const keeper = keeperOf(followers);
+  const inTurn = serial();
   const room = roomIn(options.dir, (error) => publish('projection.held', { error }));
+  const { get, write, writeHeld } = rowWriter(rows, room, followers);
   const waiters = new Set<Waiter>();
   /** Events of others since the checkpoints were written. */
   let passed = 0;
@@ -133,10 +148,10 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   };
 
   /** A step of one follower: what it has come to, and where it stops. */
-  const stepOf = (follower: Follower, mine: readonly Recorded[], end: bigint) => {
+  const stepOf = (follower: Follower, mine: readonly Recorded[], end: bigint): Step => {
     const { projection, position } = follower;
     const fresh = mine.filter((event) => isBefore(position, event.position));
-    const { changes, failure } = applyBatch(projection, fresh, rows);
+    const { changes, failure } = applyBatch(projection, fresh, { get });
     const handled = failure ? fresh.slice(0, fresh.indexOf(failure.event)) : fresh;
     const upTo = failure ? (handled.at(-1)?.position ?? position) : end;
     const next = upTo === null ? undefined : checkpointAfter(follower.checkpoint, { logId, lasts }, handled, upTo);
@@ -144,7 +159,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     return { follower, changes, failure, position: upTo, checkpoint };
   };
 
-  const deliver = async (batch: readonly Recorded[]): Promise<void> => {
+  const apply = async (batch: readonly Recorded[]): Promise<void> => {
     const end = batch.at(-1)?.position ?? null;
     const concerned = going().filter(({ position }) => isBefore(position, end));
     if (end === null || concerned.length === 0) return;
@@ -153,8 +168,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     if (mine.length > 0 || passed >= mostPassed) {
       const steps = concerned.map((follower) => stepOf(follower, mine, end));
       if (mine.length > 0 && isOpen) options.committing?.(mine);
-      const changes = new Map(steps.flatMap((step) => [...step.changes]));
-      if (!(await room.write(() => rows.write(changes, marksOf(steps))))) return;
+      if (!(await write(steps))) return;
       passed = 0;
       for (const { follower, failure, position, checkpoint } of steps) {
         follower.position = position;
@@ -167,6 +181,8 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     }
     look();
   };
+
+  const deliver = (batch: readonly Recorded[]): Promise<void> => inTurn(() => apply(batch));
 
   /** Reads for those that are behind what the others have, until all have it. */
   const meet = async (): Promise<void> => {
@@ -215,8 +231,9 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
 
   return {
     tables,
-    get: rows.get,
+    get,
     range: rows.range,
+    written: (reads) => inTurn(() => writeHeld(reads.map(keeper))),
     refresh: rows.refresh,
     reached(position, withinMs, reads) {
       return new Promise((resolve) => {
@@ -246,6 +263,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
       publish('projection.rebuilt', { reason, projections: projections.map(({ name }) => name) });
       await subscription.close();
       for (const follower of followers) {
+        follower.held?.clear();
         rows.clear(follower.projection.name, follower.projection.tables);
         follower.checkpoint = undefined;
         follower.position = null;
@@ -257,8 +275,10 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     },
     async close() {
       // Who waits for room waits no longer.
-      room.end();
+      if (room.none) room.end();
       await subscription.close();
+      await inTurn(() => writeHeld(followers));
+      room.end();
       const moved = going().flatMap(({ projection, checkpoint, position }) =>
         checkpoint && isBefore(placeOf(checkpoint), position)
           ? [[projection.name, { ...checkpoint, passed: String(position) }] as const]
@@ -269,13 +289,6 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     },
   };
 };
-
-const marksOf = (
-  steps: readonly { readonly follower: Follower; readonly checkpoint: KeptCheckpoint | undefined }[],
-): Map<string, KeptCheckpoint> =>
-  new Map(
-    steps.flatMap(({ follower, checkpoint }) => (checkpoint ? [[follower.projection.name, checkpoint] as const] : [])),
-  );
 
 /** The projections at their checkpoints. The rows of one that cannot be gone on with are gone. */
 const begun = async (
@@ -292,7 +305,13 @@ const begun = async (
     if (reason !== undefined) unfit.set(reason, [...(unfit.get(reason) ?? []), name]);
     const checkpoint = reason === undefined ? kept : undefined;
     if (!checkpoint) rows.clear(name, projection.tables);
-    followers.push({ projection, checkpoint, position: checkpoint ? placeOf(checkpoint) : null, stopped: undefined });
+    followers.push({
+      projection,
+      checkpoint,
+      position: checkpoint ? placeOf(checkpoint) : null,
+      stopped: undefined,
+      held: projection.isHeld && new HeldRows(),
+    });
   }
   for (const [reason, names] of unfit) publish('projection.rebuilt', { reason, projections: names });
   return followers;

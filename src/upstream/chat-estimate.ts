@@ -1,5 +1,16 @@
 import { ExactNumber } from '../exact-number.ts';
-import { base64PerPage, estimateTokensOf, jsonBytes, perImage, perMessage, textBytes } from './estimate.ts';
+import {
+  base64PerPage,
+  drawnBytes,
+  estimateTokensOf,
+  jsonBytes,
+  labelBytes,
+  perImage,
+  perMessage,
+  restBytes,
+  textBytes,
+} from './estimate.ts';
+import { known } from './known-members.ts';
 
 /**
  * The input tokens of a chat completion that passes, estimated as those of messages are (contract F.4): texts, calls, tools and
@@ -13,10 +24,23 @@ const isObject = (value: unknown): value is Fields =>
 const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
 const itemsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Members of a message that say nothing to the model. */
+/** Members of a message that say who speaks. */
 export const labels = ['role', 'tool_call_id'];
 /** Parts that are counted by their base64, and the member that has it. */
-const binary: Readonly<Record<string, string>> = { file: 'file_data', input_audio: 'data' };
+const binary: Readonly<Record<string, string>> = {
+  file: 'file_data',
+  input_audio: 'data',
+  audio_url: 'url',
+  video_url: 'url',
+};
+export const binaryTypes = Object.keys(binary);
+
+/** What is predicted of the answer (contract F.4): it is charged as output where it does not come true. */
+export const predictedTokens = (prediction: unknown): number => {
+  if (prediction == null) return 0;
+  const { content } = fieldsOf(prediction);
+  return estimateTokensOf(typeof content === 'string' ? textBytes(content) : jsonBytes(prediction));
+};
 
 export const estimateChatTokens = (body: Fields): number => {
   let bytes = 0;
@@ -26,20 +50,25 @@ export const estimateChatTokens = (body: Fields): number => {
     const data = typeof type === 'string' ? binary[type] : undefined;
     if (type === 'text') bytes += textBytes(text);
     else if (type === 'refusal') bytes += textBytes(refusal);
-    else if (type === 'image_url') flat += perImage;
-    else if (data !== undefined) {
+    else if (type === 'image_url') {
+      flat += perImage;
+      const link = fieldsOf(part).image_url;
+      bytes += drawnBytes(typeof link === 'string' ? link : fieldsOf(link).url);
+    } else if (data !== undefined) {
       const said = fieldsOf(fieldsOf(part)[type as string])[data];
       flat += perImage * Math.max(1, Math.ceil((typeof said === 'string' ? said.length : 0) / base64PerPage));
     } else bytes += jsonBytes(part);
   };
   const addMember = (name: string, value: unknown): void => {
-    if (value === null || labels.includes(name)) return;
-    if (typeof value === 'string') bytes += textBytes(value);
+    if (value === null) return;
+    if (typeof value === 'string') bytes += labels.includes(name) ? labelBytes(value) : textBytes(value);
     else if (name === 'content') itemsOf(value).forEach(addPart);
     else if (name === 'tool_calls') {
       for (const call of itemsOf(value)) {
-        const { name: called, arguments: said } = fieldsOf(fieldsOf(call).function);
-        bytes += textBytes(called) + textBytes(said);
+        const { id, function: called } = fieldsOf(call);
+        const { name: of, arguments: said } = fieldsOf(called);
+        bytes += labelBytes(id) + textBytes(of) + textBytes(said);
+        bytes += restBytes(call, known.call) + restBytes(called, known.called);
       }
     } else bytes += jsonBytes(value);
   };
@@ -51,10 +80,14 @@ export const estimateChatTokens = (body: Fields): number => {
     const declared = fieldsOf(tool).function;
     if (isObject(declared)) {
       bytes += textBytes(declared.name) + textBytes(declared.description) + jsonBytes(declared.parameters ?? {});
+      bytes += restBytes(tool, known.tool) + restBytes(declared, known.function);
     } else bytes += jsonBytes(tool);
   }
   if (body.functions != null) bytes += jsonBytes(body.functions);
-  const schema = fieldsOf(fieldsOf(body.response_format).json_schema).schema;
+  const { response_format: format } = body;
+  const { json_schema: demanded } = fieldsOf(format);
+  const { schema } = fieldsOf(demanded);
   if (schema !== undefined) bytes += jsonBytes(schema);
+  bytes += restBytes(format, known.format) + restBytes(demanded, known.schema) + restBytes(body, known.chat);
   return estimateTokensOf(bytes) + flat;
 };

@@ -1,13 +1,27 @@
 import { ExactNumber } from '../exact-number.ts';
-import type { GenerateRequest, InputBlock } from './port.ts';
+import { known, shortLabelBytes } from './known-members.ts';
+import type { AnswerBlock, GenerateRequest, InputBlock } from './port.ts';
 
 /** Tokens that one message costs beyond its text (contract F.4). */
 export const perMessage = 8;
 /** Tokens of one image, whatever its size (contract F.4). */
 export const perImage = 1600;
 const bytesPerToken = 3;
+/** An image that is text. */
+export const svg = 'image/svg+xml';
+export const drawnPrefix = `data:${svg}`;
 /** Unspecified: F.4 is silent on PDFs. A page is about as dear as an image and takes some 64 KiB of base64. */
 export const base64PerPage = 65_536;
+
+/** UTF-8 bytes that a model wrote. */
+export const writtenBytesOf = (content: readonly AnswerBlock[]): number =>
+  content.reduce((sum, block) => sum + blockBytes(block), 0);
+
+const blockBytes = (block: AnswerBlock): number => {
+  if (block.type === 'text') return Buffer.byteLength(block.text);
+  if (block.type === 'thinking') return Buffer.byteLength(block.thinking);
+  return block.type === 'tool_use' ? jsonBytes(block.input) : 0;
+};
 
 /** What an estimate reads; a body of `count_tokens`, which has no `max_tokens`, will do. */
 export type Estimable = Pick<GenerateRequest, 'messages' | 'system' | 'tools' | 'output_config'>;
@@ -22,13 +36,18 @@ export const estimateTokensOf = (bytes: number): number => Math.ceil(bytes / byt
 export const estimateInputTokens = (request: Estimable): number => {
   const sum = { bytes: 0, flat: request.messages.length * perMessage };
   if (request.system !== undefined) addContent(sum, request.system);
-  for (const message of request.messages) addContent(sum, message.content);
+  for (const { role, content } of request.messages) {
+    sum.bytes += labelBytes(role);
+    addContent(sum, content);
+  }
   for (const tool of request.tools ?? []) {
     // Tools that a server runs have neither.
     sum.bytes += textBytes(tool.name) + textBytes(tool.description) + jsonBytes(tool.input_schema ?? {});
+    sum.bytes += restBytes(tool, known.messagesTool);
   }
   const schema = request.output_config?.format?.schema;
   if (schema !== undefined) sum.bytes += jsonBytes(schema);
+  sum.bytes += restBytes(request, known.messages);
   return estimateTokensOf(sum.bytes) + sum.flat;
 };
 
@@ -53,9 +72,12 @@ const addBlock = (sum: Sum, block: InputBlock): void => {
     case 'text':
       sum.bytes += textBytes(block.text);
       break;
-    case 'image':
+    case 'image': {
       sum.flat += perImage;
+      const { media_type, data } = Object(block.source) as Readonly<Record<string, unknown>>;
+      if (media_type === svg) sum.bytes += textBytes(data);
       break;
+    }
     case 'thinking':
       sum.bytes += textBytes(block.thinking);
       break;
@@ -83,6 +105,27 @@ const addDocument = (sum: Sum, block: InputBlock): void => {
     sum.flat += perImage * Math.max(1, Math.ceil((typeof data === 'string' ? data.length : 0) / base64PerPage));
   }
 };
+
+/** What of an object no list names, as the JSON that it is; numbers and switches say nothing to a model. */
+export const restBytes = (value: unknown, known: readonly string[]): number => {
+  if (!isBlock(value) || Array.isArray(value)) return 0;
+  let bytes = 0;
+  for (const [name, member] of Object.entries(value)) {
+    if (known.includes(name) || !(typeof member === 'string' || isBlock(member))) continue;
+    bytes += Buffer.byteLength(name) + 4 + jsonBytes(member);
+  }
+  return bytes;
+};
+
+/** A name or an id. */
+export const labelBytes = (value: unknown): number => {
+  const bytes = textBytes(value);
+  return bytes > shortLabelBytes ? bytes : 0;
+};
+
+/** A drawing in words is read as words, or so it may be. @param link that may hold all of it */
+export const drawnBytes = (link: unknown): number =>
+  typeof link === 'string' && link.startsWith(drawnPrefix) ? Buffer.byteLength(link) : 0;
 
 export const textBytes = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0);
 

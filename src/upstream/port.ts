@@ -98,6 +98,8 @@ export interface Usage {
   readonly cache_read_input_tokens: number;
   /** Of the output those that were thought; absent where the upstream does not tell them apart. */
   readonly reasoning_tokens?: number;
+  /** Whether it is not all as the upstream has counted it: that has not been told, or cannot be. */
+  readonly isPartial?: true;
 }
 
 export const noUsage: Usage = Object.freeze({
@@ -163,6 +165,8 @@ export interface PassedAnswer {
   /** JSON. */
   readonly body: Buffer;
   readonly usage: Usage;
+  /** Bytes of text, thinking and tool input; 0 where the upstream has counted the tokens. */
+  readonly outputBytes: number;
 }
 
 /** Whole events of a streamed answer, as the upstream wrote them. */

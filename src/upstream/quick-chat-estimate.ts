@@ -1,16 +1,19 @@
+import { nameSet } from '../json/tape/names.ts';
 import { Kind, type Tape } from '../json/tape/tape.ts';
-import { labels } from './chat-estimate.ts';
+import { binaryTypes, labels } from './chat-estimate.ts';
 import { estimateTokensOf, perImage, perMessage } from './estimate.ts';
+import { known } from './known-members.ts';
 import { Sum } from './quick-estimate.ts';
 
 const bytesOf = (name: string): Buffer => Buffer.from(name);
-const [role, callId] = labels.map(bytesOf) as [Buffer, Buffer];
+const isLabel = nameSet(labels);
+const isBinary = nameSet(binaryTypes);
 const type = bytesOf('type');
 const text = bytesOf('text');
 const refusal = bytesOf('refusal');
 const imageUrl = bytesOf('image_url');
-const file = bytesOf('file');
-const audio = bytesOf('input_audio');
+const link = bytesOf('url');
+const callId = bytesOf('id');
 const messages = bytesOf('messages');
 const content = bytesOf('content');
 const calls = bytesOf('tool_calls');
@@ -25,6 +28,14 @@ const format = bytesOf('response_format');
 const jsonSchema = bytesOf('json_schema');
 const schema = bytesOf('schema');
 
+const isOfBody = nameSet(known.chat);
+const isOfFormat = nameSet(known.format);
+const isOfSchema = nameSet(known.schema);
+const isOfTool = nameSet(known.tool);
+const isOfFunction = nameSet(known.function);
+const isOfCall = nameSet(known.call);
+const isOfCalled = nameSet(known.called);
+
 /** The same as `estimateChatTokens`, of a request that nobody has parsed; NaN where it would have to be. */
 export const quickChatEstimate = (tape: Tape, document: Buffer): number => {
   const sum = new ChatSum(tape, document);
@@ -32,8 +43,13 @@ export const quickChatEstimate = (tape: Tape, document: Buffer): number => {
   sum.addTools(tape.member(0, tools));
   const old = tape.member(0, functions);
   if (old !== -1 && tape.kind(old) !== Kind.null) sum.addJson(old);
-  const demanded = sum.within(sum.within(tape.member(0, format), jsonSchema), schema);
-  if (demanded !== -1) sum.addJson(demanded);
+  const answer = tape.member(0, format);
+  const demanded = sum.within(answer, jsonSchema);
+  const described = sum.within(demanded, schema);
+  if (described !== -1) sum.addJson(described);
+  sum.addRest(answer, isOfFormat);
+  sum.addRest(demanded, isOfSchema);
+  sum.addRest(0, isOfBody);
   return estimateTokensOf(sum.bytes) + sum.flat;
 };
 
@@ -73,8 +89,9 @@ class ChatSum extends Sum {
     const tape = this.#tape;
     const value = at + 1;
     const kind = tape.kind(value);
-    if (kind === Kind.null || tape.spells(at, role) || tape.spells(at, callId)) return;
-    if (kind === Kind.string) this.bytes += tape.textBytes(value);
+    if (kind === Kind.null) return;
+    if (isLabel(tape, at) && kind === Kind.string) this.addLabel(value);
+    else if (kind === Kind.string) this.bytes += tape.textBytes(value);
     else if (tape.spells(at, content)) this.#addParts(value);
     else if (tape.spells(at, calls)) this.#addCalls(value);
     else this.addJson(value);
@@ -92,10 +109,16 @@ class ChatSum extends Sum {
     const tag = this.within(part, type);
     if (tag === -1 || tape.kind(tag) !== Kind.string) this.addJson(part);
     else if (tape.spells(tag, text)) this.addText(part, text);
-    else if (tape.spells(tag, imageUrl)) this.flat += perImage;
+    else if (tape.spells(tag, imageUrl)) this.#addImage(part);
     else if (tape.spells(tag, refusal)) this.addText(part, refusal);
-    else if (tape.isEscaped(tag) || tape.spells(tag, file) || tape.spells(tag, audio)) this.bytes = Number.NaN;
+    else if (tape.isEscaped(tag) || isBinary(tape, tag)) this.bytes = Number.NaN;
     else this.addJson(part);
+  }
+
+  #addImage(part: number): void {
+    this.flat += perImage;
+    const shown = this.within(part, imageUrl);
+    if (shown !== -1) this.addDrawn(this.#tape.kind(shown) === Kind.object ? this.within(shown, link) : shown);
   }
 
   #addCalls(list: number): void {
@@ -103,10 +126,13 @@ class ChatSum extends Sum {
     if (tape.kind(list) !== Kind.array) return;
     const end = tape.next(list);
     for (let call = list + 1; call < end; call = tape.next(call)) {
+      this.addLabel(this.within(call, callId));
+      this.addRest(call, isOfCall);
       const of = this.within(call, called);
       if (of === -1 || tape.kind(of) !== Kind.object) continue;
       this.addText(of, name);
       this.addText(of, said);
+      this.addRest(of, isOfCalled);
     }
   }
 
@@ -117,6 +143,8 @@ class ChatSum extends Sum {
       this.addJson(tool);
       return;
     }
+    this.addRest(tool, isOfTool);
+    this.addRest(of, isOfFunction);
     this.addText(of, name);
     this.addText(of, description);
     const taken = tape.member(of, parameters);

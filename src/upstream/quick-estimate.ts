@@ -1,6 +1,8 @@
 import { isChangedIn } from '../exact-number.ts';
+import { nameSet } from '../json/tape/names.ts';
 import { Kind, type Tape } from '../json/tape/tape.ts';
-import { estimateTokensOf, perImage, perMessage } from './estimate.ts';
+import { drawnBytes, drawnPrefix, estimateTokensOf, perImage, perMessage, svg } from './estimate.ts';
+import { known, shortLabelBytes } from './known-members.ts';
 
 /** What of a request the estimate reads, as entries of a tape; -1 for what it does not have. */
 export interface EstimableEntries {
@@ -10,6 +12,7 @@ export interface EstimableEntries {
   readonly outputSchema: number;
 }
 
+const role = Buffer.from('role');
 const text = Buffer.from('text');
 const image = Buffer.from('image');
 const thinking = Buffer.from('thinking');
@@ -20,6 +23,13 @@ const type = Buffer.from('type');
 const name = Buffer.from('name');
 const input = Buffer.from('input');
 const content = Buffer.from('content');
+const source = Buffer.from('source');
+const mediaType = Buffer.from('media_type');
+const data = Buffer.from('data');
+const drawing = Buffer.from(svg);
+const drawnLink = Buffer.from(drawnPrefix);
+const isOfBody = nameSet(known.messages);
+const isOfTool = nameSet(known.messagesTool);
 const description = Buffer.from('description');
 const inputSchema = Buffer.from('input_schema');
 
@@ -30,11 +40,13 @@ export const quickEstimate = (tape: Tape, document: Buffer, entries: EstimableEn
   if (system !== -1) sum.addContent(system);
   for (let at = messages + 1; at < tape.next(messages); at = tape.next(at)) {
     sum.flat += perMessage;
+    sum.addLabel(tape.member(at, role));
     const said = tape.member(at, content);
     if (said !== -1) sum.addContent(said);
   }
   if (tools !== -1) for (let at = tools + 1; at < tape.next(tools); at = tape.next(at)) sum.addTool(at);
   if (outputSchema !== -1) sum.addJson(outputSchema);
+  sum.addRest(0, isOfBody);
   return estimateTokensOf(sum.bytes) + sum.flat;
 };
 
@@ -65,6 +77,7 @@ export class Sum {
   addTool(tool: number): void {
     this.addText(tool, name);
     this.addText(tool, description);
+    this.addRest(tool, isOfTool);
     const schema = this.#tape.member(tool, inputSchema);
     if (schema === -1 || this.#tape.kind(schema) === Kind.null) this.bytes += 2;
     else this.addJson(schema);
@@ -76,7 +89,7 @@ export class Sum {
     if (tag === -1 || tape.kind(tag) !== Kind.string) this.addJson(block);
     else if (tape.isEscaped(tag) || tape.spells(tag, document)) this.bytes = Number.NaN;
     else if (tape.spells(tag, text)) this.addText(block, text);
-    else if (tape.spells(tag, image)) this.flat += perImage;
+    else if (tape.spells(tag, image)) this.#addImage(block);
     else if (tape.spells(tag, thinking)) this.addText(block, thinking);
     else if (tape.spells(tag, toolUse)) {
       this.addText(block, name);
@@ -87,6 +100,48 @@ export class Sum {
       const result = tape.member(block, content);
       if (result !== -1) this.addContent(result);
     } else this.addJson(block);
+  }
+
+  #addImage(block: number): void {
+    const tape = this.#tape;
+    this.flat += perImage;
+    const shown = tape.member(block, source);
+    if (shown === -1 || tape.kind(shown) !== Kind.object) return;
+    const kind = tape.member(shown, mediaType);
+    if (kind === -1 || tape.kind(kind) !== Kind.string) return;
+    if (tape.isEscaped(kind)) this.bytes = Number.NaN;
+    else if (tape.spells(kind, drawing)) this.addText(shown, data);
+  }
+
+  /** What of an object no list names, as `restBytes` counts. @param object -1 without it */
+  addRest(object: number, isKnown: (tape: Tape, at: number) => boolean): void {
+    const tape = this.#tape;
+    if (object === -1 || tape.kind(object) !== Kind.object) return;
+    const end = tape.next(object);
+    for (let at = object + 1; at < end; at = tape.next(at + 1)) {
+      const kind = tape.kind(at + 1);
+      if (kind !== Kind.string && kind !== Kind.object && kind !== Kind.array) continue;
+      if (isKnown(tape, at)) continue;
+      this.bytes += tape.textBytes(at) + 4;
+      this.addJson(at + 1);
+    }
+  }
+
+  /** A name or an id, as `labelBytes` counts. @param value -1 without it */
+  addLabel(value: number): void {
+    if (value === -1 || this.#tape.kind(value) !== Kind.string) return;
+    const bytes = this.#tape.textBytes(value);
+    if (bytes > shortLabelBytes) this.bytes += bytes;
+  }
+
+  /** As `drawnBytes` counts. */
+  addDrawn(value: number): void {
+    const tape = this.#tape;
+    if (value === -1 || tape.kind(value) !== Kind.string) return;
+    const start = tape.start(value);
+    if (tape.isEscaped(value)) this.bytes += drawnBytes(tape.value(value));
+    else if (this.#document.subarray(start, start + drawnLink.length).equals(drawnLink))
+      this.bytes += tape.textBytes(value);
   }
 
   addText(object: number, member: Buffer): void {

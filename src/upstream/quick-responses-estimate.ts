@@ -1,5 +1,7 @@
+import { nameSet } from '../json/tape/names.ts';
 import { Kind, type Tape } from '../json/tape/tape.ts';
 import { estimateTokensOf, perImage, perMessage } from './estimate.ts';
+import { known } from './known-members.ts';
 import { Sum } from './quick-estimate.ts';
 
 const bytesOf = (name: string): Buffer => Buffer.from(name);
@@ -24,6 +26,14 @@ const declared = bytesOf('function');
 const inputText = bytesOf('input_text');
 const outputText = bytesOf('output_text');
 const inputImage = bytesOf('input_image');
+const screen = bytesOf('computer_call_output');
+const screenshot = bytesOf('computer_screenshot');
+const imageUrl = bytesOf('image_url');
+const isOfBody = nameSet(known.responses);
+const isOfTool = nameSet(known.responsesTool);
+const isOfSchema = nameSet(known.schema);
+const role = bytesOf('role');
+const inputAudio = bytesOf('input_audio');
 const inputFile = bytesOf('input_file');
 
 /** The same as `estimateResponseTokens`, of a request that nobody has parsed; NaN where it would have to be. */
@@ -32,8 +42,11 @@ export const quickResponsesEstimate = (tape: Tape, document: Buffer): number => 
   sum.addText(0, instructions);
   sum.addInput(tape.member(0, input));
   sum.addTools(tape.member(0, tools));
-  const demanded = sum.within(sum.within(tape.member(0, text), format), schema);
-  if (demanded !== -1) sum.addJson(demanded);
+  const demanded = sum.within(tape.member(0, text), format);
+  const described = sum.within(demanded, schema);
+  if (described !== -1) sum.addJson(described);
+  sum.addRest(demanded, isOfSchema);
+  sum.addRest(0, isOfBody);
   return estimateTokensOf(sum.bytes) + sum.flat;
 };
 
@@ -72,6 +85,7 @@ class ResponsesSum extends Sum {
       }
       this.addText(tool, name);
       this.addText(tool, description);
+      this.addRest(tool, isOfTool);
       const taken = tape.member(tool, parameters);
       if (taken === -1 || tape.kind(taken) === Kind.null) this.bytes += 2;
       else this.addJson(taken);
@@ -89,12 +103,17 @@ class ResponsesSum extends Sum {
 
   #addItem(item: number): void {
     this.flat += perMessage;
+    this.addLabel(this.within(item, role));
     if (this.within(item, type) === -1 || this.#isOf(item, message)) this.#addContent(this.within(item, content));
     else if (this.#isOf(item, call)) {
       this.addText(item, name);
       this.addText(item, said);
     } else if (this.#isOf(item, result)) this.#addContent(this.within(item, output));
-    else this.addJson(item);
+    else if (this.#isOf(item, screen)) {
+      const shown = this.within(item, output);
+      if (shown === -1) this.bytes += 5;
+      else this.#addPart(shown);
+    } else this.addJson(item);
   }
 
   #addContent(given: number): void {
@@ -108,9 +127,11 @@ class ResponsesSum extends Sum {
 
   #addPart(part: number): void {
     if (this.#isOf(part, inputText) || this.#isOf(part, outputText)) this.addText(part, text);
-    else if (this.#isOf(part, inputImage)) this.flat += perImage;
-    else if (this.#isOf(part, refusal)) this.addText(part, refusal);
-    else if (this.#isOf(part, inputFile)) this.bytes = Number.NaN;
+    else if (this.#isOf(part, inputImage) || this.#isOf(part, screenshot)) {
+      this.flat += perImage;
+      this.addDrawn(this.within(part, imageUrl));
+    } else if (this.#isOf(part, refusal)) this.addText(part, refusal);
+    else if (this.#isOf(part, inputFile) || this.#isOf(part, inputAudio)) this.bytes = Number.NaN;
     else this.addJson(part);
   }
 }

@@ -1,5 +1,16 @@
 import { ExactNumber } from '../exact-number.ts';
-import { base64PerPage, estimateTokensOf, jsonBytes, perImage, perMessage, textBytes } from './estimate.ts';
+import {
+  base64PerPage,
+  drawnBytes,
+  estimateTokensOf,
+  jsonBytes,
+  labelBytes,
+  perImage,
+  perMessage,
+  restBytes,
+  textBytes,
+} from './estimate.ts';
+import { known } from './known-members.ts';
 
 /**
  * The input tokens of a response that passes, estimated as those of messages are (contract F.4): texts, calls and their results,
@@ -26,20 +37,25 @@ export const estimateResponseTokens = (body: Fields): number => {
   } else for (const item of itemsOf(body.input)) addItem(sum, item);
   for (const tool of itemsOf(body.tools)) {
     const { type, name, description, parameters } = fieldsOf(tool);
-    sum.bytes +=
-      type === 'function' ? textBytes(name) + textBytes(description) + jsonBytes(parameters ?? {}) : jsonBytes(tool);
+    if (type !== 'function') sum.bytes += jsonBytes(tool);
+    else sum.bytes += textBytes(name) + textBytes(description) + jsonBytes(parameters ?? {});
+    if (type === 'function') sum.bytes += restBytes(tool, known.responsesTool);
   }
-  const schema = fieldsOf(fieldsOf(body.text).format).schema;
+  const { format } = fieldsOf(body.text);
+  const { schema } = fieldsOf(format);
   if (schema !== undefined) sum.bytes += jsonBytes(schema);
+  sum.bytes += restBytes(format, known.schema) + restBytes(body, known.responses);
   return estimateTokensOf(sum.bytes) + sum.flat;
 };
 
 const addItem = (sum: Sum, item: unknown): void => {
-  const { type, content, name, arguments: said, output } = fieldsOf(item);
+  const { type, role, content, name, arguments: said, output } = fieldsOf(item);
   sum.flat += perMessage;
+  sum.bytes += labelBytes(role);
   if (type === undefined || type === 'message') addContent(sum, content);
   else if (type === 'function_call') sum.bytes += textBytes(name) + textBytes(said);
   else if (type === 'function_call_output') addContent(sum, output);
+  else if (type === 'computer_call_output') addPart(sum, output);
   else sum.bytes += jsonBytes(item);
 };
 
@@ -49,7 +65,7 @@ const addContent = (sum: Sum, content: unknown): void => {
 };
 
 const addPart = (sum: Sum, part: unknown): void => {
-  const { type, text, refusal, file_data } = fieldsOf(part);
+  const { type, text, refusal, file_data, image_url, data, input_audio } = fieldsOf(part);
   switch (type) {
     case 'input_text':
     case 'output_text':
@@ -59,10 +75,14 @@ const addPart = (sum: Sum, part: unknown): void => {
       sum.bytes += textBytes(refusal);
       break;
     case 'input_image':
+    case 'computer_screenshot':
       sum.flat += perImage;
+      sum.bytes += drawnBytes(image_url);
       break;
-    case 'input_file': {
-      const length = typeof file_data === 'string' ? file_data.length : 0;
+    case 'input_file':
+    case 'input_audio': {
+      const said = type === 'input_file' ? file_data : (data ?? fieldsOf(input_audio).data);
+      const length = typeof said === 'string' ? said.length : 0;
       sum.flat += perImage * Math.max(1, Math.ceil(length / base64PerPage));
       break;
     }

@@ -31,7 +31,7 @@ export class Credit {
   readonly #held = new Map<string, number>();
   /** Charges that the balance does not have yet: by organization, and by request. */
   readonly #pending = new Map<string, number>();
-  readonly #pendingOf = new Map<string, number>();
+  readonly #pendingOf = new Map<string, { readonly organizationId: string; readonly microDollars: number }>();
 
   constructor(funds: Funds) {
     this.#funds = funds;
@@ -64,16 +64,21 @@ export class Credit {
   settled({ organization_id, request_id, micro_dollars }: Settlement): void {
     if (micro_dollars === 0) return;
     add(this.#pending, organization_id, micro_dollars);
-    this.#pendingOf.set(request_id, micro_dollars);
+    this.#pendingOf.set(request_id, { organizationId: organization_id, microDollars: micro_dollars });
   }
 
-  /** The balance has these charges from now on, whichever gateway's they are. */
-  recorded(settlements: readonly Settlement[]): void {
-    for (const { organization_id, request_id } of settlements) {
-      const amount = this.#pendingOf.get(request_id);
-      if (amount === undefined) continue;
-      this.#pendingOf.delete(request_id);
-      add(this.#pending, organization_id, -amount);
+  /** Charges of this gateway that the balance does not have yet. */
+  get pending(): number {
+    return this.#pendingOf.size;
+  }
+
+  /** The balance has the charges of these requests from now on, whichever gateway's they are. */
+  recorded(requestIds: readonly string[]): void {
+    for (const id of requestIds) {
+      const charge = this.#pendingOf.get(id);
+      if (charge === undefined) continue;
+      this.#pendingOf.delete(id);
+      add(this.#pending, charge.organizationId, -charge.microDollars);
     }
   }
 }

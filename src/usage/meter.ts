@@ -20,6 +20,11 @@ export interface Asked {
   readonly maxTokens: number;
 }
 
+/** `isPartial` where it is not all as the upstream has counted it. */
+interface Counted extends Tokens {
+  readonly isPartial?: true;
+}
+
 const noTokens: Tokens = {
   input_tokens: 0,
   output_tokens: 0,
@@ -27,9 +32,15 @@ const noTokens: Tokens = {
   cache_read_input_tokens: 0,
 };
 
+/** Nobody knows before which part of the input goes into a cache, or comes from one. */
+const dearest = ({ pico: { prompt, input_cache_write: write, input_cache_read: read } }: Price): keyof Tokens => {
+  if (write > prompt && write >= read) return 'cache_creation_input_tokens';
+  return read > prompt ? 'cache_read_input_tokens' : 'input_tokens';
+};
+
 /** The most that a request costs whose answer is no longer than that, in micro-dollars (contract F.6). */
-export const mostOf = (price: Price, input_tokens: number, output_tokens: number, images: number): number =>
-  microDollarsOf(price, { ...noTokens, input_tokens, output_tokens, images });
+export const mostOf = (price: Price, inputTokens: number, output_tokens: number, images: number): number =>
+  microDollarsOf(price, { ...noTokens, [dearest(price)]: inputTokens, output_tokens, images });
 
 const largest = Number.MAX_SAFE_INTEGER;
 /** What an upstream says need not be a count. */
@@ -51,7 +62,7 @@ export class Meter {
   readonly #hold: Hold | null;
   readonly #credit: Pick<Credit, 'settled'>;
   readonly #askedAt: Millis;
-  #usage: Tokens = noTokens;
+  #usage: Counted = noTokens;
   #sentTokens = 0;
   #firstTokenMs: number | null = null;
   #settled: Settlement | null = null;
@@ -88,7 +99,7 @@ export class Meter {
   }
 
   /** @param sentTokens of the output that there is so far, estimated */
-  progress(usage: Tokens, sentTokens: number): void {
+  progress(usage: Counted, sentTokens: number): void {
     this.#usage = usage;
     this.#sentTokens = sentTokens;
     if (sentTokens > 0) this.#firstTokenMs ??= this.#clock.monotonic() - this.#askedAt;
@@ -99,10 +110,10 @@ export class Meter {
    * @param sentTokens for an upstream that counts none
    * @param status that the client gets
    */
-  complete(usage: Tokens, sentTokens: number, status = 200): void {
+  complete(usage: Counted, sentTokens: number, status = 200): void {
     this.progress(usage, sentTokens);
-    const isCounted = usage.output_tokens > 0 || sentTokens === 0;
-    this.#settle(status, isCounted ? usage.output_tokens : sentTokens, isCounted);
+    const isCounted = usage.isPartial !== true && (usage.output_tokens > 0 || sentTokens === 0);
+    this.#settle(status, this.#sentSoFar(isCounted), isCounted);
   }
 
   /** The upstream has failed, and the client is told so with this status. Without any of an answer it costs nothing. */
@@ -123,8 +134,8 @@ export class Meter {
     this.#settle(499, this.#sentSoFar(), false);
   }
 
-  #sentSoFar(): number {
-    return Math.max(this.#sentTokens, this.#usage.output_tokens);
+  #sentSoFar(isCounted = false): number {
+    return isCounted ? this.#usage.output_tokens : Math.max(this.#sentTokens, this.#usage.output_tokens);
   }
 
   #settle(status: number, output: number, isFinal: boolean, isCharged = true): void {

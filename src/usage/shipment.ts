@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import { type Decision, decisionStream } from '../domain/decision-facts.ts';
-import { type Settlement, usageSettled, usageStream } from '../domain/usage-facts.ts';
+import { decisionStream } from '../domain/decision-facts.ts';
+import { usageSettled, usageStream } from '../domain/usage-facts.ts';
 import { eventId } from '../kernel/event-id.ts';
 import { type EventStore, type Expected, type NewEvent, WrongRevision } from '../kernel/store.ts';
 import { type Entry, entriesOf } from './journal/entry.ts';
@@ -14,67 +14,56 @@ const mostInAppend = 1_000;
 /** How often a batch gives way to other gateways that were first. */
 const attempts = 8;
 
+/** What the event store gets of a journal. */
+type Sendable = Exclude<Entry, { readonly kind: 'begun' }>;
+
 /** What of one file goes to one stream in one append. */
 interface Batch {
   readonly stream: string;
-  readonly settlements: readonly Settlement[];
-  readonly decisions: readonly Decision[];
+  readonly entries: readonly Sendable[];
 }
+
+const idOf = (entry: Sendable): string => (entry.kind === 'settled' ? entry.settlement.request_id : entry.decision.id);
+const streamOf = (entry: Sendable): string =>
+  entry.kind === 'settled' ? usageStream(entry.settlement.settled_at) : decisionStream(entry.decision.decided_at);
 
 const pieces = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 
 /** The same entries make the same batches, whenever it is asked. */
 const batchesOf = (entries: readonly Entry[]): readonly Batch[] => {
-  const byStream = new Map<string, Settlement[]>();
-  const decided = new Map<string, Decision[]>();
+  const byStream = new Map<string, Sendable[]>();
   const seen = new Set<string>();
   for (const entry of entries) {
-    if (entry.kind === 'decided') {
-      const { decision } = entry;
-      // A line that was written again stands in the file twice.
-      if (seen.has(decision.id)) continue;
-      seen.add(decision.id);
-      const stream = decisionStream(decision.decided_at);
-      const decisions = decided.get(stream) ?? [];
-      decided.set(stream, decisions);
-      decisions.push(decision);
-      continue;
-    }
-    if (entry.kind !== 'settled' || seen.has(entry.settlement.request_id)) continue;
-    const { settlement } = entry;
-    seen.add(settlement.request_id);
-    const stream = usageStream(settlement.settled_at);
-    const settlements = byStream.get(stream) ?? [];
-    byStream.set(stream, settlements);
-    settlements.push(settlement);
+    // A line that was written again stands in the file twice.
+    if (entry.kind === 'begun' || seen.has(idOf(entry))) continue;
+    seen.add(idOf(entry));
+    const stream = streamOf(entry);
+    const known = byStream.get(stream);
+    if (known) known.push(entry);
+    else byStream.set(stream, [entry]);
   }
-  return [
-    ...[...byStream].flatMap(([stream, all]) =>
-      pieces(all, mostInAppend).map((settlements) => ({ stream, settlements, decisions: [] })),
-    ),
-    ...[...decided].flatMap(([stream, all]) =>
-      pieces(all, mostInAppend).map((decisions) => ({ stream, settlements: [], decisions })),
-    ),
-  ];
+  return [...byStream].flatMap(([stream, all]) =>
+    pieces(all, mostInAppend).map((piece) => ({ stream, entries: piece })),
+  );
 };
 
-const eventsOf = ({ stream, settlements, decisions }: Batch, at: number): NewEvent[] => {
-  /** @param names of what is in it: nobody else has them */
-  const eventOf = (type: string, names: readonly string[], data: Record<string, unknown>): NewEvent => {
-    const id = eventId(hash('sha256', names.join()), 0, stream, type, {});
+/** A stream has entries of one kind. */
+const bodyOf = (entries: readonly Sendable[]): Pick<NewEvent, 'type' | 'data'> => {
+  const settlements = entries.flatMap((entry) => (entry.kind === 'settled' ? [entry.settlement] : []));
+  if (settlements.length > 0) return { type: 'usage.settled', data: { ...usageSettled(settlements) } };
+  const decisions = entries.flatMap((entry) => (entry.kind === 'decided' ? [entry.decision] : []));
+  return { type: 'policies.decided', data: { decisions } };
+};
+
+const eventsOf = ({ stream, entries }: Batch, at: number): NewEvent[] =>
+  pieces(entries, mostInEvent).map((piece) => {
+    const { type, data } = bodyOf(piece);
+    // By the names of what is in it: nobody else has them.
+    const id = eventId(hash('sha256', piece.map(idOf).join()), 0, stream, type, {});
     const actor = { type: 'system', id: 'usage' } as const;
     return { id, type, data, metadata: { at, actor, $correlationId: id, $causationId: id, v: 1 } };
-  };
-  const requestsIn = (piece: readonly Settlement[]) => piece.map(({ request_id }) => request_id);
-  const idsIn = (piece: readonly Decision[]) => piece.map(({ id }) => id);
-  return [
-    ...pieces(settlements, mostInEvent).map((piece) =>
-      eventOf('usage.settled', requestsIn(piece), { ...usageSettled(piece) }),
-    ),
-    ...pieces(decisions, mostInEvent).map((piece) => eventOf('policies.decided', idsIn(piece), { decisions: piece })),
-  ];
-};
+  });
 
 /**
  * Sends the files of a journal to the event store, each exactly once: where a batch is sent is written down before it is, so

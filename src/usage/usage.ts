@@ -1,8 +1,8 @@
 import type { Clock, Millis } from '../clock.ts';
 import type { Price } from '../domain/charge.ts';
 import type { Decision } from '../domain/decision-facts.ts';
-import type { Settlement } from '../domain/usage-facts.ts';
-import type { EventStore } from '../kernel/store.ts';
+import { settledIn } from '../domain/usage-facts.ts';
+import type { EventStore, Recorded } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
 import { Credit, type Funds } from './credit.ts';
 import { JournalFiles } from './journal/files.ts';
@@ -26,8 +26,8 @@ export interface OpenUsage extends UsageBook {
   readonly ageMs: Millis;
   /** Micro-dollars: the balance, less what was settled here and is not in it yet. */
   balanceOf(organizationId: string): number;
-  /** To be told of the accounts that the balance has from now on. */
-  recorded(settlements: readonly Settlement[]): void;
+  /** To be told of the events whose accounts the balance has from now on. */
+  recorded(batch: readonly Recorded[]): void;
   close(): Promise<void>;
 }
 
@@ -150,7 +150,10 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
       return hold === null ? null : new Meter(asked, price, journal, clock, credit, hold ?? null);
     },
     balanceOf: (organizationId) => credit.balanceOf(organizationId),
-    recorded: (settlements) => credit.recorded(settlements),
+    recorded(batch) {
+      if (credit.pending === 0) return;
+      for (const { type, data } of batch) if (type === 'usage.settled') credit.recorded(settledIn(data));
+    },
     async close() {
       clearInterval(timer);
       let late: NodeJS.Timeout | undefined;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,14 +6,14 @@ import type { Database, Key, RangeOptions, RootDatabaseOptionsWithPath } from 'l
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type AdminKeyRow, adminKeyRows, liveAdminKeyRows } from '../../projections/admin-keys.ts';
 import { projections } from '../../projections/all.ts';
-import { type AuditRow, auditEnds, auditKeyOf, auditRows } from '../../projections/audit-log.ts';
+import { type AuditRow, auditEnds, auditKeyOf, auditNumbers, auditRows } from '../../projections/audit-log.ts';
 import { livePolicyRows, type PolicyRow, policyRows, policyVersionRows } from '../../projections/policies.ts';
 import { policyDecisionRows } from '../../projections/policy-decisions.ts';
 import { type ProjectKeyRow, projectKeyRows } from '../../projections/project-keys.ts';
 import { activeProjectRows, type ProjectRow, projectRows } from '../../projections/projects.ts';
 import type { Administration } from '../../src/admin/command.ts';
 import { defaultTerms } from '../../src/domain/policy-terms.ts';
-import { sequencedId } from '../../src/ids.ts';
+import { idOfEvent } from '../../src/ids.ts';
 import type { ReadModels } from '../../src/kernel/projection.ts';
 import { openRows, type RowStore, type Table } from '../../src/kernel/rows.ts';
 import { administrationRoutes } from '../support/all-routes.ts';
@@ -115,7 +116,7 @@ const fill = (): Map<string, Map<string, object>> => {
       createdAt: clock.at,
     });
     const entry: AuditRow = {
-      id: sequencedId('audit', clock.at, n, 0),
+      id: idOfEvent('audit', clock.at, n, randomUUID()),
       type: 'project.archived',
       at: clock.at,
       actor: { type: 'system', id: 'x' },
@@ -126,8 +127,9 @@ const fill = (): Map<string, Map<string, object>> => {
       resourceId: 'proj_0000',
     };
     put(auditRows, auditKeyOf('org_1', n), entry);
+    put(auditNumbers, `org_1:${entry.id}`, { number: n });
   }
-  put(auditEnds, 'org_1', { count, time: clock.at });
+  put(auditEnds, 'org_1', { count, lasting: count, time: clock.at });
   return changes;
 };
 
@@ -140,6 +142,7 @@ beforeAll(async () => {
   const models = {
     ...rows,
     tables: [],
+    written: async () => {},
     positionOf: () => 0n,
     reached: async () => true,
     position: 0n,

@@ -17,7 +17,7 @@ beforeAll(async () => {
   for (let i = 0; i < 25; i++) crowded.keys.push((await createKey(server, crowded.id, { name: `key ${i}` })).id);
   adminKeys = [server.first.admin_api_key_id];
   for (let i = 0; i < 6; i++) adminKeys.push((await createAdminKey(server, { name: `admin ${i}` })).id);
-});
+}, 120_000);
 afterAll(() => server.stop());
 
 /** Every id that an iterator of pages gives. */

@@ -36,7 +36,7 @@ const routed = (steps: readonly Step[]) => {
     async answer(request) {
       requests.push(request);
       if (steps[0] instanceof Error) throw steps[0];
-      return { body: Buffer.from(JSON.stringify(message)), usage: usage() };
+      return { body: Buffer.from(JSON.stringify(message)), usage: usage(), outputBytes: 0 };
     },
     async *stream(request) {
       requests.push(request);

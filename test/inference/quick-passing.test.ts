@@ -55,7 +55,7 @@ const agree = (text: string, needsMax = true): boolean => {
 const raw = {
   string: fc.oneof(
     fc.string({ unit: 'grapheme' }).map((text) => JSON.stringify(text)),
-    fc.constantFrom('"\\u0041\\ud83d\\ude00\\/"', '"te\\u0078t"', '"漢字"', '""'),
+    fc.constantFrom('"\\u0041\\ud83d\\ude00\\/"', '"te\\u0078t"', '"漢字"', '""', `"${'r'.repeat(70)}"`),
   ),
   number: fc.oneof(
     fc.integer().map(String),
@@ -97,10 +97,15 @@ const flag = fc.constantFrom('true', 'false', 'null');
 const object = fc
   .dictionary(fc.constantFrom('type', 'properties', 'x'), fc.integer())
   .map((value) => JSON.stringify(value));
+const drawing = objectOf({
+  media_type: fc.constantFrom('"image/svg+xml"', '"image\\/svg+xml"', '"image/png"'),
+  data: raw.string,
+});
 const block = fc.oneof(
   objectOf({ type: fc.constant('"text"'), text: raw.string, citations: anyJson }, ['type']),
   objectOf({ type: fc.constant('"thinking"'), thinking: raw.string, signature: raw.string }, ['type']),
   objectOf({ type: fc.constant('"image"'), source: object }, ['type']),
+  objectOf({ type: fc.constant('"image"'), source: drawing }, ['type']),
   objectOf({ type: fc.constant('"tool_use"'), id: raw.string, name: raw.string, input: anyJson }, ['type']),
   objectOf({ type: fc.constant('"tool_result"'), tool_use_id: raw.string, content: fc.oneof(raw.string, anyJson) }, [
     'type',
@@ -121,9 +126,12 @@ const body = objectOf(
     top_k: fc.constantFrom('null', '40'),
     stop_sequences: listOf(raw.string),
     tools: fc.oneof(
-      listOf(objectOf({ name: raw.string, description: raw.string, input_schema: fc.oneof(object, anyJson) })),
+      listOf(
+        objectOf({ name: raw.string, description: raw.string, input_schema: fc.oneof(object, anyJson), more: anyJson }),
+      ),
       fc.constant('null'),
     ),
+    mcp_servers: anyJson,
     tool_choice: objectOf({ type: raw.string, name: raw.string, disable_parallel_tool_use: flag }),
     thinking: objectOf({ type: raw.string, budget_tokens: fc.constantFrom('1024', '-3', '2.0') }),
     output_config: objectOf({

@@ -104,10 +104,23 @@ describe('what is told of a request', () => {
   });
 });
 
-const count = fc.nat({ max: 1_000 });
+/** Often 0, which is what is not told. */
+const count = fc.oneof(fc.constant(0), fc.nat({ max: 1_000 }));
 const step = fc.oneof(
-  fc.record({ does: fc.constant('progress' as const), input: count, output: count, sent: count }),
-  fc.record({ does: fc.constant('complete' as const), input: count, output: count, sent: count }),
+  fc.record({
+    does: fc.constant('progress' as const),
+    input: count,
+    output: count,
+    sent: count,
+    isPartial: fc.boolean(),
+  }),
+  fc.record({
+    does: fc.constant('complete' as const),
+    input: count,
+    output: count,
+    sent: count,
+    isPartial: fc.boolean(),
+  }),
   fc.record({ does: fc.constant('fail' as const) }),
 );
 
@@ -127,8 +140,11 @@ test('tokens and status are those of the account, whatever the upstream does', (
       const meter = watched.asks(metered, account);
       for (const each of steps) {
         if (each.does === 'fail') meter.fail(502);
-        else if (each.does === 'progress') meter.progress(usage(each.input, each.output), each.sent);
-        else meter.complete(usage(each.input, each.output), each.sent, 200);
+        else {
+          const told = { ...usage(each.input, each.output), ...(each.isPartial && { isPartial: true as const }) };
+          if (each.does === 'progress') meter.progress(told, each.sent);
+          else meter.complete(told, each.sent, 200);
+        }
       }
       account.end();
       watched.ends(undefined);

@@ -53,6 +53,7 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
         .filter(({ row }) => wanted(row))
         .slice(0, limit);
     },
+    async written() {},
     refresh() {},
     hasNoRoom: false,
     reached: (wanted) =>

@@ -39,9 +39,9 @@ describe('credit', () => {
     credit.settled(spent);
     expect(credit.balanceOf('o')).toBe(40);
     log.charged += 60;
-    credit.recorded([spent, settlement('of another gateway', { organization_id: 'o', micro_dollars: 7 })]);
+    credit.recorded(['a', 'of another gateway']);
     expect(credit.balanceOf('o')).toBe(40);
-    credit.recorded([spent]);
+    credit.recorded(['a']);
     expect(credit.balanceOf('o')).toBe(40);
   });
 
@@ -74,7 +74,7 @@ describe('credit', () => {
             if (hold) open.push({ hold, amount });
           } else if (is === 'record') {
             log.charged += unsent.reduce((sum, each) => sum + each.micro_dollars, 0);
-            credit.recorded(unsent);
+            credit.recorded(unsent.map(({ request_id }) => request_id));
             unsent = [];
           } else if (open.length > 0) {
             const [{ hold, amount: most }] = open.splice(which % open.length, 1) as [(typeof open)[0]];

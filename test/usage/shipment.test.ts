@@ -6,12 +6,14 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { whose } from '../../src/domain/streams.ts';
 import { type Settlement, settlementsOf, usageSettled } from '../../src/domain/usage-facts.ts';
 import type { EventStore } from '../../src/kernel/store.ts';
-import { begunLine, settledLine } from '../../src/usage/journal/entry.ts';
+import { lineOf } from '../../src/usage/journal/entry.ts';
 import { JournalFiles } from '../../src/usage/journal/files.ts';
 import { shipment } from '../../src/usage/shipment.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
 import { type Fault, memoryStore } from '../support/memory-store.ts';
 import { begun, settlement } from './some-request.ts';
+
+const settledLine = (settlement: Settlement): string => lineOf({ kind: 'settled', settlement });
 
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000 });
@@ -28,7 +30,7 @@ const day = 24 * 60 * 60_000;
 const file = (number: number, ...settled: readonly Settlement[]): void =>
   writeFileSync(
     join(dir, `${number}.open`),
-    settled.map((each) => begunLine(begun(each.request_id)) + settledLine(each)).join(''),
+    settled.map((each) => lineOf({ kind: 'begun', begun: begun(each.request_id) }) + settledLine(each)).join(''),
   );
 
 const sentTo = (store: ReturnType<typeof memoryStore>) =>

@@ -60,12 +60,16 @@ export const auditProofRoutes = (admin: Administration): Route[] => {
   });
   const indexOf = (leaf: string, { position }: Recorded) => auditTreeIndex(models, leaf, position);
 
-  const eventOf = async ({ place }: AuditRow, budget?: ReturnType<typeof contextOf>['budget']): Promise<Recorded> => {
+  /** Undefined of an entry whose event was removed when its time was over. */
+  const eventOf = async (
+    { place }: AuditRow,
+    budget?: ReturnType<typeof contextOf>['budget'],
+  ): Promise<Recorded | undefined> => {
     const { stream, revision } = place;
     for await (const event of store.read(stream, { from: revision, limit: 1, budget })) {
       if (event.revision === revision) return event;
     }
-    throw fault('audit_log_not_found');
+    return undefined;
   };
 
   async function* entriesOf(organizationId: string): AsyncGenerator<{ event: Recorded; id: string }> {
@@ -74,7 +78,10 @@ export const auditProofRoutes = (admin: Administration): Route[] => {
       const prefix = `${organizationId}:`;
       const after = from === 0 ? undefined : auditKeyOf(organizationId, from - 1);
       const rows = models.range(auditRows, { prefix, after, limit: Math.min(page, count - from) });
-      for (const { row } of rows) yield { event: await eventOf(row), id: row.id };
+      for (const { row } of rows) {
+        const event = await eventOf(row);
+        if (event) yield { event, id: row.id };
+      }
     }
   }
 
@@ -135,6 +142,7 @@ export const auditProofRoutes = (admin: Administration): Route[] => {
       errors: ['audit_log_not_found', 'dependency_unavailable'],
       async handle(call) {
         const event = await eventOf(call.found, contextOf(call).budget);
+        if (!event) throw fault('audit_log_not_found');
         const checkpoint = newest();
         const { signed } = checkpoint;
         const canonical = canonicalEvent(event);

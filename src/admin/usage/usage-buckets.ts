@@ -3,6 +3,7 @@ import {
   dayMs,
   hourMs,
   minuteMs,
+  minutesOf,
   noUse,
   type UsageSum,
   usageDays,
@@ -10,7 +11,7 @@ import {
   usagePrefix,
 } from '../../../projections/usage.ts';
 import type { Millis } from '../../clock.ts';
-import type { RowReader } from '../../kernel/rows.ts';
+import type { ReadModels } from '../../kernel/projection.ts';
 
 export const widths = { '1m': minuteMs, '1h': hourMs, '1d': dayMs } as const;
 export type Width = keyof typeof widths;
@@ -48,21 +49,25 @@ export interface Bucket {
 const rowsATurn = 250;
 
 /** What an organization has used, in buckets one after the other. */
-export const usageBuckets = async (models: Pick<RowReader, 'range'>, wanted: BucketsWanted): Promise<Bucket[]> => {
+export const usageBuckets = async (
+  models: Pick<ReadModels, 'range' | 'written'>,
+  wanted: BucketsWanted,
+): Promise<Bucket[]> => {
   const { from, width, count } = wanted;
   const ms = widths[width];
   const found = Array.from({ length: count }, () => new Map<string, Group>());
   const isWanted = wants(wanted);
   const [table, unit] = width === '1d' ? [usageDays, dayMs] : [usageHours, hourMs];
+  await models.written([table]);
   for (let number = Math.floor(from / unit); number * unit < from + count * ms; number++) {
     const prefix = usagePrefix(wanted.organizationId, number);
     for (let after: string | undefined; ; ) {
       const rows = models.range<(typeof table)['row'] & object>(table, { prefix, after, limit: rowsATurn });
       for (const { row } of rows) {
         if (!isWanted(row)) continue;
-        const uses = 'sum' in row ? [[0, row.sum] as const] : Object.entries(row.minutes);
+        const uses = 'sum' in row ? [[0, row.sum] as const] : minutesOf(row);
         for (const [minute, use] of uses) {
-          const bucket = found[Math.floor((number * unit + Number(minute) * minuteMs - from) / ms)];
+          const bucket = found[Math.floor((number * unit + minute * minuteMs - from) / ms)];
           if (bucket) addTo(bucket, wanted.groupBy, row, use);
         }
       }

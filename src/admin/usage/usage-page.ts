@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { fault } from '../../errors.ts';
 import { text, wholeNumber } from '../../http/request/query.ts';
 import type { Reply } from '../../http/route.ts';
-import type { RowReader } from '../../kernel/rows.ts';
+import type { ReadModels } from '../../kernel/projection.ts';
 import { type BucketsWanted, type Group, usageBuckets, type Width, widths } from './usage-buckets.ts';
 
 /** The last second that a date-time of four digits has. */
@@ -45,7 +45,7 @@ const cursor = /^page_(\d{1,12})$/;
  * @throws Fault 422 for a span without a second in it, 400 `invalid_cursor` for a page that this span does not have
  */
 export const bucketPage = async (
-  models: Pick<RowReader, 'range'>,
+  models: Pick<ReadModels, 'range' | 'written'>,
   clock: Clock,
   { start_time, end_time, page }: Span,
   wanted: Omit<BucketsWanted, 'from'>,

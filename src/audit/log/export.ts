@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonicalEvent } from '../../kernel/event-hash.ts';
 import type { Recorded } from '../../kernel/store.ts';
 import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
-import type { HashSource } from '../../merkle/tree.ts';
+import { type Hash, type HashSource, inclusionProof } from '../../merkle/tree.ts';
 import { proofOf } from './proof.ts';
 
 /** What an export is made of. */
@@ -15,22 +15,26 @@ export interface ExportSource {
   readonly leaves: HashSource;
   readonly indexOf: (leaf: string, event: Recorded) => number | undefined;
   readonly entries: AsyncIterable<{ readonly event: Recorded; readonly id?: string }>;
+  /** By index: what stays of events that may be removed. Of all of the log only; there each leaf gets a line. */
+  readonly stubs?: ReadonlyMap<number, string>;
 }
 
 const exportFormat = 'weir-audit-export/1';
 
 /**
- * The lines of an export: what it is, each event with the proof that the checkpoint covers it, and an end that tells a file that
- * was cut off from a whole one.
+ * The lines of an export: what it is, each event with the proof that the checkpoint covers it, what stays of the removed ones, and
+ * an end that tells a file that was cut off from a whole one. An event that no checkpoint covers is told too: with covered ones
+ * behind it, it is not the one that was signed.
  */
 export async function* exportLines(source: ExportSource): AsyncGenerator<string> {
-  const { organizationId, checkpoint, keys, leaves, indexOf, entries } = source;
+  const { organizationId, checkpoint, keys, leaves, indexOf, entries, stubs } = source;
   const digest = createHash('sha256');
   const line = (object: object): string => {
     const text = `${JSON.stringify(object)}\n`;
     digest.update(text);
     return text;
   };
+  const told = (hashes: readonly Hash[]): string[] => hashes.map((hash) => hash.toString('base64'));
   yield line({
     type: 'manifest',
     format: exportFormat,
@@ -39,24 +43,26 @@ export async function* exportLines(source: ExportSource): AsyncGenerator<string>
     checkpoint: checkpoint.signed,
     public_keys: keys,
   });
-  let [events, uncovered] = [0, 0];
+  const left = new Map(stubs);
+  let [events, removed, uncovered] = [0, 0, 0];
   for await (const { event, id } of entries) {
     const canonical = canonicalEvent(event);
+    const named = id !== undefined && { audit_log_id: id };
     const proof = proofOf(event, { canonical, leaves, indexOf: (leaf) => indexOf(leaf, event), size: checkpoint.size });
     if (!proof) {
       uncovered += 1;
+      yield line({ type: 'uncovered', ...named, event: canonical });
       continue;
     }
     events += 1;
     const { index, leaf, hashes } = proof;
-    yield line({
-      type: 'event',
-      ...(id !== undefined && { audit_log_id: id }),
-      index,
-      event: canonical,
-      ...(leaf !== canonical && { stub: leaf }),
-      proof: hashes.map((hash) => hash.toString('base64')),
-    });
+    left.delete(index);
+    const stub = leaf !== canonical && { stub: leaf };
+    yield line({ type: 'event', ...named, index, event: canonical, ...stub, proof: told(hashes) });
   }
-  yield `${JSON.stringify({ type: 'end', events, uncovered, sha256: digest.digest('hex') })}\n`;
+  for (const [index, stub] of left) {
+    removed += 1;
+    yield line({ type: 'removed', index, stub, proof: told(inclusionProof(leaves, index, checkpoint.size)) });
+  }
+  yield `${JSON.stringify({ type: 'end', events, removed, uncovered, sha256: digest.digest('hex') })}\n`;
 }

@@ -8,6 +8,8 @@ import { checkpointStream, leafOf } from './leaf.ts';
 /** A log's leaves as its checkpoints tell them, in memory. */
 export interface LeafList extends HashSource {
   readonly newest: SignedCheckpoint | undefined;
+  /** By index: what stays of events that may be removed. */
+  readonly stubs: ReadonlyMap<number, string>;
   indexOf(leaf: string): number | undefined;
 }
 
@@ -17,6 +19,7 @@ const width = 256;
 export const leafList = async (log: AsyncIterable<Recorded>): Promise<LeafList> => {
   const levels: Hash[][] = [[]];
   const indices = new Map<string, number>();
+  const stubs = new Map<number, string>();
   let newest: SignedCheckpoint | undefined;
   const add = (level: number, hash: Hash): void => {
     levels[level] ??= [];
@@ -31,10 +34,12 @@ export const leafList = async (log: AsyncIterable<Recorded>): Promise<LeafList> 
       indices.set(hash.toString('base64'), said.from + i);
       add(0, hash);
     }
+    for (const [index, stub] of Object.entries(said.stubs)) stubs.set(Number(index), stub);
     newest = said.checkpoint;
   }
   return {
     newest,
+    stubs,
     indexOf: (leaf) => indices.get(leaf),
     at(level, index) {
       const hash = levels[level]?.[index];

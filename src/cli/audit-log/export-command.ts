@@ -58,24 +58,32 @@ const writeAll = async (
   if (!checkpoint) throw new Failure('There is no checkpoint yet: a gateway signs one within a second.');
   const keys = (await keysIn(store)).keys.map(({ verifier }) => verifier.text);
   const events = ours(allEvents(terminal, store, 'Exporting'));
-  const wanted = organization === undefined ? events : entriesOf(events, organization);
+  const isWhole = organization === undefined;
+  const wanted = isWhole ? events : entriesOf(events, organization);
   const entries = (async function* () {
     for await (const event of wanted) yield { event };
   })();
-  const source = { organizationId: organization ?? null, checkpoint, keys, leaves, indexOf: leaves.indexOf, entries };
-  let [count, chunk] = [-2, ''];
+  const source = {
+    organizationId: organization ?? null,
+    checkpoint,
+    keys,
+    leaves,
+    indexOf: leaves.indexOf,
+    entries,
+    ...(isWhole && { stubs: leaves.stubs }),
+  };
+  let [last, chunk] = ['', ''];
   for await (const line of exportLines(source)) {
-    count += 1;
+    last = line;
     chunk += line;
     if (chunk.length < chunkLength) continue;
     await file.write(chunk);
     chunk = '';
   }
   await file.write(chunk);
+  const { events: count } = JSON.parse(last) as { readonly events: number };
   if (count === 0)
-    throw new Failure(
-      organization === undefined ? 'No checkpoint covers anything.' : `There is nothing of ${organization}.`,
-    );
+    throw new Failure(isWhole ? 'No checkpoint covers anything.' : `No checkpoint covers anything of ${organization}.`);
   return count;
 };
 

@@ -1,20 +1,23 @@
 import Table from 'cli-table3';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { opensFiles } from '../../app/event-log.ts';
 import { Failure } from '../../app/failure.ts';
 import { type Verdict, verdictOf } from '../../audit/log/verify/verdict.ts';
 import { type Report, verifyLog } from '../../audit/log/verify/verify.ts';
-import { StoreCorrupt } from '../../embedded/index.ts';
-import { StoreDamaged, StoreUnavailable } from '../../kernel/store.ts';
-import { printable, type Terminal } from '../terminal.ts';
+import { systemClock } from '../../clock.ts';
+import { BadConfig, readConfig } from '../../config.ts';
+import { endWithParent, runApart } from '../apart.ts';
+import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { allEvents, onLog, outsideCheckpoints, trustedKeys } from './audit-source.ts';
 
 interface Options {
   readonly against: readonly string[];
   readonly pub: readonly string[];
   readonly json?: true;
+  readonly here?: true;
 }
 
-/** The store cannot be read: nothing is said of the log. */
+/** The store cannot be read, or what to compare it with: nothing is said of the log. */
 const unreadable = 3;
 
 const gathered = (one: string, before: readonly string[]): string[] => [...before, one];
@@ -33,29 +36,52 @@ export const verifyCommand = (terminal: Terminal): Command =>
     )
     .option('--pub <key>', 'the log’s public key (default: of the secrets); may be repeated', gathered, [])
     .option('--json', 'the findings as one JSON object')
+    .addOption(new Option('--here', 'in this process').hideHelp())
     .action(async (options: Options) => {
-      const report = await readable(() =>
-        onLog(terminal, async ({ store }, config) =>
-          verifyLog(allEvents(terminal, store, 'Verifying'), {
-            against: outsideCheckpoints(config, options.against),
-            trusted: await trustedKeys(config, store, options.pub),
-          }),
-        ),
-      );
-      const verdict = verdictOf(report);
-      terminal.out(options.json ? asJson(report, verdict) : asText(report, verdict));
-      if (verdict.code !== 0) throw new Failure(verdict.says, verdict.code);
+      if (options.here) endWithParent();
+      const { json, here } = options;
+      const code =
+        !here && (await opensFiles(readConfig(terminal.env)))
+          ? await verifyApart(terminal, json)
+          : await verify(terminal, options);
+      // All has been said.
+      if (code !== 0) throw new Failure('', code);
     });
 
-const readable = async (work: () => Promise<Report>): Promise<Report> => {
+/** @returns the exit status */
+const verify = async (terminal: Terminal, options: Options): Promise<number> => {
+  let report: Report;
   try {
-    return await work();
+    report = await onLog(terminal, async ({ store, failed }, config) => {
+      const verifying = verifyLog(allEvents(terminal, store, 'Verifying'), {
+        against: outsideCheckpoints(config, options.against),
+        trusted: await trustedKeys(config, store, options.pub),
+        now: systemClock.wall(),
+      });
+      return Promise.race([verifying, failed.then((reason) => Promise.reject(reason))]);
+    });
   } catch (error) {
-    const kinds = [StoreDamaged, StoreCorrupt, StoreUnavailable];
-    const cause = error instanceof Error ? error.cause : undefined;
-    if (!kinds.some((kind) => error instanceof kind || cause instanceof kind)) throw error;
-    throw new Failure(`The store cannot be read: ${(error as Error).message}`, unreadable, error);
+    if (error instanceof UsageError || error instanceof BadConfig) throw error;
+    return cannotRead(terminal, options.json, error instanceof Error ? error.message : String(error));
   }
+  const verdict = verdictOf(report);
+  terminal.out(options.json ? asJson(report, verdict) : asText(report, verdict));
+  if (verdict.code !== 0) terminal.err(`${verdict.says}\n`);
+  return verdict.code;
+};
+
+/** The files of a store are mapped into the process that reads them: where they are damaged, reading may kill it. */
+const verifyApart = async (terminal: Terminal, json: true | undefined): Promise<number> => {
+  const end = await runApart(terminal, [...terminal.argv, '--here']);
+  return 'code' in end ? end.code : cannotRead(terminal, json, `Reading it kills the process (${end.signal}).`);
+};
+
+/** Whatever else goes wrong must not look like a verdict. */
+const cannotRead = (terminal: Terminal, json: true | undefined, why: string): number => {
+  const says = `The log cannot be verified. ${why}`;
+  if (json) terminal.out(`${JSON.stringify({ verdict: 'unreadable', says })}\n`);
+  terminal.err(`${says} weir store verify names what is damaged.\n`);
+  return unreadable;
 };
 
 const asJson = ({ newest, ...report }: Report, { code, says }: Verdict): string =>

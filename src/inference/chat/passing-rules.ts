@@ -1,5 +1,6 @@
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { StateNames } from '../route/state-references.ts';
+import type { Answers } from '../route/task.ts';
 import { unnamedMaximum } from '../translation/translated-task.ts';
 import type { PassingChatBody } from './passing-schema.ts';
 
@@ -11,19 +12,26 @@ export interface PassedChat {
   readonly includeUsage: boolean;
 }
 
-/** What is reserved for the answers: each of them counts; one whose length nobody bounds grows beyond it (contract F.4). */
+/**
+ * What is reserved for the answers: each of them counts, also one of which only the best is told; those whose length nobody bounds
+ * grow beyond it (contract F.4). Text that is predicted is charged as part of the answer where it does not come true.
+ */
 export const answersOf = (
-  {
-    max_completion_tokens: most,
-    max_tokens: old,
-    n,
-  }: Pick<PassingChatBody, 'max_completion_tokens' | 'max_tokens' | 'n'>,
+  { max_completion_tokens: most, max_tokens: old, n, best_of: drafts }: Bounds,
+  predictedTokens: number,
   { model }: ConnectedModel,
-): { readonly maxTokens: number; readonly grows: boolean } => {
+): Answers => {
   const named = Math.max(most ?? 0, old ?? 0);
-  const each = named || Math.min(unnamedMaximum, model.max_output_length);
-  return { maxTokens: each * (n ?? 1), grows: named === 0 };
+  const count = Math.max(n ?? 1, drafts ?? 1);
+  const all = (each: number): number => each * count + predictedTokens;
+  return {
+    maxTokens: all(named || Math.min(unnamedMaximum, model.max_output_length)),
+    grows: named === 0,
+    longest: all(named || model.max_output_length),
+  };
 };
+
+type Bounds = Pick<PassingChatBody, 'max_completion_tokens' | 'max_tokens' | 'n' | 'best_of'>;
 
 /** A request that asks for no usage of its stream asks the upstream for it all the same: what is used has to be known. */
 export const usageAsked = { whole: '"stream_options":{"include_usage":true},', options: '{"include_usage":true}' };

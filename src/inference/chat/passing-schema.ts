@@ -19,6 +19,8 @@ export const passingChatBody = z.looseObject({
   max_completion_tokens: limit,
   max_tokens: limit,
   n: whole().min(1).max(mostChoices).nullish(),
+  /** As vLLM has it: so many are written, and the best of them told. */
+  best_of: whole().min(1).max(mostChoices).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   temperature: z.number().nullish(),

@@ -30,6 +30,8 @@ const isPlain = isObjectWith({
   max_completion_tokens: isLimit,
   max_tokens: isLimit,
   n: orNull(isWhole(1, mostChoices)),
+  best_of: isNull,
+  prediction: isNull,
   stream: isSwitch,
   stream_options: orNull(isObjectWith({ include_usage: isSwitch })),
   temperature: isNumber,
@@ -80,7 +82,7 @@ export const quickChatBody = (
   return {
     fields: { model: name, stream: isStreamed, policy_ids: null, includeUsage: includesUsage(tape) },
     estimatedTokens,
-    ...answersOf({ max_completion_tokens: number(most), max_tokens: number(old), n: number(several) }, hosted),
+    ...answersOf({ max_completion_tokens: number(most), max_tokens: number(old), n: number(several) }, 0, hosted),
     ...(usageEdit && { edits: [usageEdit], hidesUsage: true }),
     modelStart: tape.start(named) - 1,
     modelEnd: tape.end(named) + 1,

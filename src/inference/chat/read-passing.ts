@@ -2,7 +2,7 @@ import type { Refusal } from '../../errors.ts';
 import { checker } from '../../http/endpoint.ts';
 import { Refused } from '../../http/refused.ts';
 import { type Edit, outerMembers } from '../../json/outer-members.ts';
-import { estimateChatTokens } from '../../upstream/chat-estimate.ts';
+import { estimateChatTokens, predictedTokens } from '../../upstream/chat-estimate.ts';
 import type { PassingRules } from '../route/body-reader.ts';
 import { stateRefusal, stateRefused } from '../route/state-references.ts';
 import { answersOf, chatState, type PassedChat, usageAsked } from './passing-rules.ts';
@@ -32,7 +32,7 @@ export const passingChat: PassingRules<PassedChat> = {
     return {
       fields: { model: body.model, stream: body.stream === true, policy_ids: body.policy_ids, includeUsage },
       estimatedTokens: estimateChatTokens(value),
-      ...answersOf(body, hosted),
+      ...answersOf(body, predictedTokens(value.prediction), hosted),
       ...(body.stream === true &&
         !includeUsage && { edits: [usageEdit(bytes, body.stream_options)], hidesUsage: true }),
     };

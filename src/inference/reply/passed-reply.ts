@@ -1,9 +1,8 @@
 import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Head, Reply } from '../../http/route.ts';
-import { estimateTokensOf } from '../../upstream/estimate.ts';
 import type { PassedAnswer, PassedEvents, PassedRequest, Passing } from '../../upstream/port.ts';
-import { tokensTaken } from '../spending.ts';
+import { believed, outputOf, sentTokens, tokensTaken } from '../spending.ts';
 import { judgeWhole, passedText } from './answer-watch.ts';
 import { watchedEvents } from './held.ts';
 import { firstPassed, spend, streamPassed } from './passed-stream.ts';
@@ -22,19 +21,20 @@ export const passedHeaders = (head: Head, names: readonly string[]): Readonly<Re
 
 /** An upstream's own answer in one piece. */
 const passedWhole = async (asked: Promise<PassedAnswer>, generation: Generation): Promise<Reply> => {
-  const { estimatedTokens, allowance, meter, watch, requestId, form } = generation;
+  const { estimatedTokens, most, allowance, meter, watch, requestId, form } = generation;
   try {
-    const { body, usage } = await asked;
-    allowance.spent = tokensTaken(usage, estimatedTokens);
+    const { body, usage: told, outputBytes } = await asked;
+    const usage = believed(told, most);
+    const sent = sentTokens(outputBytes, most);
+    allowance.spent = tokensTaken(usage, outputOf(usage, sent), estimatedTokens);
     const judged = watch === null ? noHeaders : await judgeWhole(watch, () => passedText(watch, body), requestId);
     allowance.settle();
-    const length = usage.output_tokens > 0 ? 0 : estimateTokensOf(body.length);
     if (!isRefusal(judged)) {
-      meter.complete(usage, length);
+      meter.complete(usage, sent);
       return { status: 200, headers: judged, body };
     }
     const blocked = failure(judged, form.family, requestId);
-    meter.complete(usage, length, blocked.status);
+    meter.complete(usage, sent, blocked.status);
     return blocked;
   } catch (error) {
     return failedReply(error, generation);

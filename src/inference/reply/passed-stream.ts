@@ -1,8 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Sink } from '../../http/route.ts';
-import { estimateTokensOf } from '../../upstream/estimate.ts';
 import { noUsage, type PassedEvents, UpstreamError } from '../../upstream/port.ts';
-import { tokensTaken } from '../spending.ts';
+import { believed, outputOf, sentTokens, tokensTaken } from '../spending.ts';
 import { type After, EventOutput } from './event-output.ts';
 import type { Generation } from './reply.ts';
 import type { First } from './slow-start.ts';
@@ -68,12 +67,13 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, cloc
 
 /** One that is cut off is charged with what was there, and of the output with what was sent, estimated (contract F.4). */
 export const spend = (
-  { usage, outputBytes, ended }: PassedEvents,
-  { allowance, grow, meter, estimatedTokens }: Generation,
+  { usage: told, outputBytes, ended }: PassedEvents,
+  { allowance, grow, meter, estimatedTokens, most }: Generation,
   status = 200,
 ): void => {
-  const sent = estimateTokensOf(outputBytes);
-  allowance.spent = tokensTaken(ended ? usage : { ...usage, output_tokens: sent }, estimatedTokens);
+  const usage = believed(told, most);
+  const sent = sentTokens(outputBytes, most);
+  allowance.spent = tokensTaken(usage, ended ? outputOf(usage, sent) : sent, estimatedTokens);
   if (ended) meter.complete(usage, sent, status);
   else {
     grow(sent);

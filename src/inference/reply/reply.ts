@@ -3,9 +3,9 @@ import type { Clock } from '../../clock.ts';
 import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Allowance, Headers, Meter, Reply } from '../../http/route.ts';
-import { estimateTokensOf } from '../../upstream/estimate.ts';
+import { writtenBytesOf } from '../../upstream/estimate.ts';
 import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream } from '../../upstream/port.ts';
-import { Spending, tokensTaken } from '../spending.ts';
+import { believed, type Most, outputOf, Spending, sentTokens, tokensTaken } from '../spending.ts';
 import { upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
 import { type AnswerWatch, answerOf, judgeWhole } from './answer-watch.ts';
@@ -20,6 +20,7 @@ export interface Generation {
   readonly form: AnswerForm;
   /** Of the input, by contract F.4. */
   readonly estimatedTokens: number;
+  readonly most: Most;
   /** Its tokens are reserved. */
   readonly allowance: Allowance;
   readonly grow: Growth;
@@ -48,24 +49,23 @@ export const noHeaders: Headers = Object.freeze({});
 /** For nobody: the client has left, which is not a failure. */
 const abandoned: Reply = { status: 499, body: '{}' };
 
-/** Tokens of an answer whose upstream counts none, estimated. */
-const lengthOf = ({ usage, content }: Answer): number =>
-  usage.output_tokens > 0 ? 0 : estimateTokensOf(Buffer.byteLength(JSON.stringify(content)));
-
 /** The answer in one piece (contract G.3). */
 const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promise<Reply> => {
-  const { form, estimatedTokens, allowance, meter, watch, requestId } = generation;
+  const { form, estimatedTokens, most, allowance, meter, watch, requestId } = generation;
   try {
     const answer = await asked;
-    allowance.spent = tokensTaken(answer.usage, estimatedTokens);
+    const usage = believed(answer.usage, most);
+    const isCounted = usage.output_tokens > 0 && !usage.isPartial;
+    const sent = isCounted ? 0 : sentTokens(writtenBytesOf(answer.content), most);
+    allowance.spent = tokensTaken(usage, outputOf(usage, sent), estimatedTokens);
     const judged = watch === null ? noHeaders : await judgeWhole(watch, () => answerOf(answer), requestId);
     allowance.settle();
     if (!isRefusal(judged)) {
-      meter.complete(answer.usage, lengthOf(answer));
+      meter.complete(usage, sent);
       return { status: 200, headers: judged, body: form.whole(answer) };
     }
     const blocked = failure(judged, form.family, requestId);
-    meter.complete(answer.usage, lengthOf(answer), blocked.status);
+    meter.complete(usage, sent, blocked.status);
     return blocked;
   } catch (error) {
     return failedReply(error, generation);
@@ -74,9 +74,9 @@ const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promi
 
 /** The answer as server-sent events; what fails before the first of them is an ordinary error (contract G.5). */
 const streamedReply = async (asked: AsyncIterable<Chunk>, generation: Generation, timing: Timing): Promise<Reply> => {
-  const { form, estimatedTokens, allowance, grow, meter, requestId, signal, watch } = generation;
+  const { form, estimatedTokens, meter, requestId, signal, watch } = generation;
   try {
-    const spent = new Spending(allowance, grow, meter, estimatedTokens);
+    const spent = new Spending(generation);
     const spend = (chunk: Chunk, status?: number) => spent.add(chunk, status);
     const watching = watch && { watch, requestId, family: form.family, spend };
     const chunks = (watching ? watchedChunks(asked, watching) : asked)[Symbol.asyncIterator]();

@@ -1,5 +1,6 @@
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { StateNames } from '../route/state-references.ts';
+import type { Answers } from '../route/task.ts';
 import { unnamedMaximum } from '../translation/translated-task.ts';
 
 /** What Weir itself reads of a body that passes. */
@@ -23,12 +24,10 @@ export const responsesState: StateNames = {
 };
 
 /** What is reserved for the answer; one whose length nobody bounds grows beyond it (contract F.4). */
-export const answerOf = (
-  most: number | null | undefined,
-  { model }: ConnectedModel,
-): { readonly maxTokens: number; readonly grows: boolean } => ({
+export const answerOf = (most: number | null | undefined, { model }: ConnectedModel): Answers => ({
   maxTokens: most ?? Math.min(unnamedMaximum, model.max_output_length),
   grows: most == null,
+  longest: most ?? model.max_output_length,
 });
 
 /** Says that the answer is not to be kept, in a request that does not say it itself. */

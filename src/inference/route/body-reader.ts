@@ -111,6 +111,7 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
       estimatedTokens,
       maxTokens,
       grows = false,
+      longest = maxTokens,
       edits,
       hidesUsage = false,
       modelStart: start,
@@ -118,7 +119,7 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     } = quick;
     const { passing, upstreamModel } = hosted;
     const outgoing = () => edited(bytes, inOrder([{ start, end, text: JSON.stringify(upstreamModel) }], edits));
-    return { passing, fields, estimatedTokens, maxTokens, grows, hidesUsage, bytes: outgoing };
+    return { passing, fields, estimatedTokens, maxTokens, grows, longest, hidesUsage, bytes: outgoing };
   };
 
   return (bytes, principal) => {

@@ -14,6 +14,7 @@ import { type After, realAfter } from '../reply/event-output.ts';
 import { growthOf } from '../reply/growth.ts';
 import { passedHeaders, passedReply } from '../reply/passed-reply.ts';
 import { answerReply } from '../reply/reply.ts';
+import { mostTokensOf } from '../spending.ts';
 import { admission, type Judge, needOf } from './admission.ts';
 import { type Asked, askedOf, type ReadBody } from './body-reader.ts';
 import { imagesOf } from './images.ts';
@@ -93,7 +94,8 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       watched?.aims(model);
       const isStreamed = stream === true;
       // The bytes of the body are lent for this step alone.
-      const images = imagesOf(task, models.get(model)?.model.pricing.image);
+      const hosted = models.get(model)?.model;
+      const images = imagesOf(task, hosted?.pricing.image);
       let outgoing: Buffer | undefined;
       const bytes = (): Buffer => {
         outgoing ??= task.passed!.bytes();
@@ -115,17 +117,9 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         const id = answerId();
         const form = api.form(body, id, head);
         const grow = growthOf(allowance, need);
-        const generation = {
-          form,
-          estimatedTokens,
-          allowance,
-          grow,
-          meter,
-          requestId,
-          trace: call.trace,
-          signal,
-          watch,
-        };
+        const most = mostTokensOf(need, hosted?.context_length ?? 0);
+        const { trace } = call;
+        const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, trace, signal, watch };
         if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
         const { passing, hidesUsage } = task.passed;
         const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };

@@ -6,7 +6,12 @@ export interface TokenNeed {
   readonly maxTokens: number;
   /** Whether the answer may be longer than `maxTokens`, which is then what is reserved at first. */
   readonly grows?: boolean;
+  /** The longest that it may be then. */
+  readonly longest?: number;
 }
+
+/** What is reserved for the answers to a request that passes. */
+export type Answers = Required<Omit<TokenNeed, 'estimatedTokens'>>;
 
 /** A request that its model can honour, in Weir's own form. */
 export interface StrictTask extends TokenNeed {

@@ -67,5 +67,7 @@ export const judgeTranslated = (
 ): StrictTask | Refusal => {
   const task = strictTask(body, hosted);
   if (isRefusal(task)) return inPlace(task, placeOf);
-  return namesMaximum ? task : { ...task, maxTokens: Math.min(unnamedMaximum, task.maxTokens), grows: true };
+  if (namesMaximum) return task;
+  const { maxTokens: longest } = task;
+  return { ...task, maxTokens: Math.min(unnamedMaximum, longest), grows: true, longest };
 };

@@ -159,11 +159,10 @@ class Measured implements Meter, Asked {
     const sent = this.#sentTokens;
     const isReported = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens > 0;
     const isFree = this.#hasFailed && !isReported && sent === 0;
-    const isCounted = this.#hasCompleted && (usage.output_tokens > 0 || sent === 0);
-    const most = this.#hasCompleted ? sent : Math.max(sent, usage.output_tokens);
+    const isCounted = this.#hasCompleted && usage.isPartial !== true && (usage.output_tokens > 0 || sent === 0);
     return {
       input: isReported ? whole(usage.input_tokens) : isFree ? 0 : this.metered.estimatedTokens,
-      output: whole(isCounted ? usage.output_tokens : most),
+      output: whole(isCounted ? usage.output_tokens : Math.max(sent, usage.output_tokens)),
       cacheCreation: whole(usage.cache_creation_input_tokens),
       cacheRead: whole(usage.cache_read_input_tokens),
     };

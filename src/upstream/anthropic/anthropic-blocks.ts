@@ -1,5 +1,5 @@
 import { type AnswerBlock, noUsage, type StopReason, type Usage } from '../port.ts';
-import { type Fields, fieldsOf, stringOf, tokensOf } from '../transport/fields.ts';
+import { type Fields, fieldsOf, isCount, stringOf, tokensOf } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
 
 /** Whether a content block calls a tool: its input alone has numbers that pass through. */
@@ -41,7 +41,13 @@ export const readUsage = (value: unknown, most: number, known: Usage = noUsage):
   if (typeof value !== 'object' || value === null) return known;
   const usage = value as Fields;
   const tokens = (count: unknown, otherwise: number): number => tokensOf(count, most, otherwise);
+  const isPlain =
+    isCount(usage.input_tokens, most) &&
+    isCount(usage.output_tokens, most) &&
+    isCount(usage.cache_creation_input_tokens, most) &&
+    isCount(usage.cache_read_input_tokens, most);
   return {
+    ...((!isPlain || known.isPartial) && { isPartial: true }),
     input_tokens: tokens(usage.input_tokens, known.input_tokens),
     output_tokens: tokens(usage.output_tokens, known.output_tokens),
     cache_creation_input_tokens: tokens(usage.cache_creation_input_tokens, known.cache_creation_input_tokens),

@@ -1,7 +1,7 @@
 import { jsonText, parseExactly } from '../../exact-number.ts';
 import { type AnswerBlock, type Chunk, type Delta, noUsage, type Usage } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';
-import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
+import { type Fields, fieldsOf, parsedJson, stringOf, within } from '../transport/fields.ts';
 import { errorOf, eventError, type Hide, malformed, upstreamError } from '../transport/upstream-errors.ts';
 import { isToolUse, readBlock, readStop, readUsage } from './anthropic-blocks.ts';
 
@@ -22,6 +22,8 @@ export class EventReader implements ChunkReader {
   #open: OpenBlock | null = null;
   #blocks = 0;
   #usage: Usage = noUsage;
+  /** Whether the tokens of the output have been told. */
+  #isCounted = false;
   #stopReason: unknown = null;
   #stopSequence: unknown = null;
   /** Whether the last event of the message has been read. */
@@ -115,6 +117,7 @@ export class EventReader implements ChunkReader {
   #messageDelta(event: Fields): readonly Chunk[] {
     if (!this.#started) throw malformed('a message_delta before the start');
     this.#usage = readUsage(event.usage, this.#mostTokens, this.#usage);
+    if (typeof within(event.usage).output_tokens === 'number') this.#isCounted = true;
     const delta = fieldsOf(event.delta ?? {}, 'delta');
     this.#stopReason = delta.stop_reason ?? this.#stopReason;
     this.#stopSequence = delta.stop_sequence ?? this.#stopSequence;
@@ -125,7 +128,9 @@ export class EventReader implements ChunkReader {
     if (!this.#started || this.#open !== null) throw malformed('the message ends out of place');
     if (this.#stopReason === 'refusal' && this.#blocks === 0) throw upstreamError('content_refused');
     this.ended = true;
-    return [{ type: 'end', ...readStop(this.#stopReason, this.#stopSequence), usage: this.#usage }];
+    // What the message began with is no count of its output.
+    const usage = this.#isCounted ? this.#usage : { ...this.#usage, isPartial: true as const };
+    return [{ type: 'end', ...readStop(this.#stopReason, this.#stopSequence), usage }];
   }
 }
 

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { noUsage, type Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
 import { dataOf, frameEnd } from '../transport/event-frames.ts';
-import { type Fields, fieldsOf, parsedJson } from '../transport/fields.ts';
+import { type Fields, fieldsOf, parsedJson, within } from '../transport/fields.ts';
 import { maxEventBytes } from '../transport/limits.ts';
 import { mostPassedTokens, type OwnDocument, type OwnNames } from '../transport/own-names.ts';
 import { SseError } from '../transport/sse.ts';
@@ -32,6 +32,8 @@ export class PassedEventReader implements PassedReader {
   readonly #hide: Hide;
   #start: Buffer | null = null;
   #started = false;
+  /** Whether the tokens of the output have been told. */
+  #isCounted = false;
   usage: Usage = noUsage;
   outputBytes = 0;
   ended = false;
@@ -86,7 +88,7 @@ export class PassedEventReader implements PassedReader {
       return delta.end;
     }
     const stop = stopEventEnd(events, at);
-    if (stop !== -1) this.ended = true;
+    if (stop !== -1) this.#end();
     return stop === -1 ? blockEventEnd(events, at) : stop;
   }
 
@@ -107,10 +109,21 @@ export class PassedEventReader implements PassedReader {
     }
     if (event.type === 'ping') return this.#started;
     if (!this.#started) throw malformed('an event before the message');
-    if (event.type === 'message_delta') this.usage = readUsage(event.usage, mostPassedTokens, this.usage);
+    if (event.type === 'message_delta') this.#count(event.usage);
     else if (event.type === 'content_block_delta') this.outputBytes += textBytesOf(event);
-    else if (event.type === 'message_stop') this.ended = true;
+    else if (event.type === 'message_stop') this.#end();
     return true;
+  }
+
+  #count(told: unknown): void {
+    this.usage = readUsage(told, mostPassedTokens, this.usage);
+    if (typeof within(told).output_tokens === 'number') this.#isCounted = true;
+  }
+
+  /** What the message began with is no count of its output. */
+  #end(): void {
+    this.ended = true;
+    if (!this.#isCounted) this.usage = { ...this.usage, isPartial: true };
   }
 
   /** Whether the event begins the message, written as the API writes it. */

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { edited, outerMembers } from '../../json/outer-members.ts';
 import { Kind, Tape } from '../../json/tape/tape.ts';
-import { type Fields, fieldsOf, parsedJson } from '../transport/fields.ts';
+import { jsonBytes, textBytes } from '../estimate.ts';
+import { type Fields, fieldsOf, parsedJson, within } from '../transport/fields.ts';
 import {
   mostPassedTokens,
   type OwnDocument,
@@ -26,13 +27,20 @@ export const ownAnswer = (document: Buffer, own: OwnNames): OwnDocument => {
     const type = tape.kind(0) === Kind.object ? tape.member(0, typeName) : -1;
     const isMessage = type !== -1 && tape.kind(type) === Kind.string && tape.spells(type, messageName);
     const quick = isMessage ? scannedMessage(document, 0, own) : null;
-    if (quick !== null) return quick;
+    if (quick !== null && quick.usage.output_tokens > 0) return quick;
   }
   if (!isUtf8(document)) throw malformed('the answer is not UTF-8');
   const message = fieldsOf(parsedJson(document.toString('utf8'), 'the answer'), 'the answer');
   if (message.type !== 'message') throw malformed('the answer is not a message');
-  return parsedMessage(document, 0, message, own);
+  return { ...parsedMessage(document, 0, message, own), outputBytes: writtenBytes(message.content) };
 };
+
+/** UTF-8 bytes of the text, thinking and tool input of blocks; what a server's own tools have found is not the model's. */
+const writtenBytes = (content: unknown): number =>
+  (Array.isArray(content) ? content : []).reduce<number>((sum, block) => {
+    const { text, thinking, input } = within(block);
+    return sum + textBytes(text) + textBytes(thinking) + (input === undefined ? 0 : jsonBytes(input));
+  }, 0);
 
 /** The data of the event that begins a message, written as upstreams write it; null for any other. */
 export const quickStart = (document: Buffer, own: OwnNames): OwnDocument | null => {
@@ -55,12 +63,12 @@ const scannedMessage = (document: Buffer, message: number, own: OwnNames): OwnDo
   const usage = tape.member(message, usageName);
   const edits = scannedNames(tape, message, own);
   if (usage === -1 || edits === null) return null;
-  return { document: edited(document, edits), usage: readUsage(tape.value(usage), mostPassedTokens) };
+  return { document: edited(document, edits), usage: readUsage(tape.value(usage), mostPassedTokens), outputBytes: 0 };
 };
 
 /** @param start where the message is in the document */
 const parsedMessage = (document: Buffer, start: number, message: Fields, own: OwnNames): OwnDocument => {
   const edits = parsedNames(document, start, own);
   if (edits.length < 2) throw malformed('the message has no id or no model');
-  return { document: edited(document, edits), usage: readUsage(message.usage, mostPassedTokens) };
+  return { document: edited(document, edits), usage: readUsage(message.usage, mostPassedTokens), outputBytes: 0 };
 };

@@ -13,7 +13,7 @@ export const passingMessages = (endpoint: Endpoint): MessagesPassing => ({
     const { body, headers, id, model } = request;
     return wholeAnswer(endpoint, { path, body, headers }, options, (document) => {
       const own = ownAnswer(document, { id, model });
-      return { body: own.document, usage: own.usage };
+      return { body: own.document, usage: own.usage, outputBytes: own.outputBytes };
     });
   },
   stream: ({ body, headers, id, model }, options) =>

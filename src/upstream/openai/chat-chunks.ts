@@ -62,7 +62,7 @@ export class ChatChunkReader implements ChunkReader {
     if (this.#finish === 'content_filter' && this.#blocks === 0) throw upstreamError('content_refused');
     this.ended = true;
     const stop = readStop(this.#finish, this.#calls > 0, this.#sequence);
-    chunks.push({ type: 'end', ...stop, usage: this.#usage ?? guessedUsage(this.#bytes) });
+    chunks.push({ type: 'end', ...stop, usage: guessedUsage(this.#usage, this.#bytes) });
     return chunks;
   }
 

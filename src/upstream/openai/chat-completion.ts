@@ -1,4 +1,5 @@
 import { parseExactly } from '../../exact-number.ts';
+import { writtenBytesOf } from '../estimate.ts';
 import type { Answer, AnswerBlock } from '../port.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
@@ -25,7 +26,7 @@ export const readCompletion = (text: string, mostTokens: number, callId: CallId)
   return {
     content,
     ...readStop(reason, calls.length > 0, sequence),
-    usage: readUsage(completion.usage, mostTokens) ?? guessedUsage(bytesOf(content)),
+    usage: guessedUsage(readUsage(completion.usage, mostTokens), writtenBytesOf(content)),
   };
 };
 
@@ -80,5 +81,3 @@ const argumentsOf = (said: unknown): unknown => {
     return undefined;
   }
 };
-
-const bytesOf = (content: readonly AnswerBlock[]): number => Buffer.byteLength(JSON.stringify(content));

@@ -1,34 +1,52 @@
 import { estimateTokensOf } from '../estimate.ts';
 import { noUsage, type StopReason, type Usage } from '../port.ts';
-import { type Fields, tokensOf } from '../transport/fields.ts';
-
-const within = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
+import { isCount, tokensOf, within } from '../transport/fields.ts';
 
 /**
  * The `usage` of chat completions, in which cached tokens are part of the prompt and reasoning is part of the completion; null
- * for what is none. No count is believed beyond `most`.
+ * for what is none. No count is believed beyond `most`, and none of cached tokens beyond the prompt.
  */
 export const readUsage = (value: unknown, most: number): Usage | null => {
-  const usage = within(value);
-  if (typeof usage.completion_tokens !== 'number') return null;
-  const prompt = tokensOf(usage.prompt_tokens, most, 0);
-  const cached = Math.min(prompt, tokensOf(within(usage.prompt_tokens_details).cached_tokens, most, 0));
-  const output = tokensOf(usage.completion_tokens, most, 0);
-  const reasoning = within(usage.completion_tokens_details).reasoning_tokens;
+  const { prompt_tokens, prompt_tokens_details, completion_tokens, completion_tokens_details } = within(value);
+  const { cached_tokens } = within(prompt_tokens_details);
+  const { reasoning_tokens } = within(completion_tokens_details);
+  return usageOf(
+    { input: prompt_tokens, cached: cached_tokens, output: completion_tokens, reasoning: reasoning_tokens },
+    most,
+  );
+};
+
+/** What an upstream counts, in the words of no API. */
+interface Counts {
+  readonly input: unknown;
+  /** Of the input. */
+  readonly cached: unknown;
+  readonly output: unknown;
+  /** Of the output. */
+  readonly reasoning: unknown;
+}
+
+/** Null where neither the input nor the output is counted. */
+export const usageOf = ({ input, cached, output, reasoning }: Counts, most: number): Usage | null => {
+  if (typeof input !== 'number' && typeof output !== 'number') return null;
+  const [taken, written] = [tokensOf(input, most, 0), tokensOf(output, most, 0)];
+  const read = tokensOf(cached, taken, 0);
+  const isPlain = isCount(input, most) && isCount(output, most) && isCount(cached, taken);
   return {
-    input_tokens: prompt - cached,
-    output_tokens: output,
+    input_tokens: taken - read,
+    output_tokens: written,
     cache_creation_input_tokens: 0,
-    cache_read_input_tokens: cached,
-    ...(typeof reasoning === 'number' && { reasoning_tokens: Math.min(output, tokensOf(reasoning, most, 0)) }),
+    cache_read_input_tokens: read,
+    ...(typeof reasoning === 'number' && { reasoning_tokens: tokensOf(reasoning, written, 0) }),
+    ...(!isPlain && { isPartial: true }),
   };
 };
 
-/** What an answer used whose upstream does not say: of the output what its bytes are about, so that nothing comes for free. */
-export const guessedUsage = (outputBytes: number): Usage => ({
-  ...noUsage,
-  output_tokens: estimateTokensOf(outputBytes),
-});
+/** What an answer used whose upstream does not say all: of the output what its bytes are about, so that nothing comes for free. */
+export const guessedUsage = (told: Usage | null, outputBytes: number): Usage =>
+  told !== null && (told.output_tokens > 0 || outputBytes === 0)
+    ? told
+    : { ...(told ?? noUsage), output_tokens: estimateTokensOf(outputBytes), isPartial: true };
 
 export interface Stop {
   readonly stop_reason: StopReason;

@@ -4,13 +4,14 @@ import { Kind, Tape } from '../../json/tape/tape.ts';
 import type { Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
 import { dataOf, frameEnd } from '../transport/event-frames.ts';
-import { type Fields, fieldsOf, parsedJson } from '../transport/fields.ts';
+import { fieldsOf, parsedJson } from '../transport/fields.ts';
 import { maxEventBytes } from '../transport/limits.ts';
 import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
 import { SseError } from '../transport/sse.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
 import { AlikeChunks, type Span } from './alike-chunks.ts';
 import { guessedUsage, readUsage } from './chat-usage.ts';
+import { chatLabels, writtenIn } from './written.ts';
 
 /** Of the chunk in hand; it is read at once and to its end. */
 const tape = new Tape();
@@ -18,9 +19,7 @@ const nameBytes = (name: string): Buffer => Buffer.from(name);
 const [choices, delta, finish, usage, error] = ['choices', 'delta', 'finish_reason', 'usage', 'error'].map(
   nameBytes,
 ) as [Buffer, Buffer, Buffer, Buffer, Buffer];
-/** Members of a delta that are not written by the model. */
-const labels = ['role', 'id', 'type'];
-const labelNames = labels.map(nameBytes);
+const labelNames = chatLabels.map(nameBytes);
 
 const dataHead = nameBytes('data: ');
 const doneFrame = nameBytes('data: [DONE]\n\n');
@@ -64,7 +63,7 @@ export class PassedChunkReader implements PassedReader {
   }
 
   get usage(): Usage {
-    return this.#usage ?? guessedUsage(this.outputBytes);
+    return guessedUsage(this.#usage, this.outputBytes);
   }
 
   takeStart(): Buffer | null {
@@ -150,7 +149,7 @@ export class PassedChunkReader implements PassedReader {
     if (!Array.isArray(chunk.choices)) throw malformed('a chunk has no choices');
     const deltas = chunk.choices.map((choice) => fieldsOf(choice, 'a choice'));
     return {
-      textBytes: deltas.reduce((sum, choice) => sum + writtenIn(choice.delta), 0),
+      textBytes: deltas.reduce((sum, choice) => sum + writtenIn(choice.delta, chatLabels), 0),
       isFinish: deltas.some(({ finish_reason: reason }) => reason != null),
       usage: readUsage(chunk.usage, mostPassedTokens),
       isEmpty: deltas.length === 0,
@@ -226,15 +225,4 @@ const addTexts = (texts: Texts, entry: number): void => {
       texts.last = at;
     }
   }
-};
-
-/** The same of a value. */
-const writtenIn = (value: unknown): number => {
-  if (typeof value === 'string') return Buffer.byteLength(value);
-  if (typeof value !== 'object' || value === null) return 0;
-  let bytes = 0;
-  for (const [name, inner] of Object.entries(value as Fields)) {
-    if (Array.isArray(value) || !labels.includes(name)) bytes += writtenIn(inner);
-  }
-  return bytes;
 };

@@ -46,7 +46,7 @@ export class PassedResponseReader implements PassedReader {
   }
 
   get usage(): Usage {
-    return this.#usage ?? guessedUsage(this.outputBytes);
+    return guessedUsage(this.#usage, this.outputBytes);
   }
 
   takeStart(): Buffer | null {

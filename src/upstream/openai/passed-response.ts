@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { edited } from '../../json/outer-members.ts';
 import { Kind, Tape } from '../../json/tape/tape.ts';
+import { noUsage } from '../port.ts';
 import { fieldsOf, parsedJson } from '../transport/fields.ts';
 import {
   mostPassedTokens,
@@ -10,8 +11,8 @@ import {
   scannedNames,
 } from '../transport/own-names.ts';
 import { type Hide, malformed } from '../transport/upstream-errors.ts';
-import { guessedUsage } from './chat-usage.ts';
 import { readResponseUsage } from './response-usage.ts';
+import { itemLabels, writtenIn } from './written.ts';
 
 /** Of the document in hand; it is read at once and to its end. */
 const tape = new Tape();
@@ -30,17 +31,19 @@ const scanned = (document: Buffer, own: OwnNames): OwnDocument | null => {
   const [output, said] = [tape.member(0, outputName), tape.member(0, usageName)];
   if (output === -1 || tape.kind(output) !== Kind.array || said === -1) return null;
   const usage = readResponseUsage(tape.value(said), mostPassedTokens);
+  // Who has counted no output has to be looked after.
+  if (usage === null || usage.output_tokens === 0) return null;
   const edits = scannedNames(tape, 0, own);
-  return usage && edits && { document: edited(document, edits), usage };
+  return edits && { document: edited(document, edits), usage, outputBytes: 0 };
 };
 
 const parsed = (document: Buffer, own: OwnNames): OwnDocument => {
   if (!isUtf8(document)) throw malformed('the answer is not UTF-8');
   const response = fieldsOf(parsedJson(document.toString('utf8'), 'the answer'), 'the answer');
   if (!Array.isArray(response.output)) throw malformed('the answer has no output');
-  const usage = readResponseUsage(response.usage, mostPassedTokens);
   return {
     document: edited(document, parsedNames(document, 0, own)),
-    usage: usage ?? guessedUsage(Buffer.byteLength(JSON.stringify(response.output))),
+    usage: readResponseUsage(response.usage, mostPassedTokens) ?? noUsage,
+    outputBytes: writtenIn(response.output, itemLabels),
   };
 };

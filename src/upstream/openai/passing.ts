@@ -14,7 +14,7 @@ export const passingChat = (endpoint: Endpoint): Passing => ({
   answer: ({ body, headers, id, model }, options) =>
     wholeAnswer(endpoint, { path: chatPath, body, headers }, options, (document) => {
       const own = ownCompletion(document, { id, model });
-      return { body: own.document, usage: own.usage };
+      return { body: own.document, usage: own.usage, outputBytes: own.outputBytes };
     }),
   stream: ({ body, headers, id, model, hidesUsage }, options) => {
     const reader = new PassedChunkReader({ id, model }, endpoint.hide, hidesUsage === true);
@@ -27,7 +27,7 @@ export const passingResponses = (endpoint: Endpoint): Passing => ({
   answer: ({ body, headers, id, model }, options) =>
     wholeAnswer(endpoint, { path: responsesPath, body, headers }, options, (document) => {
       const own = ownResponse(document, { id, model }, endpoint.hide);
-      return { body: own.document, usage: own.usage };
+      return { body: own.document, usage: own.usage, outputBytes: own.outputBytes };
     }),
   stream: ({ body, headers, id, model }, options) => {
     const reader = new PassedResponseReader({ id, model }, endpoint.hide);

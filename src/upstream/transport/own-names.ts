@@ -12,6 +12,8 @@ export interface OwnNames {
 export interface OwnDocument {
   readonly document: Buffer;
   readonly usage: Usage;
+  /** UTF-8 bytes that the model wrote; 0 where nobody has to know, since the upstream counts tokens. */
+  readonly outputBytes: number;
 }
 
 /** No count of a passing upstream is believed beyond it: far above what any request takes, far below what sums lose. */

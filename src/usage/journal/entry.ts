@@ -1,23 +1,27 @@
 import { crc32 } from 'node:zlib';
 import { microDollarsOf, type Price, type Taken } from '../../domain/charge.ts';
 import type { Decision } from '../../domain/decision-facts.ts';
-import { type Api, rowOf, type Settlement, settlementOf } from '../../domain/usage-facts.ts';
+import { accountOf, rowOf, type Settlement } from '../../domain/usage-facts.ts';
+
+/** Of a request, what is known when it begins. */
+const begunFields = [
+  'request_id',
+  'organization_id',
+  'project_id',
+  'key_id',
+  'model',
+  'api',
+  'price',
+  'asked_at',
+  'input_tokens',
+  'images',
+  'micro_dollars',
+] as const;
 
 /** A request that is about to be given to its upstream, and what it costs if nobody ever hears of it again. */
-export interface Begun {
-  readonly request_id: string;
-  readonly organization_id: string;
-  readonly project_id: string;
-  readonly key_id: string;
-  readonly model: string;
-  readonly api: Api;
-  readonly price: string;
+export interface Begun extends Pick<Settlement, Exclude<(typeof begunFields)[number], 'asked_at'>> {
   /** Milliseconds. */
   readonly asked_at: number;
-  /** Of its input, estimated (contract F.4). */
-  readonly input_tokens: number;
-  readonly images: number;
-  readonly micro_dollars: number;
 }
 
 /** One line of a journal. */
@@ -52,35 +56,26 @@ export const abandoned = ({ asked_at, input_tokens, images, micro_dollars, ...wh
   first_token_ms: null,
 });
 
+const jsonOf = (entry: Entry): string => {
+  if (entry.kind === 'decided') return `{"decided":${JSON.stringify(entry.decision)}}`;
+  // Values alone, since names would be half of it.
+  if (entry.kind === 'settled') return JSON.stringify(rowOf(entry.settlement));
+  const { begun } = entry;
+  return JSON.stringify(begunFields.map((field) => begun[field]));
+};
+
 /** A line: the checksum of the JSON that follows, in eight hexadecimal digits, a blank, the JSON, and the end of the line. */
-const lineOf = (json: string): string => `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
-
-/** Values alone, since names would be half of it. */
-export const begunLine = (begun: Begun): string => lineOf(JSON.stringify(begunFields.map((field) => begun[field])));
-export const settledLine = (settlement: Settlement): string => lineOf(JSON.stringify(rowOf(settlement)));
-
-const begunFields = [
-  'request_id',
-  'organization_id',
-  'project_id',
-  'key_id',
-  'model',
-  'api',
-  'price',
-  'asked_at',
-  'input_tokens',
-  'images',
-  'micro_dollars',
-] as const satisfies readonly (keyof Begun)[];
-
-export const decidedLine = (decision: Decision): string => lineOf(`{"decided":${JSON.stringify(decision)}}`);
+export const lineOf = (entry: Entry): string => {
+  const json = jsonOf(entry);
+  return `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
+};
 
 const entryOf = (line: string): Entry | null => {
   const json = line.slice(9);
   if (line[8] !== ' ' || Number.parseInt(line.slice(0, 8), 16) !== crc32(json)) return null;
   const told = JSON.parse(json) as readonly unknown[] | { readonly decided: Decision };
   if ('decided' in told) return { kind: 'decided', decision: told.decided };
-  if (told.length > begunFields.length) return { kind: 'settled', settlement: settlementOf(told) };
+  if (told.length > begunFields.length) return { kind: 'settled', settlement: accountOf(told) };
   const begun = Object.fromEntries(begunFields.map((field, i) => [field, told[i]])) as unknown as Begun;
   return { kind: 'begun', begun };
 };

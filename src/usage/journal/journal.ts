@@ -3,15 +3,8 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Millis } from '../../clock.ts';
 import type { Decision } from '../../domain/decision-facts.ts';
 import type { Settlement } from '../../domain/usage-facts.ts';
-import { type Begun, begunLine, decidedLine, type Entry, settledLine } from './entry.ts';
+import { type Begun, type Entry, lineOf } from './entry.ts';
 import type { JournalFiles } from './files.ts';
-
-interface Line {
-  /** Empty for a line that neither begins nor ends a request. */
-  readonly requestId: string;
-  readonly entry: Entry;
-  readonly text: string;
-}
 
 /** A file that takes no more. */
 export interface Closed {
@@ -45,8 +38,8 @@ export class Journal {
   #bytes = 0;
   #isUnsynced = false;
   /** What the present file holds: should the disk fail, the file is given up and all of it is written anew. */
-  #lines: Line[] = [];
-  #waiting: Line[] = [];
+  #entries: Entry[] = [];
+  #waiting: Entry[] = [];
   #isFailing = false;
   /** Files that were given up, and are there until all that they said stands in another. */
   #givenUp: number[] = [];
@@ -75,20 +68,16 @@ export class Journal {
   }
 
   begin(begun: Begun): void {
-    this.#write({ requestId: begun.request_id, entry: { kind: 'begun', begun }, text: begunLine(begun) });
+    this.#write({ kind: 'begun', begun });
   }
 
   settle(settlement: Settlement): void {
-    this.#write({
-      requestId: settlement.request_id,
-      entry: { kind: 'settled', settlement },
-      text: settledLine(settlement),
-    });
+    this.#write({ kind: 'settled', settlement });
   }
 
   /** What a policy has decided. */
   decide(decision: Decision): void {
-    this.#write({ requestId: '', entry: { kind: 'decided', decision }, text: decidedLine(decision) });
+    this.#write({ kind: 'decided', decision });
   }
 
   /** Whether the file saw a request begin that is still in flight. */
@@ -127,16 +116,16 @@ export class Journal {
     this.#file = null;
   }
 
-  #write(line: Line): void {
-    if (this.#file === null || this.#waiting.length > 0) this.#waiting.push(line);
-    else if (!this.#append([line])) this.#waiting.push(line);
+  #write(entry: Entry): void {
+    if (this.#file === null || this.#waiting.length > 0) this.#waiting.push(entry);
+    else if (!this.#append([entry])) this.#waiting.push(entry);
   }
 
   /** Into the present file, all or nothing. */
-  #append(lines: readonly Line[]): boolean {
+  #append(entries: readonly Entry[]): boolean {
     const file = this.#file!;
     // Ids, names of models and numbers: a byte each character.
-    const bytes = Buffer.from(lines.length === 1 ? lines[0]!.text : lines.map(({ text }) => text).join(''), 'latin1');
+    const bytes = Buffer.from(entries.map(lineOf).join(''), 'latin1');
     try {
       let done = 0;
       while (done < bytes.length) done += writeSync(file.fd, bytes, done, bytes.length - done, this.#bytes + done);
@@ -151,23 +140,24 @@ export class Journal {
     }
     this.#bytes += bytes.length;
     this.#isUnsynced = true;
-    for (const line of lines) this.#note(line);
+    for (const entry of entries) this.#note(entry);
     return true;
   }
 
-  #note(line: Line): void {
-    this.#lines.push(line);
-    const { requestId } = line;
-    const before = this.#open.get(requestId);
-    if (before !== undefined) {
-      this.#open.delete(requestId);
+  #note(entry: Entry): void {
+    this.#entries.push(entry);
+    if (entry.kind === 'begun') {
+      this.#open.set(entry.begun.request_id, this.#number);
+      this.#openIn.set(this.#number, (this.#openIn.get(this.#number) ?? 0) + 1);
+    } else if (entry.kind === 'settled') {
+      const { request_id } = entry.settlement;
+      const before = this.#open.get(request_id);
+      if (before === undefined) return;
+      this.#open.delete(request_id);
       const left = this.#openIn.get(before)! - 1;
       if (left === 0) this.#openIn.delete(before);
       else this.#openIn.set(before, left);
     }
-    if (line.entry.kind !== 'begun') return;
-    this.#open.set(requestId, this.#number);
-    this.#openIn.set(this.#number, (this.#openIn.get(this.#number) ?? 0) + 1);
   }
 
   async #syncNow(): Promise<void> {
@@ -193,7 +183,7 @@ export class Journal {
     if (this.#file === null || this.#bytes < atLeast) return null;
     await this.#syncNow();
     if (this.#file === null || this.#waiting.length > 0) return null;
-    const [file, number, lines] = [this.#file, this.#number, this.#lines];
+    const [file, number, entries] = [this.#file, this.#number, this.#entries];
     try {
       await this.#begin();
     } catch (error) {
@@ -208,7 +198,7 @@ export class Journal {
       this.#failed(error);
     }
     await file.close();
-    return { number, entries: lines.map(({ entry }) => entry) };
+    return { number, entries };
   }
 
   /** The next file; from then on, in the same step, it takes what comes. */
@@ -221,7 +211,7 @@ export class Journal {
     this.#number = number;
     this.#file = file;
     this.#bytes = 0;
-    this.#lines = [];
+    this.#entries = [];
   }
 
   /** The disk has failed: what it holds of the present file is anybody's guess. */
@@ -229,8 +219,8 @@ export class Journal {
     const [file, number] = [this.#file, this.#number];
     if (file === null) return;
     this.#file = null;
-    this.#waiting = [...this.#lines, ...this.#waiting];
-    this.#lines = [];
+    this.#waiting = [...this.#entries, ...this.#waiting];
+    this.#entries = [];
     this.#givenUp.push(number);
     await file.close().catch(() => {});
   }

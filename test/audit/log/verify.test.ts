@@ -119,6 +119,28 @@ describe('a log that somebody has touched', () => {
     expect(findings).toMatchObject([{ class: 'altered', index, stream: event.stream }]);
   });
 
+  test('what may be removed one day and is gone before is missing, and the day after it is removed', async () => {
+    const store = await signedLog(randomOf(6), 5);
+    for (let n = 0; n < 4; n++) write(store, 2, 8);
+    checkpoint(store);
+    const { log } = store;
+    const uses = leavesIn(log).filter(({ stream }) => stream === 'credentialUse-20201128');
+    const index = leavesIn(log).indexOf(uses.at(-1)!);
+    const kept = log.filter((event) => event !== uses.at(-1));
+    // 400 days, but for one.
+    const due = Date.UTC(2020, 10, 28 + 399);
+    const missing = { class: 'missing', index, stream: 'credentialUse-20201128' };
+    expect((await verify(kept, { now: due - 1 })).findings).toMatchObject([missing]);
+    expect(await verify(kept, { now: due })).toMatchObject({ findings: [], removed: 1 });
+    // Where more is wrong it is said as well.
+    const other = kept.filter((event) => event !== leavesIn(log)[1]);
+    const found = (await verify(other, { now: due - 1 })).findings;
+    expect(found.map(({ class: what, index: at }) => [what, at])).toEqual([
+      ['missing', 1],
+      ['missing', index],
+    ]);
+  });
+
   test('a stub that was not signed excuses no removal', async () => {
     const { log } = await signedLog(randomOf(5), 9);
     const index = 4;

@@ -54,7 +54,15 @@ const agree = (text: string): boolean => {
 
 const string = fc.oneof(
   fc.string({ unit: 'grapheme' }).map((text) => JSON.stringify(text)),
-  fc.constantFrom('"\\u0041\\ud83d\\ude00\\/"', '"te\\u0078t"', '"漢字"', '""'),
+  fc.constantFrom(
+    '"\\u0041\\ud83d\\ude00\\/"',
+    '"te\\u0078t"',
+    '"漢字"',
+    '""',
+    '"data:image/svg+xml;utf8,<svg/>"',
+    '"data:im\\u0061ge/svg+xml"',
+    `"${'r'.repeat(70)}"`,
+  ),
 );
 const number = fc.oneof(fc.integer().map(String), fc.constantFrom('0.5', '1.0', '9007199254740993', '0.0000001'));
 const anyJson = fc.letrec<{ value: string }>((tie) => ({
@@ -106,7 +114,10 @@ const body = objectOf(
       objectOf({
         role: string,
         content: fc.oneof(string, listOf(part), fc.constant('null')),
-        tool_calls: fc.oneof(listOf(objectOf({ id: string, type: string, function: called })), fc.constant('null')),
+        tool_calls: fc.oneof(
+          listOf(objectOf({ id: string, type: string, function: called, custom: called })),
+          fc.constant('null'),
+        ),
         tool_call_id: string,
         name: string,
         reasoning_content: string,
@@ -128,17 +139,22 @@ const body = objectOf(
         objectOf({
           type: string,
           function: objectOf({ name: string, description: string, parameters: fc.oneof(anyJson, fc.constant('null')) }),
+          more: anyJson,
         }),
       ),
       fc.constant('null'),
     ),
     functions: listOf(called),
-    response_format: objectOf({ type: string, json_schema: objectOf({ name: string, schema: anyJson }) }),
+    response_format: objectOf({
+      type: string,
+      json_schema: objectOf({ name: string, description: string, schema: anyJson }),
+    }),
     store: fc.constantFrom('false', 'null'),
     background: fc.constantFrom('false', 'null'),
     conversation: fc.constant('null'),
     policy_ids: fc.constant('null'),
     logit_bias: anyJson,
+    chat_template_kwargs: anyJson,
   },
   ['model', 'messages'],
 );

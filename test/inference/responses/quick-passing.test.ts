@@ -45,7 +45,15 @@ const agree = (text: string): boolean => {
 
 const string = fc.oneof(
   fc.string({ unit: 'grapheme' }).map((text) => JSON.stringify(text)),
-  fc.constantFrom('"\\u0041\\/"', '"te\\u0078t"', '"漢字"', '""'),
+  fc.constantFrom(
+    '"\\u0041\\/"',
+    '"te\\u0078t"',
+    '"漢字"',
+    '""',
+    '"data:image/svg+xml;utf8,<svg/>"',
+    '"data:im\\u0061ge/svg+xml"',
+    `"${'r'.repeat(70)}"`,
+  ),
 );
 const number = fc.oneof(fc.integer().map(String), fc.constantFrom('0.5', '1.0', '9007199254740993'));
 const anyJson = fc.letrec<{ value: string }>((tie) => ({
@@ -88,6 +96,8 @@ const part = fc.oneof(
   objectOf({ type: constant('refusal'), refusal: string }, ['type']),
   objectOf({ type: constant('input_image'), image_url: string }, ['type']),
   objectOf({ type: constant('input_file'), file_data: string }, ['type']),
+  objectOf({ type: constant('input_audio'), data: string }, ['type']),
+  objectOf({ type: constant('computer_screenshot'), image_url: string }, ['type']),
   objectOf({ type: string, x: anyJson }),
 );
 const content = fc.oneof(string, listOf(part));
@@ -96,6 +106,7 @@ const item = fc.oneof(
   objectOf({ type: constant('message'), role: string, content }, ['type']),
   objectOf({ type: constant('function_call'), call_id: string, name: string, arguments: string }, ['type']),
   objectOf({ type: constant('function_call_output'), call_id: string, output: content }, ['type']),
+  objectOf({ type: constant('computer_call_output'), output: fc.oneof(part, anyJson) }, ['type']),
   objectOf({ type: constant('reasoning'), summary: anyJson, encrypted_content: string }, ['type']),
 );
 const body = objectOf(
@@ -114,16 +125,18 @@ const body = objectOf(
           name: string,
           description: string,
           parameters: fc.oneof(anyJson, fc.constant('null')),
+          notes: anyJson,
         }),
       ),
       fc.constant('null'),
     ),
-    text: objectOf({ format: objectOf({ type: string, schema: anyJson }) }),
+    text: objectOf({ format: objectOf({ type: string, description: string, schema: anyJson }) }),
     store: fc.constantFrom('false', 'null'),
     background: fc.constantFrom('false', 'null'),
     previous_response_id: fc.constant('null'),
     policy_ids: fc.constant('null'),
     metadata: anyJson,
+    documents: anyJson,
   },
   ['model', 'input'],
 );

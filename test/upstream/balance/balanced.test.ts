@@ -216,7 +216,7 @@ describe('bytes that pass', () => {
       const messages: MessagesPassing = {
         answer: async (...call) => {
           asked(...call);
-          return { body: Buffer.from('{}'), usage: noUsage };
+          return { body: Buffer.from('{}'), usage: noUsage, outputBytes: 0 };
         },
         async *stream(...call) {
           asked(...call);

@@ -218,12 +218,14 @@ describe('usage', () => {
       ),
     );
 
-  test.each<[unknown, number[]]>([
-    [{ prompt_tokens: 9, completion_tokens: 3 }, [9, 3, 0]],
-    [{ prompt_tokens: -5, completion_tokens: 1e308 }, [0, 200_000, 0]],
-    [{ prompt_tokens: 9, completion_tokens: 2.9, prompt_tokens_details: { cached_tokens: 50 } }, [0, 2, 9]],
-    [{ prompt_tokens: '7', completion_tokens: 3, prompt_tokens_details: null }, [0, 3, 0]],
-  ])('%j becomes sane integers', async (usage, [input_tokens, output_tokens, cache_read_input_tokens]) => {
+  test.each<[unknown, number[], boolean]>([
+    [{ prompt_tokens: 9, completion_tokens: 3 }, [9, 3, 0], false],
+    [{ prompt_tokens: -5, completion_tokens: 1e308 }, [0, 200_000, 0], true],
+    [{ prompt_tokens: 9, completion_tokens: 2.9, prompt_tokens_details: { cached_tokens: 50 } }, [0, 2, 9], true],
+    [{ prompt_tokens: 9, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 10 } }, [0, 2, 9], true],
+    [{ prompt_tokens: '7', completion_tokens: 3, prompt_tokens_details: null }, [0, 3, 0], false],
+  ])('%j becomes sane integers, and is told to be if it was none', async (usage, tokens, isPartial) => {
+    const [input_tokens, output_tokens, cache_read_input_tokens] = tokens;
     const { upstream } = await of(usage);
     for (const answer of await bothWays(upstream)) {
       expect(answer.usage).toEqual({
@@ -231,6 +233,7 @@ describe('usage', () => {
         output_tokens,
         cache_creation_input_tokens: 0,
         cache_read_input_tokens,
+        ...(isPartial && { isPartial }),
       });
     }
   });

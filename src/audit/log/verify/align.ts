@@ -1,3 +1,5 @@
+import type { Millis } from '../../../clock.ts';
+import { goneFrom } from '../../../domain/streams.ts';
 import { type Hashed, leafHash } from '../../../kernel/event-hash.ts';
 import { leafOf, type Stub, stubOf } from '../leaf.ts';
 import type { Finding } from './finding.ts';
@@ -46,8 +48,14 @@ export const signedStub = ({ hash, stub }: Expected): Stub | undefined =>
   stub !== undefined && leafHash(stub) === hash ? stubOf(stub) : undefined;
 
 /** Whether it is the event of the stub, or what became of it. */
-export const isOf = (stub: Stub, { stream, revision }: Actual): boolean =>
+const isOf = (stub: Stub, { stream, revision }: Actual): boolean =>
   stream === stub.stream && revision === stub.revision;
+
+/** What there is to say of an event that the store may remove one day and that is not there: nothing, once its time is over. */
+export const removedEarly = ({ stream, revision }: Stub, index: number, now: Millis): Finding | undefined =>
+  goneFrom(stream) <= now
+    ? undefined
+    : { class: 'missing', index, stream, revision, says: 'The event is gone, and its time is not over.' };
 
 /** So many streams are tried for an event that is not where it was. */
 const mostTried = 64;
@@ -73,11 +81,13 @@ const alteration = (expected: Expected, actual: Actual, others: readonly Actual[
  * What has to have happened for the signed leaves to have become those that are there.
  * @param expected one after another, without a gap
  * @param wasThere whether a leaf was in its place among those in front
+ * @param now the time, by which what may be removed is gone or missing
  */
 export const align = (
   expected: readonly Expected[],
   actual: readonly Actual[],
   wasThere: (hash: string) => boolean,
+  now: Millis,
 ): { readonly findings: Finding[]; readonly removed: number; readonly uncovered: readonly Actual[] } => {
   const places = new Map(expected.map(({ hash }, i) => [hash, i]));
   const seen = new Set<string>();
@@ -103,7 +113,9 @@ export const align = (
       const stub = signedStub(each);
       const at = stub ? left.findIndex((other) => isOf(stub, other)) : 0;
       const [found] = at >= 0 ? left.splice(at, 1) : [];
+      const early = stub && removedEarly(stub, each.index, now);
       if (found) pairs.push([each, found]);
+      else if (early) findings.push(early);
       else if (stub) removed += 1;
       else if (each.index === 0) findings.push({ class: 'genesis', index: 0, says: 'The first event is not there.' });
       else findings.push({ class: 'missing', index: each.index, says: 'An event that was signed is not there.' });

@@ -12,22 +12,25 @@ export interface Outside {
     tree: Frontier,
     uncovered: readonly Buffer[],
     found: readonly Finding[],
-  ): { readonly findings: readonly Finding[]; readonly size: number | null };
+  ): { readonly findings: readonly Finding[]; readonly agreed: ReadonlySet<number> };
 }
 
 export const holdAgainst = (against: readonly SignedCheckpoint[], keys: KeyRing): Outside => {
   const left = against.toSorted((a, b) => a.size - b.size);
   const differing: SignedCheckpoint[] = [];
-  /** The largest that agrees. */
-  let agreed: number | null = null;
+  /** Sizes of those that agree, in their order. */
+  const agreed = new Set<number>();
+  let largest = 0;
 
   const pass = (tree: Frontier, leaves: readonly Buffer[]): void => {
     const end = tree.size + leaves.length;
     for (let next = left[0]; next && next.size <= end; next = left[0]) {
       left.shift();
       const root = rootOfFrontier(grown(tree, leaves.slice(0, next.size - tree.size)));
-      if (root.equals(next.root)) agreed = next.size;
-      else differing.push(next);
+      if (root.equals(next.root)) {
+        agreed.add(next.size);
+        largest = next.size;
+      } else differing.push(next);
     }
   };
 
@@ -41,12 +44,11 @@ export const holdAgainst = (against: readonly SignedCheckpoint[], keys: KeyRing)
         const says = `The checkpoint of ${unsigned.size} leaves to compare with is not signed by a key of this log.`;
         findings.push({ class: 'signature', index: unsigned.size, says });
       }
-      const from = agreed ?? 0;
       const [first] = differing;
-      const isExplained = first && found.some(({ index }) => index >= from && index < first.size);
+      const isExplained = first && found.some(({ index }) => index >= largest && index < first.size);
       if (first && !isExplained) {
         const says = `The checkpoint of ${first.size} leaves is of a log that went another way.`;
-        findings.push({ class: 'forked', index: from, to: first.size, says });
+        findings.push({ class: 'forked', index: largest, to: first.size, says });
       }
       const last = left.at(-1);
       const size = tree.size + uncovered.length;
@@ -54,7 +56,7 @@ export const holdAgainst = (against: readonly SignedCheckpoint[], keys: KeyRing)
         const says = `A checkpoint has seen ${last.size} leaves, and there are ${size}.`;
         findings.push({ class: 'rolled-back', index: size, to: last.size, says });
       }
-      return { findings, size: agreed };
+      return { findings, agreed };
     },
   };
 };

@@ -14,6 +14,7 @@ export const verdictOf = ({
   uncovered,
   outside,
   imported,
+  isImportProven,
   isKeyTrusted,
   newest,
 }: Report): Verdict => {
@@ -25,8 +26,8 @@ export const verdictOf = ({
       says: 'The log’s key is known from the log alone: name it with --pub, and whoever made another log could not have signed it.',
     };
   }
-  if (imported !== null && (outside ?? 0) < imported) {
-    const says = `This log was imported. It is whole only where a checkpoint of the log that it came from says so (--against), of ${imported} leaves or more.`;
+  if (!isImportProven) {
+    const says = `This log was imported. It is whole only where a checkpoint of the log that it came from says so (--against): the one of all ${imported} leaves that came.`;
     return { code: 2, says };
   }
   if (outside === null) {

@@ -1,3 +1,4 @@
+import type { Millis } from '../../../clock.ts';
 import { whose } from '../../../domain/streams.ts';
 import { hashOf } from '../../../kernel/event-hash.ts';
 import type { Recorded } from '../../../kernel/store.ts';
@@ -6,7 +7,7 @@ import { type Frontier, grown, noLeaves, rootOfFrontier } from '../../../merkle/
 import type { Verifier } from '../../../merkle/note.ts';
 import { type CheckpointEvent, checkpointOf } from '../checkpoint-event.ts';
 import { checkpointStream, leafOf } from '../leaf.ts';
-import { type Actual, align, type Expected, isOf, signedStub } from './align.ts';
+import { type Actual, align, type Expected, removedEarly, signedStub } from './align.ts';
 import { followChains } from './chain.ts';
 import { type Finding, sorted } from './finding.ts';
 import { keyRing } from './key-ring.ts';
@@ -17,8 +18,8 @@ export interface VerifyOptions {
   readonly trusted: readonly Verifier[];
   /** Checkpoints that are known from elsewhere than the log. */
   readonly against: readonly SignedCheckpoint[];
-  /** Told now and then of the position read last. */
-  readonly progress?: (position: bigint) => void;
+  /** Milliseconds: whether what may be removed one day has a right to be gone. */
+  readonly now: Millis;
 }
 
 export interface Report {
@@ -35,11 +36,16 @@ export interface Report {
   readonly findings: readonly Finding[];
   /** The largest size up to which a checkpoint from elsewhere shows that nothing was taken back; null where none does. */
   readonly outside: number | null;
-  /** The log was copied from another: so many leaves of it were signed there. Null where it was not. */
+  /** The log was copied from another: so many leaves of it came from there. Null where it was not. */
   readonly imported: number | null;
+  /** A checkpoint from elsewhere covers all that was copied and nothing since: the log that it came from has signed it. */
+  readonly isImportProven: boolean;
   /** Whether a key from elsewhere has vouched for the log's own. */
   readonly isKeyTrusted: boolean;
 }
+
+type Place = Pick<Recorded, 'stream' | 'revision'>;
+const placeText = ({ stream, revision }: Place): string => `${revision}@${stream}`;
 
 /** Six bytes of a hash. */
 const shortened = (hash: string): number => Buffer.from(hash.slice(0, 8), 'base64').readUIntBE(0, 6);
@@ -77,7 +83,8 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
   const wasExplained = (hash: string): boolean => explained.has(shortened(hash));
   const counts = { events: 0, checkpoints: 0, removed: 0 };
   let newest: SignedCheckpoint | null = null;
-  let imported: number | null = null;
+  /** Of the marks of imports, their leaves, and where those are in the tree. */
+  const marks = new Map<string, number>();
   const broken: { readonly hash: string; readonly finding: Finding }[] = [];
 
   const add = (index: number, what: Finding['class'], says: string, more: Partial<Finding> = {}): void => {
@@ -88,22 +95,30 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
   const settle = (): void => {
     if (isAstray) return;
     let [at, done] = [0, 0];
+    let places: ReadonlySet<string> | undefined;
+    const isThere = (place: Place): boolean => {
+      places ??= new Set(actual.map(placeText));
+      return places.has(placeText(place));
+    };
     for (; done < expected.length; done++) {
       let here = at;
       while (actual[here]?.isLikeOurs) here += 1;
       const wanted = expected[done]!;
       if (actual[here]?.hash === wanted.hash) at = here + 1;
-      else if (isGone(wanted)) counts.removed += 1;
-      else break;
+      else if (!isGone(wanted, isThere)) break;
       explained.add(shortened(wanted.hash));
     }
     isAstray = done < expected.length;
     expected = expected.slice(done);
     actual = actual.slice(at);
   };
-  const isGone = (wanted: Expected): boolean => {
+  const isGone = (wanted: Expected, isThere: (place: Place) => boolean): boolean => {
     const stub = signedStub(wanted);
-    return stub !== undefined && !actual.some((other) => isOf(stub, other));
+    if (stub === undefined || isThere(stub)) return false;
+    const early = removedEarly(stub, wanted.index, options.now);
+    if (early) findings.push(early);
+    else counts.removed += 1;
+    return true;
   };
 
   /** The tree with the leaves that a checkpoint adds: as it says, or where that is not what was signed and the events are, as they say. */
@@ -168,7 +183,9 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     outside.pass(tree, leaves);
     for (const [i, leaf] of leaves.entries()) {
       const index = tree.size + i;
-      expected.push({ hash: leaf.toString('base64'), index, stub: stubs[index] });
+      const hash = leaf.toString('base64');
+      expected.push({ hash, index, stub: stubs[index] });
+      if (marks.has(hash)) marks.set(hash, index);
     }
     tree = after;
   };
@@ -177,7 +194,6 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     const is = whose(event);
     if (is === 'foreign') continue;
     if (is === 'ours') counts.events += 1;
-    if (counts.events % 4096 === 0) options.progress?.(event.position);
     const { stream, revision } = event;
     if (stream === checkpointStream && is === 'ours') {
       check(event);
@@ -197,14 +213,15 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
       continue;
     }
     keys.add(event, hash);
-    if (event.type === 'log.imported') imported = Math.max(imported ?? 0, Number(event.data.size) || 0);
+    if (event.type === 'log.imported') marks.set(hash, 0);
     const says = chains.add(event, own);
     if (says !== undefined) broken.push({ hash, finding: { class: 'chain', index: 0, stream, revision, says } });
   }
 
-  const end = align(expected, actual, wasExplained);
+  const end = align(expected, actual, wasExplained, options.now);
   findings.push(...end.findings);
   const tail = new Map(end.uncovered.map(({ hash }, i) => [hash, tree.size + i]));
+  for (const hash of marks.keys()) marks.set(hash, tail.get(hash) ?? marks.get(hash) ?? 0);
   const touched = new Set(findings.map(({ stream }) => stream));
   for (const { hash, finding } of broken) {
     const index = tail.get(hash);
@@ -223,8 +240,9 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     uncovered: end.uncovered.length,
     newest,
     findings: sorted([...findings, ...held.findings]),
-    outside: held.size,
-    imported,
+    outside: [...held.agreed].at(-1) ?? null,
+    imported: marks.size === 0 ? null : Math.max(...marks.values()),
+    isImportProven: [...marks.values()].every((size) => held.agreed.has(size)),
     isKeyTrusted: keys.isTrusted,
   };
 };

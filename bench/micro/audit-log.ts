@@ -1,0 +1,260 @@
+/** A log of a million events, signed: what it takes to verify it, to prove one of them, to replay, and to make the read models anew. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { projections } from '../../projections/all.ts';
+import { auditTreeHashes, auditTreeHead, auditTreeIndex } from '../../projections/audit-tree.ts';
+import { allAggregates } from '../../src/app/aggregates.ts';
+import { signersOf } from '../../src/app/audit-log.ts';
+import { effectiveIn } from '../../src/audit/effective.ts';
+import { lifeOf, standingAt } from '../../src/audit/history.ts';
+import { newCheckpoint } from '../../src/audit/log/checkpoint-event.ts';
+import { ensureKey, originOf } from '../../src/audit/log/keys.ts';
+import { checkpointStream, type Leaf, leafOf } from '../../src/audit/log/leaf.ts';
+import { proofOf } from '../../src/audit/log/proof.ts';
+import { verifyLog } from '../../src/audit/log/verify/verify.ts';
+import { pastOf } from '../../src/audit/past.ts';
+import { systemClock } from '../../src/clock.ts';
+import { lasts, whose } from '../../src/domain/streams.ts';
+import { startEmbedded } from '../../src/embedded/index.ts';
+import { openArchive } from '../../src/eventstoredb/archive.ts';
+import { connect } from '../../src/eventstoredb/connect.ts';
+import { newId } from '../../src/ids.ts';
+import { canonicalEvent, hashOf } from '../../src/kernel/event-hash.ts';
+import { logIdOf } from '../../src/kernel/log-id.ts';
+import { oursOf } from '../../src/kernel/ownership.ts';
+import { openReadModels, type ReadModels } from '../../src/kernel/projection.ts';
+import type { Actor, EventStore, Recorded } from '../../src/kernel/store.ts';
+import { parsedCheckpoint } from '../../src/merkle/checkpoint.ts';
+import { grown, noLeaves } from '../../src/merkle/frontier.ts';
+import { secretsFrom } from '../../src/secrets/master-secrets.ts';
+import { serveParent } from '../machine/parent.ts';
+import { seed } from '../seed/organization.ts';
+import { cpuMicros } from './traffic.ts';
+
+export type AuditOrder =
+  | { readonly is: 'fill'; readonly dir: string; readonly keys: number }
+  | { readonly is: 'rebuild' | 'prove' | 'verify' | 'judge' | 'replay' | 'command' };
+
+/** What one answer took. */
+export interface AuditSample {
+  readonly count: number;
+  /** Of the process with the store's thread. */
+  readonly cpuSeconds: number;
+  readonly seconds: number;
+}
+
+/** What a command pays for the chain and its leaf, beside all that it takes. */
+export interface CommandSample extends AuditSample {
+  readonly auditSeconds: number;
+}
+
+const actor: Actor = { type: 'operator', id: 'bench' };
+const secrets = secretsFrom({ pepper: '1'.repeat(64), master_key: '2'.repeat(64) });
+const leavesOfOne = 2_048;
+
+interface World {
+  readonly dir: string;
+  readonly store: EventStore;
+  readonly logId: string;
+  /** A project with as many keys as it can have, each of which is an event of its own stream and one of the project's. */
+  readonly projectId: string;
+}
+let world: World | undefined;
+let models: ReadModels | undefined;
+const there = (): World => {
+  if (!world) throw new Error('nothing was filled');
+  return world;
+};
+
+const all = (store: EventStore) =>
+  store.readAll({ from: 'start', direction: 'forwards', limit: Number.MAX_SAFE_INTEGER });
+
+const timed = async (count: number, work: () => Promise<unknown>): Promise<AuditSample> => {
+  const [cpu, began] = [cpuMicros(), performance.now()];
+  await work();
+  return { count, cpuSeconds: (cpuMicros() - cpu) / 1e6, seconds: (performance.now() - began) / 1000 };
+};
+
+/** Signs all that is there, as the gateways would have done. */
+const sign = async (store: EventStore, logId: string): Promise<number> => {
+  const signers = signersOf(secrets, logId);
+  const parts = { anchor: null, origin: originOf(logId), key: 1, signer: signers(1), clock: systemClock };
+  let [tree, revision, signed] = [noLeaves, -1, 0];
+  let leaves: Leaf[] = [];
+  const flush = async (): Promise<void> => {
+    if (leaves.length === 0) return;
+    await store.append(
+      checkpointStream,
+      [newCheckpoint({ ...parts, tree, leaves })],
+      revision < 0 ? 'no_stream' : revision,
+    );
+    tree = grown(
+      tree,
+      leaves.map(({ hash }) => Buffer.from(hash, 'base64')),
+    );
+    revision += 1;
+    signed += leaves.length;
+    leaves = [];
+  };
+  for await (const event of all(store)) {
+    if (whose(event) !== 'ours' || event.stream === checkpointStream) continue;
+    leaves.push(leafOf(event));
+    if (leaves.length === leavesOfOne) await flush();
+  }
+  await flush();
+  return signed;
+};
+
+const fill = async (dir: string, keys: number): Promise<AuditSample> => {
+  const embedded = await startEmbedded({ dir: join(dir, 'events') });
+  const archive = openArchive({ endpoint: embedded.endpoint });
+  const store = connect({ endpoint: embedded.endpoint });
+  const logId = await logIdOf(store, systemClock);
+  await ensureKey(store, signersOf(secrets, logId), systemClock);
+  let projectId = '';
+  const sample = await timed(keys, () =>
+    seed(
+      { name: 'Audited', projects: Math.ceil(keys / 1_000), keys, tier: 5 },
+      {
+        archive,
+        secrets,
+        clock: systemClock,
+        actor,
+        begins: async () => {},
+        made(key) {
+          projectId ||= key.project_id;
+          return undefined;
+        },
+        stop: new AbortController().signal,
+      },
+    ),
+  );
+  world = { dir, store, logId, projectId };
+  return { ...sample, count: await sign(store, logId) };
+};
+
+const rebuild = async (): Promise<AuditSample> => {
+  const { dir, store, logId } = there();
+  return timed((await last(store)).count, async () => {
+    models = await openReadModels({ dir: join(dir, 'rows'), store, logId, projections, ours: oursOf(whose), lasts });
+  });
+};
+
+const last = async (store: EventStore): Promise<{ readonly count: number }> => {
+  let count = 0;
+  for await (const event of store.read(checkpointStream)) count = parsedCheckpoint(String(event.data.note))?.size ?? 0;
+  return { count };
+};
+
+const someEvents = async (store: EventStore, most: number): Promise<Recorded[]> => {
+  const found: Recorded[] = [];
+  for await (const event of all(store)) {
+    found.push(event);
+    if (found.length === most) break;
+  }
+  return found;
+};
+
+const proofs = 1_000;
+const prove = async (): Promise<AuditSample> => {
+  if (!models) throw new Error('the read models are not there');
+  const { store } = there();
+  const rows = models;
+  const events = (await someEvents(store, 200_000)).filter((event, i) => i % 200 === 0 && whose(event) === 'ours');
+  const note = parsedCheckpoint(auditTreeHead(rows)?.note ?? '');
+  const size = note?.size ?? 0;
+  return timed(Math.min(proofs, events.length), async () => {
+    for (const event of events.slice(0, proofs)) {
+      const leaves = auditTreeHashes(rows);
+      const canonical = canonicalEvent(event);
+      const index = auditTreeIndex(rows, leafOf(event).hash, event.position);
+      if (!proofOf(event, { canonical, leaves, indexOf: () => index, size })) throw new Error('no proof');
+    }
+  });
+};
+
+const verify = async (log: AsyncIterable<Recorded>, count: number): Promise<AuditSample> =>
+  timed(count, async () => {
+    const trusted = [signersOf(secrets, there().logId)(1).verifier];
+    const { findings } = await verifyLog(log, { trusted, against: [], now: systemClock.wall() });
+    if (findings.length > 0) throw new Error(`a sound log has ${findings.length} findings`);
+  });
+
+/** What is judged is in memory: reading is the store's part. A part of a checkpoint would be a finding. */
+const judge = async (): Promise<AuditSample> => {
+  const events = await someEvents(there().store, 300_000);
+  // Checkpoints stand behind all else here; each brings the leaves that were before it.
+  const ours = events.filter((event) => event.stream !== checkpointStream);
+  const checkpoints: Recorded[] = [];
+  for await (const event of there().store.read(checkpointStream)) {
+    if ((parsedCheckpoint(String(event.data.note))?.size ?? 0) <= ours.length) checkpoints.push(event);
+  }
+  const log = (function* () {
+    let at = 0;
+    for (const each of checkpoints) {
+      const size = parsedCheckpoint(String(each.data.note))?.size ?? 0;
+      for (; at < size; at++) yield ours[at] as Recorded;
+      yield each;
+    }
+  })();
+  return verify(
+    (async function* () {
+      yield* log;
+    })(),
+    ours.length,
+  );
+};
+
+const replays = 20;
+const replay = async (): Promise<AuditSample> => {
+  const { store, projectId } = there();
+  return timed(replays, async () => {
+    for (let n = 0; n < replays; n++) {
+      const past = pastOf(store);
+      const life = await lifeOf(store, projectId);
+      await effectiveIn(past, standingAt(life, { time: systemClock.wall() }), systemClock.wall());
+    }
+  });
+};
+
+const commands = 1_000;
+const command = async (): Promise<CommandSample> => {
+  const { store } = there();
+  const { organization } = allAggregates(store);
+  const ids = Array.from({ length: commands }, () => newId('org', systemClock));
+  const positions: Promise<unknown>[] = [];
+  const sample = await timed(commands, async () => {
+    for (const id of ids) {
+      const made = organization.dispatch(
+        id,
+        'create',
+        { name: 'One of many', at: systemClock.wall() },
+        { actor, commandId: randomUUID() },
+      );
+      positions.push(made);
+      if (positions.length % 16 === 0) await made;
+    }
+    await Promise.all(positions);
+  });
+  const events: Recorded[] = [];
+  for (const id of ids) for await (const event of store.read(`organization-${id}`)) events.push(event);
+  // The hash that the next event names, the one of the leaf, and a share of a checkpoint with as many leaves as come in 0.75 s.
+  const signer = signersOf(secrets, there().logId)(1);
+  const parts = { anchor: null, origin: originOf(there().logId), key: 1, signer, clock: systemClock };
+  const own = await timed(commands, async () => {
+    for (const event of events) if (hashOf(event) === '') throw new Error('never');
+    const leaves = events.map((event) => leafOf(event));
+    newCheckpoint({ ...parts, tree: noLeaves, leaves });
+  });
+  return { ...sample, auditSeconds: own.cpuSeconds };
+};
+
+serveParent(async (question) => {
+  const order = question as AuditOrder;
+  if (order.is === 'fill') return fill(order.dir, order.keys);
+  if (order.is === 'rebuild') return rebuild();
+  if (order.is === 'prove') return prove();
+  if (order.is === 'verify') return verify(all(there().store), (await last(there().store)).count);
+  if (order.is === 'judge') return judge();
+  return order.is === 'replay' ? replay() : command();
+});

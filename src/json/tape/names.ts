@@ -1,0 +1,8 @@
+import type { Tape } from './tape.ts';
+
+/** Whether the name at an entry of a tape is one of these. Most are told apart by their length. */
+export const nameSet = (names: readonly string[]): ((tape: Tape, at: number) => boolean) => {
+  const byLength: Buffer[][] = Array.from({ length: Math.max(...names.map(({ length }) => length)) + 1 }, () => []);
+  for (const name of names) byLength[name.length]!.push(Buffer.from(name));
+  return (tape, at) => byLength[tape.end(at) - tape.start(at)]?.some((name) => tape.spells(at, name)) === true;
+};

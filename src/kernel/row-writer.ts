@@ -1,0 +1,66 @@
+import type { Projection } from './apply-batch.ts';
+import type { KeptCheckpoint } from './checkpoint.ts';
+import type { HeldRows, Slice } from './held-rows.ts';
+import type { Room } from './room.ts';
+import type { Changes, RowStore, Table } from './rows.ts';
+
+interface Writer {
+  readonly projection: Projection;
+  /** Of one whose rows are written later. */
+  readonly held: HeldRows | undefined;
+}
+
+/** What a batch changes of one writer's rows. */
+export interface WrittenStep {
+  readonly follower: Writer;
+  readonly changes: Changes;
+  readonly checkpoint: KeptCheckpoint | undefined;
+}
+
+/** The rows of all followers of the log, as the file has them and as they are held. */
+export const rowWriter = (rows: RowStore<KeptCheckpoint>, room: Pick<Room, 'write'>, writers: readonly Writer[]) => {
+  const heldIn = new Map(writers.flatMap(({ projection, held }) => projection.tables.map(({ name }) => [name, held])));
+
+  return {
+    get<Row>(from: Table<Row>, key: string): Row | undefined {
+      const row = heldIn.get(from.name)?.get(from, key);
+      return row === undefined ? rows.get(from, key) : ((row ?? undefined) as Row | undefined);
+    },
+
+    /**
+     * Writes in one transaction what these steps change, but of who holds it a part of what was held before.
+     * @returns whether it is done
+     */
+    async write(steps: readonly WrittenStep[]): Promise<boolean> {
+      const changes = new Map<string, Changes extends ReadonlyMap<string, infer Changed> ? Changed : never>();
+      const marks = new Map<string, KeptCheckpoint>();
+      const slices: (readonly [HeldRows, Slice])[] = [];
+      for (const { follower, changes: own, checkpoint } of steps) {
+        const { held, projection } = follower;
+        let slice: Slice = { changes: own, checkpoint };
+        if (held && !held.isEmpty) {
+          slice = held.next();
+          slices.push([held, slice]);
+        } else if (held && own.size > 0) continue;
+        for (const [table, changed] of slice.changes) changes.set(table, changed);
+        if (slice.checkpoint) marks.set(projection.name, slice.checkpoint);
+      }
+      if (!(await room.write(() => rows.write(changes, marks)))) return false;
+      for (const [held, slice] of slices) held.written(slice);
+      for (const { follower, changes: own, checkpoint } of steps) follower.held?.add(own, checkpoint);
+      return true;
+    },
+
+    /** Writes everything that these hold, a slice in a turn of the loop, as long as there is room. */
+    async writeHeld(some: readonly Writer[]): Promise<void> {
+      for (const { held, projection } of some) {
+        while (held && !held.isEmpty) {
+          const slice = held.next();
+          const marks = new Map(slice.checkpoint && [[projection.name, slice.checkpoint]]);
+          if (!(await room.write(() => rows.write(slice.changes, marks)))) return;
+          held.written(slice);
+        }
+      }
+    },
+  };
+};

@@ -1,0 +1,461 @@
+#!/usr/bin/env python3
+"""Verifies an export of Weir's audit log (`weir audit export`) without Weir.
+
+Written from src/audit/README.md ("The format") and RFC 6962, 8785, 8032 and c2sp.org/signed-note alone.
+
+    python3 verify_export.py EXPORT --pub FILE [--against CHECKPOINTS]...
+
+--pub      verifier keys that are known to be the log's, a line each (`weir audit key`)
+--against  signed checkpoints that were kept outside (a file of AUDIT_SINKS, or an earlier export)
+
+Exit status: 0 whole, 1 tampered with, 2 nothing is wrong but something could not be checked, 3 not an export.
+"""
+import argparse, base64, functools, hashlib, json, re, sys, time
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+
+CHAINED = {'organization', 'project', 'projectKey', 'adminKey', 'policy', 'oauthClient', 'oauthToken', 'idempotency'}
+STUBBED = {'replay', 'oauthToken', 'credentialUse', 'denial'}
+KEPT_DAYS = {'credentialUse': 400, 'denial': 400}
+
+
+class Bad(Exception):
+    """What is not as the format says: a class of finding, and words."""
+
+
+def sha256(*parts):
+    return hashlib.sha256(b''.join(parts)).digest()
+
+
+def unbase64(text, length=None):
+    raw = base64.b64decode(text, validate=True)
+    if base64.b64encode(raw).decode() != text or length not in (None, len(raw)):
+        raise ValueError('not base64 of the right length')
+    return raw
+
+
+# RFC 8785: one text for one value.
+
+def number(value):
+    """A double as ECMAScript writes it."""
+    if value == 0:
+        return '0'
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    text, point = ''.join(map(str, digits)), len(digits) + exponent
+    if 0 < point <= 21:
+        text = text + '0' * exponent if exponent >= 0 else text[:point] + '.' + text[point:]
+    elif -6 < point <= 0:
+        text = '0.' + '0' * -point + text
+    else:
+        text = text[0] + ('.' + text[1:] if text[1:] else '') + f'e{point - 1:+d}'
+    return '-' * sign + text
+
+
+def canonical(value):
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode('utf-16-be'))
+        return '{' + ','.join(canonical(name) + ':' + canonical(value[name]) for name in names) + '}'
+    if isinstance(value, list):
+        return '[' + ','.join(map(canonical, value)) + ']'
+    return number(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+
+
+def unique(pairs):
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError('a name occurs twice in an object')
+    return dict(pairs)
+
+
+def refuse(constant):
+    raise ValueError(f'{constant} is not JSON')
+
+
+def parse(text):
+    """Numbers are doubles, as RFC 8785 has them."""
+    return json.loads(text, object_pairs_hook=unique, parse_int=float, parse_constant=refuse)
+
+
+# RFC 8032: Ed25519. A point is (X, Y, Z, T) with x = X/Z, y = Y/Z, xy = T/Z.
+
+P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+
+
+def add(p, q):
+    a, b = (p[1] - p[0]) * (q[1] - q[0]) % P, (p[1] + p[0]) * (q[1] + q[0]) % P
+    c, d = 2 * p[3] * q[3] * D % P, 2 * p[2] * q[2] % P
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+
+def combine(s, p, k, q):
+    """s·p + k·q"""
+    result, choices = (0, 1, 1, 0), (None, p, q, add(p, q))
+    for bit in reversed(range(253)):
+        result, choice = add(result, result), choices[s >> bit & 1 | (k >> bit & 1) << 1]
+        result = add(result, choice) if choice else result
+    return result
+
+
+def decompress(raw):
+    y = int.from_bytes(raw, 'little')
+    sign, y = y >> 255, y & (1 << 255) - 1
+    if y >= P:
+        raise ValueError('not a point')
+    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if x * x % P != square:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if x * x % P != square or (x == 0 and sign):
+        raise ValueError('not a point')
+    x = P - x if x & 1 != sign else x
+    return x, y, 1, x * y % P
+
+
+BASE = decompress((4 * pow(5, P - 2, P) % P).to_bytes(32, 'little'))
+
+
+def ed25519(public, message, signature):
+    x, y, z, t = decompress(public)
+    s = int.from_bytes(signature[32:], 'little')
+    k = int.from_bytes(hashlib.sha512(signature[:32] + public + message).digest(), 'little') % L
+    if len(signature) != 64 or s >= L:
+        return False
+    x, y, z, _ = combine(s, BASE, k, (-x, y, z, -t))
+    inverse = pow(z, P - 2, P)
+    r = y * inverse % P | (x * inverse % P & 1) << 255
+    return r.to_bytes(32, 'little') == signature[:32]
+
+
+# c2sp.org/signed-note and tlog-checkpoint.
+
+def verifier_key(text):
+    """(name, key id) and the public key of `name+hex id+base64 of a byte 1 and the key`."""
+    name, identity, encoded = text.split('+', 2)
+    raw = unbase64(encoded, 33)
+    if raw[0] != 1 or sha256(name.encode(), b'\n', raw)[:4].hex() != identity:
+        raise ValueError('not an Ed25519 verifier key')
+    return (name, bytes.fromhex(identity)), raw[1:]
+
+
+def open_note(note, keys):
+    """The text of a note, and those of the verifier keys that signed it; every signature of theirs holds."""
+    text, gap, lines = note.rpartition('\n\n')
+    if not gap or not lines.endswith('\n'):
+        raise ValueError('not a signed note')
+    text, known, signers = text + '\n', {verifier_key(key)[0]: key for key in keys}, []
+    for line in lines[:-1].split('\n'):
+        dash, name, encoded = line.split(' ')
+        raw = unbase64(encoded)
+        if dash != '—' or len(raw) < 5:
+            raise ValueError('not a signature line')
+        key = known.get((name, raw[:4]))
+        if key:
+            if not ed25519(verifier_key(key)[1], text.encode(), raw[4:]):
+                raise ValueError('a signature does not hold')
+            signers.append(key)
+    return text, signers
+
+
+def checkpoint(text):
+    origin, size, root, end = text.split('\n')
+    if end or str(int(size)) != size or int(size) < 0:
+        raise ValueError('not a checkpoint')
+    return origin, int(size), unbase64(root, 32)
+
+
+def notes(text):
+    """The notes of a file, one behind another: a line after signatures that is none of theirs begins the next."""
+    found, signed = [], False
+    for line in text.splitlines(True):
+        signature = line.startswith('— ')
+        if not found or (signed and not signature):
+            if not line.strip():
+                continue
+            found.append('')
+        found[-1], signed = found[-1] + line, signature
+    return found
+
+
+# RFC 6962.
+
+def split(size):
+    return 1 << (size - 1).bit_length() - 1
+
+
+def subtrees(size):
+    """The complete trees, from left to right, that a tree of so many leaves consists of."""
+    low = 0
+    for bit in reversed(range(size.bit_length())):
+        if size >> bit & 1:
+            yield low, low + (1 << bit)
+            low += 1 << bit
+
+
+def join(roots):
+    """The root over those of complete trees."""
+    return functools.reduce(lambda right, left: sha256(b'\1', left, right), reversed(roots)) if roots else sha256()
+
+
+def climb(index, size, leaf, path, see):
+    """The root that a path leads to; `see` is told of each node on it and beside it."""
+    low, high, steps = 0, size, []
+    while high - low > 1:
+        middle = low + split(high - low)
+        steps.append((index < middle, low, middle, high))
+        low, high = (low, middle) if index < middle else (middle, high)
+    if len(path) != len(steps):
+        raise ValueError('a proof of another length')
+    see((index, index + 1), leaf)
+    for (is_left, low, middle, high), sibling in zip(reversed(steps), path):
+        see((middle, high) if is_left else (low, middle), sibling)
+        leaf = sha256(b'\1', leaf, sibling) if is_left else sha256(b'\1', sibling, leaf)
+        see((low, high), leaf)
+    return leaf
+
+
+# The export.
+
+class Verifier:
+    def __init__(self, pubs, against, now):
+        self.pubs, self.against, self.now = pubs, against, now
+        self.findings, self.lacking, self.proven = [], [], []
+        self.seen, self.next, self.nodes = set(), 0, {}
+        self.last, self.broken, self.keys, self.marks, self.inner = {}, [], [], [], 0
+        self.unsigned, self.counts = {}, {'event': 0, 'removed': 0, 'uncovered': 0}
+
+    def finding(self, kind, place, words):
+        self.findings.append({'class': kind, 'at': place, 'detail': words})
+
+    def guard(self, kind, place, judge, *arguments):
+        """Whatever a judgement stumbles over is a finding: the file may hold anything in the place of anything."""
+        try:
+            return judge(*arguments)
+        except Bad as bad:
+            self.finding(bad.args[0], place, bad.args[1])
+        except Exception as error:
+            self.finding(kind, place, f'{type(error).__name__}: {error}')
+
+    def run(self, lines):
+        digest, line = hashlib.sha256(), None
+        for position, following in enumerate(lines):
+            if line is not None:
+                digest.update(line)
+                if position > 1:
+                    self.guard('altered', f'line {position}', self.body, line)
+                elif not self.guard('manifest', 'manifest', self.manifest, line):
+                    return
+            line = following
+        if not hasattr(self, 'root'):
+            return self.finding('manifest', 'manifest', 'there is none')
+        self.guard('end', 'end', self.end, line, digest.hexdigest())
+        self.completeness()
+        self.guard('key', 'manifest', self.trust)
+        for number, note in enumerate(self.against, 1):
+            self.guard('signature', f'outside checkpoint {number}', self.outside, note)
+        for mark in self.marks:
+            if mark not in self.proven:
+                self.lacking.append(f'the first {mark} leaves were imported: no checkpoint of their own log covers them all')
+        if not self.proven:
+            self.lacking.append('no checkpoint from outside (--against) agrees: nobody can say whether the log was once another')
+
+    def line(self, raw, fields, optional=()):
+        value = parse(raw.decode())
+        if not raw.endswith(b'\n') or not set(fields) <= set(value) - {'type'} <= set(fields) | set(optional):
+            raise ValueError('not a line with its fields')
+        return value
+
+    def manifest(self, raw):
+        value = self.line(raw, ['format', 'log', 'organization_id', 'checkpoint', 'public_keys'])
+        if value['type'] != 'manifest' or value['format'] != 'weir-audit-export/1':
+            raise ValueError('another format')
+        self.log, self.public, self.whole = value['log'], value['public_keys'], value['organization_id'] is None
+        if any(verifier_key(key)[0][0] != self.log for key in self.public):
+            raise Bad('key', 'a public key has the name of another log')
+        origin, self.size, root = checkpoint(value['checkpoint'].rpartition('\n\n')[0] + '\n')
+        self.signers = []
+        self.guard('signature', 'manifest', self.signature, value['checkpoint'], origin)
+        for note in self.against:  # the nodes that older roots are made of
+            size = note.split('\n')[1:2]
+            if size and size[0].isdecimal() and len(size[0]) < 16:
+                self.nodes.update(dict.fromkeys(subtrees(int(size[0]))))
+        self.root = root
+        return True
+
+    def signature(self, note, origin):
+        self.signers = open_note(note, self.public)[1]
+        if not self.signers or origin != self.log:
+            raise ValueError('the checkpoint is not signed by a key of this log')
+
+    def body(self, raw):
+        kind = parse(raw.decode())['type']
+        self.counts[kind] += 1
+        judge = {'event': self.covered, 'removed': self.removed, 'uncovered': self.uncovered}[kind]
+        judge(raw)
+
+    def opened(self, text):
+        """The event of a canonical form, its hash, and the text that its leaf is the hash of."""
+        event = parse(text)
+        if set(event) != {'data', 'id', 'metadata', 'revision', 'stream', 'type'} or canonical(event) != text:
+            raise ValueError('not the canonical form of an event')
+        hashed = sha256(b'\0', text.encode())
+        stub = {'hash': base64.b64encode(hashed).decode(), 'revision': event['revision'], 'stream': event['stream']}
+        return event, hashed, canonical(stub) if event['stream'].split('-')[0] in STUBBED else None
+
+    def leaf(self, value, text):
+        """Climbs from a leaf to the root."""
+        index, found = int(value['index']), {}
+        path = [unbase64(node, 32) for node in value['proof']]
+        if index != value['index'] or not 0 <= index < self.size:
+            raise Bad('inserted', 'a leaf behind the checkpoint')
+        if climb(index, self.size, sha256(b'\0', text.encode()), path, found.__setitem__) != self.root:
+            raise ValueError(f'leaf {index} is not what was signed')
+        self.nodes.update((node, found[node]) for node in found.keys() & self.nodes.keys())
+        if index in self.seen:
+            raise Bad('duplicated', f'leaf {index} is there twice')
+        self.seen.add(index)
+        return index
+
+    def covered(self, raw):
+        value = self.line(raw, ['index', 'event', 'proof'], ['stub', 'audit_log_id'])
+        event, hashed, stub = self.opened(value['event'])
+        if value.get('stub') != stub:
+            raise ValueError('the stub is of another event')
+        index = self.leaf(value, value['event'] if stub is None else stub)
+        self.inner = len(self.unsigned)
+        before, self.next = self.next, index + 1
+        self.chain(event, hashed)
+        if event['stream'] == 'auditLog-keys':
+            self.keys.append((index, event['data']))
+        elif event['type'] == 'log.imported':
+            self.marks.append(index)
+        elif event['type'] == 'log.started' and 'weir/' + event['data']['log_id'] != self.log:
+            raise ValueError('the log has another id')
+        if index + 1 < before:
+            raise Bad('reordered', f'leaf {index} stands behind leaf {before - 1}')
+
+    def removed(self, raw):
+        value = self.line(raw, ['index', 'stub', 'proof'])
+        stub = parse(value['stub'])
+        if set(stub) != {'hash', 'revision', 'stream'} or stub['stream'].split('-')[0] not in STUBBED:
+            raise ValueError('not what stays of an event that may be removed')
+        index = self.leaf(value, value['stub'])
+        if (stub['stream'], stub['revision']) in self.unsigned:
+            raise ValueError(f'leaf {index} was not removed, another event is there')
+        category, days = stub['stream'].split('-')[0], re.search(r'\d{8}$', stub['stream'])
+        if category in KEPT_DAYS and days:
+            first = datetime.strptime(days.group(), '%Y%m%d').replace(tzinfo=timezone.utc)
+            if (first + timedelta(days=KEPT_DAYS[category] - 1)).timestamp() > self.now:
+                raise Bad('missing', f'leaf {index} is gone, and its time is not over')
+
+    def uncovered(self, raw):
+        event, hashed, _ = self.opened(self.line(raw, ['event'], ['audit_log_id'])['event'])
+        self.unsigned[event['stream'], event['revision']] = self.next
+        self.next += 1
+        self.chain(event, hashed)
+
+    def chain(self, event, hashed):
+        stream, revision, prev = event['stream'], event['revision'], event['metadata'].get('prev')
+        before, hash_before = self.last.get(stream, (None, None))
+        self.last[stream] = revision, hashed
+        if stream.split('-')[0] not in CHAINED:
+            return
+        known = before is not None and (self.whole or before == revision - 1)
+        first = revision == 0 or (self.whole and before is None and stream.split('-')[0] not in STUBBED)
+        if (known or first) and prev != (base64.b64encode(hash_before).decode() if known else None):
+            self.broken.append((stream, f'{stream}@{revision:.0f}', 'was not written behind the event before'))
+
+    def completeness(self):
+        """What is in the place of signed events, or between them; a whole log has a line for each leaf."""
+        touched = set()
+        for number, ((stream, revision), index) in enumerate(self.unsigned.items()):
+            if number < self.inner or (self.whole and index < self.size and index not in self.seen):
+                touched.add(stream)
+                stands = not self.whole or index not in self.seen
+                kind = 'inserted' if not stands else 'genesis' if index == 0 and self.whole else 'altered'
+                self.finding(kind, f'{stream}@{revision:.0f}', 'is not an event that was signed')
+                self.seen.add(index)
+        if self.whole and len(self.seen) < self.size:
+            first = next(index for index in range(self.size) if index not in self.seen)
+            self.finding('missing', f'leaf {first}', f'{self.size - len(self.seen)} that were signed are not there, this one first')
+        for stream, place, words in self.broken:
+            if stream not in touched:
+                self.finding('chain', place, words)
+
+    def end(self, raw, digest):
+        value = self.line(raw, ['events', 'removed', 'uncovered', 'sha256'])
+        counts = [value['events'], value['removed'], value['uncovered']]
+        if value['type'] != 'end' or counts != list(self.counts.values()) or value['sha256'] != digest:
+            raise ValueError('other lines stood before this one, or it is not the last')
+
+    def trust(self):
+        """The keys that the outside knows, and those that one of them leads to."""
+        self.trusted = set(self.pubs) or set(self.public[:1])
+        if not self.pubs:
+            self.lacking.append('the log’s key is known from the file alone (--pub)')
+        for number, (index, data) in enumerate(self.keys, 1):
+            key, note = data['public_key'], data.get('note')
+            if data['number'] != number or self.public[number - 1:number] != [key]:
+                raise Bad('key', f'key {number} is not the one of leaf {index}')
+            if number > 1 and note is not None:
+                text, signers = open_note(note, [self.keys[number - 2][1]['public_key']])
+                if signers and set(signers) <= self.trusted and text == f'key {number} of {self.log}\n{key}\n':
+                    self.trusted.add(key)
+        if self.keys and self.keys[-1][1]['public_key'] not in self.signers:
+            raise Bad('signature', 'the checkpoint is not signed by the last key that it covers')
+        if self.signers and not set(self.signers) & self.trusted:
+            raise Bad('key', 'nobody vouches for the key that has signed the checkpoint')
+
+    def outside(self, note):
+        text, signers = open_note(note, sorted(self.trusted))
+        origin, size, root = checkpoint(text)
+        if origin != self.log or not signers:
+            raise ValueError('not signed by a key of this log that anybody vouches for')
+        if size > self.size:
+            raise Bad('rolled-back', f'{size} leaves were signed, the export is of {self.size}')
+        parts = [self.nodes.get(node) for node in subtrees(size)]
+        computed = self.root if size == self.size else None if None in parts else join(parts)
+        if computed not in (None, root):
+            raise Bad('forked', f'the first {size} leaves are not those that were signed')
+        if computed:  # an export of one organization may have no path to the nodes of an older root
+            self.proven.append(size)
+
+
+def verify(export, pubs=(), against=(), now=None):
+    """{status, findings, lacking} of a file; `pubs` are verifier keys, `against` files with checkpoints, `now` in seconds."""
+    outside = []
+    for name in against:
+        with open(name, encoding='utf-8', newline='') as file:
+            outside += notes(file.read())
+    verifier = Verifier(pubs, outside, time.time() if now is None else now)
+    with open(export, 'rb') as file:
+        verifier.run(file)
+    status = 1 if verifier.findings else 2 if verifier.lacking else 0
+    return {'status': status, 'findings': verifier.findings, 'lacking': verifier.lacking}
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('export', help='the file; - for lines of JSON {export, pubs, against, now} on standard input')
+    parser.add_argument('--pub', action='append', default=[])
+    parser.add_argument('--against', action='append', default=[])
+    options = parser.parse_args(arguments)
+    if options.export == '-':
+        for line in sys.stdin:
+            print(json.dumps(verify(**json.loads(line))), flush=True)
+        return 0
+    try:
+        result = verify(options.export, ' '.join(options.pub).split(), options.against)
+    except (OSError, UnicodeDecodeError) as error:
+        print(error, file=sys.stderr)
+        return 3
+    for finding in result['findings']:
+        print(f"{finding['class']:12}{finding['at']}: {finding['detail']}")
+    for lacking in result['lacking']:
+        print('cannot be excluded:', lacking)
+    print(('Whole.', 'Tampered with.', 'Nothing is wrong, as far as could be checked.')[result['status']])
+    return result['status']
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

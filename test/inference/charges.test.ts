@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { HttpServer } from '../../src/http/server.ts';
+import { bearer, wholeGateway } from '../support/whole-gateway.ts';
+import { modelFor, paths, type Said, speakingUpstream } from './speaking-upstream.ts';
+
+/** What is charged for requests that pass, whatever their upstream says it has counted (contract N20). */
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+let at: Awaited<ReturnType<typeof wholeGateway>>;
+let server: HttpServer;
+let provider: Awaited<ReturnType<typeof speakingUpstream>>;
+let key: string;
+let said: Said;
+
+beforeAll(async () => {
+  provider = await speakingUpstream(() => said);
+  at = await wholeGateway({ models: provider.models, pricing: { prompt: '0.000001', completion: '0.00001' } });
+  key = (await at.make.tenant()).projectKey.value;
+  server = await at.listen();
+});
+afterAll(async () => {
+  await server.drain(0);
+  await at.close();
+  await provider.close();
+});
+
+const asking = (path: string, stream: boolean, model = modelFor(path), most: number | null = 100) => ({
+  model,
+  stream,
+  ...(path === '/v1/responses' ? { input: 'hi' } : { messages: [{ role: 'user', content: 'hi' }] }),
+  ...(most !== null && { [path === '/v1/responses' ? 'max_output_tokens' : 'max_tokens']: most }),
+});
+/** ⌈2 / 3⌉ + 8. */
+const estimate = 9;
+
+/** The account of one request: tokens read, cached and written, and who counted. */
+const charged = async (path: string, body: object) => {
+  const before = at.accounts.settled.length;
+  const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, {
+    method: 'POST',
+    headers: { ...bearer(key), 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect([answer.status, (await answer.text()).length > 0]).toEqual([200, true]);
+  const settled = at.accounts.settled.slice(before);
+  expect(settled).toHaveLength(1);
+  const [{ input_tokens, cache_read_input_tokens, output_tokens, usage_source }] = settled as [
+    (typeof settled)[number],
+  ];
+  return [input_tokens, cache_read_input_tokens, output_tokens, usage_source];
+};
+
+/** A `usage` in the words of an API. */
+const counting = (path: string, input: unknown, output: unknown, cached?: unknown): object => {
+  if (path === '/v1/messages') return { input_tokens: input, output_tokens: output, cache_read_input_tokens: cached };
+  if (path === '/v1/responses')
+    return { input_tokens: input, output_tokens: output, input_tokens_details: { cached_tokens: cached } };
+  return { prompt_tokens: input, completion_tokens: output, prompt_tokens_details: { cached_tokens: cached } };
+};
+
+const ways = paths.flatMap((path) => [false, true].map((stream) => [path, stream] as const));
+const text = 'x'.repeat(30);
+
+describe.each(ways)('%s, streamed: %s', (path, stream) => {
+  const ask = () => charged(path, asking(path, stream));
+
+  test('is charged by what the upstream has counted', async () => {
+    said = { text, usage: counting(path, 7, 11) };
+    expect(await ask()).toEqual([7, 0, 11, 'final']);
+  });
+
+  test.each([[undefined], [null], ['none'], [{}]])('is charged by its text where the usage is %j', async (usage) => {
+    said = { text, usage };
+    expect(await ask()).toEqual([estimate, 0, 10, 'estimated']);
+  });
+
+  test('is charged by its text where the output is not counted', async () => {
+    for (const output of [undefined, null, '11', -3]) {
+      said = { text, usage: counting(path, 7, output) };
+      expect(await ask()).toEqual([7, 0, 10, 'partial']);
+    }
+  });
+
+  test('is charged by its text for no more than was asked for', async () => {
+    said = { text: 'x'.repeat(3_000), usage: undefined };
+    expect(await ask()).toEqual([estimate, 0, 100, 'estimated']);
+  });
+
+  test.each([1e300, 1e9, 2 ** 53])('a count of %d is not believed beyond what the request can take', async (count) => {
+    said = { text, usage: counting(path, count, count) };
+    expect(await ask()).toEqual([5_000, 0, 100, 'partial']);
+    // Messages have to name a maximum.
+    if (path === '/v1/messages') return;
+    const [, , output, source] = await charged(path, asking(path, stream, modelFor(path), null));
+    expect([output, source]).toEqual([4_500, 'partial']);
+  });
+
+  test('fractions and negative counts are none', async () => {
+    said = { text, usage: counting(path, 7.9, 11.5) };
+    expect(await ask()).toEqual([7, 0, 11, 'partial']);
+    said = { text, usage: counting(path, -7, 11) };
+    expect(await ask()).toEqual([estimate, 0, 11, 'estimated']);
+  });
+
+  test('more of the input from the cache than there is', async () => {
+    said = { text, usage: counting(path, 7, 11, 500) };
+    // The API of messages counts it beside the other input.
+    expect(await ask()).toEqual(path === '/v1/messages' ? [7, 500, 11, 'final'] : [0, 7, 11, 'partial']);
+    said = { text, usage: counting(path, 7, 11, 1e12) };
+    expect(await ask()).toEqual(path === '/v1/messages' ? [7, 4_993, 11, 'partial'] : [0, 7, 11, 'partial']);
+  });
+});
+
+describe.each([false, true])('a translated request, streamed: %s', (stream) => {
+  test.each([
+    [{ prompt_tokens: 7, completion_tokens: 11 }, [7, 0, 11, 'final']],
+    [undefined, [estimate, 0, 10, 'estimated']],
+    [{ prompt_tokens: 7 }, [7, 0, 10, 'partial']],
+    [{ prompt_tokens: 1e300, completion_tokens: 1e300 }, [5_000, 0, 100, 'partial']],
+  ])('is charged for %j', async (usage, expected) => {
+    said = { text, usage };
+    expect(await charged('/v1/messages', asking('/v1/messages', stream, 'translated'))).toEqual(expected);
+  });
+});

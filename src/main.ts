@@ -16,7 +16,7 @@ if (complaint !== null) {
 
 // What the process makes is for its owner alone, LMDB's files too, whatever the folder around it allows.
 process.umask(0o077);
-allowClosedOutput();
+const left = allowClosedOutput();
 lowerHelperThreads();
 // gRPC gives TLS the name of a host to send also where that is an address, as the nodes of a cluster often have it. Node
 // says that it will ignore it, which is what is wanted: the address is compared with the certificate all the same.
@@ -65,6 +65,7 @@ const code = await program({
   user: osUser(),
   host: hostname(),
   interrupted,
+  left,
   endSoon,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),

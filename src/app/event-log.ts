@@ -15,6 +15,8 @@ export interface EventLog {
   readonly failed: Promise<Error>;
   /** Of an embedded store: its volume is too full for commands. What is true of a cluster's only its refusals tell. */
   readonly hasNoRoom: boolean;
+  /** Whether this process opened the store's files: nobody else can write there until it closes them. */
+  readonly isOwn: boolean;
   close(): Promise<void>;
 }
 
@@ -54,6 +56,7 @@ const ofServer = (dir: string, embedded: Embedded): EventLog => {
   return {
     store,
     failed: embedded.failed,
+    isOwn: true,
     get hasNoRoom() {
       return embedded.hasNoRoom;
     },
@@ -118,7 +121,7 @@ export const existingEventLog = async (config: Config): Promise<EventLog> => {
 /** A store that another process serves. */
 const elsewhere = (target: Target): EventLog => {
   const store = connect(target);
-  return { store, failed: never, hasNoRoom: false, close: () => store.close() };
+  return { store, failed: never, hasNoRoom: false, isOwn: false, close: () => store.close() };
 };
 
 /** Where a command finds a store: a cluster, a running server, or the files of a stopped one, served meanwhile. */

@@ -109,10 +109,12 @@ export const asOperator = async <T>(
 /** Beside a running gateway they show what it has written. */
 type OperatorRows = Pick<ReadModels, 'get' | 'range' | 'written'>;
 
-interface CurrentRows {
+export interface CurrentRows {
   readonly rows: OperatorRows;
   /** Whether a running server keeps them. */
   readonly isServed: boolean;
+  /** How far a projection of the running server has come; null before its first event, and where none runs. */
+  placeOf(projection: string): bigint | null;
   reached(position: bigint, withinMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -128,6 +130,10 @@ export const currentRows = async (config: Config, store: EventStore): Promise<Cu
     return {
       rows: { ...rows, async written() {} },
       isServed: true,
+      placeOf: (projection) => {
+        const kept = rows.mark(projection);
+        return kept === undefined ? null : placeOf(kept);
+      },
       reached: (position, withinMs) => followed(rows, position, withinMs),
       close: () => rows.close(),
     };
@@ -144,6 +150,7 @@ export const currentRows = async (config: Config, store: EventStore): Promise<Cu
   return {
     rows: models,
     isServed: false,
+    placeOf: () => null,
     reached: models.reached,
     async close() {
       await models.close();

@@ -14,7 +14,7 @@ import { readLedger } from './ledger-file.ts';
 import { asOperator } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { dollars } from './output.ts';
-import { formatOf, listing, type Output, show } from './table/listing.ts';
+import { jsonOf, listing, type Output, show } from './table/listing.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 
 const examples = `
@@ -91,7 +91,7 @@ const showUsage = (terminal: Terminal, id: string, options: Asked): Promise<void
     if (count < 1) throw new UsageError('--to must be after --from.');
     if (count > mostBuckets) throw new UsageError(`That is ${count} buckets; ${mostBuckets} are the most.`);
     const buckets = await usageBuckets(operator.rows, { organizationId: id, from, width, count, groupBy });
-    const isForPeople = !formatOf(options).startsWith('json');
+    const isForPeople = jsonOf(terminal, options) === null;
     const rows = buckets.flatMap((bucket) =>
       bucket.groups.map(({ sum, ...of }) => ({
         from: bucket.from,
@@ -158,7 +158,7 @@ const report = (
     ours: tokensOf(ours),
     theirs: tokensOf(theirs),
   }));
-  if (rows.length > 0 || formatOf(options).startsWith('json')) show(terminal, rows, options, { request_id: 'id' });
+  if (rows.length > 0 || jsonOf(terminal, options)) show(terminal, rows, options, { request_id: 'id' });
   const count = (wanted: Difference['kind']): number => differences.filter(({ kind }) => kind === wanted).length;
   const [estimated, repeated] = [count('estimated'), count('repeated')];
   const real = differences.length - estimated - repeated;

@@ -3,12 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { program } from '../../src/cli/program.ts';
 
-const linesOf = (out: string): unknown[] =>
-  out
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
-
 /** A data folder of its own, and `weir` on it within this process. */
 export const workbench = () => {
   const dir = mkdtempSync(join(tmpdir(), 'weir-cli-'));
@@ -38,7 +32,7 @@ export const workbench = () => {
   const json = async (...argv: string[]): Promise<Record<string, unknown>[]> => {
     const { code, out, err } = await weir([...argv, '--json']);
     if (code !== 0) throw new Error(err);
-    return (out.startsWith('[') ? JSON.parse(out) : linesOf(out)) as Record<string, unknown>[];
+    return JSON.parse(out) as Record<string, unknown>[];
   };
   return { dir, env, weir, json, clean: () => rmSync(dir, { recursive: true, force: true }) };
 };

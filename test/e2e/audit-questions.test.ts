@@ -23,12 +23,12 @@ const said = async (...args: string[]): Promise<string> => {
   const { code, stdout, stderr } = await here(...args);
   expect(`${code} ${stderr}`).toBe('0 ');
   // Whatever is asked, the page can be pasted into a report.
-  if (!args.includes('--json')) for (const line of stdout.split('\n')) expect([...line].length, line).toBeLessThan(81);
+  if (!args.includes('--jsonl')) for (const line of stdout.split('\n')) expect([...line].length, line).toBeLessThan(81);
   return stdout;
 };
 
 const json = async (...args: string[]): Promise<Json[]> =>
-  (await said(...args, '--json'))
+  (await said(...args, '--jsonl'))
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Json);
@@ -267,7 +267,7 @@ describe('the audit log', () => {
     const interrupted = new Promise<void>((resolve) => {
       stop = resolve;
     });
-    const args = ['audit', 'log', '--follow', '--limit', '1', '--type', 'project.created', '--json'];
+    const args = ['audit', 'log', '--follow', '--limit', '1', '--type', 'project.created', '--jsonl'];
     const following = weirHere(args, { DATA_DIR: server.dataDir }, interrupted);
     const made: string[] = [];
     for (const name of ['one', 'two', 'three']) made.push(await createProject(server, name));

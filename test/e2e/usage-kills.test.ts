@@ -128,7 +128,7 @@ describe(`accounts of ${requests} requests, with a gateway that is killed, seed 
 
   test('weir audit charge works out what was charged', async () => {
     const some = [...report.complete][0]!;
-    const { code, stdout } = await weirHere(['audit', 'charge', some, '--json'], report.env);
+    const { code, stdout } = await weirHere(['audit', 'charge', some, '--jsonl'], report.env);
     const { settlement, micro_dollars } = JSON.parse(stdout);
     expect([code, settlement.request_id, settlement.micro_dollars]).toEqual([0, some, micro_dollars]);
   });

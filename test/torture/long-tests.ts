@@ -74,6 +74,14 @@ export const longTests: readonly LongTest[] = [
     counts: { long: 10_000 },
   },
   {
+    id: 'JUDGE',
+    title: 'policies on requests and answers of every API against a naive judge',
+    unit: 'cases',
+    file: 'test/policies/naive-judge.test.ts',
+    variable: 'POLICY_CASES',
+    counts: { long: 10_000 },
+  },
+  {
     id: 'K8',
     title: 'Idempotency-Keys while the server is killed',
     unit: 'creations',

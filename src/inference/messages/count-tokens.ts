@@ -64,7 +64,7 @@ export const countTokensRoute = (
       const { model, policy_ids: named } = strict ?? passed!.fields;
       const need = passed ?? { estimatedTokens: estimateInputTokens(request!), maxTokens: strict!.max_tokens ?? 0 };
       const text = { endpoint: 'messages', model, stream: false } as const;
-      const view = viewOf({ request, need }, () => outgoing, text, principal);
+      const view = viewOf({ request, need, most: hosted.model.max_output_length }, () => outgoing, text, principal);
       const asked = { policies: effective, caller: principal, named: named ?? [], requestId, view };
       return policed(policies, asked, { endpoint: 'messages', family: 'messages' }, count);
     },

@@ -129,7 +129,8 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       if (task.policies === null) return answered(null);
       const asked = { policies: task.policies, caller: principal, named: named ?? [], requestId };
       const text = { endpoint: api.name, model, stream: isStreamed };
-      const subject = { request: task.strict?.request ?? null, need: needOf(task) };
+      const most = models.get(model)!.model.max_output_length;
+      const subject = { request: task.strict?.request ?? null, need: needOf(task), most };
       const view = viewOf(subject, bytes, text, principal);
       return policed(policies, { ...asked, view }, { endpoint: api.name, family }, answered);
     },

@@ -15,18 +15,28 @@ import { bodyView, type RuleView, requestView } from '../../rules/text/view.ts';
 import type { AnswerWatch } from '../reply/answer-watch.ts';
 import type { TokenNeed } from './task.ts';
 
+interface RequestSeen {
+  /** In Weir's own form; null for a body that passes. */
+  readonly request: (object & { readonly max_tokens?: number | undefined }) | null;
+  readonly need: TokenNeed;
+  /** The longest answer of the model, in tokens. */
+  readonly most: number;
+}
+
 /**
  * A request as rules see it: all that its upstream is about to be given.
- * @param request in Weir's own form; null for a body that passes
- * @param outgoing that body
+ * @param outgoing a body that passes
  */
 export const viewOf = (
-  { request, need }: { readonly request: object | null; readonly need: TokenNeed },
+  { request, need, most }: RequestSeen,
   outgoing: () => Buffer,
   text: Pick<RequestText, 'endpoint' | 'model' | 'stream'>,
   caller: PolicyCaller,
 ): RuleView => {
-  const beside = { ...text, inputTokens: need.estimatedTokens, maxTokens: need.maxTokens };
+  const { estimatedTokens: inputTokens, maxTokens: named, grows } = need;
+  // Where none is named, an upstream is told the most that its model says, or nothing, which is the same.
+  const maxTokens = grows === true ? Math.max(named, request?.max_tokens ?? most) : named;
+  const beside = { ...text, inputTokens, maxTokens };
   const owner = ownerOf(caller);
   if (request === null) return bodyView({ ...beside, body: outgoing() }, owner);
   // Every API is in the form of messages by now; what it is called stays.

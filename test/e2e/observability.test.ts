@@ -70,7 +70,7 @@ const probing = (dir: string): { env: Record<string, string>; loaded: () => stri
   };
 };
 
-const message = { model: 'passes', max_tokens: 10, messages: [{ role: 'user', content: 'Hello' }] };
+const message = { model: 'passes', max_tokens: 80, messages: [{ role: 'user', content: 'Hello' }] };
 const ask = (server: Server, body: object, headers: Record<string, string> = {}) =>
   call(server, 'POST', '/v1/messages', { key: server.first.project_api_key, body, headers });
 const scrape = async (url: string) => {

@@ -47,6 +47,8 @@ export interface Signals {
   'usage.sent': Readonly<Record<string, never>>;
   /** Decisions of policies that there was no room to keep, since this was last said. */
   'policies.unrecorded': { readonly decisions: number };
+  /** What organizations have used in all could not be told: it is tried again each minute. */
+  'usage.untold': { readonly error: unknown };
   /** At the start: requests that were in flight when the gateway ended, and lines of its journal that are not as they were. */
   'usage.recovered': { readonly abandoned: number; readonly damaged: number };
   /** Prices of models that were not known to the log, or were others. */

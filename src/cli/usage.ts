@@ -84,24 +84,25 @@ export const usageCommand = (terminal: Terminal): Command => {
 const showUsage = (terminal: Terminal, id: string, options: Asked): Promise<void> =>
   asOperator(terminal, async (operator) => {
     findOrganization(operator, id);
-    const { width, by: groupBy = [], to = systemClock.wall() + 1, from: begin = to - 6 * dayMs } = options;
+    const now = systemClock.wall();
+    const { width, by: groupBy = [], to = now + 1, from: begin = to - 6 * dayMs } = options;
     const ms = widths[width];
     const from = Math.floor(begin / ms) * ms;
     const count = Math.ceil((to - from) / ms);
     if (count < 1) throw new UsageError('--to must be after --from.');
     if (count > mostBuckets) throw new UsageError(`That is ${count} buckets; ${mostBuckets} are the most.`);
-    const buckets = await usageBuckets(operator.rows, { organizationId: id, from, width, count, groupBy });
+    const buckets = await usageBuckets(operator.rows, { organizationId: id, from, width, count, now, groupBy });
     const isForPeople = jsonOf(terminal, options) === null;
     const rows = buckets.flatMap((bucket) =>
       bucket.groups.map(({ sum, ...of }) => ({
         from: bucket.from,
-        ...Object.fromEntries(groupBy.map((field) => [field, of[field]])),
+        cost: isForPeople ? dollars(sum.microDollars) : sum.microDollars / 1_000_000,
         requests: sum.requests,
+        ...Object.fromEntries(groupBy.map((field) => [field, of[field]])),
         input: sum.input,
+        output: sum.output,
         cache_write: sum.cacheCreation,
         cache_read: sum.cacheRead,
-        output: sum.output,
-        cost: isForPeople ? dollars(sum.microDollars) : sum.microDollars / 1_000_000,
       })),
     );
     show(terminal, rows, options, { from: 'time', project_id: 'id', api_key_id: 'id' });

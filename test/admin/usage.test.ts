@@ -247,7 +247,12 @@ test('sums are those of a plain list, whatever is grouped and asked for', async 
     fc.asyncProperty(wanted, async ({ back, ...query }) => {
       const ms = widths[query.width];
       const from = Math.floor((noon - back * ms) / ms) * ms;
-      const buckets = await usageBuckets(at.admin.models, { ...query, from, organizationId: someone.organizationId });
+      const buckets = await usageBuckets(at.admin.models, {
+        ...query,
+        from,
+        now: noon,
+        organizationId: someone.organizationId,
+      });
       const naive = Array.from({ length: query.count }, (_, index) => {
         const sums = new Map<string, number[]>();
         for (const each of all) {

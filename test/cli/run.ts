@@ -7,7 +7,12 @@ import { program } from '../../src/cli/program.ts';
 export const workbench = () => {
   const dir = mkdtempSync(join(tmpdir(), 'weir-cli-'));
   const env = { DATA_DIR: join(dir, 'data') };
-  const weir = async (argv: readonly string[], answer?: string, interrupted = new Promise<void>(() => {})) => {
+  const weir = async (
+    argv: readonly string[],
+    answer?: string,
+    interrupted = new Promise<void>(() => {}),
+    columns = 120,
+  ) => {
     let out = '';
     let err = '';
     const code = await program({
@@ -23,7 +28,7 @@ export const workbench = () => {
       err: (text) => {
         err += text;
       },
-      columns: 120,
+      columns,
       ...(answer !== undefined && { ask: async () => answer }),
     });
     return { code, out, err };

@@ -57,7 +57,7 @@ const byDay = { from: noon - (noon % dayMs), width: '1d', count: 3, groupBy: ['a
 
 /** What a report says, without what is empty. */
 const reported = async (models: ReadModels, organizationId: string, wanted: typeof byMinute | typeof byDay) =>
-  (await usageBuckets(models, { ...wanted, organizationId })).flatMap(({ from, groups }) =>
+  (await usageBuckets(models, { ...wanted, organizationId, now: noon })).flatMap(({ from, groups }) =>
     groups.map(({ api_key_id, model, sum }) => [`${from} ${api_key_id} ${model}`, sum] as const),
   );
 

@@ -30,6 +30,7 @@ export const passingChatBody = z.looseObject({
   functions: list(anything).nullish(),
   response_format: anything.nullish(),
   store: z.boolean().nullish(),
+  audio: anything.nullish(),
   policy_ids: policyIds,
 });
 

@@ -40,6 +40,7 @@ const isPlain = isObjectWith({
   tools: orNull(isListOf(isObject)),
   functions: orNull(isListOf(isObject)),
   response_format: orNull(isObject),
+  audio: orNull(isObjectWith({ voice: isOf(Kind.string, Kind.null) })),
   policy_ids: isNull,
   ...Object.fromEntries(
     Object.entries(chatState.members).map(([name, harmless]) => [name, harmless === 'false' ? isFalse : isNull]),

@@ -17,7 +17,7 @@ import { answerReply } from '../reply/reply.ts';
 import { mostTokensOf } from '../spending.ts';
 import { admission, type Judge, needOf } from './admission.ts';
 import { type Asked, askedOf, type ReadBody } from './body-reader.ts';
-import { imagesOf } from './images.ts';
+import { pricedImages } from './images.ts';
 import { policed, viewOf } from './policed.ts';
 import { tokensOf } from './task.ts';
 
@@ -93,9 +93,8 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       const { model, stream, policy_ids: named } = askedOf(body);
       watched?.aims(model);
       const isStreamed = stream === true;
+      const hosted = models.get(model)!.model;
       // The bytes of the body are lent for this step alone.
-      const hosted = models.get(model)?.model;
-      const images = imagesOf(task, hosted?.pricing.image);
       let outgoing: Buffer | undefined;
       const bytes = (): Buffer => {
         outgoing ??= task.passed!.bytes();
@@ -108,6 +107,7 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         const full = allowance.reserve(tokensOf(need));
         if (full !== undefined) return failure(full, family, requestId);
         const { estimatedTokens, maxTokens } = need;
+        const images = task.passed?.images ?? pricedImages(hosted, task.strict!.request);
         const metered = { requestId, model, api: api.name, estimatedTokens, images, maxTokens };
         const account = allowance.meter(metered);
         if (isRefusal(account)) return failure(account, family, requestId);
@@ -117,7 +117,7 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         const id = answerId();
         const form = api.form(body, id, head);
         const grow = growthOf(allowance, need);
-        const most = mostTokensOf(need, hosted?.context_length ?? 0);
+        const most = mostTokensOf(need, hosted.context_length);
         const { trace } = call;
         const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, trace, signal, watch };
         if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
@@ -129,8 +129,7 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
       if (task.policies === null) return answered(null);
       const asked = { policies: task.policies, caller: principal, named: named ?? [], requestId };
       const text = { endpoint: api.name, model, stream: isStreamed };
-      const most = models.get(model)!.model.max_output_length;
-      const subject = { request: task.strict?.request ?? null, need: needOf(task), most };
+      const subject = { request: task.strict?.request ?? null, need: needOf(task), most: hosted.max_output_length };
       const view = viewOf(subject, bytes, text, principal);
       return policed(policies, { ...asked, view }, { endpoint: api.name, family }, answered);
     },

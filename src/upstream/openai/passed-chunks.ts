@@ -72,7 +72,7 @@ export class PassedChunkReader implements PassedReader {
     return start === null || start.length === 0 ? null : Buffer.concat(start);
   }
 
-  /** Not every server says `[DONE]`, but all say why they have finished. */
+  /** Not every server says `[DONE]`, but all say why they have finished. @throws UpstreamError for one that has not */
   finish(): void {
     if (!this.#finished) throw malformed('the stream ends before the answer does');
     this.ended = true;
@@ -104,8 +104,7 @@ export class PassedChunkReader implements PassedReader {
   /** @throws UpstreamError for an error, and for what is no chunk */
   #read(frame: Buffer, passed: Buffer[]): void {
     if (frame.equals(doneFrame)) {
-      this.ended = true;
-      passed.push(frame);
+      this.#end(passed);
       return;
     }
     const isPlain = frame.indexOf(lineFeed) === frame.length - 2 && frame.compare(dataHead, 0, 6, 0, 6) === 0;
@@ -115,8 +114,7 @@ export class PassedChunkReader implements PassedReader {
     const read = scanned ?? this.#parsedChunk(document);
     if (read === null) {
       // `[DONE]`, in another form.
-      this.ended = true;
-      passed.push(doneFrame);
+      this.#end(passed);
       return;
     }
     this.#usage = read.usage ?? this.#usage;
@@ -130,6 +128,11 @@ export class PassedChunkReader implements PassedReader {
     if (isPlain && only !== null && dataHead.length + only.start > this.#prefix.length) {
       this.#alike.learn(frame, { start: dataHead.length + only.start, end: dataHead.length + only.end });
     }
+  }
+
+  #end(passed: Buffer[]): void {
+    this.finish();
+    passed.push(doneFrame);
   }
 
   /** What the `data` lines of an event hold, on one line; null for an event without any. */

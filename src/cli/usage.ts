@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Grouping, groupings, usageBuckets, type Width, widths } from '../admin/usage/usage-buckets.ts';
 import { existingEventLog } from '../app/event-log.ts';
 import { Failure } from '../app/failure.ts';
-import { systemClock } from '../clock.ts';
+import { dayMs, systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import type { Settlement } from '../domain/usage-facts.ts';
 import { timeOfId } from '../ids.ts';
@@ -24,7 +24,6 @@ Examples:
   weir usage org_01jd… --width 1h --from 2026-11-20T00:00:00Z --to 2026-11-21T00:00:00Z
   weir usage reconcile --ledger provider.ndjson --model claude`;
 
-const dayMs = 24 * 60 * 60_000;
 /** Buckets of one table. */
 const mostBuckets = 10_000;
 /** Exit status where the ledger and what was settled are not the same. */

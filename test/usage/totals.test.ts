@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addUse, dayMs, noUse, usage, usageTotals } from '../../projections/usage.ts';
+import { addUse, noUse, usage, usageTotals } from '../../projections/usage.ts';
 import { untoldOf } from '../../src/app/funds.ts';
+import { dayMs } from '../../src/clock.ts';
 import { whose } from '../../src/domain/streams.ts';
 import { type Settlement, totalStream, totalsOf, usageSettled, usageStream } from '../../src/domain/usage-facts.ts';
 import type { ReadModels } from '../../src/kernel/projection.ts';

@@ -1,15 +1,5 @@
-import {
-  addUse,
-  dayMs,
-  hourMs,
-  minuteMs,
-  minutesOf,
-  noUse,
-  usageDays,
-  usageHours,
-  usagePrefix,
-} from '../../../projections/usage.ts';
-import type { Millis } from '../../clock.ts';
+import { addUse, minutesOf, noUse, usageDays, usageHours, usagePrefix } from '../../../projections/usage.ts';
+import { dayMs, hourMs, type Millis, minuteMs } from '../../clock.ts';
 import { accountSeconds, type UsageSum } from '../../domain/usage-facts.ts';
 import type { ReadModels } from '../../kernel/projection.ts';
 

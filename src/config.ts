@@ -219,9 +219,14 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>>): C
   });
 };
 
-/** What the gateway itself is reached by on this port, whatever stands before it. */
-export const listenUrl = ({ HOST, TLS_CERT_FILE }: Config, port: number): string =>
-  `${TLS_CERT_FILE === undefined ? 'http' : 'https'}://${HOST.includes(':') ? `[${HOST}]` : HOST}:${port}`;
+/** Every address of the machine: of these its own one is shown, which can be pasted. */
+const loopbacks: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** What the gateway itself is reached by on this port from its own machine, whatever stands before it. */
+export const listenUrl = ({ HOST, TLS_CERT_FILE }: Config, port: number): string => {
+  const host = loopbacks[HOST] ?? HOST;
+  return `${TLS_CERT_FILE === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+};
 
 /** Name, description and default of every variable, for `--help`. */
 export const describeConfig = (): string => {

@@ -2,8 +2,12 @@ import { type Refusal, refusal } from '../errors.ts';
 import type { Wait } from '../limits/http/retry-after.ts';
 import type { MetricName, ScopeName } from '../limits/record/metrics.ts';
 
-const whose: Readonly<Record<ScopeName, string>> = {
+/** `line`: a key, of whose windows others have a part. */
+type Whose = ScopeName | 'line';
+
+const whose: Readonly<Record<Whose, string>> = {
   key: 'this API key',
+  line: 'this API key, together with those that it was rotated from or to,',
   credential: 'this credential',
   project: 'the project',
   organization: 'the organization',
@@ -49,14 +53,18 @@ const said = new Map(
   Object.keys(whose).map((scope) => [scope, new Map(Object.keys(what).map((metric) => [metric, new SaidOf()]))]),
 );
 
-/** The 429 of a limit: scope, metric, limit and seconds are in the message (contract F.6). */
-export const limitRefusal = ({ scope, metric, limit, seconds }: Wait): Refusal => {
-  const of = said.get(scope)!.get(metric)!;
+/**
+ * The 429 of a limit: scope, metric, limit and seconds are in the message (contract F.6).
+ * @param shares whether the windows of the key are those of its line
+ */
+export const limitRefusal = ({ scope, metric, limit, seconds }: Wait, shares = false): Refusal => {
+  const who: Whose = scope === 'key' && shares ? 'line' : scope;
+  const of = said.get(who)!.get(metric)!;
   of.count += 1;
   const place = seconds & (remembered - 1);
   const last = of.last[place];
   if (last?.seconds === seconds && last.limit === limit) return last.refusal;
-  const made = refused(`${whose[scope]} is limited to ${limit} ${what[metric]}`, seconds);
+  const made = refused(`${whose[who]} is limited to ${limit} ${what[metric]}`, seconds);
   of.last[place] = { limit, seconds, refusal: made };
   return made;
 };

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
+import { usage as usageRows } from '../../projections/usage.ts';
 import { AccessLog } from '../access/access-log.ts';
 import { apiKeyGate } from '../access/authenticate.ts';
 import { credentialTables, type Directory, directory } from '../access/directory.ts';
@@ -48,6 +49,7 @@ import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
 import { fundsOf, untoldOf } from './funds.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
+import { refuseLaterLog, signLog } from './log-version.ts';
 import { observability } from './observability.ts';
 import { pricesOf } from './prices.ts';
 import { claimReadModels, readModelsDir } from './read-models.ts';
@@ -121,12 +123,14 @@ const start = async (parts: {
   const observed = await observability({ config, log: output, models: declaredIds, clock, open });
   const claim = await claimReadModels(readModelsDir(config));
   open.later('the claim to the read models', async () => claim.release());
+  await refuseLaterLog(log.store);
   const secrets = await secretsOf(config, () => needsItsSecrets(log.store));
   const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
   const keysOfDays = await atPathOf('SECRETS_DIR', dayKeysDir, () => dayKeys(dayKeysDir));
   await keptFirstRun(config.DATA_DIR);
   // Whatever refuses the start comes before this: it writes the log's first events.
   await proveSecrets(log.store, clock, secrets);
+  await signLog(log.store, clock);
   let models: ReadModels | undefined;
   const store = withRoomFor(() => models, observed.measured(log.store));
   const logId = await logIdOf(store, clock);
@@ -156,7 +160,8 @@ const start = async (parts: {
       known.committed(batch);
       inForce.committed();
       limits?.committed(batch);
-      usage?.recorded(batch);
+      // Accounts that the balances do not have, since their rows stand still, stay those of this gateway.
+      if (!models?.stopped.some(({ follower }) => follower === usageRows.name)) usage?.recorded(batch);
     },
   });
   open.later('the read models', models.close);

@@ -32,7 +32,8 @@ export const chargeCommand = (terminal: Terminal): Command =>
       const log = await existingEventLog(readConfig(terminal.env));
       try {
         const settlement = await settlementOf(log.store, id, begunAt);
-        if (settlement === undefined) throw new Failure(`No account of ${id} is in the log.`);
+        if (settlement === undefined)
+          throw new Failure(`No account of ${id} is in the log, which keeps them for 400 days.`);
         const declared = await priceNamed(log.store, settlement.price);
         const price = priceOf(declared.model, declared.pricing);
         const lines = chargeLines(price, settlement);

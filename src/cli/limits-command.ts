@@ -107,7 +107,9 @@ const print = (terminal: Terminal, limits: KeyLimits, options: Output): void => 
     })),
   );
   show(terminal, rows, options, { id: 'id' });
-  terminal.out(`Tier ${limits.tier}. ${lastRefusal(limits, options.utc)}\n`);
+  const shared =
+    limits.shared_with.length === 0 ? '' : ` Its windows are also those of ${limits.shared_with.join(', ')}.`;
+  terminal.out(`Tier ${limits.tier}.${shared} ${lastRefusal(limits, options.utc)}\n`);
 };
 
 const lastRefusal = ({ last_refusal: refusal }: KeyLimits, utc: true | undefined): string => {

@@ -23,7 +23,7 @@ import { logIdOf } from '../kernel/log-id.ts';
 import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { NoTables, openRows, type RowStore } from '../kernel/rows.ts';
-import type { EventStore } from '../kernel/store.ts';
+import { type EventStore, WrongRevision } from '../kernel/store.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 import { printable, type Terminal } from './terminal.ts';
 
@@ -99,7 +99,9 @@ export const asOperator = async <T>(
     }
   } catch (error) {
     if (error instanceof Fault) throw new Failure(printable(error.message), 1, error);
-    if (error instanceof IllegalFact) throw new Failure(`That cannot be done: ${error.message}.`, 1, error);
+    if (error instanceof WrongRevision)
+      throw new Failure('Others changed the same at the same time, again and again: run the command again.', 1, error);
+    if (error instanceof IllegalFact) throw new Failure(`That cannot be done: ${whyNot(error)}.`, 1, error);
     throw error;
   } finally {
     await log.close();
@@ -108,6 +110,16 @@ export const asOperator = async <T>(
 
 /** Beside a running gateway they show what it has written. */
 type OperatorRows = Pick<ReadModels, 'get' | 'range' | 'written'>;
+
+/** What people call each kind of aggregate, where that is not its name. */
+const called: Readonly<Record<string, string>> = {
+  projectKey: 'key',
+  adminKey: 'Admin key',
+  oauthClient: 'OAuth client',
+};
+
+/** In which state something is that admits no such change. */
+const whyNot = ({ machine, status }: IllegalFact): string => `the ${called[machine] ?? machine} is ${status}`;
 
 export interface CurrentRows {
   readonly rows: OperatorRows;

@@ -21,8 +21,13 @@ import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve-command.ts';
 import { statusCommand } from './status.ts';
 import { storeCommand } from './store/store-command.ts';
-import { type Terminal, usageError } from './terminal.ts';
+import { printableLines, type Terminal, usageError } from './terminal.ts';
 import { usageCommand } from './usage.ts';
+
+const statuses = `
+Exit status: 0 done; 1 it could not be done, and why is said; 2 the command line is wrong; 78 the configuration is wrong.
+What status, usage reconcile and audit verify end with, their own help says.
+`;
 
 /** Runs one `weir` command and returns its exit status. */
 export const program = async (terminal: Terminal): Promise<number> => {
@@ -30,8 +35,9 @@ export const program = async (terminal: Terminal): Promise<number> => {
     .description('An event-sourced gateway for hosted language models.')
     .version(version)
     .exitOverride()
-    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
-    .addHelpText('after', () => `\nEnvironment:\n${describeConfig()}`);
+    // What was typed is repeated in some errors.
+    .configureOutput({ writeOut: terminal.out, writeErr: (text) => terminal.err(printableLines(text)) })
+    .addHelpText('after', () => `${statuses}\nEnvironment:\n${describeConfig()}`);
   // A group may have options that its commands have too: what stands behind a command's name is the command's.
   weir.enablePositionalOptions();
   weir.addCommand(serveCommand(terminal));
@@ -81,6 +87,6 @@ const inheritEverywhere = (parent: Command): void => {
 };
 
 const complain = (terminal: Terminal, message: string, code: number): number => {
-  if (message !== '') terminal.err(`${message}\n`);
+  if (message !== '') terminal.err(`${printableLines(message)}\n`);
   return code;
 };

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
 import { Failure } from '../app/failure.ts';
 import type { FirstRunReport } from '../app/first-run.ts';
@@ -7,6 +8,9 @@ import { openLog } from '../observability/log/log.ts';
 import { withExamples } from './examples.ts';
 import { operatorContext } from './operator.ts';
 import type { Terminal } from './terminal.ts';
+
+/** Longest wait for the end of a start whose server shall stop. */
+const startMs = 2_000;
 
 const examples = `
 Examples:
@@ -27,11 +31,11 @@ export const serveCommand = (terminal: Terminal): Command =>
       });
       try {
         const interrupted = terminal.interrupted();
-        // Told to stop while it starts, it just ends: every file of it is made to be left at any moment.
-        const running = await Promise.race([
-          serve(config, terminal.env, operatorContext(terminal, command), log),
-          interrupted,
-        ]);
+        const starting = serve(config, terminal.env, operatorContext(terminal, command), log);
+        await Promise.race([starting, interrupted]);
+        // Told to stop while it starts, it starts and stops in order: to exit in the middle may abort the store's thread. A start
+        // that waits for something is just left: every file of it is made to be left at any moment.
+        const running = await Promise.race([starting, wait(startMs, undefined, { ref: false })]);
         if (!running) return;
         const { baseUrl: base_url, metricsUrl: metrics_url } = running;
         log.info({ base_url, metrics_url, data_dir: config.DATA_DIR }, 'listening');

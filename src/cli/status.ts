@@ -16,7 +16,8 @@ import { withExamples } from './examples.ts';
 import { localUrl } from './limits-command.ts';
 import { declaredModels } from './model.ts';
 import { type CurrentRows, currentRows } from './operator.ts';
-import { formatOf, listing, type Output, type Shown, show, timeText } from './table/listing.ts';
+import { baseUrlOf } from './server-calls.ts';
+import { formatOf, jsonOf, listing, type Output, type Shown, show, timeText } from './table/listing.ts';
 import { printable, type Terminal } from './terminal.ts';
 
 const help = `
@@ -34,6 +35,13 @@ const mostCounted = 1_000;
 type Line = Shown;
 const line = (part: string, name: string, state: string, detail = ''): Line => ({ part, name, state, detail });
 
+/** Lists that are up to date share one line. */
+const folded = (lines: readonly Line[]): Line[] => {
+  const current = lines.filter(({ part, state }) => part === 'list' && state === 'current');
+  const sum = line('lists', 'all', 'current', `${current.length} of them`);
+  return lines.flatMap((each) => (current.includes(each) ? (each === current[0] ? [sum] : []) : [each]));
+};
+
 /** `weir status`: how the gateway of this machine does, on one screen. */
 export const statusCommand = (terminal: Terminal): Command =>
   withExamples(listing(new Command('status')), help)
@@ -42,7 +50,7 @@ export const statusCommand = (terminal: Terminal): Command =>
     .action(async (options: Output & { url?: string }) => {
       formatOf(options);
       const config = readConfig(terminal.env);
-      const url = options.url ?? (await localUrl(config));
+      const url = options.url === undefined ? await localUrl(config) : baseUrlOf(options.url);
       const gateway = await ask(url);
       const lines: Shown[] = [
         line('weir', version, '', `this command, with Node ${process.versions.node}`),
@@ -50,7 +58,7 @@ export const statusCommand = (terminal: Terminal): Command =>
         ...(await ofStore(config, options.utc)),
         ...(await ofModels(config, terminal.env, gateway.upstreams, options.utc)),
       ];
-      show(terminal, lines, options);
+      show(terminal, jsonOf(terminal, options) ? lines : folded(lines), options);
       if (gateway.state !== 'ready') throw new Failure(`The gateway at ${url} is not ready: ${gateway.detail}`);
     });
 
@@ -74,7 +82,9 @@ const ask = async (
       const said = refusal.safeParse(body).data?.error.message;
       return { state: 'not ready', detail: printable(said ?? `it answers ${response.status}`), upstreams: {} };
     }
-    const { age_ms: age, upstreams = {} } = readyAnswer.parse(body);
+    const { success, data } = readyAnswer.safeParse(body);
+    if (!success) return { state: 'not ready', detail: 'it answers, and not as Weir does', upstreams: {} };
+    const { age_ms: age, upstreams = {} } = data;
     return { state: 'ready', detail: age == null ? '' : `knows all that happened until ${age} ms ago`, upstreams };
   } catch (error) {
     const reason = (error as { cause?: Error }).cause?.message || (error as Error).message;
@@ -150,7 +160,7 @@ const ofWindows = async (config: Config, store: EventStore, models: RowReader): 
   return Object.entries(saved).map(([family, found]) => {
     if (found === null) return line('windows', family, 'none');
     if (found.refused > 0) return line('windows', family, 'damaged', `${found.refused} parts are refused`);
-    return line('windows', family, 'saved', `${found.records} keys, projects and organizations are counted`);
+    return line('windows', family, 'saved', `${found.records} records`);
   });
 };
 

@@ -53,6 +53,9 @@ export const printable = (text: string): string =>
     return code > 0xffff ? `\\u{${hex(code)}}` : `\\u${hex(code)}`;
   });
 
+/** The same of several lines. */
+export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
+
 /** The same for a JSON document, which stays one and means the same. */
 export const printableJson = (json: string): string =>
   json.replace(disguised, (character) =>

@@ -64,7 +64,7 @@ export const usageCommand = (terminal: Terminal): Command => {
     .option('--by <field>', `${groupings.join(', ')}; may be repeated`, several(oneOf(groupings)))
     .action((id: string, options: Asked) => showUsage(terminal, id, options));
   listing(usage.command('reconcile'))
-    .description('Compare what was settled with an upstream’s own list of requests')
+    .description('Compare what was settled with an upstream’s own list of requests; exit status 3 where they differ')
     .requiredOption(
       '--ledger <file>',
       'NDJSON, or CSV with a line of names: request_id, input_tokens, output_tokens, …',

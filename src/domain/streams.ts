@@ -45,7 +45,10 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
   ['policyDecision', grammar(day, ['policies.decided'])],
   ['usageTotal', grammar('organizations', ['usage.totalled'])],
   ['price', grammar('models', ['price.declared'])],
-  ['log', grammar('[a-z_]+', ['log.started', 'log.first_run_claimed', 'log.secrets_known', 'log.imported'])],
+  [
+    'log',
+    grammar('[a-z_]+', ['log.started', 'log.first_run_claimed', 'log.secrets_known', 'log.written_by', 'log.imported']),
+  ],
   ['auditLog', grammar('checkpoints|keys', ['audit.checkpoint', 'audit.key_started', 'audit.key_rotated'])],
 ]);
 

@@ -39,7 +39,7 @@ export const totalsTeller = ({ store, untold, clock }: TotalsOptions): (() => Pr
     const at = clock.wall();
     const today = day(at);
     const { last, totals } = untold();
-    if (done === today || (last !== undefined && day(last.at) >= today)) return;
+    if (done === today || (last !== undefined && day(last.at) === today)) return;
     let end: number | 'no_stream' = last?.revision ?? 'no_stream';
     for (const some of pieces(await totals(), mostInAppend)) {
       const events = pieces(some, mostInEvent).map((each, index) =>

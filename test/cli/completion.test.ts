@@ -19,6 +19,7 @@ beforeAll(async () => {
     writeFileSync(join(dir, shell), stdout);
   }
   writeFileSync(join(dir, 'models.json'), '');
+  writeFileSync(join(dir, 'weir'), '#!/bin/sh\n', { mode: 0o755 });
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -107,7 +108,8 @@ describe('installed', () => {
     spawnSync(shell, ['-i', '-c', script], {
       cwd: dir,
       encoding: 'utf8',
-      env: { PATH: process.env.PATH, HOME, TERM: 'dumb' },
+      // fish completes only what it can run.
+      env: { PATH: `${dir}:${process.env.PATH}`, HOME, TERM: 'dumb' },
     }).stdout;
 
   test.skipIf(!has('bash'))('bash completes in each new shell, where nothing loads it by itself too', async () => {

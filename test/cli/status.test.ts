@@ -111,6 +111,16 @@ describe('weir status', () => {
       expect(of('model')).toMatchObject([{ name: env.MODELS_FILE, state: 'faulty' }]);
     });
   });
+  test.each([
+    ['gateway.example', /is not a URL such as/],
+    ['file:///etc/passwd', /is not a URL such as/],
+    ['http://jo:secret@127.0.0.1', /^Give the URL without a user and a password\.\n$/],
+  ])('does not ask %s', async (where, complaint) => {
+    const { code, out, err } = await bench.weir(['status', '--url', where]);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(complaint);
+    expect(err).not.toContain('secret');
+  });
   test('of a gateway that is not ready says why, and shows the rest', async () => {
     const message = 'Not available: event store \u001b[31m.';
     answer = { status: 503, body: JSON.stringify({ error: { message, code: 'dependency_unavailable' } }) };

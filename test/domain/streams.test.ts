@@ -40,6 +40,7 @@ describe('an event is ours', () => {
     ['log-id', 'log.started'],
     ['log-secrets', 'log.secrets_known'],
     ['log-first_run', 'log.first_run_claimed'],
+    ['log-version', 'log.written_by'],
   ])('on %s', (stream, type) => {
     expect(whose(event(stream, type))).toBe('ours');
   });

@@ -304,7 +304,7 @@ test('bad ids and times are told with their place', async () => {
     [['who', 'akey_none'], 1, /^There is no akey_none in this store\.$/],
     [['who', 'oat_none'], 1, /tokens are kept for two hours/],
     [['log', 'proj_x'], 2, /^proj_x is not the id of an organization/],
-    [['log', 'org_none'], 1, /^There is no organization org_none\.$/],
+    [['log', 'org_none'], 1, /^There is no organization org_none\. weir org list shows them\.$/],
     [['log', '--type', 'nonsense'], 2, /Give one of access\.denied/],
     [['log', '--limit', '0'], 2, /Give a number from 1 to 100000/],
     [['log', '--after', 'audit_x'], 2, /need an organization/],

@@ -131,7 +131,7 @@ describe('a gateway on a cluster', () => {
   const verified = () =>
     eventually(
       async () => {
-        const { code, stdout } = await runWeir(['audit', 'verify', '--json'], server.env);
+        const { code, stdout } = await runWeir(['audit', 'verify', '--jsonl'], server.env);
         const report = JSON.parse(stdout) as { uncovered: number; outside: number; findings: { class: string }[] };
         return report.uncovered === 0 ? { code, ...report } : undefined;
       },

@@ -154,6 +154,47 @@ describe('an organization that an operator makes on an empty store', () => {
   );
 });
 
+describe('a key that one of two gateways has rotated', () => {
+  const use = async ({ baseUrl }: Running, key: string): Promise<[number, string | null]> => {
+    const answer = await fetch(`${baseUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+    return [answer.status, answer.headers.get('x-ratelimit-remaining-requests')];
+  };
+  const rotate = async ({ baseUrl, firstRun }: Running, by: Running, grace: number) => {
+    const { admin_api_key: key, project_id: project, project_api_key_id: id } = (firstRun ?? by.firstRun)!;
+    const answer = await fetch(`${baseUrl}/v1/organization/projects/${project}/api_keys/${id}/rotate`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': secret() },
+      body: JSON.stringify({ grace_seconds: grace }),
+    });
+    return { status: answer.status, value: ((await answer.json()) as { value: string }).value };
+  };
+
+  test('works at both with its successor, and each counts the two together by itself', async () => {
+    const [one, other] = [await start(environment(shared)), await start(environment(shared))];
+    const old = one.firstRun!.project_api_key;
+    await eventually(async () => (await use(other, old))[0] === 200 || undefined);
+    const { status, value } = await rotate(one, one, 3600);
+    expect(status).toBe(201);
+    await eventually(async () => (await use(other, value))[0] === 200 || undefined);
+    const left = async (gateway: Running, key: string): Promise<number> => Number((await use(gateway, key))[1]);
+    for (const gateway of [one, other]) {
+      const before = await left(gateway, old);
+      expect(await left(gateway, value)).toBe(before - 1);
+      expect(await left(gateway, old)).toBe(before - 2);
+    }
+    // A second rotation of the same key, at the other gateway, finds the first one.
+    expect((await rotate(other, one, 0)).status).toBe(409);
+  });
+  test('without a grace ends at the other too, when the event reaches it', async () => {
+    const [one, other] = [await start(environment(shared)), await start(environment(shared))];
+    const old = one.firstRun!.project_api_key;
+    const { value } = await rotate(one, one, 0);
+    expect((await use(one, old))[0]).toBe(401);
+    await eventually(async () => (await use(other, value))[0] === 200 || undefined);
+    await eventually(async () => (await use(other, old))[0] === 401 || undefined);
+  });
+});
+
 describe('a key that one of two gateways has made', () => {
   const create = async ({ baseUrl }: Running, key: string, projectId: string): Promise<[number, string]> => {
     const answer = await fetch(`${baseUrl}/v1/organization/projects/${projectId}/api_keys`, {

@@ -84,8 +84,17 @@ describe.each(ways)('%s, streamed: %s', (path, stream) => {
   });
 
   test('is charged by its text for no more than was asked for', async () => {
-    said = { text: 'x'.repeat(3_000), usage: undefined };
+    said = { text: 'x'.repeat(800), usage: undefined };
     expect(await ask()).toEqual([estimate, 0, 100, 'estimated']);
+  });
+
+  test('is charged for more than was asked for where the upstream has written more', async () => {
+    said = { text: 'x'.repeat(3_000), usage: undefined };
+    expect(await ask()).toEqual([estimate, 0, 375, 'estimated']);
+    said = { text: 'x'.repeat(3_000), usage: counting(path, 7, 700) };
+    expect(await ask()).toEqual([7, 0, 700, 'final']);
+    said = { text: 'x'.repeat(3_000), usage: counting(path, 7, 1e9) };
+    expect(await ask()).toEqual([7, 0, 1_000, 'partial']);
   });
 
   test.each([1e300, 1e9, 2 ** 53])('a count of %d is not believed beyond what the request can take', async (count) => {
@@ -111,6 +120,25 @@ describe.each(ways)('%s, streamed: %s', (path, stream) => {
     said = { text, usage: counting(path, 7, 11, 1e12) };
     expect(await ask()).toEqual(path === '/v1/messages' ? [7, 4_993, 11, 'partial'] : [0, 7, 11, 'partial']);
   });
+});
+
+describe('a request that bounds its answer more than once', () => {
+  /** What is charged for the output of an upstream that says that it is 4,000 tokens. */
+  const outputFor = async (path: string, more: object) => {
+    said = { text, usage: counting(path, 7, 4_000) };
+    const [, , output, source] = await charged(path, { ...asking(path, false), ...more });
+    return [output, source];
+  };
+
+  test.each(paths.flatMap((path) => ['n_predict', 'max_new_tokens', 'num_predict'].map((name) => [path, name])))(
+    '%s: %s is what a server may go by, whatever its API says',
+    async (path, name) => {
+      expect(await outputFor(path!, { [name!]: 4_000 })).toEqual([4_000, 'final']);
+      expect(await outputFor(path!, { [name!]: -1 })).toEqual([4_000, 'final']);
+      expect(await outputFor(path!, { [name!]: 50 })).toEqual([100, 'partial']);
+      expect(await outputFor(path!, { [name!]: null })).toEqual([100, 'partial']);
+    },
+  );
 });
 
 describe.each([false, true])('a translated request, streamed: %s', (stream) => {

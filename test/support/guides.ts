@@ -8,6 +8,7 @@ import { metricsTable } from '../../src/observability/metrics/catalogue.ts';
 import { clientsTable, openaiClientsTable } from '../e2e/clients/table.ts';
 import { aggregates } from './all-aggregates.ts';
 import { routesToLookAt } from './all-routes.ts';
+import { licencesTable } from './licences.ts';
 
 /** Parts of the guides that are written by a program. Each stands between two comments with its name. */
 
@@ -20,6 +21,7 @@ const guides = {
   clients: 'src/inference/README.md',
   'openai-clients': 'src/inference/README.md',
   configuration: 'src/app/README.md',
+  licences: 'src/deploy/README.md',
   metrics: 'src/observability/README.md',
   routes: 'src/http/README.md',
   tiers: 'src/domain/README.md',
@@ -80,6 +82,7 @@ export const written = {
   clients: clientsTable,
   'openai-clients': openaiClientsTable,
   tiers: tiersTable,
+  licences: licencesTable,
   metrics: metricsTable,
   configuration: () => `\`\`\`\n${describeConfig()}\n\`\`\``,
 } satisfies Partial<Record<Part, () => string>>;

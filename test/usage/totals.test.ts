@@ -155,6 +155,23 @@ describe('totals', () => {
     await store.close();
   });
 
+  test('are told although a gateway with a clock of another year has told some', async () => {
+    const clock = fixedClock(begin);
+    const store = memoryStore();
+    const wrong = gateway(store, fixedClock(begin + 1_000 * dayMs));
+    const right = gateway(store, clock);
+    use(store, clock, [settlement('a', { micro_dollars: 7 })]);
+    for (const each of [wrong, right, wrong, right]) {
+      await each.until();
+      await each.tell();
+    }
+    expect(told(store)).toEqual([
+      ['org_1', 0],
+      ['org_1', 7],
+    ]);
+    await store.close();
+  });
+
   test('of many organizations are several events, and appends that a store takes', async () => {
     const clock = fixedClock(begin);
     const appends: number[] = [];

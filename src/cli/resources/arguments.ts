@@ -4,6 +4,7 @@ import { type ProjectKeyRow, projectKeyOwners, projectKeyRows } from '../../../p
 import { type ProjectRow, projectKeyOf, projectOwners, projectRows } from '../../../projections/projects.ts';
 import { name } from '../../admin/fields.ts';
 import { Failure } from '../../app/failure.ts';
+import { longestGraceSeconds } from '../../domain/project-key.ts';
 import { allRows } from '../all-rows.ts';
 import type { Operator } from '../operator.ts';
 import { findOrganization } from '../org.ts';
@@ -25,6 +26,13 @@ export const durationOf = (text: string): number => {
   const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   if (count === undefined) throw new InvalidArgumentError('Give a number of s, m, h or d, such as 90d or 12h.');
   return Number(count) * units[unit as keyof typeof units];
+};
+
+/** How long a key goes on beside its successor, in seconds. */
+export const graceOf = (text: string): number => {
+  const seconds = durationOf(text) / 1000;
+  if (seconds <= longestGraceSeconds) return seconds;
+  throw new InvalidArgumentError(`Give 7d (${longestGraceSeconds}s) at most.`);
 };
 
 /** The organization that is meant: the one that was named, or the only one there is. @throws Failure where none or several are */

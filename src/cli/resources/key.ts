@@ -4,17 +4,19 @@ import { type ProjectKeyRow, projectKeyRows } from '../../../projections/project
 import type { ProjectRow } from '../../../projections/projects.ts';
 import { credentialOf } from '../../admin/credential.ts';
 import { statuses, statusOf } from '../../admin/keys/project-key-object.ts';
+import { succeed } from '../../admin/keys/succession.ts';
 import { Failure } from '../../app/failure.ts';
 import { systemClock as clock } from '../../clock.ts';
 import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
 import { newId, newToken } from '../../ids.ts';
+import { WrongRevision } from '../../kernel/store.ts';
 import { allRows } from '../all-rows.ts';
 import { withExamples } from '../examples.ts';
 import { asOperator, type Operator, operatorContext, recording } from '../operator.ts';
 import { confirm } from '../output.ts';
 import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal } from '../terminal.ts';
-import { durationOf, findKey, findProject, nameOf } from './arguments.ts';
+import { durationOf, findKey, findProject, graceOf, nameOf } from './arguments.ts';
 
 const examples = `
 Examples:
@@ -24,6 +26,7 @@ Examples:
   weir key show key_01jd…
   weir key create proj_01jd… --name laptop --expires 90d
                                           prints the whole key, once
+  weir key rotate key_01jd… --grace 24h   a successor, beside which the key goes on for a day; prints it whole, once
   weir key suspend key_01jd…
   weir key reactivate key_01jd…
   weir key revoke key_01jd… --yes         for good`;
@@ -42,6 +45,8 @@ const shown =
       created_at: key.data.createdAt,
       redacted_value: key.data.redactedValue,
       permissions: key.data.permissions,
+      rotated_from: key.data.rotatedFrom,
+      rotated_to: key.data.rotatedTo,
     };
   };
 const kinds: Kinds = {
@@ -50,6 +55,9 @@ const kinds: Kinds = {
   expires_at: 'time',
   last_used_at: 'time',
   created_at: 'time',
+  rotated_from: 'id',
+  rotated_to: 'id',
+  rotated_from_expires_at: 'time',
   value: 'id',
 };
 
@@ -71,7 +79,7 @@ const ended: ReadonlySet<string> = new Set(['revoked', 'expired']);
 /** `weir key`: the keys of projects, under the law that the API has (contract B.3). */
 export const keyCommand = (terminal: Terminal): Command => {
   const key = withExamples(new Command('key'), examples).description(
-    'List, show, create, suspend, reactivate and revoke project keys',
+    'List, show, create, rotate, suspend, reactivate and revoke project keys',
   );
 
   listing(key.command('list'))
@@ -147,6 +155,46 @@ export const keyCommand = (terminal: Terminal): Command => {
           },
           { makesKeys: true },
         ),
+    );
+
+  listing(recording(key.command('rotate')))
+    .description('Make the successor of a key, whose value is printed once; the key goes on for its grace')
+    .argument('<key>', 'key_…')
+    .requiredOption('--grace <time>', 'how long the key goes on, such as 24h; 0s to 7d', graceOf)
+    .action((id: string, { grace, ...options }: Output & { grace: number }, command: Command) =>
+      asOperator(
+        terminal,
+        async (operator) => {
+          const { key: old, project } = findKey(operator, id);
+          refuseArchived(project);
+          const { aggregates, secrets } = operator;
+          const context = operatorContext(terminal, command);
+          const successorId = newId('key', clock);
+          const value = newToken('p');
+          const order = {
+            keyId: old.id,
+            successorId,
+            graceSeconds: grace,
+            credential: credentialOf(secrets, value),
+            at: clock.wall(),
+            async admit() {
+              await aggregates.project.dispatch(project.id, 'issueKey', { keyId: successorId }, context);
+            },
+          };
+          const { successor, predecessor } = await succeed(aggregates, order, context).catch(async (error: unknown) => {
+            // Nobody takes it up again: a successor that was made is nobody's.
+            if (error instanceof WrongRevision && error.stream.endsWith(old.id))
+              await aggregates.projectKey.dispatch(successorId, 'revoke', { reason: 'rotation_refused' }, context);
+            throw error;
+          });
+          await operator.waitForProjection(successor.head);
+          await operator.waitForProjection(predecessor.head);
+          const made = shown(operator)({ id: successorId, ...successor.state }, project);
+          const { expiresAt } = predecessor.state.data;
+          showOne(terminal, { ...made, rotated_from_expires_at: expiresAt, value }, options, kinds);
+        },
+        { makesKeys: true },
+      ),
     );
 
   const change = (name: 'suspend' | 'reactivate' | 'revoke', description: string, question?: string): void => {

@@ -2,7 +2,9 @@ import type { Edit } from '../../json/outer-members.ts';
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { quickChatEstimate } from '../../upstream/quick-chat-estimate.ts';
+import { otherBounds } from '../messages/bounds.ts';
 import { maxTokens } from '../messages/messages-schema.ts';
+import { noOtherBounds } from '../route/answer-bounds.ts';
 import type { QuickFields } from '../route/body-reader.ts';
 import {
   isListOf,
@@ -16,7 +18,7 @@ import {
   orNull,
 } from '../route/tape-checks.ts';
 import { answersOf, chatState, type PassedChat, usageAsked } from './passing-rules.ts';
-import { mostChoices } from './passing-schema.ts';
+import { mostChoices, ownBounds } from './passing-schema.ts';
 
 const isSwitch = isOf(Kind.true, Kind.false, Kind.null);
 const isNumber = isOf(Kind.number, Kind.null);
@@ -25,10 +27,12 @@ const isFalse = isOf(Kind.false, Kind.null);
 
 /** What `passingChatBody` says of a request that names nothing which Weir has to look at more closely. */
 const isPlain = isObjectWith({
+  ...Object.fromEntries(otherBounds(ownBounds).map((name) => [name, isNull])),
   model: isString,
   messages: isListOf(isObjectWith({ content: isOf(Kind.string, Kind.array, Kind.null), audio: isNull })),
   max_completion_tokens: isLimit,
   max_tokens: isLimit,
+  ...noOtherBounds(['max_completion_tokens', 'max_tokens']),
   n: orNull(isWhole(1, mostChoices)),
   best_of: isNull,
   prediction: isNull,

@@ -1,5 +1,6 @@
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import { quickEstimate } from '../../upstream/quick-estimate.ts';
+import { noOtherBounds } from '../route/answer-bounds.ts';
 import type { QuickFields } from '../route/body-reader.ts';
 import {
   type Check,
@@ -13,7 +14,9 @@ import {
   namesAny,
   orNull,
 } from '../route/tape-checks.ts';
+import { otherBounds } from './bounds.ts';
 import { maxTokens } from './messages-schema.ts';
+import { ownBounds } from './passing-schema.ts';
 
 /** A request of which no more was read than it takes to pass it on. */
 export type QuickBody = QuickFields<{
@@ -31,8 +34,10 @@ const isTyped = isObjectWith({ type: isString, schema: orNull(isObject) });
 
 /** What `passingBody` says of a request that names nothing which Weir has to look at more closely. */
 const isPlain = isObjectWith({
+  ...Object.fromEntries(otherBounds(ownBounds).map((name) => [name, isNull])),
   model: isString,
   max_tokens: isWhole(1, maxTokens),
+  ...noOtherBounds(['max_tokens']),
   messages: isListOf(isObjectWith({ content: isOf(Kind.string, Kind.array) })),
   system: isOf(Kind.string, Kind.array, Kind.null),
   stream: isOf(Kind.true, Kind.false, Kind.null),

@@ -73,7 +73,7 @@ export const spend = (
   { allowance, grow, meter, estimatedTokens, most }: Generation,
   status = 200,
 ): void => {
-  const usage = believed(told, most);
+  const usage = believed(told, most, outputBytes);
   const sent = sentTokens(outputBytes, most);
   allowance.spent = tokensTaken(usage, ended ? outputOf(usage, sent) : sent, estimatedTokens);
   if (ended) meter.complete(usage, sent, status);

@@ -54,9 +54,10 @@ const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promi
   const { form, estimatedTokens, most, allowance, meter, watch, requestId } = generation;
   try {
     const answer = await asked;
-    const usage = believed(answer.usage, most);
-    const isCounted = usage.output_tokens > 0 && !usage.isPartial;
-    const sent = isCounted ? 0 : sentTokens(writtenBytesOf(answer.content), most);
+    const isPlain = answer.usage.output_tokens > 0 && answer.usage.output_tokens <= most.output;
+    const written = isPlain ? 0 : writtenBytesOf(answer.content);
+    const usage = believed(answer.usage, most, written);
+    const sent = usage.output_tokens > 0 && !usage.isPartial ? 0 : sentTokens(written, most);
     allowance.spent = tokensTaken(usage, outputOf(usage, sent), estimatedTokens);
     const judged = watch === null ? noHeaders : await judgeWhole(watch, () => answerOf(answer), requestId);
     allowance.settle();

@@ -2,7 +2,9 @@ import type { Edit } from '../../json/outer-members.ts';
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { quickResponsesEstimate } from '../../upstream/quick-responses-estimate.ts';
+import { otherBounds } from '../messages/bounds.ts';
 import { maxTokens } from '../messages/messages-schema.ts';
+import { noOtherBounds } from '../route/answer-bounds.ts';
 import type { QuickFields } from '../route/body-reader.ts';
 import {
   type Check,
@@ -17,6 +19,7 @@ import {
   orNull,
 } from '../route/tape-checks.ts';
 import { answerOf, type PassedResponses, responsesState, unstoredMember } from './passing-rules.ts';
+import { ownBounds } from './passing-schema.ts';
 
 const isNumber = isOf(Kind.number, Kind.null);
 const isFalse = isOf(Kind.false, Kind.null);
@@ -40,10 +43,12 @@ const isItems = isListOf((tape, entry) => isTyped(tape, entry) && isSaid(tape, e
 
 /** What `passingResponsesBody` says of a request that names nothing which Weir has to look at more closely. */
 const isPlain = isObjectWith({
+  ...Object.fromEntries(otherBounds(ownBounds).map((name) => [name, isNull])),
   model: isString,
   input: (tape, entry) => isString(tape, entry) || (isItems(tape, entry) && tape.next(entry) > entry + 1),
   instructions: isOf(Kind.string, Kind.null),
   max_output_tokens: orNull(isWhole(1, maxTokens)),
+  ...noOtherBounds(['max_output_tokens']),
   stream: isOf(Kind.true, Kind.false, Kind.null),
   temperature: isNumber,
   top_p: isNumber,

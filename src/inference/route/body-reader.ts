@@ -2,7 +2,7 @@ import type { ProjectPrincipal } from '../../access/principal.ts';
 import { Refused } from '../../http/refused.ts';
 import { parseJson, type ValueBudget, valueBudget } from '../../http/request/json.ts';
 import { type Edit, edited, outerMembers, withoutMember } from '../../json/outer-members.ts';
-import { Kind, Tape } from '../../json/tape/tape.ts';
+import { Kind, type Tape, lentTape as tape } from '../../json/tape/tape.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { Passing, Upstream } from '../../upstream/port.ts';
 import { isServedTo } from '../models/model-requirements.ts';
@@ -70,9 +70,6 @@ export interface PassingRules<Fields, P extends Passing = Passing> {
   readonly quick: (tape: Tape, bytes: Buffer, model: string, hosted: ConnectedModel) => QuickFields<Fields> | null;
   readonly loose: (value: Json, hosted: ConnectedModel, bytes: Buffer) => ReadFields<Fields> | Refused;
 }
-
-/** Of the body in hand; a request is read at once and to its end. */
-const tape = new Tape();
 
 /**
  * Reads the bodies of one API: which rules hold depends on the model that they name (contract N1). A model that the

@@ -33,6 +33,14 @@ describe('what is said', () => {
     expect(told.map(({ repeated }) => repeated)).toEqual([undefined, 59, undefined, 59]);
   });
 
+  test('of a command is told each time', () => {
+    const { told, said, minute } = folded();
+    const signal = { requestId: undefined, stream: 'a', facts: ['b'] };
+    for (let n = 0; n < 3; n++) said('command.recorded', { ...signal, revision: n });
+    minute();
+    expect(told.map(({ repeated }) => repeated)).toEqual([undefined, undefined, undefined]);
+  });
+
   test('once in a minute is told once', () => {
     const { told, said, minute } = folded();
     said('audit.sink_back', { sink: 'a' });

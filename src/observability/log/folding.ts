@@ -13,6 +13,9 @@ const foldMs = 60_000;
 /** Different things in one minute; what goes beyond is told by its name alone. */
 const mostKept = 1_000;
 
+/** Deeds, not states: each of them is one of its own, and operators count them. */
+const neverFolded: ReadonlySet<SignalName> = new Set<SignalName>(['command.recorded']);
+
 /** What makes two signals the same: their words, not their numbers, and not the request in which it was noticed. */
 const keyOf = (name: SignalName, signal: object): string => {
   let key: string = name;
@@ -42,6 +45,10 @@ export const folding = (
   };
   return {
     said<N extends SignalName>(name: N, signal: Signals[N]): void {
+      if (neverFolded.has(name)) {
+        tell(name, signal);
+        return;
+      }
       if (!isWaiting) {
         isWaiting = true;
         later(foldMs, flush);

@@ -98,6 +98,9 @@ export interface Signals {
   /** One of several upstreams of a model fails: it gets no requests but a probe now and then, until one is answered. */
   'upstream.opened': { readonly model: string; readonly upstream: string };
   'upstream.closed': { readonly model: string; readonly upstream: string };
+  /** Spans cannot be brought to the collector; said once, and again when it is over. */
+  'traces.unsent': { readonly reason: string };
+  'traces.sent': Readonly<Record<string, never>>;
   /** New connections get another certificate from now on. */
   'certificate.reloaded': { readonly validTo: string };
   /** The files of the certificate have changed and cannot be used; the one that was read before is served on. */

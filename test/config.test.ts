@@ -9,6 +9,8 @@ describe('readConfig', () => {
     expect(readConfig({})).toEqual({
       HOST: '127.0.0.1',
       PORT: 8080,
+      ACCESS_LOG: 0,
+      METRICS_HOST: '127.0.0.1',
       ADMIN_CREDENTIAL_RPM: 300,
       ADMIN_CREDENTIAL_CONCURRENT: 10,
       ADMIN_ORGANIZATION_RPM: 600,

@@ -17,7 +17,7 @@ import { systemClock } from '../clock.ts';
 import { type Config, listenUrl } from '../config.ts';
 import { accessRecordSeconds } from '../domain/access-facts.ts';
 import { lasts, whose } from '../domain/streams.ts';
-import { expectPort, serve as serveHttp } from '../http/server.ts';
+import { expectPort, type HttpServer, serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
 import type { Context } from '../kernel/actor.ts';
 import { freshness } from '../kernel/freshness.ts';
@@ -28,6 +28,7 @@ import { type Reactors, startReactors } from '../kernel/reactor.ts';
 import { sharedStreamWriter } from '../kernel/shared-stream-writer.ts';
 import { shareSubscription } from '../kernel/shared-subscription.ts';
 import { type EventStore, type StoreState, StoreUnavailable } from '../kernel/store.ts';
+import type { Log } from '../observability/log/log.ts';
 import { policyGuard } from '../policies/guard.ts';
 import { policyDirectory } from '../policies/in-force.ts';
 import { recordIn } from '../policies/record.ts';
@@ -49,6 +50,7 @@ import { fundsOf, untoldOf } from './funds.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
 import { refuseLaterLog, signLog } from './log-version.ts';
+import { observability } from './observability.ts';
 import { pricesOf } from './prices.ts';
 import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
@@ -64,6 +66,8 @@ const clock = systemClock;
 
 export interface Running {
   readonly baseUrl: string;
+  /** Undefined where no metrics are asked for. */
+  readonly metricsUrl: string | undefined;
   /** What was made on an empty store, once. */
   readonly firstRun: FirstRunReport | null;
   /** The ids of the models, as they are declared. */
@@ -80,8 +84,14 @@ export interface Running {
 /**
  * Starts a gateway; resolves once it listens.
  * @param by who starts it, for what is made on an empty store
+ * @param output takes the access log
  */
-export const serve = async (config: Config, env: NodeJS.ProcessEnv, by: Context): Promise<Running> => {
+export const serve = async (
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  by: Context,
+  output: Pick<Log, 'access' | 'dropped'>,
+): Promise<Running> => {
   const { MODELS_FILE: file } = config;
   const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
   const declared = loadModels(modelsText, env);
@@ -93,7 +103,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv, by: Context)
     const log = await ownEventLog(config);
     open.later('the event store', log.close);
     const ended = log.failed.then((error) => Promise.reject(error));
-    return await Promise.race([start({ config, log, open, declared, tiers, certificate, by }), ended]);
+    return await Promise.race([start({ config, log, open, declared, tiers, certificate, by, output }), ended]);
   } catch (error) {
     await open.all(closeMs).catch(() => {});
     throw error;
@@ -108,8 +118,11 @@ const start = async (parts: {
   readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
   readonly certificate: Awaited<ReturnType<typeof certificateOf>>;
   readonly by: Context;
+  readonly output: Pick<Log, 'access' | 'dropped'>;
 }): Promise<Running> => {
-  const { config, log, open, declared, tiers, certificate, by } = parts;
+  const { config, log, open, declared, tiers, certificate, by, output } = parts;
+  const declaredIds = declared.map(({ model }) => model.id);
+  const observed = await observability({ config, log: output, models: declaredIds, clock, open });
   const claim = await claimReadModels(readModelsDir(config));
   open.later('the claim to the read models', async () => claim.release());
   await refuseLaterLog(log.store);
@@ -121,7 +134,7 @@ const start = async (parts: {
   await proveSecrets(log.store, clock, secrets);
   await signLog(log.store, clock);
   let models: ReadModels | undefined;
-  const store = withRoomFor(() => models, log.store);
+  const store = withRoomFor(() => models, observed.measured(log.store));
   const logId = await logIdOf(store, clock);
   const ours = oursOf(whose);
   const shared = shareSubscription(store);
@@ -235,6 +248,14 @@ const start = async (parts: {
   const evaluator = openEvaluator();
   open.later('the rules', evaluator.close);
   let baseUrl = '';
+  const checks = {
+    eventstore: () => whyAway(store.state),
+    'room on the volume of DATA_DIR': () => (log.hasNoRoom || models?.hasNoRoom ? '' : undefined),
+    'the keys': () => (fresh.reliedOn.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
+    'read models': () => whoStands(models?.stopped),
+    reactions: () => whoStands(reactors?.stopped),
+    'the audit log': () => auditLog?.stopped && whoStands([{ follower: 'it', error: auditLog.stopped }]),
+  };
   const routes = allRoutes({
     admin,
     models: connected,
@@ -250,14 +271,7 @@ const start = async (parts: {
     balanceOf: accounts.balanceOf,
     readiness: {
       ageMs: () => fresh.ageMs,
-      checks: {
-        eventstore: () => whyAway(store.state),
-        'room on the volume of DATA_DIR': () => (log.hasNoRoom || models?.hasNoRoom ? '' : undefined),
-        'the keys': () => (fresh.reliedOn.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
-        'read models': () => whoStands(models?.stopped),
-        reactions: () => whoStands(reactors?.stopped),
-        'the audit log': () => auditLog?.stopped && whoStands([{ follower: 'it', error: auditLog.stopped }]),
-      },
+      checks,
     },
     publicUrl: () => config.PUBLIC_URL ?? baseUrl,
   });
@@ -266,7 +280,17 @@ const start = async (parts: {
     recordAccess(accessLog, new AccessRecords(accessLog, sharedStreamWriter(store, accessRecordSeconds), clock), clock)
       .close,
   );
-  const server = await serveHttp({
+  let server: HttpServer | undefined;
+  const metricsUrl = await observed.expose({
+    server: () => server,
+    checks,
+    store,
+    projections: fresh,
+    accounts,
+    windows: limits.windows,
+    models: connected,
+  });
+  server = await serveHttp({
     routes,
     gate: apiKeyGate({
       directory: known,
@@ -284,10 +308,12 @@ const start = async (parts: {
     port: config.PORT,
     requestId: () => newId('req', clock),
     clock,
+    watch: observed.watch,
   });
   baseUrl = listenUrl(config, server.port);
   return {
     baseUrl,
+    metricsUrl,
     firstRun: await begun.listening(baseUrl),
     models: [...connected.keys()],
     failed: Promise.race([log.failed, claim.lost, models.failed.catch((error: Error) => error)]),

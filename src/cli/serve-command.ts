@@ -1,17 +1,15 @@
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
-import { destination, pino } from 'pino';
 import { Failure } from '../app/failure.ts';
 import type { FirstRunReport } from '../app/first-run.ts';
 import { serve } from '../app/serve.ts';
 import { readConfig } from '../config.ts';
-import { onSignal, type SignalName, type Signals } from '../telemetry.ts';
+import { openLog } from '../observability/log/log.ts';
 import { withExamples } from './examples.ts';
 import { operatorContext } from './operator.ts';
 import type { Terminal } from './terminal.ts';
 
-const standardError = 2;
 /** Longest wait for the end of a start whose server shall stop. */
 const startMs = 2_000;
 
@@ -25,21 +23,23 @@ export const serveCommand = (terminal: Terminal): Command =>
   withExamples(new Command('serve').description('Run the gateway until SIGTERM'), examples).action(
     async (_: object, command: Command) => {
       const config = readConfig(terminal.env);
-      const log = pino({ level: config.LOG_LEVEL }, destination({ dest: standardError, sync: true }));
-      const ended = onSignal((name, signal) => {
-        const { error, ...rest } = { error: undefined, ...signal };
-        const level = error !== undefined ? 'error' : isWarning(name, rest) ? 'warn' : 'info';
-        log[level](error === undefined ? rest : { ...rest, err: error }, name);
+      const format = config.LOG_FORMAT ?? (terminal.screen ? 'pretty' : 'json');
+      const log = openLog({
+        level: config.LOG_LEVEL,
+        format,
+        isColored: terminal.screen !== undefined && !terminal.env.NO_COLOR,
+        accessShare: config.ACCESS_LOG,
       });
       try {
         const interrupted = terminal.interrupted();
-        const starting = serve(config, terminal.env, operatorContext(terminal, command));
+        const starting = serve(config, terminal.env, operatorContext(terminal, command), log);
         await Promise.race([starting, interrupted]);
         // Told to stop while it starts, it starts and stops in order: to exit in the middle may abort the store's thread. A start
         // that waits for something is just left: every file of it is made to be left at any moment.
         const running = await Promise.race([starting, wait(startMs, undefined, { ref: false })]);
         if (!running) return;
-        log.info({ base_url: running.baseUrl, data_dir: config.DATA_DIR }, 'listening');
+        const { baseUrl: base_url, metricsUrl: metrics_url } = running;
+        log.info({ base_url, metrics_url, data_dir: config.DATA_DIR }, 'listening');
         if (running.firstRun) terminal.out(welcome(running.firstRun, running.models));
         const failure = await Promise.race([running.failed, interrupted]);
         const hasFailed = failure instanceof Error;
@@ -52,34 +52,10 @@ export const serveCommand = (terminal: Terminal): Command =>
         }
         if (hasFailed) throw new Failure(`The server had to stop: ${failure.message}`, 1, failure);
       } finally {
-        ended();
+        if ((await log.close()) === 'stuck') terminal.endSoon();
       }
     },
   );
-
-const warnings: ReadonlySet<SignalName> = new Set([
-  'first_run.unfinished',
-  'store.awaited',
-  'store.option_ignored',
-  'store.in_use',
-  'store.lost',
-  'store.away',
-  'store.stumbled',
-  'store.read_only',
-  'stream.passed_over',
-  'reactors.begun_again',
-  'projection.rebuilt',
-  'limits.trouble',
-  'tiers.refused',
-  'certificate.refused',
-  'usage.recovered',
-  'policies.unrecorded',
-  'upstream.opened',
-]);
-
-/** What an operator should look into, although the gateway goes on. */
-const isWarning = (name: SignalName, signal: object): boolean =>
-  warnings.has(name) || (name === 'limits.restored' && (signal as Signals['limits.restored']).refused.length > 0);
 
 const welcome = (made: FirstRunReport, [model = 'weir-sim-1', ...others]: readonly string[]): string => `
 Weir made an organization, an Admin key, a project and a project key. They are shown once:

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Embedded, startEmbedded } from '../../src/embedded/index.ts';
 import { connect } from '../../src/eventstoredb/connect.ts';
+import type { Context } from '../../src/kernel/actor.ts';
 import { logIdOf } from '../../src/kernel/log-id.ts';
 import { type EventStore, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
 import { onSignal, type SignalName, type Signals } from '../../src/telemetry.ts';
@@ -61,7 +62,8 @@ const unlessAway = <T>(work: () => Promise<T>): Promise<T> =>
 
 /** A gateway in this process, with a data folder and connections of its own. */
 const start = async (env: Record<string, string>): Promise<Running> => {
-  const gateway = await unlessAway(() => serve(readConfig(env), env, { actor: { type: 'operator', id: 'jo' } }));
+  const by: Context = { actor: { type: 'operator', id: 'jo' } };
+  const gateway = await unlessAway(() => serve(readConfig(env), env, by, { access: undefined, dropped: 0 }));
   running.add(gateway);
   return gateway;
 };

@@ -122,25 +122,6 @@ describe.each(ways)('%s, streamed: %s', (path, stream) => {
   });
 });
 
-describe('a request that bounds its answer more than once', () => {
-  /** What is charged for the output of an upstream that says that it is 4,000 tokens. */
-  const outputFor = async (path: string, more: object) => {
-    said = { text, usage: counting(path, 7, 4_000) };
-    const [, , output, source] = await charged(path, { ...asking(path, false), ...more });
-    return [output, source];
-  };
-
-  test.each(paths.flatMap((path) => ['n_predict', 'max_new_tokens', 'num_predict'].map((name) => [path, name])))(
-    '%s: %s is what a server may go by, whatever its API says',
-    async (path, name) => {
-      expect(await outputFor(path!, { [name!]: 4_000 })).toEqual([4_000, 'final']);
-      expect(await outputFor(path!, { [name!]: -1 })).toEqual([4_000, 'final']);
-      expect(await outputFor(path!, { [name!]: 50 })).toEqual([100, 'partial']);
-      expect(await outputFor(path!, { [name!]: null })).toEqual([100, 'partial']);
-    },
-  );
-});
-
 describe.each([false, true])('a translated request, streamed: %s', (stream) => {
   test.each([
     [{ prompt_tokens: 7, completion_tokens: 11 }, [7, 0, 11, 'final']],

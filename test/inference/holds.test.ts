@@ -65,9 +65,7 @@ const inputOf = (body: Json): number => {
 
 const outputOf = (body: Json): number => {
   const { max_tokens = 0, max_completion_tokens = 0, max_output_tokens = 0, n = 1, best_of = 1, prediction } = body;
-  const own = Math.max(...([max_tokens, max_completion_tokens, max_output_tokens] as number[]));
-  // What a server goes by that has a bound of its own.
-  const each = own && Math.max(own, (body.n_predict as number) ?? 0);
+  const each = Math.max(...([max_tokens, max_completion_tokens, max_output_tokens] as number[]));
   const predicted = (prediction as { content?: string } | undefined)?.content ?? '';
   return (each || unnamed) * Math.max(n as number, best_of as number) + Math.ceil(Buffer.byteLength(predicted) / 3);
 };
@@ -130,8 +128,6 @@ const data = fc.constantFrom('AAAA', 'A'.repeat(140_000));
 const schema = fc.record({ type: constant('object'), description: text });
 const label = fc.oneof({ weight: 9, arbitrary: constant('user') }, { weight: 1, arbitrary: constant('r'.repeat(400)) });
 
-const n_predict = fc.integer({ min: 1, max: 2_000 });
-
 const chatPart = fc.oneof(
   fc.record({ type: constant('text'), text }),
   fc.record({ type: constant('image_url'), image_url: fc.record({ url: link }) }),
@@ -166,7 +162,6 @@ const chatBody = optional(
     ),
     max_tokens: fc.integer({ min: 1, max: 900 }),
     max_completion_tokens: fc.integer({ min: 1, max: 900 }),
-    n_predict,
     n: fc.integer({ min: 1, max: 4 }),
     best_of: fc.integer({ min: 1, max: 6 }),
     prediction: fc.record({ type: constant('content'), content: text }),
@@ -220,7 +215,6 @@ const responsesBody = optional(
     input: some(item),
     instructions: text,
     max_output_tokens: fc.integer({ min: 1, max: 900 }),
-    n_predict,
     tools: some(
       fc.oneof(
         optional({ type: constant('function'), name: text, description: text, parameters: schema, notes: text }, [
@@ -275,7 +269,6 @@ const messagesBody = optional(
   {
     messages: some(fc.record({ role: label, content: fc.oneof(text, some(block)) })),
     max_tokens: fc.integer({ min: 1, max: 900 }),
-    n_predict,
     system: fc.oneof(text, some(block)),
     tools: some(
       optional({ name: text, description: text, input_schema: schema, input_examples: some(text) }, ['name']),

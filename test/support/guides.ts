@@ -4,6 +4,7 @@ import { describeConfig } from '../../src/config.ts';
 import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/tiers.ts';
 import type { Route } from '../../src/http/route.ts';
 import { mermaid } from '../../src/kernel/chart.ts';
+import { metricsTable } from '../../src/observability/metrics/catalogue.ts';
 import { clientsTable, openaiClientsTable } from '../e2e/clients/table.ts';
 import { aggregates } from './all-aggregates.ts';
 import { routesToLookAt } from './all-routes.ts';
@@ -21,6 +22,7 @@ const guides = {
   'openai-clients': 'src/inference/README.md',
   configuration: 'src/app/README.md',
   licences: 'src/deploy/README.md',
+  metrics: 'src/observability/README.md',
   routes: 'src/http/README.md',
   tiers: 'src/domain/README.md',
   torture: 'test/README.md',
@@ -81,6 +83,7 @@ export const written = {
   'openai-clients': openaiClientsTable,
   tiers: tiersTable,
   licences: licencesTable,
+  metrics: metricsTable,
   configuration: () => `\`\`\`\n${describeConfig()}\n\`\`\``,
 } satisfies Partial<Record<Part, () => string>>;
 

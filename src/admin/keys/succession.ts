@@ -43,16 +43,16 @@ export const succeed = async (
     at,
   };
   const made = await projectKey.dispatch(successorId, 'create', input, context);
-  try {
-    const predecessor = await projectKey.dispatch(keyId, 'rotate', { successorId, graceSeconds, at }, context);
-    if (predecessor.facts.length === 0) return { predecessor, successor: made };
-    // Between the two looks at the key somebody may have taken something from it.
-    const { data } = predecessor.state;
-    const same = { name: data.name, permissions: data.permissions, at };
-    return { predecessor, successor: await projectKey.dispatch(successorId, 'update', same, context) };
-  } catch (error) {
-    if (error instanceof Fault && error.refusal.status === 409)
-      await projectKey.dispatch(successorId, 'revoke', { reason: 'rotation_refused' }, context);
-    throw error;
-  }
+  const predecessor = await projectKey
+    .dispatch(keyId, 'rotate', { successorId, graceSeconds, at }, context)
+    .catch(async (error: unknown) => {
+      if (error instanceof Fault && error.refusal.status === 409)
+        await projectKey.dispatch(successorId, 'revoke', { reason: 'rotation_refused' }, context);
+      throw error;
+    });
+  if (predecessor.facts.length === 0) return { predecessor, successor: made };
+  // Between the two looks at the key somebody may have taken something from it.
+  const { data } = predecessor.state;
+  const same = { name: data.name, permissions: data.permissions, at };
+  return { predecessor, successor: await projectKey.dispatch(successorId, 'update', same, context) };
 };

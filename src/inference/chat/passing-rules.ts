@@ -1,5 +1,4 @@
 import type { ConnectedModel } from '../../upstream/connect.ts';
-import { boundOf } from '../route/answer-bounds.ts';
 import type { StateNames } from '../route/state-references.ts';
 import type { Answers } from '../route/task.ts';
 import { unnamedMaximum } from '../translation/translated-task.ts';
@@ -17,9 +16,12 @@ export interface PassedChat {
  * What is reserved for the answers: each of them counts, also one of which only the best is told; those whose length nobody bounds
  * grow beyond it (contract F.4). Text that is predicted is charged as part of the answer where it does not come true.
  */
-export const answersOf = (body: Bounds, predictedTokens: number, { model }: ConnectedModel): Answers => {
-  const { max_completion_tokens: most, max_tokens: old, n, best_of: drafts } = body;
-  const named = boundOf(Math.max(most ?? 0, old ?? 0), body, model.max_output_length);
+export const answersOf = (
+  { max_completion_tokens: most, max_tokens: old, n, best_of: drafts }: Bounds,
+  predictedTokens: number,
+  { model }: ConnectedModel,
+): Answers => {
+  const named = Math.max(most ?? 0, old ?? 0);
   const count = Math.max(n ?? 1, drafts ?? 1);
   const all = (each: number): number => each * count + predictedTokens;
   return {

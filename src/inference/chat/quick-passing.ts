@@ -4,7 +4,6 @@ import type { ConnectedModel } from '../../upstream/connect.ts';
 import { quickChatEstimate } from '../../upstream/quick-chat-estimate.ts';
 import { otherBounds } from '../messages/bounds.ts';
 import { maxTokens } from '../messages/messages-schema.ts';
-import { noOtherBounds } from '../route/answer-bounds.ts';
 import type { QuickFields } from '../route/body-reader.ts';
 import {
   isListOf,
@@ -32,7 +31,6 @@ const isPlain = isObjectWith({
   messages: isListOf(isObjectWith({ content: isOf(Kind.string, Kind.array, Kind.null), audio: isNull })),
   max_completion_tokens: isLimit,
   max_tokens: isLimit,
-  ...noOtherBounds(['max_completion_tokens', 'max_tokens']),
   n: orNull(isWhole(1, mostChoices)),
   best_of: isNull,
   prediction: isNull,

@@ -7,6 +7,7 @@ const bounds = [
   'max_output_tokens',
   'max_new_tokens',
   'max_tokens_to_sample',
+  'max_gen_len',
   'max_length',
   'n_predict',
   'num_predict',

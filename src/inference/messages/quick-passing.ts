@@ -1,6 +1,5 @@
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import { quickEstimate } from '../../upstream/quick-estimate.ts';
-import { noOtherBounds } from '../route/answer-bounds.ts';
 import type { QuickFields } from '../route/body-reader.ts';
 import {
   type Check,
@@ -37,7 +36,6 @@ const isPlain = isObjectWith({
   ...Object.fromEntries(otherBounds(ownBounds).map((name) => [name, isNull])),
   model: isString,
   max_tokens: isWhole(1, maxTokens),
-  ...noOtherBounds(['max_tokens']),
   messages: isListOf(isObjectWith({ content: isOf(Kind.string, Kind.array) })),
   system: isOf(Kind.string, Kind.array, Kind.null),
   stream: isOf(Kind.true, Kind.false, Kind.null),

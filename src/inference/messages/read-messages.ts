@@ -4,7 +4,6 @@ import { Refused } from '../../http/refused.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { type Estimable, estimateInputTokens } from '../../upstream/estimate.ts';
 import type { MessagesPassing } from '../../upstream/port.ts';
-import { boundOf } from '../route/answer-bounds.ts';
 import { bodyReader } from '../route/body-reader.ts';
 import { messagesStateRefusal } from './messages-state.ts';
 import type { PassingBody, PassingCount } from './passing-schema.ts';
@@ -44,8 +43,7 @@ export const messagesReader = <Strict, Fields extends PassedCount>(
         const refusal = model.dedicated_to === undefined ? messagesStateRefusal(fields) : null;
         if (refusal !== null) return new Refused(refusal);
         const estimatedTokens = estimateInputTokens(fields as unknown as Estimable);
-        const maxTokens = boundOf(fields.max_tokens ?? 0, fields, model.max_output_length);
-        return { fields, estimatedTokens, maxTokens };
+        return { fields, estimatedTokens, maxTokens: fields.max_tokens ?? 0 };
       },
     },
   });

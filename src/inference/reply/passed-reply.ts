@@ -74,8 +74,9 @@ export const passedReply = (
   generation: Generation,
   timing: Timing,
 ): Promise<Reply> => {
-  const { signal, requestId } = generation;
+  const { signal, requestId, trace } = generation;
+  const options = { signal, requestId, trace };
   return isStreamed
-    ? passedStream(passing.stream(request, { signal, requestId }), generation, timing)
-    : passedWhole(passing.answer(request, { signal, requestId }), generation);
+    ? passedStream(passing.stream(request, options), generation, timing)
+    : passedWhole(passing.answer(request, options), generation);
 };

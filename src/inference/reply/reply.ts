@@ -4,7 +4,7 @@ import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Allowance, Headers, Meter, Reply } from '../../http/route.ts';
 import { writtenBytesOf } from '../../upstream/estimate.ts';
-import type { Answer, Chunk, GenerateRequest, Upstream } from '../../upstream/port.ts';
+import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream } from '../../upstream/port.ts';
 import { believed, type Most, outputOf, Spending, sentTokens, tokensTaken } from '../spending.ts';
 import { upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
@@ -26,6 +26,7 @@ export interface Generation {
   readonly grow: Growth;
   readonly meter: Meter;
   readonly requestId: string;
+  readonly trace: GenerateOptions['trace'];
   /** Fires when the client leaves. */
   readonly signal: Cancellation;
   /** Who judges the answer by policies; null where nobody does. */
@@ -102,10 +103,11 @@ export const answerReply = (
   generation: Generation,
   timing: Timing,
 ): Promise<Reply> => {
-  const { signal, requestId } = generation;
+  const { signal, requestId, trace } = generation;
+  const options = { signal, requestId, trace };
   return isStreamed
-    ? streamedReply(upstream.stream(request, { signal, requestId }), generation, timing)
-    : wholeReply(upstream.answer(request, { signal, requestId }), generation);
+    ? streamedReply(upstream.stream(request, options), generation, timing)
+    : wholeReply(upstream.answer(request, options), generation);
 };
 
 /** @throws what is not an UpstreamError: a fault of ours */

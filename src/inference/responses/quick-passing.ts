@@ -4,7 +4,6 @@ import type { ConnectedModel } from '../../upstream/connect.ts';
 import { quickResponsesEstimate } from '../../upstream/quick-responses-estimate.ts';
 import { otherBounds } from '../messages/bounds.ts';
 import { maxTokens } from '../messages/messages-schema.ts';
-import { noOtherBounds } from '../route/answer-bounds.ts';
 import type { QuickFields } from '../route/body-reader.ts';
 import {
   type Check,
@@ -48,7 +47,6 @@ const isPlain = isObjectWith({
   input: (tape, entry) => isString(tape, entry) || (isItems(tape, entry) && tape.next(entry) > entry + 1),
   instructions: isOf(Kind.string, Kind.null),
   max_output_tokens: orNull(isWhole(1, maxTokens)),
-  ...noOtherBounds(['max_output_tokens']),
   stream: isOf(Kind.true, Kind.false, Kind.null),
   temperature: isNumber,
   top_p: isNumber,

@@ -3,7 +3,6 @@ import { checker } from '../../http/endpoint.ts';
 import { Refused } from '../../http/refused.ts';
 import { type Edit, outerMembers } from '../../json/outer-members.ts';
 import { estimateResponseTokens } from '../../upstream/responses-estimate.ts';
-import { boundOf } from '../route/answer-bounds.ts';
 import type { PassingRules } from '../route/body-reader.ts';
 import { stateRefusal, stateRefused } from '../route/state-references.ts';
 import { answerOf, type PassedResponses, responsesState, unstoredMember } from './passing-rules.ts';
@@ -49,7 +48,7 @@ export const passingResponses: PassingRules<PassedResponses> = {
     return {
       fields: { model: body.model, stream: body.stream === true, policy_ids: body.policy_ids },
       estimatedTokens: estimateResponseTokens(value),
-      ...answerOf(boundOf(body.max_output_tokens ?? 0, body, hosted.model.max_output_length) || null, hosted),
+      ...answerOf(body.max_output_tokens, hosted),
       edits: isDedicated || body.store === false ? [] : [unstored(bytes)],
     };
   },

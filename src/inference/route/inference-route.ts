@@ -86,11 +86,12 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
     errors: [...answerErrors, ...(api.errors ?? [])],
     tokens,
     handle: (call): Reply | Promise<Reply> => {
-      const { allowance, head, principal, signal, body } = call;
+      const { allowance, head, principal, signal, body, watched } = call;
       const { requestId } = head;
       const task = resolve(call);
       if (isRefusal(task)) return failure(task, family, requestId);
       const { model, stream, policy_ids: named } = askedOf(body);
+      watched?.aims(model);
       const isStreamed = stream === true;
       const hosted = models.get(model)!.model;
       // The bytes of the body are lent for this step alone.
@@ -107,15 +108,18 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         if (full !== undefined) return failure(full, family, requestId);
         const { estimatedTokens, maxTokens } = need;
         const images = task.passed?.images ?? pricedImages(hosted, task.strict!.request);
-        const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images, maxTokens });
-        if (isRefusal(meter)) return failure(meter, family, requestId);
+        const metered = { requestId, model, api: api.name, estimatedTokens, images, maxTokens };
+        const account = allowance.meter(metered);
+        if (isRefusal(account)) return failure(account, family, requestId);
+        const meter = watched?.asks(metered, account) ?? account;
         // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
         allowance.spent = estimatedTokens;
         const id = answerId();
         const form = api.form(body, id, head);
         const grow = growthOf(allowance, need);
         const most = mostTokensOf(need, hosted.context_length);
-        const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, signal, watch };
+        const { trace } = call;
+        const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, trace, signal, watch };
         if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
         const { passing, hidesUsage } = task.passed;
         const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };

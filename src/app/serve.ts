@@ -70,6 +70,8 @@ export interface Running {
   readonly metricsUrl: string | undefined;
   /** What was made on an empty store, once. */
   readonly firstRun: FirstRunReport | null;
+  /** The ids of the models, as they are declared. */
+  readonly models: readonly string[];
   /** Resolves with the reason when the server cannot go on: it must be ended and started again. */
   readonly failed: Promise<Error>;
   /**
@@ -313,6 +315,7 @@ const start = async (parts: {
     baseUrl,
     metricsUrl,
     firstRun: await begun.listening(baseUrl),
+    models: [...connected.keys()],
     failed: Promise.race([log.failed, claim.lost, models.failed.catch((error: Error) => error)]),
     async stop(hasFailed) {
       await server.drain(hasFailed ? Math.min(config.DRAIN_MS, failedDrainMs) : config.DRAIN_MS);

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
 import { Failure } from '../app/failure.ts';
@@ -39,7 +40,7 @@ export const serveCommand = (terminal: Terminal): Command =>
         if (!running) return;
         const { baseUrl: base_url, metricsUrl: metrics_url } = running;
         log.info({ base_url, metrics_url, data_dir: config.DATA_DIR }, 'listening');
-        if (running.firstRun) terminal.out(welcome(running.firstRun));
+        if (running.firstRun) terminal.out(welcome(running.firstRun, running.models));
         const failure = await Promise.race([running.failed, interrupted]);
         const hasFailed = failure instanceof Error;
         try {
@@ -56,7 +57,7 @@ export const serveCommand = (terminal: Terminal): Command =>
     },
   );
 
-const welcome = (made: FirstRunReport): string => `
+const welcome = (made: FirstRunReport, [model = 'weir-sim-1', ...others]: readonly string[]): string => `
 Weir made an organization, an Admin key, a project and a project key. They are shown once:
 
   Admin key    ${made.admin_api_key}
@@ -69,9 +70,12 @@ Create a key:
   curl ${made.base_url}/v1/organization/projects/${made.project_id}/api_keys -H 'Authorization: Bearer ${made.admin_api_key}' -H 'Content-Type: application/json' -H "Idempotency-Key: $(date +%s%N)" -d '{"name":"my key"}'
 
 Send a message:
-  curl ${made.base_url}/v1/messages -H 'Authorization: Bearer ${made.project_api_key}' -H 'Content-Type: application/json' -d '{"model":"weir-sim-1","max_tokens":200,"messages":[{"role":"user","content":"Hello"}]}'
+  curl ${made.base_url}/v1/messages -H 'Authorization: Bearer ${made.project_api_key}' -H 'Content-Type: application/json' -d '{"model":"${model}","max_tokens":200,"messages":[{"role":"user","content":"Hello"}]}'
 
 Stream a message:
-  curl -N ${made.base_url}/v1/messages -H 'Authorization: Bearer ${made.project_api_key}' -H 'Content-Type: application/json' -d '{"model":"weir-sim-1","max_tokens":200,"stream":true,"messages":[{"role":"user","content":"Hello"}]}'
+  curl -N ${made.base_url}/v1/messages -H 'Authorization: Bearer ${made.project_api_key}' -H 'Content-Type: application/json' -d '{"model":"${model}","max_tokens":200,"stream":true,"messages":[{"role":"user","content":"Hello"}]}'
+
+Models: ${[model, ...others].join(', ')}. MODELS_FILE declares others.
+Ctrl+C stops it; what it knows is in ${dirname(made.file)}. README.md goes on from here.
 
 `;

@@ -8,7 +8,7 @@ import { containerfile } from './containerfile.ts';
 
 /**
  * The image as a container, without its runtime: the files that the Containerfile names over this machine's own libraries, read-only,
- * in namespaces of its own, as the user without rights. DEPLOY_LONG=1 builds the real image besides, on a Debian root of its own.
+ * in namespaces of its own, as the user without rights.
  */
 vi.setConfig({ testTimeout: 120_000 });
 

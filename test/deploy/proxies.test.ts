@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as plainRequest, type ServerResponse } from 'node:http';
 import { Agent, request } from 'node:https';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { call } from '../e2e/calls.ts';
@@ -244,6 +244,12 @@ describe.each(installed)('behind $name $why', ({ name, command, isHere }) => {
   });
 });
 
+test('the first start shows how to ask for a model that is there, whatever it listens on', () => {
+  const shown = weir.spawned.stdout();
+  expect(shown).toContain('"model":"held"');
+  expect(shown).not.toContain('weir-sim-1');
+});
+
 test('who is no proxy is known by its own address, whatever it claims', async () => {
   const headers = {
     authorization: `Bearer ${weir.first.admin_api_key}`,
@@ -266,4 +272,34 @@ test('who is no proxy is known by its own address, whatever it claims', async ()
   const { body } = await call(weir, 'GET', `/v1/organization/audit_logs?resource_ids[]=${id}`);
   expect(JSON.stringify(body.data)).toContain('"127.0.0.3"');
   expect(JSON.stringify(body.data)).not.toContain('203.0.113');
+});
+
+test('the header of the PROXY protocol, which anybody may write, tells no address', async () => {
+  const head = Buffer.from('0d0a0d0a000d0a515549540a2111000ccb007107cb00710800010002', 'hex');
+  const body = JSON.stringify({ name: 'by PROXY' });
+  const sent = [
+    'POST /v1/organization/projects HTTP/1.1',
+    'Host: gateway.example',
+    'Connection: close',
+    `Authorization: Bearer ${weir.first.admin_api_key}`,
+    'Content-Type: application/json',
+    'Idempotency-Key: by-proxy-protocol',
+    `Content-Length: ${body.length}`,
+    `\r\n${body}`,
+  ].join('\r\n');
+  const answer = await new Promise<string>((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', localAddress: '127.0.0.4', port: weir.port });
+    let text = '';
+    socket.on('data', (piece) => {
+      text += piece;
+    });
+    socket.once('close', () => resolve(text));
+    socket.once('error', reject);
+    socket.write(Buffer.concat([head, Buffer.from(sent)]));
+  });
+  const [, id] = /"id":"(proj_\w+)"/.exec(answer) ?? [];
+  if (id === undefined) return expect(answer).toMatch(/^HTTP\/1\.1 4/);
+  const { body: log } = await call(weir, 'GET', `/v1/organization/audit_logs?resource_ids[]=${id}`);
+  expect(JSON.stringify(log.data)).toContain('"127.0.0.4"');
+  expect(JSON.stringify(log.data)).not.toContain('203.0.113');
 });

@@ -34,7 +34,7 @@ export interface OpenUsage extends UsageBook {
 export interface UsageOptions {
   /** Folder of the journal of this log. */
   readonly dir: string;
-  readonly store: Pick<EventStore, 'append'>;
+  readonly store: Pick<EventStore, 'append' | 'limitAge'>;
   /** Of every model; they are in the log (`declarePrices`). */
   readonly prices: readonly Price[];
   readonly funds: Funds;

@@ -60,6 +60,7 @@ export const rows: Readonly<Record<string, Row>> = {
   listProjectApiKeys: { ids: project, status: 200, cursor: (tenant) => tenant.projectKey.id },
   retrieveProjectApiKey: { ids: projectKey, status: 200 },
   updateProjectApiKey: { ids: projectKey, body: name, status: 200 },
+  rotateProjectApiKey: { ids: projectKey, body: { grace_seconds: 60 }, idempotent: true, status: 201 },
   suspendProjectApiKey: { ids: projectKey, status: 200 },
   reactivateProjectApiKey: { ids: suspendedKey, status: 200 },
   retrieveProjectApiKeyLimits: { ids: projectKey, status: 200 },

@@ -74,6 +74,14 @@ export const longTests: readonly LongTest[] = [
     counts: { long: 10_000 },
   },
   {
+    id: 'JSON',
+    title: 'bodies, sound and damaged, through the scanner and through the parsers',
+    unit: 'documents',
+    file: 'test/json/tape.test.ts',
+    variable: 'FUZZ_DOCUMENTS',
+    counts: { long: 10_000_000 },
+  },
+  {
     id: 'JUDGE',
     title: 'policies on requests and answers of every API against a naive judge',
     unit: 'cases',
@@ -87,6 +95,14 @@ export const longTests: readonly LongTest[] = [
     unit: 'creations',
     file: 'test/e2e/idempotency-kills.test.ts',
     variable: 'IDEMPOTENCY_REQUESTS',
+    counts: { long: 10_000 },
+  },
+  {
+    id: 'PAGES',
+    title: 'files that LMDB has written, which the check of pages has to call sound',
+    unit: 'histories',
+    file: 'test/embedded/page-tree.test.ts',
+    variable: 'PAGE_TREES',
     counts: { long: 10_000 },
   },
   {

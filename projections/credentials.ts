@@ -18,6 +18,10 @@ export interface CredentialRow {
   readonly ownerId: string;
   readonly permissions: readonly string[];
   readonly expiresAt: number | null;
+  /** Of a project key: whose windows count it, the first key of its line; empty: its own. */
+  readonly windowsOf: string;
+  /** Whether other keys are counted in its windows too: it was rotated, or made by rotation. */
+  readonly sharesWindows: boolean;
   /** The chart's state: `active`, `suspended`, `expired`, `revoked` or `deleted`. */
   readonly status: string;
 }
@@ -45,7 +49,7 @@ const charts = {
 
 export const credentials: Projection = {
   name: 'credentials',
-  version: 2,
+  version: 3,
   categories: Object.keys(kinds),
   tables: [credentialRows, credentialDigests, queuedTokens, endOfQueue],
   apply(event, rows) {
@@ -76,7 +80,7 @@ const next = (
   const before = rows.get(credentialRows, digest);
   const status = nextStatus(charts[kind], id, before?.status ?? 'absent', fact);
   if ('digest' in fact) {
-    return { kind, id, organizationId: fact.organization_id, status, ...own(fact) };
+    return { kind, id, organizationId: fact.organization_id, status, ...windows(fact), ...own(fact) };
   }
   if (!before) throw new Error(`${fact.type} of a credential that has no row: ${id}`);
   return { ...before, status, ...changed(fact) };
@@ -85,10 +89,12 @@ const next = (
 /** What a fact changes beside the state. A fact that is not listed does not compile. */
 const changed = (
   fact: Exclude<CredentialFact, Creation>,
-): Partial<Pick<CredentialRow, 'name' | 'permissions' | 'expiresAt'>> => {
+): Partial<Pick<CredentialRow, 'name' | 'permissions' | 'expiresAt' | 'sharesWindows'>> => {
   switch (fact.type) {
     case 'project_key.updated':
       return { name: fact.name, permissions: fact.permissions, expiresAt: fact.expires_at };
+    case 'project_key.rotated':
+      return { expiresAt: fact.expires_at, sharesWindows: true };
     case 'project_key.suspended':
     case 'project_key.reactivated':
     case 'project_key.revoked':
@@ -100,6 +106,12 @@ const changed = (
     case 'oauth_token.revoked':
       return {};
   }
+};
+
+/** Only a project key has a line. */
+const windows = (fact: Creation): Pick<CredentialRow, 'windowsOf' | 'sharesWindows'> => {
+  const windowsOf = fact.type === 'project_key.created' ? (fact.windows_of ?? '') : '';
+  return { windowsOf, sharesWindows: windowsOf !== '' };
 };
 
 /** What the kinds of credentials do not have in common. */

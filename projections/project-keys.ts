@@ -28,7 +28,7 @@ const chart = compile(projectKey);
 
 export const projectKeys: Projection = {
   name: 'project-keys',
-  version: 3,
+  version: 4,
   categories: ['projectKey', 'project'],
   tables: [projectKeyRows, projectKeyOwners, admittedKeys, expiringKeys],
   apply(event, rows) {

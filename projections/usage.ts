@@ -1,16 +1,7 @@
-import { type Settlement, settlementsOf } from '../src/domain/usage-facts.ts';
-import type { Projection } from '../src/kernel/projection.ts';
-import { table } from '../src/kernel/rows.ts';
-
-/** Sums of requests: how many, their tokens of four kinds, and micro-dollars. */
-export interface UsageSum {
-  readonly requests: number;
-  readonly input: number;
-  readonly output: number;
-  readonly cacheCreation: number;
-  readonly cacheRead: number;
-  readonly microDollars: number;
-}
+import { type Settlement, settlementsOf, totalStream, totalsOf, type UsageSum } from '../src/domain/usage-facts.ts';
+import type { Projection, Rows } from '../src/kernel/projection.ts';
+import { type RowReader, table } from '../src/kernel/rows.ts';
+import type { Recorded } from '../src/kernel/store.ts';
 
 /** What says up to which event it counts: it is written later than it changes, and may meet events again. */
 interface Counted {
@@ -29,13 +20,20 @@ export interface UsageOfHour extends UsageRow, Counted {
   /** One behind another, each minute of the hour in which requests ended and its sums: seven numbers (`minutesOf`). */
   readonly minutes: readonly number[];
 }
-export interface UsageTotal extends Counted {
+export interface UsageOfAll extends Counted {
   readonly sum: UsageSum;
+  /** As it stood at the last event that named the organization (`usage.totalled`), and what that event said. */
+  readonly named: UsageSum;
+  readonly told: UsageSum;
+}
+/** Of the last event that told totals. */
+export interface UsageTold extends Counted {
+  readonly revision: number;
+  /** Milliseconds. */
+  readonly at: number;
 }
 
-export const minuteMs = 60_000;
-export const hourMs = 60 * minuteMs;
-export const dayMs = 24 * hourMs;
+const minuteMs = 60_000;
 const minutesOfHour = 60;
 const minutesOfDay = 24 * minutesOfHour;
 
@@ -44,7 +42,12 @@ export const usageDays = table<UsageOfDay>('usage-days');
 /** Key: the same with the hour. */
 export const usageHours = table<UsageOfHour>('usage-hours');
 /** Key: organization. All that it ever used. */
-export const usageTotals = table<UsageTotal>('usage-totals');
+export const usageTotals = table<UsageOfAll>('usage-totals');
+const usageTold = table<UsageTold>('usage-told');
+const last = 'last';
+
+/** The last event that told totals; undefined before the first. */
+export const lastTold = (models: Pick<RowReader, 'get'>): UsageTold | undefined => models.get(usageTold, last);
 
 /** @param number of the day or hour since 1970 */
 export const usagePrefix = (organizationId: string, number: number): string =>
@@ -66,6 +69,15 @@ export const addUse = (a: UsageSum, b: UsageSum): UsageSum => ({
   cacheCreation: a.cacheCreation + b.cacheCreation,
   cacheRead: a.cacheRead + b.cacheRead,
   microDollars: a.microDollars + b.microDollars,
+});
+
+const since = (before: UsageSum, now: UsageSum): UsageSum => ({
+  requests: now.requests - before.requests,
+  input: now.input - before.input,
+  output: now.output - before.output,
+  cacheCreation: now.cacheCreation - before.cacheCreation,
+  cacheRead: now.cacheRead - before.cacheRead,
+  microDollars: now.microDollars - before.microDollars,
 });
 
 const useOf = (settlement: Settlement): UsageSum => ({
@@ -114,11 +126,13 @@ const withMinute = (minutes: readonly number[], minute: number, sum: UsageSum): 
 /** What organizations have used, by the minute, hour and day in which their requests ended. */
 export const usage: Projection = {
   name: 'usage',
-  version: 2,
-  categories: ['usage'],
-  tables: [usageDays, usageHours, usageTotals],
+  version: 3,
+  categories: ['usage', 'usageTotal'],
+  tables: [usageDays, usageHours, usageTotals, usageTold],
   isHeld: true,
-  apply({ data, position }, rows) {
+  apply(event, rows) {
+    const { data, position, stream } = event;
+    if (stream === totalStream) return applyTotals(event, rows);
     /** Rows that this event counts in. Others that count up to here have met it before. */
     const counting = new Set<string>();
     const counts = (key: string, row: Counted | undefined): boolean => {
@@ -141,10 +155,29 @@ export const usage: Projection = {
 
       const total = rows.get(usageTotals, organizationId);
       if (counts(organizationId, total)) {
-        rows.put(usageTotals, organizationId, { upTo: position, sum: addUse(total?.sum ?? noUse, sum) });
+        const { sum: before, named, told } = total ?? noTotal;
+        rows.put(usageTotals, organizationId, { upTo: position, sum: addUse(before, sum), named, told });
       }
     }
   },
+};
+
+const noTotal = { sum: noUse, named: noUse, told: noUse };
+
+/**
+ * An organization's sum is what the event says of it, and what came since the event before that named it. With all accounts still there
+ * that changes nothing; where the store has removed some it brings them back.
+ */
+const applyTotals = ({ data, position, revision, metadata }: Recorded, rows: Rows): void => {
+  for (const { organizationId, sum: told } of totalsOf(data)) {
+    const total = rows.get(usageTotals, organizationId);
+    if (total !== undefined && total.upTo >= position) continue;
+    const { sum, named } = total ?? noTotal;
+    const now = addUse(told, since(named, sum));
+    rows.put(usageTotals, organizationId, { upTo: position, sum: now, named: now, told });
+  }
+  if ((rows.get(usageTold, last)?.upTo ?? -1n) < position)
+    rows.put(usageTold, last, { upTo: position, revision, at: metadata.at });
 };
 
 /** What of one event goes to the same minute, project, key and model of an organization. */

@@ -1,6 +1,10 @@
 /** Milliseconds: since the Unix epoch where it says wall, since some fixed moment where it says monotonic. */
 export type Millis = number;
 
+export const minuteMs: Millis = 60_000;
+export const hourMs: Millis = 60 * minuteMs;
+export const dayMs: Millis = 24 * hourMs;
+
 /** Where time enters. Everything that needs the time takes one of these. */
 export interface Clock {
   /** Wall time in milliseconds since the Unix epoch; may step. */

@@ -132,11 +132,37 @@ const variables = {
     .describe(
       'Where signed checkpoints of the audit log go that the store cannot rewrite, separated by commas: files, https:// URLs, witnesses',
     ),
+  REPLAY_TEXT_MINUTES: wholeNumber(0, 1_440)
+    .default(0)
+    .describe(
+      'Minutes that the text of requests is kept in memory, for replays of policies on it; 64 MiB at most, 0 for none',
+    ),
   OWNED_BY: z.string().min(1).default('weir').describe('The operator, as the model list names it'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .describe('Least level of what is logged to standard error'),
+  LOG_FORMAT: z
+    .enum(['pretty', 'json'])
+    .optional()
+    .describe('How the log is written (default: pretty in a terminal, else json)'),
+  ACCESS_LOG: z
+    .string()
+    .transform((text) => ({ off: 0, on: 1 })[text] ?? (/^(0(\.\d+)?|1(\.0+)?)$/.test(text) ? Number(text) : Number.NaN))
+    .pipe(z.number({ error: 'must be off, on or the part of the requests to log, such as 0.01' }))
+    .prefault('off')
+    .describe('Whether requests are logged: off, on, or the part of them, such as 0.01 (default: off)'),
+  METRICS_PORT: wholeNumber(0, 65_535)
+    .optional()
+    .describe('Port of GET /metrics for Prometheus; 0 takes a free one (default: no metrics)'),
+  METRICS_HOST: z.string().min(1).default('127.0.0.1').describe('Address of /metrics, which is for the operator alone'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .string()
+    .regex(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, {
+      error: 'must be an http:// or https:// URL without a user, a query or a fragment',
+    })
+    .optional()
+    .describe('Collector of traces, above its /v1/traces (default: no traces)'),
   PROJECTION_WAIT_MS: wholeNumber(0, 60_000)
     .default(2000)
     .describe('Longest wait of an answer for its own change to show in the lists'),
@@ -198,9 +224,14 @@ export const readConfig = (env: Readonly<Record<string, string | undefined>>): C
   });
 };
 
-/** What the gateway itself is reached by on this port, whatever stands before it. */
-export const listenUrl = ({ HOST, TLS_CERT_FILE }: Config, port: number): string =>
-  `${TLS_CERT_FILE === undefined ? 'http' : 'https'}://${HOST.includes(':') ? `[${HOST}]` : HOST}:${port}`;
+/** Every address of the machine: of these its own one is shown, which can be pasted. */
+const loopbacks: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** What the gateway itself is reached by on this port from its own machine, whatever stands before it. */
+export const listenUrl = ({ HOST, TLS_CERT_FILE }: Config, port: number): string => {
+  const host = loopbacks[HOST] ?? HOST;
+  return `${TLS_CERT_FILE === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+};
 
 /** Name, description and default of every variable, for `--help`. */
 export const describeConfig = (): string => {

@@ -62,6 +62,7 @@ const entries = {
   request_timeout: { status: 408, message: 'The request body did not arrive in time.', retry: true },
   project_archived: { status: 409, message: 'The project is archived.' },
   last_admin_key: { status: 409, message: 'The last key that can write Admin API keys cannot be removed.' },
+  api_key_rotated: { status: 409, message: 'The API key has a successor.' },
   api_key_limit_reached: { status: 409, message: 'The project has as many live API keys as it may.' },
   admin_key_limit_reached: { status: 409, message: 'The organization has as many Admin API keys as it may.' },
   policy_revision_conflict: { status: 409, message: 'The policy has been changed since that revision.' },

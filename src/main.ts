@@ -14,9 +14,13 @@ if (complaint !== null) {
   process.exit(1);
 }
 
+const stopSignals = ['SIGTERM', 'SIGINT'] as const;
+// The first process of a container: the kernel passes on to it no signal that it does not listen for.
+if (process.pid === 1) for (const signal of stopSignals) process.on(signal, () => process.exit(1));
+
 // What the process makes is for its owner alone, LMDB's files too, whatever the folder around it allows.
 process.umask(0o077);
-allowClosedOutput();
+const left = allowClosedOutput();
 lowerHelperThreads();
 // gRPC gives TLS the name of a host to send also where that is an address, as the nodes of a cluster often have it. Node
 // says that it will ignore it, which is what is wanted: the address is compared with the certificate all the same.
@@ -37,8 +41,7 @@ const interrupted = (): Promise<void> =>
       }
       resolve();
     };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
+    for (const signal of stopSignals) process.removeAllListeners(signal).on(signal, onSignal);
   });
 
 const ask = async (question: string): Promise<string> => {
@@ -65,10 +68,11 @@ const code = await program({
   user: osUser(),
   host: hostname(),
   interrupted,
+  left,
   endSoon,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
-  columns: process.stdout.columns || 80,
+  columns: process.stdout.columns || Number(process.env.COLUMNS) || 80,
   ...(process.stderr.isTTY && { screen: process.stderr }),
   ...(process.stdin.isTTY && { ask }),
 });

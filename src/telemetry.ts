@@ -47,6 +47,8 @@ export interface Signals {
   'usage.sent': Readonly<Record<string, never>>;
   /** Decisions of policies that there was no room to keep, since this was last said. */
   'policies.unrecorded': { readonly decisions: number };
+  /** What organizations have used in all could not be told: it is tried again each minute. */
+  'usage.untold': { readonly error: unknown };
   /** At the start: requests that were in flight when the gateway ended, and lines of its journal that are not as they were. */
   'usage.recovered': { readonly abandoned: number; readonly damaged: number };
   /** Prices of models that were not known to the log, or were others. */
@@ -96,6 +98,9 @@ export interface Signals {
   /** One of several upstreams of a model fails: it gets no requests but a probe now and then, until one is answered. */
   'upstream.opened': { readonly model: string; readonly upstream: string };
   'upstream.closed': { readonly model: string; readonly upstream: string };
+  /** Spans cannot be brought to the collector; said once, and again when it is over. */
+  'traces.unsent': { readonly reason: string };
+  'traces.sent': Readonly<Record<string, never>>;
   /** New connections get another certificate from now on. */
   'certificate.reloaded': { readonly validTo: string };
   /** The files of the certificate have changed and cannot be used; the one that was read before is served on. */

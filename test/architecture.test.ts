@@ -71,6 +71,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'src/domain',
     'src/kernel',
     'src/rules',
+    // One route judges past requests by a draft.
+    'src/policies',
     // One route shows the windows as they stand.
     'src/limits',
     'projections',
@@ -84,6 +86,19 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   // The request as rules see it is in the words of the upstream port, of which they import types alone.
   'src/rules': ['@marcbachmann/cel-js', 're2js', 'src/upstream', 'src/exact-number', 'tsx'],
+  // What is loaded only where the configuration asks for it: prom-client, OpenTelemetry.
+  'src/observability': [
+    'src/http',
+    'src/clock',
+    'src/telemetry',
+    'src/version',
+    'pino',
+    'prom-client',
+    '@opentelemetry/api',
+    '@opentelemetry/exporter-trace-otlp-http',
+    '@opentelemetry/resources',
+    '@opentelemetry/sdk-trace-base',
+  ],
   'src/audit': ['src/domain', 'src/kernel', 'src/merkle', 'src/clock', 'src/telemetry', 'canonicalize'],
   'src/merkle': [],
   'src/limits': ['src/domain', 'src/clock', 'zod'],

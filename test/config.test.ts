@@ -9,6 +9,8 @@ describe('readConfig', () => {
     expect(readConfig({})).toEqual({
       HOST: '127.0.0.1',
       PORT: 8080,
+      ACCESS_LOG: 0,
+      METRICS_HOST: '127.0.0.1',
       ADMIN_CREDENTIAL_RPM: 300,
       ADMIN_CREDENTIAL_CONCURRENT: 10,
       ADMIN_ORGANIZATION_RPM: 600,
@@ -18,6 +20,7 @@ describe('readConfig', () => {
       OWNED_BY: 'weir',
       LOG_LEVEL: 'info',
       PROJECTION_WAIT_MS: 2000,
+      REPLAY_TEXT_MINUTES: 0,
       DRAIN_MS: 30_000,
     });
   });
@@ -50,7 +53,10 @@ describe('readConfig', () => {
       'TLS_CERT_FILE: must be given where TLS_KEY_FILE is',
     );
     expect(listenUrl(readConfig(both), 8443)).toBe('https://127.0.0.1:8443');
-    expect(listenUrl(readConfig({ HOST: '::' }), 80)).toBe('http://[::]:80');
+    expect(listenUrl(readConfig({ HOST: '2001:db8::1' }), 80)).toBe('http://[2001:db8::1]:80');
+    // What listens everywhere is shown by an address that can be pasted.
+    expect(listenUrl(readConfig({ HOST: '::' }), 80)).toBe('http://[::1]:80');
+    expect(listenUrl(readConfig({ HOST: '0.0.0.0' }), 80)).toBe('http://127.0.0.1:80');
   });
   test('takes addresses and networks for trusted proxies, and says which of them is none', () => {
     for (const list of ['127.0.0.1', ' 10.0.0.0/8 , ::1,2001:db8::/128', '0.0.0.0/0'])

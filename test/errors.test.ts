@@ -293,6 +293,15 @@ const provocations: Readonly<Record<Code, Provocation>> = {
     },
     status: 409,
   },
+  api_key_rotated: {
+    ask: async () => {
+      const path = `${keys()}/${idOf(await makeKey())}/rotate`;
+      const rotate = () => admin('POST', path, { grace_seconds: 60 }, freshKey());
+      expect((await rotate()).status).toBe(201);
+      return rotate();
+    },
+    status: 409,
+  },
   api_key_limit_reached: {
     ask: async () => {
       const full = await newProject();

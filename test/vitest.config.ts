@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Files that start processes, by the folder: each runs in a process of its own too, which leaves none of them behind. */
-const withProcesses = ['cli', 'contract', 'e2e', 'embedded', 'eventstoredb', 'planted', 'torture'];
+const withProcesses = ['cli', 'contract', 'deploy', 'e2e', 'embedded', 'eventstoredb', 'planted', 'torture', 'upgrade'];
 
 /** Each has a process of its own as well: it puts others in the place of modules, or in the way of every test. */
 const particular = [

@@ -1,6 +1,7 @@
 import { addedLatency } from './added.ts';
 import { admin1e6 } from './admin-1e6.ts';
 import { adminMix } from './admin-mix.ts';
+import { otherApis } from './apis.ts';
 import { audit } from './audit.ts';
 import { concTruth } from './conc-truth.ts';
 import { hello } from './hello.ts';
@@ -26,6 +27,7 @@ export const scenarios: readonly Scenario[] = [
   models,
   openLoop,
   messages,
+  otherApis,
   addedLatency,
   stream,
   largeBodies,

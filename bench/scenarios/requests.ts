@@ -41,6 +41,14 @@ export const creationRequest = (path: string, adminKey: string): RequestPlan => 
   };
 };
 
+/** The APIs of models, by what a request of each has: its path, its maximum, and the member that its text is in. */
+const apis = {
+  messages: { path: '/v1/messages', most: 'max_tokens', list: 'messages' },
+  chat: { path: '/v1/chat/completions', most: 'max_completion_tokens', list: 'messages' },
+  responses: { path: '/v1/responses', most: 'max_output_tokens', list: 'input' },
+} as const;
+export type Api = keyof typeof apis;
+
 export interface MessageOptions {
   readonly model: string;
   /** Bytes of the body. */
@@ -51,6 +59,8 @@ export interface MessageOptions {
   readonly shape?: 'text' | 'agent';
   readonly weight?: number;
   readonly path?: string;
+  /** Whose words they are; text alone but for messages. */
+  readonly api?: Api;
   /** Further header fields, as lines. */
   readonly fields?: readonly string[];
 }
@@ -59,15 +69,15 @@ const text = 'The harbour lies between two hills, and a weir holds the river bac
 
 const filled = (bytes: number): string => text.repeat(Math.ceil(bytes / text.length)).slice(0, bytes);
 
-const common = ({ model, maxTokens, stream }: MessageOptions) => ({
+const common = ({ model, maxTokens, stream, api = 'messages' }: MessageOptions) => ({
   model,
-  max_tokens: maxTokens,
+  [apis[api].most]: maxTokens,
   ...(stream ? { stream } : {}),
 });
 
 const textBody = (options: MessageOptions): string => {
   const body = (content: string): string =>
-    JSON.stringify({ ...common(options), messages: [{ role: 'user', content }] });
+    JSON.stringify({ ...common(options), [apis[options.api ?? 'messages'].list]: [{ role: 'user', content }] });
   return body(filled(Math.max(1, options.bodyBytes - body('').length)));
 };
 
@@ -134,14 +144,14 @@ const agentBody = (options: MessageOptions): string => {
   return body(lines, filled(Math.max(1, options.bodyBytes - body(lines, '').length)));
 };
 
-/** `POST /v1/messages` of the given size. */
+/** A request for a model, of the given size; of messages by default. */
 export const messageRequest = (options: MessageOptions): RequestPlan => {
   const body = options.shape === 'agent' ? agentBody(options) : textBody(options);
   const fields = ['Content-Type: application/json', `Content-Length: ${body.length}`, ...(options.fields ?? [])];
   return {
     name: options.stream ? 'stream' : 'message',
     weight: options.weight ?? 1,
-    before: `${head(`POST ${options.path ?? '/v1/messages'} HTTP/1.1`, fields)}Authorization: Bearer `,
+    before: `${head(`POST ${options.path ?? apis[options.api ?? 'messages'].path} HTTP/1.1`, fields)}Authorization: Bearer `,
     after: `\r\n\r\n${body}`,
     streams: options.stream,
   };

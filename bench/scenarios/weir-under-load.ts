@@ -9,6 +9,8 @@ import { Client } from '../truth/ask.ts';
 
 /** The model that the gateway forwards to the simulated one. */
 export const forwarded = 'bench-forwarded';
+/** The same for clients of chat completions and responses, which pass likewise. */
+export const forwardedOpenai = 'bench-forwarded-openai';
 /** The model that the gateway simulates itself. */
 export const inProcess = 'bench-in-process';
 
@@ -16,22 +18,16 @@ const apiKeyEnv = 'BENCH_UPSTREAM_KEY';
 
 const modelsFile = (sim: SimTarget | null): string => {
   const common = { context_length: 200_000, max_output_length: 64_000 };
-  const forward = {
-    id: forwarded,
-    ...common,
-    upstream: {
-      kind: 'anthropic',
-      base_url: `http://127.0.0.1:${sim?.address.port}`,
-      api_key_env: apiKeyEnv,
-      private_network: true,
-    },
-  };
+  const at = { base_url: `http://127.0.0.1:${sim?.address.port}`, api_key_env: apiKeyEnv, private_network: true };
+  const forward = { id: forwarded, ...common, upstream: { kind: 'anthropic', ...at } };
+  const openai = { kind: 'openai', ...at, apis: ['chat', 'responses'] };
+  const forwardOpenai = { id: forwardedOpenai, ...common, upstream: openai };
   const own = {
     id: inProcess,
     ...common,
     upstream: { kind: 'simulated', output_tokens: 32, output_tokens_variation: 0 },
   };
-  return JSON.stringify({ models: sim ? [forward, own] : [own] });
+  return JSON.stringify({ models: sim ? [forward, forwardOpenai, own] : [own] });
 };
 
 /** What a gateway is told for it to forward to the simulated model. */

@@ -1,6 +1,6 @@
 import type { HttpResponse } from '../../src/http/uws.ts';
 import { listenAlone, loadUws } from '../../src/http/uws.ts';
-import { answerBody, errorBody, streamHead, streamTail, tokenEvent } from './answers.ts';
+import { errorBody, type Asked as Named, type Speech, speeches } from './answers.ts';
 import { type Behaviour, type Fate, fatesOf } from './behaviour.ts';
 import { type Entry, Ledger, type Totals } from './ledger.ts';
 
@@ -19,20 +19,20 @@ export interface Sim {
   close(): void;
 }
 
-interface Asked {
-  readonly model: string;
+interface Asked extends Named {
   readonly stream: boolean;
   readonly maxTokens: number;
-  readonly inputTokens: number;
 }
 
 const bytesPerToken = 4;
 
-const parse = (body: Buffer): Asked | null => {
+const parse = (body: Buffer, id: number): Asked | null => {
   try {
-    const { model, stream, max_tokens } = JSON.parse(body.toString()) as Record<string, unknown>;
+    const { model, stream, ...limits } = JSON.parse(body.toString()) as Record<string, unknown>;
+    const max_tokens = limits.max_tokens ?? limits.max_completion_tokens ?? limits.max_output_tokens;
     if (typeof model !== 'string' || typeof max_tokens !== 'number') return null;
     return {
+      id,
       model,
       stream: stream === true,
       maxTokens: max_tokens,
@@ -89,14 +89,14 @@ const after = (ms: number, act: () => void): void => {
   else setTimeout(act, ms);
 };
 
-/** A hosted model that is none: answers `POST /v1/messages` by its behaviour and keeps a ledger at `GET /ledger`. */
+/** A hosted model that is none: answers requests of the three APIs by its behaviour and keeps a ledger at `GET /ledger`. */
 export const startSim = async ({ host, port, behaviour, write }: SimOptions): Promise<Sim> => {
   const uws = await loadUws();
   const ledger = new Ledger(write);
   const fate = fatesOf(behaviour);
   let ids = 0;
 
-  const stream = (reply: Reply, id: number, asked: Asked, { is, tokens, tokenAt }: Fate, end: () => void): void => {
+  const stream = (reply: Reply, speech: Speech, asked: Asked, { is, tokens, tokenAt }: Fate, end: () => void): void => {
     const began = performance.now();
     // Where a stream breaks off, it does so in its middle.
     const last = is === 'abort' ? Math.ceil(tokens / 2) : tokens;
@@ -104,10 +104,10 @@ export const startSim = async ({ host, port, behaviour, write }: SimOptions): Pr
     const step = (): void => {
       if (reply.gone) return;
       const elapsed = performance.now() - began;
-      let text = begun ? '' : streamHead(id, asked.model, asked.inputTokens);
-      while (reply.sent < last && tokenAt[reply.sent]! <= elapsed) text += tokenEvent(reply.sent++);
+      let text = begun ? '' : speech.head(asked);
+      while (reply.sent < last && tokenAt[reply.sent]! <= elapsed) text += speech.token(asked, reply.sent++);
       const isOver = reply.sent === last;
-      if (isOver && is === 'answer') text += streamTail(asked.inputTokens, tokens);
+      if (isOver && is === 'answer') text += speech.tail(asked, tokens);
       if (begun) reply.more(text);
       else reply.beginStream(text);
       begun = true;
@@ -123,8 +123,8 @@ export const startSim = async ({ host, port, behaviour, write }: SimOptions): Pr
     after(tokenAt[0]!, step);
   };
 
-  const serve = (response: HttpResponse, requestId: string, body: Buffer): void => {
-    const asked = parse(body);
+  const serve = (response: HttpResponse, speech: Speech, requestId: string, body: Buffer): void => {
+    const asked = parse(body, ids + 1);
     if (asked === null) {
       response.cork(() =>
         response.writeStatus('400 Bad Request').end(errorBody('invalid_request_error', 'no message')),
@@ -140,38 +140,42 @@ export const startSim = async ({ host, port, behaviour, write }: SimOptions): Pr
       finish(ending, tokens);
     };
     const reply: Reply = new Reply(response, () => end('abandoned', reply.sent));
-    const id = ++ids;
+    ids += 1;
     if (its.is === 'error') {
       after(its.tokenAt[0]!, () => {
         reply.whole('529 Overloaded', errorBody('overloaded_error', 'Overloaded'));
         end('errors', 0);
       });
     } else if (asked.stream) {
-      stream(reply, id, asked, its, () => end(its.is === 'abort' ? 'aborts' : 'answered', reply.sent));
+      stream(reply, speech, asked, its, () => end(its.is === 'abort' ? 'aborts' : 'answered', reply.sent));
     } else {
       after(its.tokenAt.at(-1)!, () => {
         end(its.is === 'abort' ? 'aborts' : 'answered', its.is === 'abort' ? 0 : its.tokens);
         if (its.is === 'abort') reply.cut();
-        else reply.whole('200 OK', answerBody(id, asked.model, asked.inputTokens, its.tokens));
+        else reply.whole('200 OK', speech.whole(asked, its.tokens));
       });
     }
   };
 
   const app = uws.App();
-  app.post('/v1/messages', (response, request) => {
-    const requestId = request.getHeader('x-request-id');
-    const pieces: Buffer[] = [];
-    response.onAborted(() => {});
-    response.onData((piece, isLast) => {
-      pieces.push(Buffer.from(new Uint8Array(piece)));
-      if (isLast) serve(response, requestId, pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+  for (const [path, speech] of Object.entries(speeches)) {
+    app.post(path, (response, request) => {
+      const requestId = request.getHeader('x-request-id');
+      const pieces: Buffer[] = [];
+      response.onAborted(() => {});
+      response.onData((piece, isLast) => {
+        pieces.push(Buffer.from(new Uint8Array(piece)));
+        if (isLast) serve(response, speech, requestId, pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+      });
     });
-  });
+  }
   app.get('/ledger', (response) => {
     response.writeHeader('Content-Type', 'application/json').end(JSON.stringify(ledger.totals));
   });
   app.any('/*', (response) => {
-    response.writeStatus('404 Not Found').end(errorBody('not_found_error', 'POST /v1/messages and GET /ledger'));
+    response
+      .writeStatus('404 Not Found')
+      .end(errorBody('not_found_error', `POST ${Object.keys(speeches).join(', ')} and GET /ledger`));
   });
   const socket = await listenAlone(uws, app, host, port);
   if (!socket) throw new Error(`The simulated model cannot listen on ${host}:${port}: is the port taken?`);

@@ -1,4 +1,4 @@
-import { type Clock, type Millis, seconds } from '../clock.ts';
+import { type Clock, type Millis, minuteMs, seconds } from '../clock.ts';
 import type { Code } from '../errors.ts';
 import type { Head } from '../http/route.ts';
 import type { BearerPrincipal, Identity } from './principal.ts';
@@ -24,7 +24,6 @@ export interface Denied {
 
 /** Kinds of refusal counted apart at most; what comes beyond, until they are taken, is counted by `missed`. */
 const mostDenied = 10_000;
-const minuteMs = 60_000;
 
 /** A minute has as many turns as seconds. */
 export const turns = 60;

@@ -119,8 +119,9 @@ export const apiKeyGate = (options: {
     return mayBeKnown(token) ? behind : rejectUnknownCredential(head, unknown(token));
   };
 
-  const subjectOf = (known: KnownToken, family: Family, { id, projectId, organizationId }: Identity): LimitSubject => {
-    known[family] ??= limitSubject(id, family === 'inference' ? (projectId ?? '') : null, organizationId);
+  const subjectOf = (known: KnownToken, family: Family, found: Identity): LimitSubject => {
+    const { id, projectId, organizationId, windowsOf } = found;
+    known[family] ??= limitSubject(windowsOf || id, family === 'inference' ? (projectId ?? '') : null, organizationId);
     return known[family];
   };
 
@@ -129,12 +130,13 @@ export const apiKeyGate = (options: {
    *
    * Unspecified: keys that have been deleted, and access tokens. A deleted key is as good as unknown. A token has no window
    * of its own but its client's, which a token that has leaked and does not work must not use up; so both count for the
-   * address that sends them.
+   * address that sends them. The same holds of a key whose windows are its successor's or predecessor's too.
    */
   const inactive = (known: KnownToken, head: Head, limits: LimitFamily, code: Reason): InactiveLease | Refusal => {
     const { found } = known;
     const refused = refusals[code];
-    if (code === 'invalid_api_key' || found.kind === 'oauth_client') return rejectUnknownCredential(head, refused);
+    if (code === 'invalid_api_key' || found.kind === 'oauth_client' || found.sharesWindows === true)
+      return rejectUnknownCredential(head, refused);
     if (found.kind !== 'project_key') {
       const who = subjectOf(known, 'administration', found);
       const { administration } = windows;

@@ -155,6 +155,8 @@ class Found {
   readonly name: string;
   readonly projectName: string;
   readonly allowedModels: ReadonlySet<string> | null;
+  readonly windowsOf: string;
+  readonly sharesWindows: boolean;
 
   constructor(whose: Whose, facts: Facts, inactive?: Inactive['inactive']) {
     this.kind = whose.kind;
@@ -169,11 +171,13 @@ class Found {
     this.name = facts.name;
     this.projectName = facts.projectName;
     this.allowedModels = facts.allowedModels;
+    this.windowsOf = whose.windowsOf;
+    this.sharesWindows = whose.sharesWindows;
   }
 }
 
 /** Whose credential it is, of all kinds. */
-type Whose = Pick<Found, 'kind' | 'id' | 'organizationId' | 'projectId'>;
+type Whose = Pick<Found, 'kind' | 'id' | 'organizationId' | 'projectId' | 'windowsOf' | 'sharesWindows'>;
 type Facts = Pick<
   Found,
   'name' | 'projectName' | 'allowedModels' | 'tier' | 'organizationStatus' | 'permissions' | 'expiresAt'
@@ -199,6 +203,8 @@ const judge = (models: ReadModels, row: CredentialRow, refused: Refused): Princi
     id: isToken ? row.ownerId : row.id,
     organizationId,
     projectId: row.kind === 'project_key' ? row.ownerId : undefined,
+    windowsOf: row.windowsOf,
+    sharesWindows: row.sharesWindows,
   };
   const inactive = (reason: Inactive['inactive']): Inactive => new Found(whose, noFacts, reason) as Inactive;
   const organization = models.get(organizationRows, organizationId);

@@ -61,7 +61,8 @@ export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
   }
 
   refusal(need: Need): Refusal {
-    return limitRefusal(waitAfter(this.store, this.who, this.why, need, this.clock.monotonic()));
+    const wait = waitAfter(this.store, this.who, this.why, need, this.clock.monotonic());
+    return limitRefusal(wait, this.principal.sharesWindows);
   }
 
   reserve(_tokens: number): Refusal | undefined {

@@ -2,8 +2,12 @@ import { type Refusal, refusal } from '../errors.ts';
 import type { Wait } from '../limits/http/retry-after.ts';
 import type { MetricName, ScopeName } from '../limits/record/metrics.ts';
 
-const whose: Readonly<Record<ScopeName, string>> = {
+/** `line`: a key, of whose windows others have a part. */
+type Whose = ScopeName | 'line';
+
+const whose: Readonly<Record<Whose, string>> = {
   key: 'this API key',
+  line: 'this API key, together with those that it was rotated from or to,',
   credential: 'this credential',
   project: 'the project',
   organization: 'the organization',
@@ -25,6 +29,13 @@ const refused = (reason: string, seconds: number): Refusal =>
     headers: { 'Retry-After': String(seconds) },
   });
 
+/** What was said of one limit. */
+class SaidOf {
+  /** Whole, by the seconds to wait. */
+  readonly last = new Array<Said | undefined>(remembered).fill(undefined);
+  count = 0;
+}
+
 interface Said {
   readonly limit: number;
   readonly seconds: number;
@@ -39,23 +50,36 @@ const remembered = 64;
  * refusal must cost less than an answer.
  */
 const said = new Map(
-  Object.keys(whose).map((scope) => [
-    scope,
-    new Map(Object.keys(what).map((metric) => [metric, new Array<Said | undefined>(remembered).fill(undefined)])),
-  ]),
+  Object.keys(whose).map((scope) => [scope, new Map(Object.keys(what).map((metric) => [metric, new SaidOf()]))]),
 );
 
-/** The 429 of a limit: scope, metric, limit and seconds are in the message (contract F.6). */
-export const limitRefusal = ({ scope, metric, limit, seconds }: Wait): Refusal => {
-  const bySecond = said.get(scope)!.get(metric)!;
+/**
+ * The 429 of a limit: scope, metric, limit and seconds are in the message (contract F.6).
+ * @param shares whether the windows of the key are those of its line
+ */
+export const limitRefusal = ({ scope, metric, limit, seconds }: Wait, shares = false): Refusal => {
+  const who: Whose = scope === 'key' && shares ? 'line' : scope;
+  const of = said.get(who)!.get(metric)!;
+  of.count += 1;
   const place = seconds & (remembered - 1);
-  const last = bySecond[place];
+  const last = of.last[place];
   if (last?.seconds === seconds && last.limit === limit) return last.refusal;
-  const made = refused(`${whose[scope]} is limited to ${limit} ${what[metric]}`, seconds);
-  bySecond[place] = { limit, seconds, refusal: made };
+  const made = refused(`${whose[who]} is limited to ${limit} ${what[metric]}`, seconds);
+  of.last[place] = { limit, seconds, refusal: made };
   return made;
 };
 
 /** The 429 of an address that sends unknown credentials (contract F.3). */
-export const addressRefusal = (seconds: number): Refusal =>
-  refused('too many requests with unknown credentials came from this address', seconds);
+export const addressRefusal = (seconds: number): Refusal => {
+  ofAddresses += 1;
+  return refused('too many requests with unknown credentials came from this address', seconds);
+};
+
+let ofAddresses = 0;
+
+/** How often each limit was named in a 429 of this process, where it was. */
+export const limitRefusals = (): { readonly scope: string; readonly metric: string; readonly count: number }[] =>
+  [
+    ...[...said].flatMap(([scope, metrics]) => [...metrics].map(([metric, { count }]) => ({ scope, metric, count }))),
+    { scope: 'address', metric: 'requests_per_minute', count: ofAddresses },
+  ].filter(({ count }) => count > 0);

@@ -7,6 +7,10 @@ export interface Identity {
   readonly organizationId: string;
   /** Of project keys; absent or empty for others. */
   readonly projectId?: string;
+  /** Of a key that was made by rotation: whose windows count it, the first key of its line. */
+  readonly windowsOf?: string;
+  /** Whether other keys of its line are counted in the same windows. */
+  readonly sharesWindows?: boolean;
   /** What it says may have changed: whoever has kept it asks the directory again. */
   stale?: boolean;
 }

@@ -8,6 +8,7 @@ import type { Target } from '../eventstoredb/target.ts';
 import type { EventStore } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
 import { Failure } from './failure.ts';
+import { refuseLaterLog } from './log-version.ts';
 
 export interface EventLog {
   readonly store: EventStore;
@@ -15,6 +16,8 @@ export interface EventLog {
   readonly failed: Promise<Error>;
   /** Of an embedded store: its volume is too full for commands. What is true of a cluster's only its refusals tell. */
   readonly hasNoRoom: boolean;
+  /** Whether this process opened the store's files: nobody else can write there until it closes them. */
+  readonly isOwn: boolean;
   close(): Promise<void>;
 }
 
@@ -54,6 +57,7 @@ const ofServer = (dir: string, embedded: Embedded): EventLog => {
   return {
     store,
     failed: embedded.failed,
+    isOwn: true,
     get hasNoRoom() {
       return embedded.hasNoRoom;
     },
@@ -74,23 +78,47 @@ export const opensFiles = async (config: Config): Promise<boolean> => {
   return config.EVENTSTORE_URL === undefined && hasStore(dir) && (await runningEndpoint(dir)) === null;
 };
 
-/** The events for a command: those of the running server, or of the stopped one's files. */
+/**
+ * The events for a command: those of the running server, or of the stopped one's files.
+ * @throws Failure where a later release has written them
+ */
 export const anyEventLog = async (config: Config): Promise<EventLog> => {
+  const log = await whicheverLog(config);
+  try {
+    await refuseLaterLog(log.store);
+    return log;
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+};
+
+const whicheverLog = async (config: Config): Promise<EventLog> => {
   if (config.EVENTSTORE_URL !== undefined) return elsewhere({ url: config.EVENTSTORE_URL });
   const dir = storeDir(config);
   const found = await runningOrOwn(dir);
   return typeof found === 'string' ? elsewhere({ endpoint: found }) : ofServer(dir, found);
 };
 
-/** The endpoint of the process that has the store, or one of our own where nobody has it. */
+/** Longest wait of a command for another one that has the store. */
+const commandMs: Millis = 30_000;
+
+/**
+ * The endpoint of the server that has the store, or one of our own where nobody has it. A command that has it keeps it to
+ * itself: it will be gone as soon as it is done. So others wait for it.
+ * @throws Failure where that takes too long
+ */
 const runningOrOwn = async (dir: string): Promise<string | Embedded> => {
-  for (const end = performance.now() + holderMs; ; await wait(lookAgainMs)) {
+  for (const end = performance.now() + commandMs; ; await wait(lookAgainMs)) {
     const endpoint = await runningEndpoint(dir);
     if (endpoint !== null) return endpoint;
     try {
-      return await startEmbedded({ dir });
+      return await startEmbedded({ dir, unannounced: true });
     } catch (error) {
-      if (!(error instanceof StoreLocked) || performance.now() > end) throw error;
+      if (!(error instanceof StoreLocked)) throw error;
+      if (performance.now() < end) continue;
+      const advice = 'Run this again when that has ended. Beside a server any number of commands work at once.';
+      throw new Failure(`${error.message} ${advice}`, 1, error);
     }
   }
 };
@@ -118,7 +146,7 @@ export const existingEventLog = async (config: Config): Promise<EventLog> => {
 /** A store that another process serves. */
 const elsewhere = (target: Target): EventLog => {
   const store = connect(target);
-  return { store, failed: never, hasNoRoom: false, close: () => store.close() };
+  return { store, failed: never, hasNoRoom: false, isOwn: false, close: () => store.close() };
 };
 
 /** Where a command finds a store: a cluster, a running server, or the files of a stopped one, served meanwhile. */

@@ -3,6 +3,7 @@ import { organizationRows } from '../../projections/organizations.ts';
 import { idOf } from '../../projections/recorded.ts';
 import type { Clock } from '../clock.ts';
 import { BadConfig, type Config } from '../config.ts';
+import type { TierTable } from '../domain/tiers.ts';
 import type { ReadModels } from '../kernel/projection.ts';
 import type { Recorded } from '../kernel/store.ts';
 import { SnapshotFiles } from '../limits/snapshot/snapshot-files.ts';
@@ -29,6 +30,43 @@ export const tiersOf = (config: Config) =>
     throw error instanceof UnusableTiers ? new BadConfig([`TIERS_FILE: ${error.message}`], error) : error;
   });
 
+export const limitsDir = (config: Config): string => join(config.DATA_DIR, 'limits');
+
+interface WindowsOf {
+  readonly config: Config;
+  readonly models: Pick<ReadModels, 'get'>;
+  /** Identity of the event log: windows of another are foreign. */
+  readonly logId: string;
+  readonly tiers: TierTable;
+}
+
+const emptyWindows = ({ config, models, logId, tiers }: WindowsOf): Windows =>
+  openWindows({
+    owner: logId,
+    tierOf: (organization) => models.get(organizationRows, organization)?.tier ?? 0,
+    tiers,
+    administration: {
+      credentialRpm: config.ADMIN_CREDENTIAL_RPM,
+      credentialConcurrent: config.ADMIN_CREDENTIAL_CONCURRENT,
+      organizationRpm: config.ADMIN_ORGANIZATION_RPM,
+      organizationConcurrent: config.ADMIN_ORGANIZATION_CONCURRENT,
+    },
+    report: (trouble) => publish('limits.trouble', trouble),
+  });
+
+/** What a gateway has saved of its windows, by family: null where nothing is there. Changes no file. */
+export const savedWindows = async (
+  options: WindowsOf & { readonly clock: Clock },
+): Promise<Readonly<Record<string, { readonly records: number; readonly refused: number } | null>>> => {
+  const { config, clock } = options;
+  const found: Record<string, { records: number; refused: number } | null> = {};
+  for (const [family, store] of Object.entries(storesOf(emptyWindows(options)))) {
+    const restored = await SnapshotFiles.look({ dir: limitsDir(config), family, store, clock });
+    found[family] = restored && { records: Array.from(store.all()).length, refused: restored.refused.length };
+  }
+  return found;
+};
+
 /** Opens the limits with what the last run has left in DATA_DIR, and keeps them there from now on. */
 export const openLimits = async (options: {
   readonly config: Config;
@@ -38,24 +76,13 @@ export const openLimits = async (options: {
   readonly clock: Clock;
   readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
 }): Promise<OpenLimits> => {
-  const { config, models, logId, clock, tiers: first } = options;
-  const windows = openWindows({
-    owner: logId,
-    tierOf: (organization) => models.get(organizationRows, organization)?.tier ?? 0,
-    tiers: first.table,
-    administration: {
-      credentialRpm: config.ADMIN_CREDENTIAL_RPM,
-      credentialConcurrent: config.ADMIN_CREDENTIAL_CONCURRENT,
-      organizationRpm: config.ADMIN_ORGANIZATION_RPM,
-      organizationConcurrent: config.ADMIN_ORGANIZATION_CONCURRENT,
-    },
-    report: (trouble) => publish('limits.trouble', trouble),
-  });
+  const { config, models, clock, tiers: first } = options;
+  const windows = emptyWindows({ ...options, tiers: first.table });
   // A log without an organization has never let anybody in.
   const fresh = models.range(organizationRows, { prefix: '', limit: 1 }).length === 0;
   const kept = [];
   for (const [family, store] of Object.entries(storesOf(windows))) {
-    const dir = join(config.DATA_DIR, 'limits');
+    const dir = limitsDir(config);
     const { files, restored } = await SnapshotFiles.open({ dir, family, store, clock, fresh });
     kept.push({ store, files });
     if (!restored) continue;

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
+import { usage as usageRows } from '../../projections/usage.ts';
 import { AccessLog } from '../access/access-log.ts';
 import { apiKeyGate } from '../access/authenticate.ts';
 import { credentialTables, type Directory, directory } from '../access/directory.ts';
@@ -16,7 +17,7 @@ import { systemClock } from '../clock.ts';
 import { type Config, listenUrl } from '../config.ts';
 import { accessRecordSeconds } from '../domain/access-facts.ts';
 import { lasts, whose } from '../domain/streams.ts';
-import { expectPort, serve as serveHttp } from '../http/server.ts';
+import { expectPort, type HttpServer, serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
 import type { Context } from '../kernel/actor.ts';
 import { freshness } from '../kernel/freshness.ts';
@@ -27,14 +28,17 @@ import { type Reactors, startReactors } from '../kernel/reactor.ts';
 import { sharedStreamWriter } from '../kernel/shared-stream-writer.ts';
 import { shareSubscription } from '../kernel/shared-subscription.ts';
 import { type EventStore, type StoreState, StoreUnavailable } from '../kernel/store.ts';
+import type { Log } from '../observability/log/log.ts';
 import { policyGuard } from '../policies/guard.ts';
 import { policyDirectory } from '../policies/in-force.ts';
+import { KeptRequests } from '../policies/kept-requests.ts';
 import { recordIn } from '../policies/record.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { dayKeys } from '../secrets/day-keys.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
 import { loadModels } from '../upstream/models/models.ts';
 import { declarePrices } from '../usage/prices.ts';
+import { tellTotals } from '../usage/totals.ts';
 import { type OpenUsage, openUsage } from '../usage/usage.ts';
 import { allAggregates } from './aggregates.ts';
 import { keepAuditLog } from './audit-log.ts';
@@ -43,9 +47,11 @@ import { secretsOf } from './config-secrets.ts';
 import { type EventLog, ownEventLog } from './event-log.ts';
 import { atPathOf } from './file-fault.ts';
 import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
-import { fundsOf } from './funds.ts';
+import { fundsOf, untoldOf } from './funds.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
+import { refuseLaterLog, signLog } from './log-version.ts';
+import { observability } from './observability.ts';
 import { pricesOf } from './prices.ts';
 import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
@@ -61,8 +67,12 @@ const clock = systemClock;
 
 export interface Running {
   readonly baseUrl: string;
+  /** Undefined where no metrics are asked for. */
+  readonly metricsUrl: string | undefined;
   /** What was made on an empty store, once. */
   readonly firstRun: FirstRunReport | null;
+  /** The ids of the models, as they are declared. */
+  readonly models: readonly string[];
   /** Resolves with the reason when the server cannot go on: it must be ended and started again. */
   readonly failed: Promise<Error>;
   /**
@@ -75,8 +85,14 @@ export interface Running {
 /**
  * Starts a gateway; resolves once it listens.
  * @param by who starts it, for what is made on an empty store
+ * @param output takes the access log
  */
-export const serve = async (config: Config, env: NodeJS.ProcessEnv, by: Context): Promise<Running> => {
+export const serve = async (
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  by: Context,
+  output: Pick<Log, 'access' | 'dropped'>,
+): Promise<Running> => {
   const { MODELS_FILE: file } = config;
   const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
   const declared = loadModels(modelsText, env);
@@ -88,7 +104,7 @@ export const serve = async (config: Config, env: NodeJS.ProcessEnv, by: Context)
     const log = await ownEventLog(config);
     open.later('the event store', log.close);
     const ended = log.failed.then((error) => Promise.reject(error));
-    return await Promise.race([start({ config, log, open, declared, tiers, certificate, by }), ended]);
+    return await Promise.race([start({ config, log, open, declared, tiers, certificate, by, output }), ended]);
   } catch (error) {
     await open.all(closeMs).catch(() => {});
     throw error;
@@ -103,18 +119,23 @@ const start = async (parts: {
   readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
   readonly certificate: Awaited<ReturnType<typeof certificateOf>>;
   readonly by: Context;
+  readonly output: Pick<Log, 'access' | 'dropped'>;
 }): Promise<Running> => {
-  const { config, log, open, declared, tiers, certificate, by } = parts;
+  const { config, log, open, declared, tiers, certificate, by, output } = parts;
+  const declaredIds = declared.map(({ model }) => model.id);
+  const observed = await observability({ config, log: output, models: declaredIds, clock, open });
   const claim = await claimReadModels(readModelsDir(config));
   open.later('the claim to the read models', async () => claim.release());
+  await refuseLaterLog(log.store);
   const secrets = await secretsOf(config, () => needsItsSecrets(log.store));
   const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
   const keysOfDays = await atPathOf('SECRETS_DIR', dayKeysDir, () => dayKeys(dayKeysDir));
   await keptFirstRun(config.DATA_DIR);
   // Whatever refuses the start comes before this: it writes the log's first events.
   await proveSecrets(log.store, clock, secrets);
+  await signLog(log.store, clock);
   let models: ReadModels | undefined;
-  const store = withRoomFor(() => models, log.store);
+  const store = withRoomFor(() => models, observed.measured(log.store));
   const logId = await logIdOf(store, clock);
   const ours = oursOf(whose);
   const shared = shareSubscription(store);
@@ -142,7 +163,8 @@ const start = async (parts: {
       known.committed(batch);
       inForce.committed();
       limits?.committed(batch);
-      usage?.recorded(batch);
+      // Accounts that the balances do not have, since their rows stand still, stay those of this gateway.
+      if (!models?.stopped.some(({ follower }) => follower === usageRows.name)) usage?.recorded(batch);
     },
   });
   open.later('the read models', models.close);
@@ -220,18 +242,31 @@ const start = async (parts: {
   });
   const accounts = usage;
   open.later('the accounts of requests', accounts.close);
+  const rows = models;
+  open.later('the totals of organizations', tellTotals({ store, untold: () => untoldOf(rows), clock }));
   const connected = connectModels(declared, { clock });
   open.later('the models', connected.close);
   const evaluator = openEvaluator();
   open.later('the rules', evaluator.close);
+  const { REPLAY_TEXT_MINUTES: minutes } = config;
+  const kept = minutes === 0 ? null : new KeptRequests(minutes * 60_000, clock);
+  open.later('the text of requests', async () => kept?.close());
   let baseUrl = '';
+  const checks = {
+    eventstore: () => whyAway(store.state),
+    'room on the volume of DATA_DIR': () => (log.hasNoRoom || models?.hasNoRoom ? '' : undefined),
+    'the keys': () => (fresh.reliedOn.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
+    'read models': () => whoStands(models?.stopped),
+    reactions: () => whoStands(reactors?.stopped),
+    'the audit log': () => auditLog?.stopped && whoStands([{ follower: 'it', error: auditLog.stopped }]),
+  };
   const routes = allRoutes({
     admin,
     models: connected,
     ownedBy: config.OWNED_BY,
     clock,
     evaluator,
-    policies: policyGuard({ inForce, evaluator, clock, record: recordIn(accounts, clock) }),
+    policies: policyGuard({ inForce, evaluator, clock, record: recordIn(accounts, clock), kept }),
     windows: limits.windows,
     tiers: limits.tiers,
     knowledge: fresh.reliedOn,
@@ -240,14 +275,7 @@ const start = async (parts: {
     balanceOf: accounts.balanceOf,
     readiness: {
       ageMs: () => fresh.ageMs,
-      checks: {
-        eventstore: () => whyAway(store.state),
-        'room on the volume of DATA_DIR': () => (log.hasNoRoom || models?.hasNoRoom ? '' : undefined),
-        'the keys': () => (fresh.reliedOn.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
-        'read models': () => whoStands(models?.stopped),
-        reactions: () => whoStands(reactors?.stopped),
-        'the audit log': () => auditLog?.stopped && whoStands([{ follower: 'it', error: auditLog.stopped }]),
-      },
+      checks,
     },
     publicUrl: () => config.PUBLIC_URL ?? baseUrl,
   });
@@ -256,7 +284,17 @@ const start = async (parts: {
     recordAccess(accessLog, new AccessRecords(accessLog, sharedStreamWriter(store, accessRecordSeconds), clock), clock)
       .close,
   );
-  const server = await serveHttp({
+  let server: HttpServer | undefined;
+  const metricsUrl = await observed.expose({
+    server: () => server,
+    checks,
+    store,
+    projections: fresh,
+    accounts,
+    windows: limits.windows,
+    models: connected,
+  });
+  server = await serveHttp({
     routes,
     gate: apiKeyGate({
       directory: known,
@@ -274,11 +312,14 @@ const start = async (parts: {
     port: config.PORT,
     requestId: () => newId('req', clock),
     clock,
+    watch: observed.watch,
   });
   baseUrl = listenUrl(config, server.port);
   return {
     baseUrl,
+    metricsUrl,
     firstRun: await begun.listening(baseUrl),
+    models: [...connected.keys()],
     failed: Promise.race([log.failed, claim.lost, models.failed.catch((error: Error) => error)]),
     async stop(hasFailed) {
       await server.drain(hasFailed ? Math.min(config.DRAIN_MS, failedDrainMs) : config.DRAIN_MS);

@@ -19,6 +19,7 @@ export const auditTypes = [
   'project.archived',
   'api_key.created',
   'api_key.updated',
+  'api_key.rotated',
   'api_key.suspended',
   'api_key.reactivated',
   'api_key.expired',

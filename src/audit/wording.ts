@@ -80,7 +80,8 @@ const projectKey: Wording<ProjectKeyFact> = {
     'project_key.created': (fact) => {
       const fields = keyFields(fact);
       const subject = { organizationId: fact.organization_id, projectId: fact.project_id, fields };
-      return { type: 'api_key.created', data: fields, subject };
+      const from = fact.rotated_from === undefined ? {} : { rotated_from: fact.rotated_from };
+      return { type: 'api_key.created', data: { ...fields, ...from }, subject };
     },
     'project_key.updated': (fact, known) => {
       const fields = keyFields(fact);
@@ -89,6 +90,11 @@ const projectKey: Wording<ProjectKeyFact> = {
         changesRequested: changed(known.fields, fields),
         subject: { ...known, fields },
       };
+    },
+    'project_key.rotated': ({ successor_id, expires_at: end }, known) => {
+      const expires_at = secondsOrNull(end);
+      const subject = { ...known, fields: { ...known.fields, expires_at } };
+      return { type: 'api_key.rotated', data: { successor_id, expires_at }, subject };
     },
     'project_key.suspended': 'api_key.suspended',
     'project_key.reactivated': 'api_key.reactivated',

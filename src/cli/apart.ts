@@ -14,10 +14,10 @@ export type End = { readonly code: number } | { readonly signal: NodeJS.Signals 
  * Runs a `weir` command in a process of its own, which says what it has to say by way of this one and ends with it. Damaged files
  * that kill it kill nothing else.
  */
-export const runApart = async ({ out, err, env, screen }: Terminal, args: readonly string[]): Promise<End> => {
+export const runApart = async ({ out, err, env, screen, columns }: Terminal, args: readonly string[]): Promise<End> => {
   const entry = existsSync(source) ? ['--import', 'tsx', source] : [built];
   const child = spawn(process.execPath, [...entry, ...args], {
-    env: { ...env, NODE_OPTIONS: '' },
+    env: { ...env, NODE_OPTIONS: '', COLUMNS: String(columns) },
     // A bar is drawn by whoever knows how far it is.
     stdio: ['ignore', 'pipe', screen === undefined ? 'pipe' : 'inherit', 'ipc'],
   });

@@ -9,7 +9,7 @@ import type { EventStore } from '../kernel/store.ts';
 import { declaredPrices } from '../usage/prices.ts';
 import { settlementOf } from '../usage/settlements.ts';
 import { dollars } from './output.ts';
-import { show, showOne, timeText } from './table/listing.ts';
+import { jsonOf, listing, type Output, show, showOne, timeText } from './table/listing.ts';
 import { printable, type Terminal, UsageError } from './terminal.ts';
 
 /** Pico-dollars as dollars, exactly. */
@@ -23,29 +23,31 @@ const exact = (pico: bigint): string => {
  * @throws Failure where the sum is not what was charged, or cannot be worked out
  */
 export const chargeCommand = (terminal: Terminal): Command =>
-  new Command('charge')
+  listing(new Command('charge'))
     .description('Work out what a request cost, from the events of its account and its price')
     .argument('<request>', 'req_…')
-    .option('--json', 'as one JSON object')
-    .action(async (id: string, options: { json?: true }) => {
+    .action(async (id: string, options: Output) => {
       const begunAt = id.startsWith('req_') ? timeOfId(id) : null;
       if (begunAt === null) throw new UsageError(`${printable(id)} is not the id of a request: req_…`);
       const log = await existingEventLog(readConfig(terminal.env));
       try {
         const settlement = await settlementOf(log.store, id, begunAt);
-        if (settlement === undefined) throw new Failure(`No account of ${id} is in the log.`);
+        if (settlement === undefined)
+          throw new Failure(`No account of ${id} is in the log, which keeps them for 400 days.`);
         const declared = await priceNamed(log.store, settlement.price);
         const price = priceOf(declared.model, declared.pricing);
         const lines = chargeLines(price, settlement);
         const computed = microDollarsOf(price, settlement);
-        if (options.json) {
+        const json = jsonOf(terminal, options);
+        if (json) {
           const sum = lines.map(({ kind, count, pico }) => ({
             kind,
             count,
             price: price.pricing[kind],
             pico_dollars: String(pico),
           }));
-          terminal.out(`${JSON.stringify({ settlement, declared, sum, micro_dollars: computed })}\n`);
+          json.add({ settlement, declared, sum, micro_dollars: computed });
+          json.end();
         } else {
           const { request_id: _, ...of } = settlement;
           const about = {
@@ -57,15 +59,15 @@ export const chargeCommand = (terminal: Terminal): Command =>
             counted: of.usage_source,
             status: of.status,
           };
-          showOne(terminal, about, { utc: true }, { at: 'time', organization: 'id', project: 'id', key: 'id' });
+          showOne(terminal, about, options, { at: 'time', organization: 'id', project: 'id', key: 'id' });
           terminal.out('\n');
           show(
             terminal,
             lines.map(({ kind, count, pico }) => ({ kind, count, price: price.pricing[kind], sum: exact(pico) })),
-            {},
+            options,
           );
           terminal.out(
-            `${dollars(computed)}, at ${declared.price}, declared ${timeText(declared.at, true)}; charged: ${dollars(of.micro_dollars)}\n`,
+            `${dollars(computed)}, at ${declared.price}, declared ${timeText(declared.at, options.utc)}; charged: ${dollars(of.micro_dollars)}\n`,
           );
         }
         if (price.id !== settlement.price || computed !== settlement.micro_dollars) {

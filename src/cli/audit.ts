@@ -1,32 +1,29 @@
-import Table from 'cli-table3';
 import { Command } from 'commander';
-import { history } from '../audit/history.ts';
-import type { Actor, Recorded } from '../kernel/store.ts';
 import { chargeCommand } from './audit-charge.ts';
 import { exportCommand } from './audit-log/export-command.ts';
 import { checkpointCommand, keyCommand, rotateKeyCommand } from './audit-log/key-commands.ts';
 import { consistencyCommand, proveCommand } from './audit-log/proof-commands.ts';
 import { verifyCommand } from './audit-log/verify-command.ts';
 import { diffCommand } from './audit-questions/diff-command.ts';
+import { historyCommand } from './audit-questions/history-command.ts';
 import { keysCommand } from './audit-questions/keys-command.ts';
 import { logCommand } from './audit-questions/log-command.ts';
-import { reading } from './audit-questions/reading.ts';
 import { stateCommand } from './audit-questions/state-command.ts';
 import { whoCommand } from './audit-questions/who-command.ts';
 import { withExamples } from './examples.ts';
-import { printable, type Terminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
 
 const examples = `
 Examples:
   weir audit history key_01jd…                      every change of a key: who, when, by which request
-  weir audit history proj_01jd… --json              the same, one JSON object a line
+  weir audit history proj_01jd… --jsonl             the same, one JSON object a line
   weir audit state proj_01jd… --at 2026-11-20T12:00:00Z
   weir audit state proj_01jd… --at 3                as its fourth event (revision 3) left it
   weir audit keys proj_01jd… --at 2026-05-03        which keys could act then, and why the others could not
   weir audit diff key_01jd… --from 2026-05-01 --to 2026-06-01
   weir audit diff org_01jd… --from 2026-05-01       of all that it has: field by field, who, why, by which request
   weir audit who akey_01jd… --from 2026-05-01       all that a credential did; also operator:jo
-  weir audit log org_01jd… --type api_key.created --from 2026-05-01 --json
+  weir audit log org_01jd… --type api_key.created --from 2026-05-01 --jsonl
   weir audit log --follow                           each change as it comes
   weir audit charge req_01jd…                       what a request cost, worked out from events
   weir audit verify --against /mnt/worm/checkpoints  whether anybody has rewritten the log
@@ -42,15 +39,7 @@ Examples:
 export const auditCommand = (terminal: Terminal): Command => {
   const audit = new Command('audit').description('Replay what happened, and prove that nobody has rewritten it');
   withExamples(audit, examples);
-  audit
-    .command('history')
-    .description('Every event of one id, oldest first')
-    .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
-    .option('--json', 'one JSON object a line')
-    .action(async (id: string, options: { json?: true }) => {
-      const events = await reading(terminal, (store) => history(store, id));
-      terminal.out(options.json ? events.map(asJson).join('') : asTable(events));
-    });
+  audit.addCommand(historyCommand(terminal));
   audit.addCommand(stateCommand(terminal));
   audit.addCommand(keysCommand(terminal));
   audit.addCommand(diffCommand(terminal));
@@ -65,23 +54,4 @@ export const auditCommand = (terminal: Terminal): Command => {
   audit.addCommand(keyCommand(terminal));
   audit.addCommand(rotateKeyCommand(terminal));
   return audit;
-};
-
-const iso = (at: number): string => new Date(at).toISOString();
-
-const asJson = ({ stream, revision, position, id, type, data, metadata }: Recorded): string =>
-  `${JSON.stringify({ stream, revision, position: String(position), id, type, at: iso(metadata.at), data, metadata })}\n`;
-
-const whoOf = ({ type, id, host, command, name, reason }: Actor): string => {
-  const lines = [`${type} ${id}${host === undefined ? '' : ` at ${host}`}`, command, name, reason];
-  return lines.flatMap((line) => (line === undefined ? [] : [printable(line)])).join('\n');
-};
-
-const asTable = (events: readonly Recorded[]): string => {
-  const table = new Table({ head: ['rev', 'at', 'what', 'who', 'request', 'data'], style: { head: [], border: [] } });
-  for (const { revision, type, data, metadata } of events) {
-    const fields = Object.entries(data).map(([name, value]) => `${name}: ${printable(JSON.stringify(value))}`);
-    table.push([revision, iso(metadata.at), type, whoOf(metadata.actor), metadata.request_id ?? '', fields.join('\n')]);
-  }
-  return `${table.toString()}\n`;
 };

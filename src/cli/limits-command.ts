@@ -7,8 +7,8 @@ import { firstRunFile } from '../admin/organization/first-run.ts';
 import { Failure } from '../app/failure.ts';
 import { type Config, listenUrl, readConfig } from '../config.ts';
 import { ServerCalls } from './server-calls.ts';
-import { formatOf, listing, type Output, show, timeText } from './table/listing.ts';
-import { printable, printableJson, type Terminal } from './terminal.ts';
+import { jsonOf, listing, type Output, show, timeText } from './table/listing.ts';
+import { printable, type Terminal } from './terminal.ts';
 
 interface Options extends Output {
   readonly url?: string;
@@ -39,9 +39,11 @@ export const limitsCommand = (terminal: Terminal): Command =>
     .action(async (key: string, options: Options) => {
       const server = await serverOf(terminal, options);
       const found = await find(server, key, options.project);
-      const format = formatOf(options);
-      if (format.startsWith('json')) terminal.out(answerOf(found, format));
-      else print(terminal, found, options);
+      const json = jsonOf(terminal, options);
+      if (!json) return print(terminal, found, options);
+      // The answer of the server as it is, which has more than a table can say.
+      json.add(found);
+      json.end();
     });
 
 const serverOf = async (
@@ -58,6 +60,10 @@ const serverOf = async (
   }
   return new ServerCalls(url ?? (first?.base_url || listenUrl(config, config.PORT)), secret);
 };
+
+/** Where the gateway of this DATA_DIR listens, as far as it is known. @throws Failure */
+export const localUrl = async (config: Config): Promise<string> =>
+  (await firstRun(config))?.base_url || listenUrl(config, config.PORT);
 
 const firstRunPath = ({ DATA_DIR }: Config): string => join(DATA_DIR, 'first-run.json');
 
@@ -88,12 +94,6 @@ const find = async (server: ServerCalls, key: string, project: string | undefine
 
 const words = (metric: string): string => metric.replaceAll('_', ' ');
 
-/** The answer of the server as it is, which has more than a table can say. */
-const answerOf = (limits: KeyLimits, format: string): string => {
-  const answer = printableJson(JSON.stringify(limits));
-  return format === 'json' ? `[\n${answer}\n]\n` : `${answer}\n`;
-};
-
 const print = (terminal: Terminal, limits: KeyLimits, options: Output): void => {
   const rows = [...limits.scopes, ...limits.credits.map((each) => ({ ...each, ofCredits: true }))].flatMap((scope) =>
     scope.windows.map((window) => ({
@@ -107,7 +107,9 @@ const print = (terminal: Terminal, limits: KeyLimits, options: Output): void => 
     })),
   );
   show(terminal, rows, options, { id: 'id' });
-  terminal.out(`Tier ${limits.tier}. ${lastRefusal(limits, options.utc)}\n`);
+  const shared =
+    limits.shared_with.length === 0 ? '' : ` Its windows are also those of ${limits.shared_with.join(', ')}.`;
+  terminal.out(`Tier ${limits.tier}.${shared} ${lastRefusal(limits, options.utc)}\n`);
 };
 
 const lastRefusal = ({ last_refusal: refusal }: KeyLimits, utc: true | undefined): string => {

@@ -8,7 +8,11 @@ import { withExamples } from './examples.ts';
 import { listing, type Output, show } from './table/listing.ts';
 import type { Terminal } from './terminal.ts';
 
-const read = async (file: string | undefined, env: NodeJS.ProcessEnv): Promise<readonly DeclaredModel[]> => {
+/** The models of a models file, or of none. @throws Failure, and Error with every fault of the file */
+export const declaredModels = async (
+  file: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly DeclaredModel[]> => {
   const text =
     file === undefined
       ? null
@@ -25,7 +29,7 @@ export const modelCommand = (terminal: Terminal): Command => {
   listing(model.command('list'))
     .description('The models that the gateway would serve')
     .action(async (options: Output) => {
-      const declared = await read(readConfig(terminal.env).MODELS_FILE, terminal.env);
+      const declared = await declaredModels(readConfig(terminal.env).MODELS_FILE, terminal.env);
       const rows = declared.map(({ model: { id, context_length, max_output_length, pricing }, upstreams }) => ({
         id,
         upstream: upstreams[0]!.upstream.kind,
@@ -42,7 +46,7 @@ export const modelCommand = (terminal: Terminal): Command => {
     .description('Check a models file and name every fault in it')
     .argument('[file]', 'default: MODELS_FILE')
     .action(async (file: string | undefined) => {
-      const declared = await read(file ?? readConfig(terminal.env).MODELS_FILE, terminal.env);
+      const declared = await declaredModels(file ?? readConfig(terminal.env).MODELS_FILE, terminal.env);
       terminal.out(`${declared.length} models, no faults.\n`);
     });
   return model;

@@ -23,7 +23,7 @@ import { logIdOf } from '../kernel/log-id.ts';
 import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { NoTables, openRows, type RowStore } from '../kernel/rows.ts';
-import type { EventStore } from '../kernel/store.ts';
+import { type EventStore, WrongRevision } from '../kernel/store.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 import { printable, type Terminal } from './terminal.ts';
 
@@ -99,7 +99,9 @@ export const asOperator = async <T>(
     }
   } catch (error) {
     if (error instanceof Fault) throw new Failure(printable(error.message), 1, error);
-    if (error instanceof IllegalFact) throw new Failure(`That cannot be done: ${error.message}.`, 1, error);
+    if (error instanceof WrongRevision)
+      throw new Failure('Others changed the same at the same time, again and again: run the command again.', 1, error);
+    if (error instanceof IllegalFact) throw new Failure(`That cannot be done: ${whyNot(error)}.`, 1, error);
     throw error;
   } finally {
     await log.close();
@@ -109,10 +111,22 @@ export const asOperator = async <T>(
 /** Beside a running gateway they show what it has written. */
 type OperatorRows = Pick<ReadModels, 'get' | 'range' | 'written'>;
 
-interface CurrentRows {
+/** What people call each kind of aggregate, where that is not its name. */
+const called: Readonly<Record<string, string>> = {
+  projectKey: 'key',
+  adminKey: 'Admin key',
+  oauthClient: 'OAuth client',
+};
+
+/** In which state something is that admits no such change. */
+const whyNot = ({ machine, status }: IllegalFact): string => `the ${called[machine] ?? machine} is ${status}`;
+
+export interface CurrentRows {
   readonly rows: OperatorRows;
   /** Whether a running server keeps them. */
   readonly isServed: boolean;
+  /** How far a projection of the running server has come; null before its first event, and where none runs. */
+  placeOf(projection: string): bigint | null;
   reached(position: bigint, withinMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -128,6 +142,10 @@ export const currentRows = async (config: Config, store: EventStore): Promise<Cu
     return {
       rows: { ...rows, async written() {} },
       isServed: true,
+      placeOf: (projection) => {
+        const kept = rows.mark(projection);
+        return kept === undefined ? null : placeOf(kept);
+      },
       reached: (position, withinMs) => followed(rows, position, withinMs),
       close: () => rows.close(),
     };
@@ -144,6 +162,7 @@ export const currentRows = async (config: Config, store: EventStore): Promise<Cu
   return {
     rows: models,
     isServed: false,
+    placeOf: () => null,
     reached: models.reached,
     async close() {
       await models.close();

@@ -30,7 +30,7 @@ const kinds: Kinds = { id: 'id', created_at: 'time' };
 
 export const findOrganization = ({ rows }: Operator, id: string): OrganizationRow => {
   const row = rows.get(organizationRows, id);
-  if (!row) throw new Failure(`There is no organization ${printable(id)}.`);
+  if (!row) throw new Failure(`There is no organization ${printable(id)}. weir org list shows them.`);
   return row;
 };
 

@@ -7,17 +7,27 @@ import { adminKeyCommand } from './admin-key.ts';
 import { auditCommand } from './audit.ts';
 import { billingCommand } from './billing.ts';
 import { completionCommand } from './completion/completion.ts';
+import { eventsCommand } from './events.ts';
 import { eventstoreCommand } from './eventstore-command.ts';
 import { shareExamples } from './examples.ts';
 import { limitsCommand } from './limits-command.ts';
 import { modelCommand } from './model.ts';
 import { oauthClientCommand } from './oauth-client.ts';
 import { orgCommand } from './org.ts';
+import { keyCommand } from './resources/key.ts';
+import { policyCommand } from './resources/policy.ts';
+import { projectCommand } from './resources/project.ts';
 import { secretsCommand } from './secrets.ts';
 import { serveCommand } from './serve-command.ts';
+import { statusCommand } from './status.ts';
 import { storeCommand } from './store/store-command.ts';
-import { type Terminal, usageError } from './terminal.ts';
+import { printableLines, type Terminal, usageError } from './terminal.ts';
 import { usageCommand } from './usage.ts';
+
+const statuses = `
+Exit status: 0 done; 1 it could not be done, and why is said; 2 the command line is wrong; 78 the configuration is wrong.
+What status, usage reconcile and audit verify end with, their own help says.
+`;
 
 /** Runs one `weir` command and returns its exit status. */
 export const program = async (terminal: Terminal): Promise<number> => {
@@ -25,15 +35,21 @@ export const program = async (terminal: Terminal): Promise<number> => {
     .description('An event-sourced gateway for hosted language models.')
     .version(version)
     .exitOverride()
-    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
-    .addHelpText('after', () => `\nEnvironment:\n${describeConfig()}`);
+    // What was typed is repeated in some errors.
+    .configureOutput({ writeOut: terminal.out, writeErr: (text) => terminal.err(printableLines(text)) })
+    .addHelpText('after', () => `${statuses}\nEnvironment:\n${describeConfig()}`);
   // A group may have options that its commands have too: what stands behind a command's name is the command's.
   weir.enablePositionalOptions();
   weir.addCommand(serveCommand(terminal));
+  weir.addCommand(statusCommand(terminal));
+  weir.addCommand(eventsCommand(terminal));
   weir.addCommand(auditCommand(terminal));
   weir.addCommand(eventstoreCommand(terminal));
   weir.addCommand(storeCommand(terminal));
   weir.addCommand(orgCommand(terminal));
+  weir.addCommand(projectCommand(terminal));
+  weir.addCommand(keyCommand(terminal));
+  weir.addCommand(policyCommand(terminal));
   weir.addCommand(billingCommand(terminal));
   weir.addCommand(adminKeyCommand(terminal));
   weir.addCommand(oauthClientCommand(terminal));
@@ -71,6 +87,6 @@ const inheritEverywhere = (parent: Command): void => {
 };
 
 const complain = (terminal: Terminal, message: string, code: number): number => {
-  if (message !== '') terminal.err(`${message}\n`);
+  if (message !== '') terminal.err(`${printableLines(message)}\n`);
   return code;
 };

@@ -10,6 +10,15 @@ const timeoutMs = 30_000;
 /** Longest wait of a command for the administration's own limits. */
 const longestWaitSeconds = 61;
 
+/** A base URL without the slashes at its end. @throws UsageError for what is none */
+export const baseUrlOf = (text: string): string => {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text))
+    throw new UsageError(`${printable(text)} is not a URL such as http://127.0.0.1:8080.`);
+  const { username, password } = new URL(text);
+  if (username !== '' || password !== '') throw new UsageError('Give the URL without a user and a password.');
+  return text.replace(/\/+$/, '');
+};
+
 /** Calls to the administration of a running server, for commands that only it can answer. */
 export class ServerCalls {
   readonly #baseUrl: string;
@@ -17,11 +26,8 @@ export class ServerCalls {
 
   /** @throws Failure for what is no base URL */
   constructor(baseUrl: string, key: string) {
-    if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl)) {
-      throw new UsageError(`${printable(baseUrl)} is not a URL such as http://127.0.0.1:8080.`);
-    }
     if (!/^[\x21-\x7e]+$/.test(key)) throw new UsageError('The Admin key has characters that no key has.');
-    this.#baseUrl = baseUrl.replace(/\/+$/, '');
+    this.#baseUrl = baseUrlOf(baseUrl);
     this.#key = key;
   }
 

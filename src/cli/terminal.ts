@@ -9,6 +9,8 @@ export interface Terminal {
   readonly host: string;
   /** Resolves at the first SIGTERM or SIGINT from now on, which then does nothing else; the second ends the process. */
   readonly interrupted: () => Promise<void>;
+  /** Resolves when whoever reads the output has left; absent where nobody can. */
+  readonly left?: Promise<void>;
   /** For a command that ends although a part of it may be stuck: the process is gone in two seconds, whatever is. */
   readonly endSoon: () => void;
   readonly out: (text: string) => void;
@@ -20,6 +22,10 @@ export interface Terminal {
   /** Asks a question and waits for a line; absent where nobody is there to answer. */
   readonly ask?: (question: string) => Promise<string>;
 }
+
+/** For a command that goes on by itself: resolves when it is to end, since nobody wants more of it. */
+export const untilStopped = ({ interrupted, left }: Terminal): Promise<void> =>
+  Promise.race([interrupted(), ...(left ? [left] : [])]);
 
 /** Exit status of a command line that is wrong in itself. */
 export const usageError = 2;
@@ -46,6 +52,9 @@ export const printable = (text: string): string =>
     const code = character.codePointAt(0)!;
     return code > 0xffff ? `\\u{${hex(code)}}` : `\\u${hex(code)}`;
   });
+
+/** The same of several lines. */
+export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
 
 /** The same for a JSON document, which stays one and means the same. */
 export const printableJson = (json: string): string =>

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Grouping, groupings, usageBuckets, type Width, widths } from '../admin/usage/usage-buckets.ts';
 import { existingEventLog } from '../app/event-log.ts';
 import { Failure } from '../app/failure.ts';
-import { systemClock } from '../clock.ts';
+import { dayMs, systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
 import type { Settlement } from '../domain/usage-facts.ts';
 import { timeOfId } from '../ids.ts';
@@ -14,7 +14,7 @@ import { readLedger } from './ledger-file.ts';
 import { asOperator } from './operator.ts';
 import { findOrganization } from './org.ts';
 import { dollars } from './output.ts';
-import { formatOf, listing, type Output, show } from './table/listing.ts';
+import { jsonOf, listing, type Output, show } from './table/listing.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 
 const examples = `
@@ -24,7 +24,6 @@ Examples:
   weir usage org_01jd… --width 1h --from 2026-11-20T00:00:00Z --to 2026-11-21T00:00:00Z
   weir usage reconcile --ledger provider.ndjson --model claude`;
 
-const dayMs = 24 * 60 * 60_000;
 /** Buckets of one table. */
 const mostBuckets = 10_000;
 /** Exit status where the ledger and what was settled are not the same. */
@@ -65,7 +64,7 @@ export const usageCommand = (terminal: Terminal): Command => {
     .option('--by <field>', `${groupings.join(', ')}; may be repeated`, several(oneOf(groupings)))
     .action((id: string, options: Asked) => showUsage(terminal, id, options));
   listing(usage.command('reconcile'))
-    .description('Compare what was settled with an upstream’s own list of requests')
+    .description('Compare what was settled with an upstream’s own list of requests; exit status 3 where they differ')
     .requiredOption(
       '--ledger <file>',
       'NDJSON, or CSV with a line of names: request_id, input_tokens, output_tokens, …',
@@ -84,24 +83,25 @@ export const usageCommand = (terminal: Terminal): Command => {
 const showUsage = (terminal: Terminal, id: string, options: Asked): Promise<void> =>
   asOperator(terminal, async (operator) => {
     findOrganization(operator, id);
-    const { width, by: groupBy = [], to = systemClock.wall() + 1, from: begin = to - 6 * dayMs } = options;
+    const now = systemClock.wall();
+    const { width, by: groupBy = [], to = now + 1, from: begin = to - 6 * dayMs } = options;
     const ms = widths[width];
     const from = Math.floor(begin / ms) * ms;
     const count = Math.ceil((to - from) / ms);
     if (count < 1) throw new UsageError('--to must be after --from.');
     if (count > mostBuckets) throw new UsageError(`That is ${count} buckets; ${mostBuckets} are the most.`);
-    const buckets = await usageBuckets(operator.rows, { organizationId: id, from, width, count, groupBy });
-    const isForPeople = !formatOf(options).startsWith('json');
+    const buckets = await usageBuckets(operator.rows, { organizationId: id, from, width, count, now, groupBy });
+    const isForPeople = jsonOf(terminal, options) === null;
     const rows = buckets.flatMap((bucket) =>
       bucket.groups.map(({ sum, ...of }) => ({
         from: bucket.from,
-        ...Object.fromEntries(groupBy.map((field) => [field, of[field]])),
+        cost: isForPeople ? dollars(sum.microDollars) : sum.microDollars / 1_000_000,
         requests: sum.requests,
+        ...Object.fromEntries(groupBy.map((field) => [field, of[field]])),
         input: sum.input,
+        output: sum.output,
         cache_write: sum.cacheCreation,
         cache_read: sum.cacheRead,
-        output: sum.output,
-        cost: isForPeople ? dollars(sum.microDollars) : sum.microDollars / 1_000_000,
       })),
     );
     show(terminal, rows, options, { from: 'time', project_id: 'id', api_key_id: 'id' });
@@ -158,7 +158,7 @@ const report = (
     ours: tokensOf(ours),
     theirs: tokensOf(theirs),
   }));
-  if (rows.length > 0 || formatOf(options).startsWith('json')) show(terminal, rows, options, { request_id: 'id' });
+  if (rows.length > 0 || jsonOf(terminal, options)) show(terminal, rows, options, { request_id: 'id' });
   const count = (wanted: Difference['kind']): number => differences.filter(({ kind }) => kind === wanted).length;
   const [estimated, repeated] = [count('estimated'), count('repeated')];
   const real = differences.length - estimated - repeated;

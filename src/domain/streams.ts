@@ -1,6 +1,8 @@
 import type { Recorded } from '../kernel/store.ts';
 import { accessRecordSeconds } from './access-facts.ts';
 import { aggregates, type Category } from './aggregates.ts';
+import { decisionSeconds } from './decision-facts.ts';
+import { accountSeconds } from './usage-facts.ts';
 
 /** Streams of one category: what follows the dash, and the facts that they hold. */
 interface Grammar {
@@ -41,8 +43,12 @@ const grammars: ReadonlyMap<string, Grammar> = new Map([
   ['denial', grammar(`org_${publicId}_${day}`, ['access.denied'])],
   ['usage', grammar(day, ['usage.settled'])],
   ['policyDecision', grammar(day, ['policies.decided'])],
+  ['usageTotal', grammar('organizations', ['usage.totalled'])],
   ['price', grammar('models', ['price.declared'])],
-  ['log', grammar('[a-z_]+', ['log.started', 'log.first_run_claimed', 'log.secrets_known', 'log.imported'])],
+  [
+    'log',
+    grammar('[a-z_]+', ['log.started', 'log.first_run_claimed', 'log.secrets_known', 'log.written_by', 'log.imported']),
+  ],
   ['auditLog', grammar('checkpoints|keys', ['audit.checkpoint', 'audit.key_started', 'audit.key_rotated'])],
 ]);
 
@@ -55,6 +61,8 @@ const passing: ReadonlyMap<string, number | null> = new Map([
   ['replay', null],
   ['credentialUse', accessRecordSeconds],
   ['denial', accessRecordSeconds],
+  ['usage', accountSeconds],
+  ['policyDecision', decisionSeconds],
 ]);
 
 const keptSeconds = (stream: string): number | null | undefined => passing.get(stream.slice(0, stream.indexOf('-')));

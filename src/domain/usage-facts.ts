@@ -3,6 +3,9 @@ import { day } from './day.ts';
 
 /** What requests took and what that costs, as it is recorded in batches: no command leads to it and no chart admits it. */
 
+/** Seconds that accounts of requests are kept, 400 days (contract N20). What they come to is kept for as long as the log. */
+export const accountSeconds = 400 * 24 * 3600;
+
 /** In the words of the rules of policies (contract H). */
 export type Api = 'messages' | 'chat.completions' | 'responses';
 
@@ -93,6 +96,72 @@ export const settlementsOf = (data: Readonly<Record<string, unknown>>): Settleme
   return rows.map((row) => accountOf(row, names));
 };
 
+/** Sums of requests: how many, their tokens of four kinds, and micro-dollars. */
+export interface UsageSum {
+  readonly requests: number;
+  readonly input: number;
+  readonly output: number;
+  readonly cacheCreation: number;
+  readonly cacheRead: number;
+  readonly microDollars: number;
+}
+
+/**
+ * On `usageTotal-organizations`: all that organizations have ever used, which stays when the accounts are gone. An organization's sum
+ * is that of its accounts in front of the last event before this one that names it: nothing, where this is the first. So whoever has read
+ * the log up to here can tell which of the accounts that are still there are in it.
+ */
+export interface UsageTotalled {
+  readonly type: 'usage.totalled';
+  readonly fields: readonly string[];
+  /** An organization each, with the values of its sum in the order of `fields`. */
+  readonly rows: readonly (readonly (string | number)[])[];
+}
+
+export interface UsageTotal {
+  readonly organizationId: string;
+  readonly sum: UsageSum;
+}
+
+const totalFields = [
+  'organization_id',
+  'requests',
+  'input_tokens',
+  'output_tokens',
+  'cache_creation_input_tokens',
+  'cache_read_input_tokens',
+  'micro_dollars',
+];
+
+export const usageTotalled = (totals: readonly UsageTotal[]): Omit<UsageTotalled, 'type'> => ({
+  fields: totalFields,
+  rows: totals.map(({ organizationId, sum }) => [
+    organizationId,
+    sum.requests,
+    sum.input,
+    sum.output,
+    sum.cacheCreation,
+    sum.cacheRead,
+    sum.microDollars,
+  ]),
+});
+
+export const totalsOf = (data: Readonly<Record<string, unknown>>): UsageTotal[] => {
+  const { rows } = data as unknown as UsageTotalled;
+  return rows.map((row) => {
+    const [organizationId, requests, input, output, cacheCreation, cacheRead, microDollars] = row as [
+      string,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    return { organizationId, sum: { requests, input, output, cacheCreation, cacheRead, microDollars } };
+  });
+};
+
 /** On `price-models`: what a model costs from now on, at the gateways that declare it so. */
 export interface PriceDeclared {
   readonly type: 'price.declared';
@@ -102,4 +171,5 @@ export interface PriceDeclared {
 }
 
 export const usageStream = (at: number): string => `usage-${day(at)}`;
+export const totalStream = 'usageTotal-organizations';
 export const priceStream = 'price-models';

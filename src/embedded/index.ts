@@ -29,6 +29,8 @@ export interface EmbeddedOptions {
   readonly user?: User;
   /** where gossip sends clients: for names and ports that are not those they asked by */
   readonly advertise?: Advertised;
+  /** for itself alone: `runningEndpoint` does not tell others of it, who would lose it when this process is done */
+  readonly unannounced?: boolean;
   /** run on the calling thread instead of a worker (tests) */
   readonly inThread?: boolean;
 }
@@ -77,7 +79,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       untouched,
     };
     const store = await (options.inThread ? runStore(settings) : runInWorker(settings));
-    lock.announce(store.endpoint);
+    if (!options.unannounced) lock.announce(store.endpoint);
     let hasFailed = false;
     const looking = new AbortController();
     const lost = lock.lost.then(async (error) => {

@@ -95,16 +95,20 @@ export const endpoint = (route: Route): Endpoint => {
 
 /** Of a header's value, which a client may make as long as it likes. */
 const longestQuote = 100;
-const quoted = (value: string): string => (value.length > longestQuote ? `${value.slice(0, longestQuote)}…` : value);
+/** A coding, or a media type with its parameters. Anything else may be a credential in the wrong header. */
+const sayable = /^[\w!#$&^.+*-]+(\/[\w!#$&^.+*-]+(\s*;\s*[\w-]+="?[\w.:+-]+"?)*)?$/;
+const shortened = (value: string): string => (value.length > longestQuote ? `${value.slice(0, longestQuote)}…` : value);
+
+const cameAs = (type: string | undefined, encoding: string | undefined): string => {
+  if (encoding !== undefined)
+    return `with ${sayable.test(encoding) ? `Content-Encoding: ${shortened(encoding)}` : 'one'}`;
+  if (type === undefined) return 'without a Content-Type';
+  return `as ${sayable.test(type) ? shortened(type) : 'something else'}`;
+};
 
 const badMedia = (target: Endpoint, type: string | undefined, encoding?: string): Refusal => {
   const wanted = target.takesForm ? formMedia : 'application/json';
-  const came =
-    encoding !== undefined
-      ? `with Content-Encoding: ${quoted(encoding)}`
-      : type === undefined
-        ? 'without a Content-Type'
-        : `as ${quoted(type)}`;
+  const came = cameAs(type, encoding);
   const message = `The request body must be ${wanted} without Content-Encoding; it came ${came}.`;
   return refused('unsupported_media_type', { message }).refusal;
 };

@@ -117,13 +117,25 @@ const quoted = (text: string | null): string => {
   if (text === null) return 'null';
   let quote = quotes.get(text);
   if (quote === undefined) {
-    quote = JSON.stringify(text);
+    const whole = JSON.stringify(text);
+    quote = withoutKeys(whole);
+    if (quote !== whole) return quote;
     if (quotes.size >= mostQuotes) quotes.clear();
     quotes.set(text, quote);
   }
   return quote;
 };
-const detailText = (refused: Refusal): string => `"detail":${JSON.stringify(detailOf(refused))},`;
+const detailText = (refused: Refusal): string => `"detail":${withoutKeys(JSON.stringify(detailOf(refused)))},`;
+
+/** What has the form of a key, of ours or of those whose APIs are spoken here. */
+const keyLike = /(gw[pats]_|sk-)[\w-]{16,}/g;
+
+/**
+ * Names of fields and values that are wrong are repeated to whoever sent them, and some write that down: a key in a wrong
+ * place is not (contract A.1).
+ * @param json stays a document
+ */
+const withoutKeys = (json: string): string => json.replace(keyLike, '$1…');
 
 // The bodies are written as text: refusals under load must cost less than answers, and JSON.stringify of an envelope
 // takes 1.2 µs where this takes 0.3. Codes and types are constants, the request id is ours.
@@ -164,7 +176,9 @@ const oauthError = ({ code }: Refusal, status: number): string => {
 
 /** Only what RFC 6749, 5.2 lets a description hold: ASCII without the double quote and the backslash. */
 const oauthText = (refused: Refusal, status: number): string => {
-  const description = refused.message.replaceAll('"', "'").replace(/[^\x20-\x7e]|\\/g, '?');
+  const description = withoutKeys(refused.message)
+    .replaceAll('"', "'")
+    .replace(/[^\x20-\x7e]|\\/g, '?');
   return `{"error":"${oauthError(refused, status)}","error_description":"${description}"}`;
 };
 

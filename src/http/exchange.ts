@@ -41,6 +41,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     super(traffic, response, head);
     this.match = match;
     this.target = match?.place.methods.get(head.method);
+    this.watched = traffic.watch?.begin(head, this.target);
     if (traffic.cors !== undefined && (this.target ?? match?.place.methods.get('OPTIONS'))?.crossOrigin !== false)
       this.originLines = traffic.cors.lines(head.header('origin'));
     this.family = (this.target ?? match?.place.methods.values().next().value)?.family ?? familyOf(head.path);
@@ -132,6 +133,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     this.listen();
     this.count();
     this.since = this.now();
+    this.watched?.waits(this.since);
     this.arriving = true;
     this.response.onData((chunk, isLast) => {
       if (isLast) this.arriving = false;
@@ -207,6 +209,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
 
   /** The last byte has arrived. */
   private complete(bytes: Buffer): void {
+    this.watched?.arrived();
     const { verdict, target, lease: pass } = this;
     if (verdict === undefined && pass && target) {
       this.refuse(pass.refusal(this.needOf(pass, target, bytes)));
@@ -237,7 +240,9 @@ export class Exchange<P> extends StreamedAnswer<P> {
       }
     }
     this.stage = 'handling';
-    const reply: Reply | Promise<Reply> = target.route.handle(new ServedCall(this, admission, body, pass));
+    const reply: Reply | Promise<Reply> = target.route.handle(
+      new ServedCall(this, admission, body, pass, this.watched),
+    );
     if (!('then' in reply)) {
       this.answer(reply);
       return;

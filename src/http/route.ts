@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import type { Cancellation } from '../cancellation.ts';
+import type { Millis } from '../clock.ts';
 import type { Code, Refusal } from '../errors.ts';
 import type { Refused } from './refused.ts';
+import type { TraceContext } from './trace-context.ts';
 
 /**
  * A route is data: the router, the validation, the permission check and the OpenAPI document read the same object.
@@ -81,6 +83,27 @@ export interface Meter {
   complete(usage: CountedTokens, sentTokens: number, status?: number): void;
   /** The upstream has failed, and the client is told so with this status. */
   fail(status: number): void;
+}
+
+/** One request, told of in this order; what does not happen is not told. */
+export interface Watched<P> {
+  /** Its headers have been judged, and a body may follow at the client's pace. @param now by the monotonic clock */
+  waits(now: Millis): void;
+  /** Its last byte has come. */
+  arrived(): void;
+  /** It is for this model, which is there. */
+  aims(model: string): void;
+  /** It is about to be given to its upstream. @returns the meter to be used from now on */
+  asks(metered: Metered, meter: Meter): Meter;
+  /** The head of its answer is written. */
+  answers(status: number): void;
+  /**
+   * It is over. Told once.
+   * @param principal whose credential it had, whether it works or not; undefined where nobody was identified
+   */
+  ends(principal: P | undefined): void;
+  /** What its upstream gets of the trace: undefined where there is none of its own. */
+  readonly trace: TraceContext | undefined;
 }
 
 /** What a request holds of the limits of its credential until its answer is complete. */
@@ -164,6 +187,10 @@ export interface Call<P, Params, Query, Body, Found> {
   readonly found: Found;
   /** Aborted when the client leaves before the answer is complete. Made on first use. */
   readonly signal: Cancellation;
+  /** Who watches it, if anybody does. */
+  readonly watched?: Watched<P> | undefined;
+  /** Of which trace its upstream is to be told, if of any (contract A.3). */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** Where a streamed answer goes. One owner; writes after `gone` are dropped. */

@@ -10,6 +10,7 @@ import type { Gate, Route } from './route.ts';
 import { router } from './router.ts';
 import { Traffic } from './traffic.ts';
 import { type HttpRequest, type HttpResponse, handOver, listenAlone, loadUws, type TemplatedApp } from './uws.ts';
+import type { Watch } from './watch.ts';
 
 export interface ServerOptions<P> {
   readonly routes: readonly Route[];
@@ -29,6 +30,8 @@ export interface ServerOptions<P> {
   readonly trustedProxies?: string | undefined;
   /** Origins, as browsers send them, whose pages may read answers (CORS). Default: none. */
   readonly corsOrigins?: readonly string[] | undefined;
+  /** Who measures requests, writes them down or traces them. Default: nobody. */
+  readonly watch?: Watch<P> | undefined;
   /** Bytes of request bodies held by requests in flight; one organization may hold a quarter. Default 256 MiB. */
   readonly maxBufferedBytes?: number;
   /** Time for a body to arrive, beyond what it earns at 64 KiB/s. Default 7.5 s, before the core cuts (8 to 12 s). */
@@ -44,6 +47,8 @@ export interface HttpServer {
   /** Requests that are being read, handled or answered. */
   readonly inFlight: number;
   readonly bufferedBytes: number;
+  /** Answers that are sent while they are being made. */
+  readonly streams: number;
   /**
    * Refuses new work with 503 server_shutting_down and `Connection: close`, waits for the answers in flight, at most
    * `ms`, then closes. A second call waits for the first.
@@ -99,7 +104,10 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
   const endpoints = options.routes.map(endpoint);
   const cors = options.corsOrigins && new Cors(options.corsOrigins);
   const match = router([...endpoints, ...optionsEndpoints(endpoints, cors)]);
-  const traffic = new Traffic<P>(gate, clock, options.maxBufferedBytes ?? 256 * mebibyte, timeouts, cors);
+  const traffic = new Traffic<P>(gate, clock, options.maxBufferedBytes ?? 256 * mebibyte, timeouts, {
+    cors,
+    watch: options.watch,
+  });
 
   const guarded =
     (accept: (id: string, request: HttpRequest, response: HttpResponse) => Exchange<P>) =>
@@ -198,6 +206,9 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
     },
     get bufferedBytes() {
       return traffic.budget.used;
+    },
+    get streams() {
+      return traffic.streams;
     },
     drain(ms) {
       drained ??= shutDown(ms);

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import { BodyBudget } from './body-budget.ts';
 import type { Cors } from './cors.ts';
 import type { Gate } from './route.ts';
+import type { Watch } from './watch.ts';
 
 /** How long things may take, in milliseconds. */
 export interface Timeouts {
@@ -17,6 +18,8 @@ export interface Timeouts {
 export interface Expiring {
   expire(now: number): void;
   cut(): void;
+  /** Whether its answer is sent while it is being made. */
+  readonly isStreaming: boolean;
 }
 
 /** What all exchanges of one server share. */
@@ -26,6 +29,8 @@ export class Traffic<P> implements Timeouts {
   readonly budget: BodyBudget;
   /** Undefined where CORS is off. */
   readonly cors: Cors | undefined;
+  /** Undefined where nobody watches. */
+  readonly watch: Watch<P> | undefined;
   readonly bodyTimeoutMs: number;
   readonly handlerTimeoutMs: number;
   readonly readerTimeoutMs: number;
@@ -33,11 +38,18 @@ export class Traffic<P> implements Timeouts {
   #idle: (() => void) | undefined;
   draining = false;
 
-  constructor(gate: Gate<P>, clock: Clock, maxBufferedBytes: number, timeouts: Timeouts, cors?: Cors) {
+  constructor(
+    gate: Gate<P>,
+    clock: Clock,
+    maxBufferedBytes: number,
+    timeouts: Timeouts,
+    more: { readonly cors?: Cors | undefined; readonly watch?: Watch<P> | undefined } = {},
+  ) {
     this.gate = gate;
     this.clock = clock;
     this.budget = new BodyBudget(maxBufferedBytes);
-    this.cors = cors;
+    this.cors = more.cors;
+    this.watch = more.watch;
     this.bodyTimeoutMs = timeouts.bodyTimeoutMs;
     this.handlerTimeoutMs = timeouts.handlerTimeoutMs;
     this.readerTimeoutMs = timeouts.readerTimeoutMs;
@@ -45,6 +57,13 @@ export class Traffic<P> implements Timeouts {
 
   get inFlight(): number {
     return this.#open.size;
+  }
+
+  /** Answers that are sent while they are being made. */
+  get streams(): number {
+    let streams = 0;
+    for (const { isStreaming } of this.#open) if (isStreaming) streams += 1;
+    return streams;
   }
 
   enter(exchange: Expiring): void {

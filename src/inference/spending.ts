@@ -28,9 +28,20 @@ export const mostTokensOf = (
 const inputOf = (usage: Usage): number =>
   usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
 
-/** What an upstream says, as far as it can be. */
-export const believed = (usage: Usage, most: Most): Usage => {
-  if (inputOf(usage) <= most.input && usage.output_tokens <= most.output) return usage;
+/** More bytes for each token has no language: there were more tokens than were asked for. */
+const mostBytesPerToken = 8;
+
+/** The tokens of so much written text, estimated: no more than were asked for, unless there is more text than they could be. */
+export const sentTokens = (bytes: number, most: Most): number =>
+  Math.min(estimateTokensOf(bytes), Math.max(most.output, Math.ceil(bytes / mostBytesPerToken)));
+
+/**
+ * What an upstream says, as far as it can be. One that does not keep to the bound is believed as far as its text goes.
+ * @param bytes of its text, as far as they have been counted
+ */
+export const believed = (usage: Usage, most: Most, bytes = 0): Usage => {
+  const output = Math.max(most.output, usage.isPartial ? sentTokens(bytes, most) : estimateTokensOf(bytes));
+  if (inputOf(usage) <= most.input && usage.output_tokens <= output) return usage;
   const input_tokens = Math.min(usage.input_tokens, most.input);
   const cache_creation_input_tokens = Math.min(usage.cache_creation_input_tokens, most.input - input_tokens);
   const cached = most.input - input_tokens - cache_creation_input_tokens;
@@ -39,13 +50,10 @@ export const believed = (usage: Usage, most: Most): Usage => {
     input_tokens,
     cache_creation_input_tokens,
     cache_read_input_tokens: Math.min(usage.cache_read_input_tokens, cached),
-    output_tokens: Math.min(usage.output_tokens, most.output),
+    output_tokens: Math.min(usage.output_tokens, output),
     isPartial: true,
   };
 };
-
-/** The tokens of so much written text, estimated; no more than there can be. */
-export const sentTokens = (bytes: number, most: Most): number => Math.min(estimateTokensOf(bytes), most.output);
 
 /** Tokens of the output: those that the upstream has counted, or what was sent. */
 export const outputOf = ({ output_tokens, isPartial }: Usage, sent: number): number =>
@@ -103,7 +111,7 @@ export class Spending {
         break;
       }
       case 'end': {
-        const usage = believed(chunk.usage, this.#most);
+        const usage = believed(chunk.usage, this.#most, this.#bytes);
         const sent = sentTokens(this.#bytes, this.#most);
         this.#allowance.spent = tokensTaken(usage, outputOf(usage, sent), this.#estimatedInput);
         this.#meter.complete(usage, sent, status);

@@ -74,10 +74,13 @@ export const chartOf = <D extends MachineContext, F extends Fact>(changes: Chang
 /** The chart does not admit the fact where the aggregate stands. On a stream it means corruption. */
 export class IllegalFact extends Error {
   override readonly name = 'IllegalFact';
+  /** The kind of aggregate. */
+  readonly machine: string;
   readonly status: string;
   readonly fact: string;
   constructor(machine: string, status: string, fact: string) {
     super(`${machine} is ${status} and does not admit ${fact}`);
+    this.machine = machine;
     this.status = status;
     this.fact = fact;
   }

@@ -11,13 +11,18 @@ export interface Slice {
 }
 
 /** Rows of one slice: some two milliseconds. */
-const leastOfSlice = 500;
-/** Slices until everything is written, at most: where there are more rows, slices are longer. */
-const mostSlices = 30;
+const rowsOfSlice = 500;
+/** In which everything is written that has changed before, as long as the shortest pause lets it. */
+const roundMs = 20_000;
+const longestPauseMs = 500;
+const shortestPauseMs = 20;
+
+const sizeOf = (changes: ReadonlyMap<string, TableChanges>): number =>
+  [...changes.values()].reduce((sum, { size }) => sum + size, 0);
 
 /**
  * What a projection has changed and not yet written. A row that is changed a hundred times between two writes is written
- * once. After a crash the projection goes on behind the last checkpoint that was written, so that it meets events again which
+ * once, and read from the file once. After a crash the projection goes on behind the last checkpoint that was written, so that it meets events again which
  * some of its rows have already: each row of such a projection says up to where it counts.
  */
 export class HeldRows {
@@ -27,13 +32,17 @@ export class HeldRows {
   /** Of the log, for what is leaving and for all. */
   #leavingAt: KeptCheckpoint | undefined;
   #newsAt: KeptCheckpoint | undefined;
-  readonly #least: number;
-  #sliceOf: number;
+  readonly #most: number;
+  #pauseMs = longestPauseMs;
 
-  /** @param least rows of a slice, where there are so many */
-  constructor(least = leastOfSlice) {
-    this.#least = least;
-    this.#sliceOf = least;
+  /** @param most rows of a slice */
+  constructor(most = rowsOfSlice) {
+    this.#most = most;
+  }
+
+  /** Until the next slice is due: it is written in few and small steps, so that nobody waits for it. */
+  get pauseMs(): number {
+    return this.#pauseMs;
   }
 
   /** @returns null for one that is gone, undefined where the file has it as it is */
@@ -62,11 +71,11 @@ export class HeldRows {
     if (this.#leaving.size === 0) {
       [this.#leaving, this.#news] = [this.#news, this.#leaving];
       this.#leavingAt = this.#newsAt;
-      const rows = [...this.#leaving.values()].reduce((sum, { size }) => sum + size, 0);
-      this.#sliceOf = Math.max(this.#least, Math.ceil(rows / mostSlices));
+      const slices = Math.ceil(sizeOf(this.#leaving) / this.#most);
+      this.#pauseMs = Math.max(shortestPauseMs, Math.min(longestPauseMs, roundMs / slices));
     }
     const changes = new Map<string, TableChanges>();
-    let left = this.#sliceOf;
+    let left = this.#most;
     let isLast = true;
     for (const [table, changed] of this.#leaving) {
       const some: TableChanges = new Map();

@@ -229,6 +229,21 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   let subscription = await follow();
   isOpen = true;
 
+  let writing: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  const holders = followers.flatMap(({ held }) => held ?? []);
+  const writeLater = (): void => {
+    if (holders.length === 0 || isClosed) return;
+    const pauseMs = Math.min(...holders.map((held) => held.pauseMs));
+    writing = setTimeout(() => {
+      inTurn(() => writeHeld(followers, 1)).then(writeLater, (error: Error) => {
+        publish('projection.failed', { error });
+        fail(error);
+      });
+    }, pauseMs).unref();
+  };
+  writeLater();
+
   return {
     tables,
     get,
@@ -262,18 +277,23 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     async rebuild(reason) {
       publish('projection.rebuilt', { reason, projections: projections.map(({ name }) => name) });
       await subscription.close();
-      for (const follower of followers) {
-        follower.held?.clear();
-        rows.clear(follower.projection.name, follower.projection.tables);
-        follower.checkpoint = undefined;
-        follower.position = null;
-        follower.stopped = undefined;
-      }
+      // Not while some of what is held is on its way into the file.
+      await inTurn(async () => {
+        for (const follower of followers) {
+          follower.held?.clear();
+          rows.clear(follower.projection.name, follower.projection.tables);
+          follower.checkpoint = undefined;
+          follower.position = null;
+          follower.stopped = undefined;
+        }
+      });
       passed = 0;
       options.cleared?.();
       subscription = await follow();
     },
     async close() {
+      isClosed = true;
+      clearTimeout(writing);
       // Who waits for room waits no longer.
       if (room.none) room.end();
       await subscription.close();

@@ -1,6 +1,6 @@
 import type { Projection } from './apply-batch.ts';
 import type { KeptCheckpoint } from './checkpoint.ts';
-import type { HeldRows, Slice } from './held-rows.ts';
+import type { HeldRows } from './held-rows.ts';
 import type { Room } from './room.ts';
 import type { Changes, RowStore, Table } from './rows.ts';
 
@@ -28,33 +28,32 @@ export const rowWriter = (rows: RowStore<KeptCheckpoint>, room: Pick<Room, 'writ
     },
 
     /**
-     * Writes in one transaction what these steps change, but of who holds it a part of what was held before.
+     * Writes in one transaction what these steps change; who holds it gets it to hold.
      * @returns whether it is done
      */
     async write(steps: readonly WrittenStep[]): Promise<boolean> {
       const changes = new Map<string, Changes extends ReadonlyMap<string, infer Changed> ? Changed : never>();
       const marks = new Map<string, KeptCheckpoint>();
-      const slices: (readonly [HeldRows, Slice])[] = [];
-      for (const { follower, changes: own, checkpoint } of steps) {
-        const { held, projection } = follower;
-        let slice: Slice = { changes: own, checkpoint };
-        if (held && !held.isEmpty) {
-          slice = held.next();
-          slices.push([held, slice]);
-        } else if (held && own.size > 0) continue;
-        for (const [table, changed] of slice.changes) changes.set(table, changed);
-        if (slice.checkpoint) marks.set(projection.name, slice.checkpoint);
+      const later: WrittenStep[] = [];
+      for (const step of steps) {
+        const { held, projection } = step.follower;
+        if (held && !(held.isEmpty && step.changes.size === 0)) {
+          later.push(step);
+          continue;
+        }
+        for (const [table, changed] of step.changes) changes.set(table, changed);
+        if (step.checkpoint) marks.set(projection.name, step.checkpoint);
       }
-      if (!(await room.write(() => rows.write(changes, marks)))) return false;
-      for (const [held, slice] of slices) held.written(slice);
-      for (const { follower, changes: own, checkpoint } of steps) follower.held?.add(own, checkpoint);
+      const isNothing = changes.size === 0 && marks.size === 0;
+      if (!isNothing && !(await room.write(() => rows.write(changes, marks)))) return false;
+      for (const { follower, changes: own, checkpoint } of later) follower.held!.add(own, checkpoint);
       return true;
     },
 
-    /** Writes everything that these hold, a slice in a turn of the loop, as long as there is room. */
-    async writeHeld(some: readonly Writer[]): Promise<void> {
+    /** Writes what these hold, a slice in a turn of the loop, as long as there is room. @param slices of each, at most */
+    async writeHeld(some: readonly Writer[], slices = Number.POSITIVE_INFINITY): Promise<void> {
       for (const { held, projection } of some) {
-        while (held && !held.isEmpty) {
+        for (let n = 0; n < slices && held && !held.isEmpty; n++) {
           const slice = held.next();
           const marks = new Map(slice.checkpoint && [[projection.name, slice.checkpoint]]);
           if (!(await room.write(() => rows.write(slice.changes, marks)))) return;

@@ -1,4 +1,4 @@
-import type { Millis } from '../clock.ts';
+import { hourMs, type Millis } from '../clock.ts';
 import { addressRange } from './address-range.ts';
 import { RequestLog } from './record/request-log.ts';
 import { Slab } from './record/slab.ts';
@@ -10,7 +10,6 @@ export interface FailedAttemptsOptions {
   readonly addresses?: number;
 }
 
-const hourMs = 3_600_000;
 interface Entry {
   range: string;
   /** Where its log lies. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Millis } from '../clock.ts';
+import { dayMs, type Millis } from '../clock.ts';
 import { makeFolder } from '../folder.ts';
 import { createSecretFile } from './secret-file.ts';
 
@@ -18,7 +18,6 @@ export interface DayKeys {
   destroyOld(now: Millis): void;
 }
 
-const dayMs = 24 * 3600 * 1000;
 const name = /^(\d{4}-\d{2}-\d{2})\.key$/;
 
 export const dayKeys = (dir: string): DayKeys => {

@@ -144,6 +144,8 @@ export interface GenerateOptions {
   /** Aborting it ends the work at the upstream; the promise or iteration then rejects with the signal's reason. */
   readonly signal: Cancellation;
   readonly requestId: string;
+  /** Of which trace the upstream is told, if of any (W3C Trace Context). */
+  readonly trace?: { readonly traceparent: string; readonly tracestate?: string } | undefined;
 }
 
 /** A request of the client's own bytes, for an upstream that speaks the client's API (contract N1). */

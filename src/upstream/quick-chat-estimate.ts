@@ -1,9 +1,9 @@
 import { nameSet } from '../json/tape/names.ts';
 import { Kind, type Tape } from '../json/tape/tape.ts';
 import { binaryTypes, labels } from './chat-estimate.ts';
-import { estimateTokensOf, perImage, perMessage } from './estimate.ts';
+import { perImage, perMessage } from './estimate.ts';
 import { known } from './known-members.ts';
-import { Sum } from './quick-estimate.ts';
+import { TapeSum } from './tape-sum.ts';
 
 const bytesOf = (name: string): Buffer => Buffer.from(name);
 const isLabel = nameSet(labels);
@@ -20,7 +20,6 @@ const calls = bytesOf('tool_calls');
 const called = bytesOf('function');
 const name = bytesOf('name');
 const said = bytesOf('arguments');
-const description = bytesOf('description');
 const parameters = bytesOf('parameters');
 const tools = bytesOf('tools');
 const functions = bytesOf('functions');
@@ -50,24 +49,12 @@ export const quickChatEstimate = (tape: Tape, document: Buffer): number => {
   sum.addRest(answer, isOfFormat);
   sum.addRest(demanded, isOfSchema);
   sum.addRest(0, isOfBody);
-  return estimateTokensOf(sum.bytes) + sum.flat;
+  return sum.tokens;
 };
 
-class ChatSum extends Sum {
-  readonly #tape: Tape;
-
-  constructor(tape: Tape, document: Buffer) {
-    super(tape, document);
-    this.#tape = tape;
-  }
-
-  /** A member of what may be no object; -1 without it. */
-  within(object: number, member: Buffer): number {
-    return object !== -1 && this.#tape.kind(object) === Kind.object ? this.#tape.member(object, member) : -1;
-  }
-
+class ChatSum extends TapeSum {
   addMessages(list: number): void {
-    const tape = this.#tape;
+    const tape = this.tape;
     const end = tape.next(list);
     for (let message = list + 1; message < end; message = tape.next(message)) {
       this.flat += perMessage;
@@ -78,7 +65,7 @@ class ChatSum extends Sum {
   }
 
   addTools(list: number): void {
-    const tape = this.#tape;
+    const tape = this.tape;
     if (list === -1 || tape.kind(list) !== Kind.array) return;
     const end = tape.next(list);
     for (let tool = list + 1; tool < end; tool = tape.next(tool)) this.#addTool(tool);
@@ -86,7 +73,7 @@ class ChatSum extends Sum {
 
   /** @param at of its name */
   #addMember(at: number): void {
-    const tape = this.#tape;
+    const tape = this.tape;
     const value = at + 1;
     const kind = tape.kind(value);
     if (kind === Kind.null) return;
@@ -98,14 +85,14 @@ class ChatSum extends Sum {
   }
 
   #addParts(list: number): void {
-    const tape = this.#tape;
+    const tape = this.tape;
     if (tape.kind(list) !== Kind.array) return;
     const end = tape.next(list);
     for (let part = list + 1; part < end; part = tape.next(part)) this.#addPart(part);
   }
 
   #addPart(part: number): void {
-    const tape = this.#tape;
+    const tape = this.tape;
     const tag = this.within(part, type);
     if (tag === -1 || tape.kind(tag) !== Kind.string) this.addJson(part);
     else if (tape.spells(tag, text)) this.addText(part, text);
@@ -118,11 +105,11 @@ class ChatSum extends Sum {
   #addImage(part: number): void {
     this.flat += perImage;
     const shown = this.within(part, imageUrl);
-    if (shown !== -1) this.addDrawn(this.#tape.kind(shown) === Kind.object ? this.within(shown, link) : shown);
+    if (shown !== -1) this.addDrawn(this.tape.kind(shown) === Kind.object ? this.within(shown, link) : shown);
   }
 
   #addCalls(list: number): void {
-    const tape = this.#tape;
+    const tape = this.tape;
     if (tape.kind(list) !== Kind.array) return;
     const end = tape.next(list);
     for (let call = list + 1; call < end; call = tape.next(call)) {
@@ -137,7 +124,7 @@ class ChatSum extends Sum {
   }
 
   #addTool(tool: number): void {
-    const tape = this.#tape;
+    const tape = this.tape;
     const of = this.within(tool, called);
     if (of === -1 || tape.kind(of) !== Kind.object) {
       this.addJson(tool);
@@ -145,10 +132,6 @@ class ChatSum extends Sum {
     }
     this.addRest(tool, isOfTool);
     this.addRest(of, isOfFunction);
-    this.addText(of, name);
-    this.addText(of, description);
-    const taken = tape.member(of, parameters);
-    if (taken === -1 || tape.kind(taken) === Kind.null) this.bytes += 2;
-    else this.addJson(taken);
+    this.addDeclared(of, parameters);
   }
 }

@@ -1,8 +1,8 @@
 import { nameSet } from '../json/tape/names.ts';
 import { Kind, type Tape } from '../json/tape/tape.ts';
-import { estimateTokensOf, perImage, perMessage } from './estimate.ts';
+import { perImage, perMessage } from './estimate.ts';
 import { known } from './known-members.ts';
-import { Sum } from './quick-estimate.ts';
+import { TapeSum } from './tape-sum.ts';
 
 const bytesOf = (name: string): Buffer => Buffer.from(name);
 const type = bytesOf('type');
@@ -16,7 +16,6 @@ const content = bytesOf('content');
 const output = bytesOf('output');
 const name = bytesOf('name');
 const said = bytesOf('arguments');
-const description = bytesOf('description');
 const parameters = bytesOf('parameters');
 const refusal = bytesOf('refusal');
 const message = bytesOf('message');
@@ -47,24 +46,12 @@ export const quickResponsesEstimate = (tape: Tape, document: Buffer): number => 
   if (described !== -1) sum.addJson(described);
   sum.addRest(demanded, isOfSchema);
   sum.addRest(0, isOfBody);
-  return estimateTokensOf(sum.bytes) + sum.flat;
+  return sum.tokens;
 };
 
-class ResponsesSum extends Sum {
-  readonly #tape: Tape;
-
-  constructor(tape: Tape, document: Buffer) {
-    super(tape, document);
-    this.#tape = tape;
-  }
-
-  /** A member of what may be no object; -1 without it. */
-  within(object: number, member: Buffer): number {
-    return object !== -1 && this.#tape.kind(object) === Kind.object ? this.#tape.member(object, member) : -1;
-  }
-
+class ResponsesSum extends TapeSum {
   addInput(given: number): void {
-    const tape = this.#tape;
+    const tape = this.tape;
     if (tape.kind(given) === Kind.string) {
       this.bytes += tape.textBytes(given);
       this.flat += perMessage;
@@ -75,7 +62,7 @@ class ResponsesSum extends Sum {
   }
 
   addTools(list: number): void {
-    const tape = this.#tape;
+    const tape = this.tape;
     if (list === -1 || tape.kind(list) !== Kind.array) return;
     const end = tape.next(list);
     for (let tool = list + 1; tool < end; tool = tape.next(tool)) {
@@ -83,18 +70,14 @@ class ResponsesSum extends Sum {
         this.addJson(tool);
         continue;
       }
-      this.addText(tool, name);
-      this.addText(tool, description);
+      this.addDeclared(tool, parameters);
       this.addRest(tool, isOfTool);
-      const taken = tape.member(tool, parameters);
-      if (taken === -1 || tape.kind(taken) === Kind.null) this.bytes += 2;
-      else this.addJson(taken);
     }
   }
 
   /** Whether an object says that it is of a type; one that says so in a strange way makes the sum NaN. */
   #isOf(object: number, expected: Buffer): boolean {
-    const tape = this.#tape;
+    const tape = this.tape;
     const tag = this.within(object, type);
     if (tag === -1 || tape.kind(tag) !== Kind.string) return false;
     if (tape.isEscaped(tag)) this.bytes = Number.NaN;
@@ -117,7 +100,7 @@ class ResponsesSum extends Sum {
   }
 
   #addContent(given: number): void {
-    const tape = this.#tape;
+    const tape = this.tape;
     if (given === -1) return;
     if (tape.kind(given) === Kind.string) this.bytes += tape.textBytes(given);
     if (tape.kind(given) !== Kind.array) return;

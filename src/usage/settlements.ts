@@ -1,8 +1,6 @@
-import type { Millis } from '../clock.ts';
+import { dayMs, type Millis } from '../clock.ts';
 import { type Settlement, settlementsOf, usageStream } from '../domain/usage-facts.ts';
 import type { EventStore } from '../kernel/store.ts';
-
-const dayMs = 24 * 60 * 60_000;
 
 /** Everything that was settled on the days of these two moments and between, in UTC, in the order in which it came. */
 export async function* settlementsBetween(

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import { decisionStream } from '../domain/decision-facts.ts';
-import { usageSettled, usageStream } from '../domain/usage-facts.ts';
+import { decisionSeconds, decisionStream } from '../domain/decision-facts.ts';
+import { accountSeconds, usageSettled, usageStream } from '../domain/usage-facts.ts';
 import { eventId } from '../kernel/event-id.ts';
 import { type EventStore, type Expected, type NewEvent, WrongRevision } from '../kernel/store.ts';
 import { type Entry, entriesOf } from './journal/entry.ts';
@@ -20,12 +20,16 @@ type Sendable = Exclude<Entry, { readonly kind: 'begun' }>;
 /** What of one file goes to one stream in one append. */
 interface Batch {
   readonly stream: string;
+  /** After so long the store removes it. */
+  readonly keptSeconds: number;
   readonly entries: readonly Sendable[];
 }
 
 const idOf = (entry: Sendable): string => (entry.kind === 'settled' ? entry.settlement.request_id : entry.decision.id);
 const streamOf = (entry: Sendable): string =>
   entry.kind === 'settled' ? usageStream(entry.settlement.settled_at) : decisionStream(entry.decision.decided_at);
+
+const keptSecondsOf = ({ kind }: Sendable): number => (kind === 'settled' ? accountSeconds : decisionSeconds);
 
 const pieces = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
@@ -44,7 +48,7 @@ const batchesOf = (entries: readonly Entry[]): readonly Batch[] => {
     else byStream.set(stream, [entry]);
   }
   return [...byStream].flatMap(([stream, all]) =>
-    pieces(all, mostInAppend).map((piece) => ({ stream, entries: piece })),
+    pieces(all, mostInAppend).map((piece) => ({ stream, keptSeconds: keptSecondsOf(all[0]!), entries: piece })),
   );
 };
 
@@ -69,11 +73,16 @@ const eventsOf = ({ stream, entries }: Batch, at: number): NewEvent[] =>
  * Sends the files of a journal to the event store, each exactly once: where a batch is sent is written down before it is, so
  * that a repeat, after a lost answer or after the end of the process, names the same place, where the store recognises it.
  */
-export const shipment = (files: JournalFiles, store: Pick<EventStore, 'append'>, clock: Clock) => {
+export const shipment = (files: JournalFiles, store: Pick<EventStore, 'append' | 'limitAge'>, clock: Clock) => {
   /** Where each stream is believed to end. Wrong only until the first append. */
   const ends = new Map<string, Expected>();
+  /** Streams that are known to keep their events for the time that they are wanted, and no longer. */
+  const limited = new Set<string>();
 
   const send = async (number: number, index: number, batch: Batch): Promise<void> => {
+    // Before the first event: one that a crash leaves behind without it would stay for ever.
+    if (!limited.has(batch.stream)) await store.limitAge(batch.stream, batch.keptSeconds);
+    limited.add(batch.stream);
     const intents = await files.intents(number);
     const events = eventsOf(batch, clock.wall());
     let sent: Sent | undefined = intents[index];

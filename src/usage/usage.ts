@@ -34,7 +34,7 @@ export interface OpenUsage extends UsageBook {
 export interface UsageOptions {
   /** Folder of the journal of this log. */
   readonly dir: string;
-  readonly store: Pick<EventStore, 'append'>;
+  readonly store: Pick<EventStore, 'append' | 'limitAge'>;
   /** Of every model; they are in the log (`declarePrices`). */
   readonly prices: readonly Price[];
   readonly funds: Funds;
@@ -98,6 +98,10 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
       kept.delete(number);
     }
   };
+  const tellUnrecorded = (): void => {
+    if (unrecorded > 0) publish('policies.unrecorded', { decisions: unrecorded });
+    unrecorded = 0;
+  };
   let sending: Promise<void> = Promise.resolve();
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const turn = sending.then(work);
@@ -108,8 +112,7 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   const timer = setInterval(() => {
     if (isSending) return;
     isSending = true;
-    if (unrecorded > 0) publish('policies.unrecorded', { decisions: unrecorded });
-    unrecorded = 0;
+    tellUnrecorded();
     void inTurn(sendAll)
       .then(
         () => {
@@ -156,6 +159,7 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
     },
     async close() {
       clearInterval(timer);
+      tellUnrecorded();
       let late: NodeJS.Timeout | undefined;
       const given = new Promise<void>((resolve) => {
         late = setTimeout(resolve, lastMs);

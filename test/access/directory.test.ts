@@ -115,6 +115,21 @@ describe('a change is seen as soon as it is projected', () => {
     await settled(tell.projectKey.dispatch(keyId, 'revoke', { reason: 'requested' }, context));
     expect(verdict(token)).toBe('api_key_revoked');
   });
+  test('of a rotation: who shares windows with whom', async () => {
+    const { tokens, keyId, organizationId, projectId } = await tenant();
+    const find = (token: string) => known.find(digest('pepper', token));
+    expect(find(tokens[0] as string)).toMatchObject({ windowsOf: '', sharesWindows: false });
+    const line = { rotatedFrom: keyId, windowsOf: keyId };
+    const ids = { organizationId, projectId };
+    await settled(tell.projectKey.dispatch(`${keyId}_next`, 'create', { ...ids, ...fields('next'), ...line }, context));
+    expect(find('next')).toMatchObject({ id: `${keyId}_next`, windowsOf: keyId, sharesWindows: true });
+    const order = { successorId: `${keyId}_next`, graceSeconds: 60, at: 2_000 };
+    await settled(tell.projectKey.dispatch(keyId, 'rotate', order, context));
+    expect(find(tokens[0] as string)).toMatchObject({ windowsOf: '', sharesWindows: true, expiresAt: 62_000 });
+    await settled(tell.projectKey.dispatch(keyId, 'revoke', { reason: 'requested' }, context));
+    // Also of one that does not work any more: it must not use up what its successor has.
+    expect(find(tokens[0] as string)).toMatchObject({ inactive: 'api_key_revoked', sharesWindows: true });
+  });
   test('of the project, for every key of it and no other', async () => {
     const one = await tenant(2);
     const other = await tenant(1);

@@ -107,6 +107,42 @@ describe('a key that does not work any more', () => {
   });
 });
 
+describe('a key that was rotated, and its successor', () => {
+  const ofLine = { sharesWindows: true };
+  const successor = { id: 'key_2', windowsOf: 'key_1', ...ofLine };
+
+  test('are refused with the windows of both, whichever asks, and are told so', async () => {
+    await begin();
+    const [old, fresh] = [service.key(ofLine), service.key(successor)];
+    for (let n = 0; n < 60; n++) expect((await models(n % 2 === 0 ? old : fresh)).status).toBe(200);
+    for (const token of [old, fresh]) {
+      const { body } = await models(token);
+      expect(body.error.message).toBe(
+        'Rate limit exceeded: this API key, together with those that it was rotated from or to, is limited to 60 requests per minute. Try again in 60 seconds.',
+      );
+    }
+    expect((await models(service.key({ id: 'key_3' }))).status).toBe(200);
+  });
+
+  test('that does not work any more takes nothing from the other: it counts for the address', async () => {
+    await begin();
+    for (const [reason, fields] of [
+      ['api_key_expired', ofLine],
+      ['api_key_revoked', successor],
+      ['api_key_suspended', ofLine],
+    ] as const) {
+      const dead = service.inactiveKey(reason, 'key_1', fields);
+      for (let n = 0; n < 60; n++) expect(gist(await models(dead))).toBe(`401 ${reason}`);
+      const refused = await models(dead);
+      expect(gist(refused)).toBe('429 rate_limit_exceeded');
+      expect(limitHeaders(refused)).toEqual([]);
+      service.clock.advance(60_000);
+    }
+    expect(requests('key', 'key_1')).toBeUndefined();
+    expect((await models(service.key(successor))).headers.get('x-ratelimit-remaining-requests')).toBe('59');
+  });
+});
+
 const administration = {
   credentialRpm: 5,
   credentialConcurrent: 2,

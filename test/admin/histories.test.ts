@@ -85,6 +85,9 @@ describe('a history', () => {
         created_at: created,
         expires_at: created + 3600,
         redacted_value: expect.stringMatching(/^gwp_/),
+        rotated_from: null,
+        rotated_to: null,
+        windows_of: null,
       },
     });
     expect((await history(`${keys}/${id}`, `at=${suspended}`)).state).toMatchObject({

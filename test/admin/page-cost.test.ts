@@ -88,7 +88,7 @@ const fill = (): Map<string, Map<string, object>> => {
     const deleted: AdminKeyRow = { ...admin, id: `akey_${pad(n)}_gone`, status: 'deleted' };
     put(adminKeyRows, `org_1:${deleted.id}`, deleted);
     for (const owner of ['proj_0000', 'proj_0500', 'proj_0999']) {
-      const data = { ...key, ...secret, projectId: owner };
+      const data = { ...key, ...secret, projectId: owner, rotatedFrom: null, rotatedTo: null, windowsOf: null };
       const row: ProjectKeyRow = { id: `key_${owner}_${pad(n)}`, status: 'active', data };
       put(projectKeyRows, `${owner}:${row.id}`, row);
     }

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import OpenAI from 'openai';
 import OpenAI6 from 'openai-6';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { dayMs, hourMs, minuteMs } from '../../projections/usage.ts';
 import { usageBuckets, type Width, widths } from '../../src/admin/usage/usage-buckets.ts';
+import { dayMs, hourMs, minuteMs } from '../../src/clock.ts';
 import { type Settlement, usageSettled, usageStream } from '../../src/domain/usage-facts.ts';
 import type { HttpServer } from '../../src/http/server.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
@@ -247,7 +247,12 @@ test('sums are those of a plain list, whatever is grouped and asked for', async 
     fc.asyncProperty(wanted, async ({ back, ...query }) => {
       const ms = widths[query.width];
       const from = Math.floor((noon - back * ms) / ms) * ms;
-      const buckets = await usageBuckets(at.admin.models, { ...query, from, organizationId: someone.organizationId });
+      const buckets = await usageBuckets(at.admin.models, {
+        ...query,
+        from,
+        now: noon,
+        organizationId: someone.organizationId,
+      });
       const naive = Array.from({ length: query.count }, (_, index) => {
         const sums = new Map<string, number[]>();
         for (const each of all) {

@@ -30,6 +30,7 @@ const shownAs: Readonly<Record<string, AuditType | null>> = {
   'project.key_ended': null,
   'project_key.created': 'api_key.created',
   'project_key.updated': 'api_key.updated',
+  'project_key.rotated': 'api_key.rotated',
   'project_key.suspended': 'api_key.suspended',
   'project_key.reactivated': 'api_key.reactivated',
   'project_key.revoked': 'api_key.deleted',

@@ -57,3 +57,11 @@ test('a command waits for the read models of a server that has not made them yet
   cleanUps.push(() => rows.close());
   expect(await listed).toEqual({ code: 0, out: '', err: '' });
 });
+
+test('commands at once on the files of a stopped server wait for each other, and none is lost', async () => {
+  await bench.weir(['org', 'create', '--name', 'Acme']);
+  const names = ['one', 'two', 'three', 'four', 'five'];
+  const done = await Promise.all(names.map((name) => bench.weir(['project', 'create', '--name', name])));
+  expect(done.map(({ code, err }) => `${code} ${err}`)).toEqual(names.map(() => '0 '));
+  expect((await bench.json('project', 'list')).map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+});

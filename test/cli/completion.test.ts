@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { installCompletion } from '../../src/cli/completion/install.ts';
 import { weirHere } from '../e2e/here.ts';
 
 let dir: string;
@@ -18,6 +19,7 @@ beforeAll(async () => {
     writeFileSync(join(dir, shell), stdout);
   }
   writeFileSync(join(dir, 'models.json'), '');
+  writeFileSync(join(dir, 'weir'), '#!/bin/sh\n', { mode: 0o755 });
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -95,4 +97,62 @@ test('another shell is refused, with those that are known', async () => {
   const { code, stderr } = await weirHere(['completion', 'tcsh'], {});
   expect(code).toBe(2);
   expect(stderr).toContain('Allowed choices are bash, zsh, fish');
+});
+
+describe('installed', () => {
+  const home = (name: string) => join(dir, name);
+  const install = async (shell: Shell, env: Record<string, string>, loader: boolean) =>
+    installCompletion(shell, readFileSync(join(dir, shell), 'utf8'), env, loader);
+  /** What a new shell of that home says. */
+  const anew = (shell: Shell, HOME: string, script: string) =>
+    spawnSync(shell, ['-i', '-c', script], {
+      cwd: dir,
+      encoding: 'utf8',
+      // fish completes only what it can run.
+      env: { PATH: `${dir}:${process.env.PATH}`, HOME, TERM: 'dumb' },
+    }).stdout;
+
+  test.skipIf(!has('bash'))('bash completes in each new shell, where nothing loads it by itself too', async () => {
+    const HOME = home("bash's");
+    mkdirSync(HOME);
+    writeFileSync(join(HOME, '.bashrc'), 'alias x=y');
+    const said = await install('bash', { HOME }, false);
+    expect(said).toContain('.bashrc loads it');
+    const loaded = readFileSync(join(HOME, '.bashrc'), 'utf8');
+    expect(loaded).toMatch(/^alias x=y\n# weir completion\n\. '/);
+    expect(anew('bash', HOME, 'complete -p weir')).toContain('-F _weir weir');
+    await install('bash', { HOME }, false);
+    expect(readFileSync(join(HOME, '.bashrc'), 'utf8')).toBe(loaded);
+    const other = home('with-loader');
+    await install('bash', { HOME: other }, true);
+    expect(existsSync(join(other, '.local/share/bash-completion/completions/weir'))).toBe(true);
+    expect(existsSync(join(other, '.bashrc'))).toBe(false);
+  });
+  test.skipIf(!has('zsh'))('zsh completes in each new shell', async () => {
+    const HOME = home('zsh-home');
+    mkdirSync(HOME);
+    for (let i = 0; i < 2; i++) await install('zsh', { HOME }, false);
+    expect(readFileSync(join(HOME, '.zshrc'), 'utf8').match(/# weir completion/g)).toHaveLength(1);
+    expect(anew('zsh', HOME, 'print -r -- $_comps[weir]')).toContain('_weir');
+  });
+  test.skipIf(!has('fish'))('fish completes in each new shell', async () => {
+    const HOME = home('fish-home');
+    await install('fish', { HOME, XDG_CONFIG_HOME: '' }, false);
+    expect(anew('fish', HOME, "complete -C 'weir org re'")).toContain('reactivate');
+  });
+  test('by the command itself, for the shell of the user', async () => {
+    const HOME = home('by-command');
+    const done = await weirHere(['completion', '--install'], { HOME, SHELL: '/usr/bin/fish' });
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(join(HOME, '.config/fish/completions/weir.fish'), 'utf8')).toBe(
+      readFileSync(join(dir, 'fish'), 'utf8'),
+    );
+  });
+  test.each([
+    [['completion'], {}, 2, /^Name a shell, bash, zsh, fish, or say --install\.\n$/],
+    [['completion', '--install'], { SHELL: '/bin/dash' }, 1, /^Say for which shell: weir completion bash\|zsh\|fish/],
+    [['completion', 'fish', '--install'], { HOME: '/dev/null' }, 1, /^\/dev\/null\S+ cannot be written: [^\n]+\.\n$/],
+  ])('%j with %j ends with %i', async (argv, env, code, stderr) => {
+    expect(await weirHere(argv, env)).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(stderr) });
+  });
 });

@@ -24,6 +24,7 @@ const scope = (name: string, id: string, used: number) => ({
 const limits = (more: object = {}) => ({
   object: 'organization.project.api_key.limits',
   api_key_id: 'key_1',
+  shared_with: [],
   tier: 2,
   last_refusal: null,
   scopes: [scope('api_key', 'key_1', 7)],

@@ -65,7 +65,11 @@ describe('weir oauth-client', () => {
 
   test('says what is wrong in one sentence', async () => {
     const cases: [string[], RegExp, code?: number][] = [
-      [['create', 'org_nobody', '--name', 'x'], /^There is no organization org_nobody\.\n$/, 1],
+      [
+        ['create', 'org_nobody', '--name', 'x'],
+        /^There is no organization org_nobody\. weir org list shows them\.\n$/,
+        1,
+      ],
       [['create', organization, '--name', ' '], /^An OAuth client’s name has 1 to 120 characters\.\n$/],
       [
         ['create', organization, '--name', 'x', '--permissions', 'projects:read,models:read'],
@@ -77,7 +81,7 @@ describe('weir oauth-client', () => {
       ],
       [['create', organization, '--name', 'x', '--permissions', ' '], /Give some of organization:read, /],
       [['create', organization], /--name/],
-      [['list', 'org_nobody'], /^There is no organization org_nobody\.\n$/, 1],
+      [['list', 'org_nobody'], /^There is no organization org_nobody\. weir org list shows them\.\n$/, 1],
     ];
     for (const [argv, sentence, status = 2] of cases) {
       const { code, out, err } = await weir(['oauth-client', ...argv]);
@@ -97,7 +101,7 @@ describe('weir oauth-client', () => {
       data: { client_id: client?.client_id },
     });
     const late = await weir(['oauth-client', 'create', id, '--name', 'late']);
-    expect(late.err).toMatch(/^That cannot be done: organization is closed [^\n]+\.\n$/);
+    expect(late.err).toMatch(/^That cannot be done: the organization is closed\.\n$/);
   });
 });
 

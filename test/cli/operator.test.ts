@@ -81,7 +81,7 @@ describe('weir org', () => {
     expect(err).toContain('characters');
   });
   test.each([
-    [['org', 'show', 'org_nobody'], 1, 'There is no organization org_nobody.\n'],
+    [['org', 'show', 'org_nobody'], 1, 'There is no organization org_nobody. weir org list shows them.\n'],
     [['org', 'create', '--name', ' '], 2, 'An organization’s name has 1 to 120 characters.\n'],
     [['org', 'create', '--name', 'x'.repeat(121)], 2, 'An organization’s name has 1 to 120 characters.\n'],
   ])('answers %j with status %i and a sentence', async (argv, code, sentence) => {

@@ -3,17 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { program } from '../../src/cli/program.ts';
 
-const linesOf = (out: string): unknown[] =>
-  out
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
-
 /** A data folder of its own, and `weir` on it within this process. */
 export const workbench = () => {
   const dir = mkdtempSync(join(tmpdir(), 'weir-cli-'));
   const env = { DATA_DIR: join(dir, 'data') };
-  const weir = async (argv: readonly string[], answer?: string, interrupted = new Promise<void>(() => {})) => {
+  const weir = async (
+    argv: readonly string[],
+    answer?: string,
+    interrupted = new Promise<void>(() => {}),
+    columns = 120,
+  ) => {
     let out = '';
     let err = '';
     const code = await program({
@@ -29,7 +28,7 @@ export const workbench = () => {
       err: (text) => {
         err += text;
       },
-      columns: 120,
+      columns,
       ...(answer !== undefined && { ask: async () => answer }),
     });
     return { code, out, err };
@@ -38,7 +37,7 @@ export const workbench = () => {
   const json = async (...argv: string[]): Promise<Record<string, unknown>[]> => {
     const { code, out, err } = await weir([...argv, '--json']);
     if (code !== 0) throw new Error(err);
-    return (out.startsWith('[') ? JSON.parse(out) : linesOf(out)) as Record<string, unknown>[];
+    return JSON.parse(out) as Record<string, unknown>[];
   };
   return { dir, env, weir, json, clean: () => rmSync(dir, { recursive: true, force: true }) };
 };

@@ -18,9 +18,12 @@ const bench = workbench();
 afterAll(bench.clean);
 
 const price = priceOf('m', { ...free, prompt: '0.000003', completion: '0.000015' });
+const dearer = priceOf('m', { ...free, prompt: '0.000009', completion: '0.000015' });
 const usage = { input_tokens: 1_000, output_tokens: 200, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 const requestId = newId('req', systemClock);
 const false_ = newId('req', systemClock);
+/** Not of the same time as those that a ledger names. */
+const later = newId('req', { ...systemClock, wall: () => systemClock.wall() + 60_000 });
 let org: string;
 
 beforeAll(async () => {
@@ -49,16 +52,35 @@ beforeAll(async () => {
   });
   other.begin({ ...of, requestId: false_, estimatedTokens: 1, maxTokens: 1, images: 0 })!.complete(usage, 0);
   await other.close();
+  // From now on the model costs something else.
+  await declarePrices(log.store, [dearer], { actor: { type: 'operator', id: 'jo' } }, clock);
+  const third = await openUsage({
+    dir: join(bench.dir, 'third'),
+    store: log.store,
+    prices: [dearer],
+    funds: noFunds,
+    clock,
+  });
+  third.begin({ ...of, requestId: later, estimatedTokens: 1, maxTokens: 1, images: 0 })!.complete(usage, 0);
+  await third.close();
   await log.close();
 });
 
 describe('weir usage', () => {
   test('shows what was used and what it cost', async () => {
     const rows = await bench.json('usage', org, '--by', 'model');
-    expect(rows).toMatchObject([{ model: 'm', requests: 2, input: 2_000, output: 400, cost: 0.015 }]);
+    expect(rows).toMatchObject([{ model: 'm', requests: 3, input: 3_000, output: 600, cost: 0.027 }]);
     const { out } = await bench.weir(['usage', org, '--width', '1h', '--from', new Date().toISOString()]);
-    expect(out).toContain('$0.015');
+    expect(out).toContain('$0.027');
     expect((await bench.weir(['usage', org, '--to', '2020-01-01T00:00:00Z'])).out).toBe('Nothing to show.\n');
+  });
+
+  test.each([80, 60])('fits a terminal of %i columns, whatever it is told apart by', async (columns) => {
+    const by = ['model', 'project_id', 'api_key_id'].flatMap((field) => ['--by', field]);
+    const { code, out } = await bench.weir(['usage', org, ...by], undefined, undefined, columns);
+    expect(code).toBe(0);
+    expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);
+    expect(out).toContain('$0.027');
   });
 
   test.each([
@@ -132,6 +154,16 @@ describe('weir audit charge', () => {
     expect(out).toMatch(/prompt +1000 +0\.000003 +\$0\.003/);
     expect(out).toMatch(/completion +200 +0\.000015 +\$0\.003/);
     expect(out).toContain(`$0.006, at ${price.id}, declared`);
+  });
+
+  test('works it out by the price of then, also when the model costs something else', async () => {
+    const charges = [requestId, later].map((id) => bench.json('audit', 'charge', id));
+    expect((await Promise.all(charges)).map(([charge]) => charge)).toMatchObject([
+      { micro_dollars: 6_000, declared: { price: price.id, pricing: { prompt: '0.000003' } } },
+      { micro_dollars: 12_000, declared: { price: dearer.id, pricing: { prompt: '0.000009' } } },
+    ]);
+    const { code, out } = await bench.weir(['audit', 'charge', requestId]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/prompt +1000 +0\.000003 +\$0\.003/)]);
   });
 
   test('notices an account that is not the sum', async () => {

@@ -1,5 +1,5 @@
-import { describe, test } from 'vitest';
-import { type ProjectKeyFact, projectKey } from '../../src/domain/project-key.ts';
+import { describe, expect, test } from 'vitest';
+import { longestGraceSeconds, type ProjectKeyFact, projectKey, successorExpiry } from '../../src/domain/project-key.ts';
 import { given } from '../support/given.ts';
 
 const now = 1_000_000;
@@ -158,6 +158,94 @@ describe('expire', () => {
     given(projectKey, [created(now + 5), suspended, expired])
       .when('reactivate', { at: now })
       .refuses(over);
+  });
+});
+
+describe('rotate', () => {
+  const order = { successorId: 'key_2', graceSeconds: 60, at: now + 999 };
+  const rotated = (expires_at: number, successor_id = 'key_2'): ProjectKeyFact => ({
+    type: 'project_key.rotated',
+    successor_id,
+    expires_at,
+  });
+
+  test.each([
+    [0, null, now],
+    [1, null, now + 1_000],
+    [60, null, now + 60_000],
+    [60, now + 60_001, now + 60_000],
+    [60, now + 60_000, now + 60_000],
+    [60, now + 59_999, now + 59_999],
+    [longestGraceSeconds, null, now + 604_800_000],
+  ])('with %i seconds of grace a key that expires at %s goes on until %i', (graceSeconds, expiresAt, end) => {
+    given(projectKey, [created(expiresAt)])
+      .when('rotate', { ...order, graceSeconds })
+      .then([rotated(end)])
+      .leaves({ status: 'active', data: { expiresAt: end, rotatedTo: 'key_2' } });
+  });
+  test('is done once for a successor, whatever has become of the key since', () => {
+    const done = [created(), rotated(now + 5)];
+    for (const history of [done, [...done, suspended], [...done, expired], [...done, revoked]]) {
+      given(projectKey, history)
+        .when('rotate', { ...order, at: now + 9 })
+        .then([]);
+      given(projectKey, history)
+        .when('mayRotate', { ...order, at: now + 9 })
+        .then([]);
+    }
+  });
+  test.each([
+    ['api_key_rotated', [created(), rotated(now + 5_000, 'key_3')]],
+    ['api_key_suspended', [created(), suspended]],
+    ['api_key_expired', [created(now + 999)]],
+    ['api_key_expired', [created(now + 5), expired]],
+    ['api_key_expired', [created(), rotated(now + 999, 'key_3')]],
+    ['api_key_revoked', [created(), revoked]],
+  ])('is refused with %s after %j', (code, history) => {
+    const refusal = { refusal: { code, status: 409 } };
+    given(projectKey, history).when('rotate', order).refuses(refusal);
+    given(projectKey, history).when('mayRotate', order).refuses(refusal);
+  });
+  test('whether it would be done changes nothing', () => {
+    given(projectKey, [created()]).when('mayRotate', order).then([]);
+  });
+  test('leaves an end that can be brought nearer and not put off', () => {
+    const history = [created(), rotated(now + 60_000)];
+    const putOff = { refusal: { code: 'api_key_rotated' } };
+    const update = (expiresAt: number | null) => given(projectKey, history).when('update', { expiresAt, at: now });
+    update(now + 60_001).refuses(putOff);
+    update(null).refuses(putOff);
+    update(now + 60_000).then([]);
+    update(now + 59_999).leaves({ data: { expiresAt: now + 59_999 } });
+    given(projectKey, [...history, revoked])
+      .when('update', { expiresAt: null, at: now })
+      .refuses({ status: 'revoked', name: 'IllegalFact' });
+    given(projectKey, history)
+      .when('update', { name: 'old', at: now })
+      .leaves({ data: { name: 'old' } });
+    for (const command of ['suspend', 'reactivate'] as const)
+      given(projectKey, history)
+        .when(command, { at: now + 60_000 })
+        .refuses({ refusal: { code: 'api_key_expired' } });
+    given(projectKey, history)
+      .when('expire', { at: now + 60_000 })
+      .then([expired]);
+  });
+  test('its successor remembers where it comes from and whose windows it has', () => {
+    const successor = { ...input, rotatedFrom: 'key_1', windowsOf: 'key_0' };
+    given(projectKey, [])
+      .when('create', successor)
+      .then([{ ...created(), rotated_from: 'key_1', windows_of: 'key_0' } as ProjectKeyFact])
+      .leaves({ data: { rotatedFrom: 'key_1', rotatedTo: null, windowsOf: 'key_0' } });
+  });
+  test.each([
+    [null, now + 123_456, null],
+    // Made with an hour to live, in the middle of a second: an hour from the second of the rotation on.
+    [3_600_000, now + 123_456, now + 123_000 + 3_600_000],
+    [1_000, now + 999, now + 1_000],
+  ])('a successor lasts as long as the key was to: %s', (life, at, end) => {
+    const { data } = given(projectKey, [created(life === null ? null : now + life)]).state;
+    expect(successorExpiry({ ...data, createdAt: now + 700 }, at)).toBe(end);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lasts, whose } from '../../src/domain/streams.ts';
+import { goneFrom, lasts, whose } from '../../src/domain/streams.ts';
 import type { Metadata, Recorded } from '../../src/kernel/store.ts';
 
 const id = '01jd7m3q8v5x2k9t4w6y0z1abc';
@@ -35,17 +35,22 @@ describe('an event is ours', () => {
     ['credentialUse-20261120', 'credential.used'],
     [`denial-org_${id}_20261120`, 'access.denied'],
     ['usage-20261120', 'usage.settled'],
+    ['usageTotal-organizations', 'usage.totalled'],
     ['price-models', 'price.declared'],
     ['log-id', 'log.started'],
     ['log-secrets', 'log.secrets_known'],
     ['log-first_run', 'log.first_run_claimed'],
+    ['log-version', 'log.written_by'],
   ])('on %s', (stream, type) => {
     expect(whose(event(stream, type))).toBe('ours');
   });
 
   test.each([
     [`organization-org_${id}`, 'organization.created', true],
-    ['usage-20261120', 'usage.settled', true],
+    ['usage-20261120', 'usage.settled', false],
+    ['usageTotal-organizations', 'usage.totalled', true],
+    ['price-models', 'price.declared', true],
+    ['policyDecision-20261120', 'policies.decided', false],
     ['credentialUse-20261120', 'credential.used', false],
     [`denial-org_${id}_20261120`, 'access.denied', false],
     [`oauthToken-oat_${id}`, 'oauth_token.issued', false],
@@ -53,6 +58,22 @@ describe('an event is ours', () => {
     ['invoice-77', 'organization.created', false],
   ])('and lasts, unless the store removes it: on %s', (stream, type, isSo) => {
     expect(lasts(event(stream, type))).toBe(isSo);
+  });
+});
+
+describe('an event may be gone', () => {
+  const days = 24 * 3600 * 1000;
+  test.each([
+    ['usage-20261120', 400],
+    ['credentialUse-20261120', 400],
+    [`denial-org_${id}_20261120`, 400],
+    ['policyDecision-20261120', 30],
+  ])('of %s after %i days, and a day is left to clocks that differ', (stream, kept) => {
+    expect(goneFrom(stream)).toBe(Date.UTC(2026, 10, 20) + (kept - 1) * days);
+  });
+
+  test('at any time where what it held is over', () => {
+    expect([`oauthToken-oat_${id}`, `replay-key_${id}`].map(goneFrom)).toEqual([0, 0]);
   });
 });
 

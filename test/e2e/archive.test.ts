@@ -120,7 +120,7 @@ describe('a server', () => {
       expect(withoutReplays(await typesOf(id))).toEqual(['project_key.created', 'project_key.revoked']);
     }
     for (const { id } of keys.slice(0, 2)) {
-      const { code, stdout, stderr } = await weirHere(['audit', 'history', id, '--json'], {
+      const { code, stdout, stderr } = await weirHere(['audit', 'history', id, '--jsonl'], {
         DATA_DIR: server.dataDir,
       });
       expect(`${code} ${stderr}`).toBe('0 ');

@@ -23,12 +23,12 @@ const said = async (...args: string[]): Promise<string> => {
   const { code, stdout, stderr } = await here(...args);
   expect(`${code} ${stderr}`).toBe('0 ');
   // Whatever is asked, the page can be pasted into a report.
-  if (!args.includes('--json')) for (const line of stdout.split('\n')) expect([...line].length, line).toBeLessThan(81);
+  if (!args.includes('--jsonl')) for (const line of stdout.split('\n')) expect([...line].length, line).toBeLessThan(81);
   return stdout;
 };
 
 const json = async (...args: string[]): Promise<Json[]> =>
-  (await said(...args, '--json'))
+  (await said(...args, '--jsonl'))
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Json);
@@ -267,7 +267,7 @@ describe('the audit log', () => {
     const interrupted = new Promise<void>((resolve) => {
       stop = resolve;
     });
-    const args = ['audit', 'log', '--follow', '--limit', '1', '--type', 'project.created', '--json'];
+    const args = ['audit', 'log', '--follow', '--limit', '1', '--type', 'project.created', '--jsonl'];
     const following = weirHere(args, { DATA_DIR: server.dataDir }, interrupted);
     const made: string[] = [];
     for (const name of ['one', 'two', 'three']) made.push(await createProject(server, name));
@@ -304,7 +304,7 @@ test('bad ids and times are told with their place', async () => {
     [['who', 'akey_none'], 1, /^There is no akey_none in this store\.$/],
     [['who', 'oat_none'], 1, /tokens are kept for two hours/],
     [['log', 'proj_x'], 2, /^proj_x is not the id of an organization/],
-    [['log', 'org_none'], 1, /^There is no organization org_none\.$/],
+    [['log', 'org_none'], 1, /^There is no organization org_none\. weir org list shows them\.$/],
     [['log', '--type', 'nonsense'], 2, /Give one of access\.denied/],
     [['log', '--limit', '0'], 2, /Give a number from 1 to 100000/],
     [['log', '--after', 'audit_x'], 2, /need an organization/],

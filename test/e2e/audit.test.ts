@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { when } from '../../src/cli/audit-questions/words.ts';
 import { projectKey } from '../../src/domain/project-key.ts';
 import { type Fact, genesis, record, stateOf } from '../../src/kernel/aggregate.ts';
 import { archive, call, createKey, createProject, type Json, paths } from './calls.ts';
@@ -50,7 +51,7 @@ const succeeded = async (run: Promise<Finished>): Promise<string> => {
 };
 
 const historyOf = async (id: string, run = here): Promise<Event[]> => {
-  const text = await succeeded(run('history', id, '--json'));
+  const text = await succeeded(run('history', id, '--jsonl'));
   expect(text.endsWith('\n')).toBe(true);
   return text
     .trimEnd()
@@ -60,7 +61,7 @@ const historyOf = async (id: string, run = here): Promise<Event[]> => {
 
 const stateOfKey = async (...args: string[]): Promise<Json> =>
   (({ effective: _effective, owners: _owners, ...recordedState }) => recordedState)(
-    JSON.parse(await succeeded(here('state', key, '--json', ...args))) as Json,
+    JSON.parse(await succeeded(here('state', key, '--jsonl', ...args))) as Json,
   );
 
 const jsonable = (data: object): Json =>
@@ -128,7 +129,7 @@ describe('beside a running server', () => {
     const refusals: [string[], RegExp][] = [
       [['history', 'key_00000000000000000000000000'], /^There is no key_0+ in this store\.$/],
       [['history', 'proj_none'], /^There is no proj_none in this store\.$/],
-      [['state', 'proj_none', '--json'], /^There is no proj_none in this store\.$/],
+      [['state', 'proj_none', '--jsonl'], /^There is no proj_none in this store\.$/],
       [['history', 'pancake'], /^pancake is not the id of an organization, project/],
       [['history', ''], /is not the id of an organization, project/],
       [['history', 'toString_x'], /is not the id of an organization, project/],
@@ -161,19 +162,21 @@ describe('beside a running server', () => {
     }
   });
 
-  test('the tables show what the lines of JSON hold, and obey no name', async () => {
+  test('the pages show what the lines of JSON hold, and obey no name', async () => {
     const [history, state, plain] = (await Promise.all([
       succeeded(weir('history', hostile)),
       succeeded(here('state', hostile)),
       succeeded(here('history', key)),
     ])) as [string, string, string];
-    for (const table of [history, state]) {
+    for (const page of [history, state]) {
       // Of all characters that move the cursor or turn the text around only the ends of lines are left.
-      expect(table.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
-      for (const shown of ['\\u202egnp.exe', '\\u2066', '\\u061c']) expect(table).toContain(shown);
+      expect(page.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+      for (const shown of ['\\u202egnp.exe', '\\u2066', '\\u061c']) expect(page).toContain(shown);
     }
-    for (const { type, at, metadata } of recorded)
-      for (const part of [type, at, `${metadata.actor.type} ${metadata.actor.id}`]) expect(plain).toContain(part);
+    for (const { type, revision, at, metadata } of recorded) {
+      expect(plain).toContain(`${when(Date.parse(at))}  revision ${revision}: ${type}\n`);
+      expect(plain).toContain(`${metadata.actor.type} ${metadata.actor.id}`);
+    }
     const [event] = await historyOf(hostile);
     expect(event?.data.name).toBe(hostileName);
   });
@@ -204,7 +207,7 @@ describe('beside a running server', () => {
       expect((await call(server, 'POST', path, { body: { name: `name ${i}` }, headers })).status).toBe(200);
     }
     const env = { DATA_DIR: server.dataDir };
-    const text = await succeeded(runWeir(['audit', 'history', id, '--json'], env, 20));
+    const text = await succeeded(runWeir(['audit', 'history', id, '--jsonl'], env, 20));
     expect(text.length).toBeGreaterThan(600_000);
     expect(text.split('\n')).toHaveLength(62);
   });
@@ -215,8 +218,8 @@ describe('without a server', () => {
     await server.stop();
     expect(await historyOf(key, weir)).toEqual(recorded);
     expect(await stateOfKey('--at', '1')).toEqual(folded(recorded.slice(0, 2)));
-    const table = await succeeded(here('history', key));
-    for (const { type } of recorded) expect(table).toContain(type);
+    const page = await succeeded(here('history', key));
+    for (const { type } of recorded) expect(page).toContain(type);
     const unknown = await here('history', 'key_none');
     expect(unknown.code).not.toBe(0);
     expect(unknown.stderr).toBe('There is no key_none in this store.\n');

@@ -122,7 +122,7 @@ describe('a gateway on a cluster', () => {
     const renamed = await call(server, 'POST', `${paths.projects}/${id}`, { body: { name: 'still ours' } });
     expect(renamed).toMatchObject({ status: 200, body: { name: 'still ours', status: 'active' } });
     expect(await call(server, 'GET', `${paths.projects}/${id}`)).toMatchObject({ body: renamed.body });
-    const history = await runWeir(['audit', 'history', id, '--json'], server.env);
+    const history = await runWeir(['audit', 'history', id, '--jsonl'], server.env);
     expect(history.code).toBe(0);
     expect(history.stdout.match(/project\.\w+/g)).toEqual(['project.created', 'project.updated']);
   });
@@ -131,7 +131,7 @@ describe('a gateway on a cluster', () => {
   const verified = () =>
     eventually(
       async () => {
-        const { code, stdout } = await runWeir(['audit', 'verify', '--json'], server.env);
+        const { code, stdout } = await runWeir(['audit', 'verify', '--jsonl'], server.env);
         const report = JSON.parse(stdout) as { uncovered: number; outside: number; findings: { class: string }[] };
         return report.uncovered === 0 ? { code, ...report } : undefined;
       },

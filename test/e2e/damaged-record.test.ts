@@ -64,7 +64,7 @@ describe.skipIf(isRemote)('a record that the disk has damaged', () => {
     await createProject(server);
     await server.stop();
     sound = server.dataDir;
-    const { stdout } = await run(sound, 'audit', 'history', project, '--json');
+    const { stdout } = await run(sound, 'audit', 'history', project, '--jsonl');
     event = JSON.parse(
       stdout
         .trim()

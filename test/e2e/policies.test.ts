@@ -19,7 +19,7 @@ test('what has happened to a policy is what weir audit tells, and outlives the r
   ] as const)
     expect((await call(server, 'POST', `${base}/${id}/${action}`, { body: { revision } })).status).toBe(200);
   const audited = async (...args: string[]): Promise<Json[]> => {
-    const { code, stdout, stderr } = await runWeir(['audit', ...args, '--json'], { DATA_DIR: server.dataDir });
+    const { code, stdout, stderr } = await runWeir(['audit', ...args, '--jsonl'], { DATA_DIR: server.dataDir });
     expect(code, stderr).toBe(0);
     return stdout
       .trim()

@@ -57,7 +57,7 @@ describe('the whole of Weir on an event store of its own process, over TLS with 
     expect(existsSync(join(server.dataDir, 'eventstore'))).toBe(false);
     expect(await use(server, server.first.project_api_key)).toBe('200');
     expect((await call(server, 'GET', '/v1/ready', { key: null })).status).toBe(200);
-    const history = await weirHere(['audit', 'history', server.first.project_id, '--json'], server.env);
+    const history = await weirHere(['audit', 'history', server.first.project_id, '--jsonl'], server.env);
     expect(JSON.parse(history.stdout.split('\n')[0]!)).toMatchObject({ type: 'project.created', revision: 0 });
     expect(server.log().filter(({ level }) => level > 30)).toEqual([]);
   });

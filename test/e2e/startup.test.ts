@@ -169,7 +169,7 @@ test.skipIf(isRemote)(
     const server = await startServer({ dataDir });
     const { id, value } = await createKey(server, server.first.project_id);
     expect(await use(server, value)).toBe('200');
-    const history = () => runWeir(['audit', 'history', id, '--json'], { DATA_DIR: dataDir });
+    const history = () => runWeir(['audit', 'history', id, '--jsonl'], { DATA_DIR: dataDir });
     const running = await history();
     expect(`${running.code} ${running.stderr}`).toBe('0 ');
     expect(running.stdout).toMatch(/^\{"stream":"projectKey-key_[0-9a-z]+","revision":0,.*\}\n$/);
@@ -192,7 +192,7 @@ test.skipIf(isRemote)(
     await server.stop();
     const left = readdirSync(join(dataDir, 'eventstore')).filter((name) => name.startsWith('lock'));
     expect(left).toEqual([]);
-    const stopped = await weirHere(['audit', 'history', id, '--json'], { DATA_DIR: dataDir });
+    const stopped = await weirHere(['audit', 'history', id, '--jsonl'], { DATA_DIR: dataDir });
     expect(`${stopped.code} ${stopped.stderr}`).toBe('0 ');
     expect(stopped.stdout).toBe(running.stdout);
   },

@@ -20,10 +20,10 @@ describe('a connection string of either name', () => {
     '%s:// leads to the store',
     async (scheme) => {
       const env = { DATA_DIR: freshDir(), EVENTSTORE_URL: `${scheme}://${store.endpoint}?tls=false` };
-      const made = await weirHere(['org', 'create', '--name', scheme, '--json'], { ...env, SECRETS_DIR: secrets });
+      const made = await weirHere(['org', 'create', '--name', scheme, '--jsonl'], { ...env, SECRETS_DIR: secrets });
       expect(`${made.code} ${made.stderr}`).toBe('0 ');
       const { organization_id: id } = JSON.parse(made.stdout) as { organization_id: string };
-      const history = await weirHere(['audit', 'history', id, '--json'], env);
+      const history = await weirHere(['audit', 'history', id, '--jsonl'], env);
       expect(JSON.parse(history.stdout.split('\n')[0]!)).toMatchObject({ data: { name: scheme } });
     },
   );

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Embedded, startEmbedded } from '../../src/embedded/index.ts';
 import { connect } from '../../src/eventstoredb/connect.ts';
+import type { Context } from '../../src/kernel/actor.ts';
 import { logIdOf } from '../../src/kernel/log-id.ts';
 import { type EventStore, type Recorded, StoreUnavailable } from '../../src/kernel/store.ts';
 import { onSignal, type SignalName, type Signals } from '../../src/telemetry.ts';
@@ -61,7 +62,8 @@ const unlessAway = <T>(work: () => Promise<T>): Promise<T> =>
 
 /** A gateway in this process, with a data folder and connections of its own. */
 const start = async (env: Record<string, string>): Promise<Running> => {
-  const gateway = await unlessAway(() => serve(readConfig(env), env, { actor: { type: 'operator', id: 'jo' } }));
+  const by: Context = { actor: { type: 'operator', id: 'jo' } };
+  const gateway = await unlessAway(() => serve(readConfig(env), env, by, { access: undefined, dropped: 0 }));
   running.add(gateway);
   return gateway;
 };
@@ -150,6 +152,47 @@ describe('an organization that an operator makes on an empty store', () => {
       expect(await ready(gateway)).toBe(200);
     },
   );
+});
+
+describe('a key that one of two gateways has rotated', () => {
+  const use = async ({ baseUrl }: Running, key: string): Promise<[number, string | null]> => {
+    const answer = await fetch(`${baseUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+    return [answer.status, answer.headers.get('x-ratelimit-remaining-requests')];
+  };
+  const rotate = async ({ baseUrl, firstRun }: Running, by: Running, grace: number) => {
+    const { admin_api_key: key, project_id: project, project_api_key_id: id } = (firstRun ?? by.firstRun)!;
+    const answer = await fetch(`${baseUrl}/v1/organization/projects/${project}/api_keys/${id}/rotate`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': secret() },
+      body: JSON.stringify({ grace_seconds: grace }),
+    });
+    return { status: answer.status, value: ((await answer.json()) as { value: string }).value };
+  };
+
+  test('works at both with its successor, and each counts the two together by itself', async () => {
+    const [one, other] = [await start(environment(shared)), await start(environment(shared))];
+    const old = one.firstRun!.project_api_key;
+    await eventually(async () => (await use(other, old))[0] === 200 || undefined);
+    const { status, value } = await rotate(one, one, 3600);
+    expect(status).toBe(201);
+    await eventually(async () => (await use(other, value))[0] === 200 || undefined);
+    const left = async (gateway: Running, key: string): Promise<number> => Number((await use(gateway, key))[1]);
+    for (const gateway of [one, other]) {
+      const before = await left(gateway, old);
+      expect(await left(gateway, value)).toBe(before - 1);
+      expect(await left(gateway, old)).toBe(before - 2);
+    }
+    // A second rotation of the same key, at the other gateway, finds the first one.
+    expect((await rotate(other, one, 0)).status).toBe(409);
+  });
+  test('without a grace ends at the other too, when the event reaches it', async () => {
+    const [one, other] = [await start(environment(shared)), await start(environment(shared))];
+    const old = one.firstRun!.project_api_key;
+    const { value } = await rotate(one, one, 0);
+    expect((await use(one, old))[0]).toBe(401);
+    await eventually(async () => (await use(other, value))[0] === 200 || undefined);
+    await eventually(async () => (await use(other, old))[0] === 401 || undefined);
+  });
 });
 
 describe('a key that one of two gateways has made', () => {

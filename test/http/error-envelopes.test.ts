@@ -149,6 +149,27 @@ describe('failure', () => {
     expect(failure(refusal('invalid_api_key', { headers }), 'chat', id).headers).toMatchObject(headers);
   });
 
+  test('what has the form of a key ends after its first letters, wherever an error repeats it', () => {
+    const key = `gwp_${'a'.repeat(49)}`;
+    const reason = refusal('validation_failed', {
+      message: `${key}: not "a" field, sk-ant-${'b'.repeat(40)} neither`,
+      param: `x.${key}`,
+      details: [{ loc: ['body', key], msg: key, type: 'missing', input: { [key]: [key] }, ctx: {} }],
+    });
+    for (const family of ['admin', 'messages', 'models', 'chat', 'oauth'] as const) {
+      const text = JSON.stringify(failure(reason, family, id).body);
+      expect([family, text]).not.toEqual([family, expect.stringMatching(/aaaa|bbbb/)]);
+      expect([family, text]).toEqual([family, expect.stringMatching(/gwp_(…|\?)/)]);
+    }
+    // A name that is like one, and ids, are no keys.
+    const named = failure(
+      refusal('validation_failed', { param: 'gwp_short', message: `key_${'a'.repeat(26)}` }),
+      'admin',
+      id,
+    );
+    expect(JSON.stringify(named.body)).toMatch(/gwp_short.*|key_a{26}/);
+  });
+
   test('details of a schema go through, and a query or header parameter is located', () => {
     const details = [{ loc: ['body', 'x'], msg: 'm', type: 'missing', input: null, ctx: {} }];
     expect(

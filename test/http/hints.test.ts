@@ -105,6 +105,10 @@ describe('a body of another type is told what it was taken for', () => {
     [{ 'content-type': 'application/json; charset=latin1' }, 'it came as application/json; charset=latin1.'],
     [{ 'content-type': `text/${'x'.repeat(300)}` }, 'xxx….'],
     [{ ...json, 'content-encoding': 'gzip' }, 'it came with Content-Encoding: gzip.'],
+    // What may be a credential is not repeated.
+    [{ 'content-type': 'Bearer abc' }, 'it came as something else.'],
+    [{ ...json, 'content-encoding': 'Basic YTpi' }, 'it came with one.'],
+    [{ 'content-type': `text/gwp_${'a'.repeat(40)}` }, 'it came as text/gwp_….'],
   ])('%j', async (headers, said) => {
     const { status, error } = await ask('POST', '/v1/organization/projects', {
       headers: { ...admin(), ...headers },

@@ -84,8 +84,17 @@ describe.each(ways)('%s, streamed: %s', (path, stream) => {
   });
 
   test('is charged by its text for no more than was asked for', async () => {
-    said = { text: 'x'.repeat(3_000), usage: undefined };
+    said = { text: 'x'.repeat(800), usage: undefined };
     expect(await ask()).toEqual([estimate, 0, 100, 'estimated']);
+  });
+
+  test('is charged for more than was asked for where the upstream has written more', async () => {
+    said = { text: 'x'.repeat(3_000), usage: undefined };
+    expect(await ask()).toEqual([estimate, 0, 375, 'estimated']);
+    said = { text: 'x'.repeat(3_000), usage: counting(path, 7, 700) };
+    expect(await ask()).toEqual([7, 0, 700, 'final']);
+    said = { text: 'x'.repeat(3_000), usage: counting(path, 7, 1e9) };
+    expect(await ask()).toEqual([7, 0, 1_000, 'partial']);
   });
 
   test.each([1e300, 1e9, 2 ** 53])('a count of %d is not believed beyond what the request can take', async (count) => {

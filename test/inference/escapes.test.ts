@@ -43,6 +43,7 @@ const seen = async (
   const id = `key_${keys}`;
   const token = service.key({ id });
   const asked = service.upstream.asked.length;
+  const passed = service.upstream.passed.length;
   service.upstream.free = false;
   const answering = service.ask(headers['x-api-key'] === '' ? null : token, method, path, {
     body,
@@ -57,33 +58,39 @@ const seen = async (
   service.upstream.free = true;
   service.upstream.release(10);
   const { status } = await answering;
-  return { status, ...counted, calls: service.upstream.asked.slice(asked) };
+  const { upstream } = service;
+  return { status, ...counted, calls: upstream.asked.slice(asked), passed: upstream.passed.slice(passed) };
 };
 
-const body = (api: Api, fields: object) => ({ model: 'm', ...apis[api].said, ...fields });
+const body = (api: Api, fields: object, model = 'm') => ({ model, ...apis[api].said, ...fields });
 const every = <T>(row: (api: Api) => T): T[] => names.map(row);
 
 /** Raw JSON of a body, with members that no object has. */
-const raw = (api: Api, members: string): string => `${JSON.stringify(body(api, {})).slice(0, -1)},${members}}`;
-const limitOf = (api: Api, value: string): string => raw(api, `"${apis[api].limit}":${value}`);
+const raw = (api: Api, members: string, model = 'm'): string =>
+  `${JSON.stringify(body(api, {}, model)).slice(0, -1)},${members}}`;
+const limitOf = (api: Api, value: string, model = 'm'): string => raw(api, `"${apis[api].limit}":${value}`, model);
+
+/** A name of which a letter is written as an escape. */
+const escaped = (name: string): string => `\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
+
+type Row = readonly [api: Api, what: string, body: unknown];
+const numbers = [
+  '0',
+  '-1',
+  '1.5',
+  '"5"',
+  'true',
+  '[5]',
+  '{}',
+  '999991',
+  '1e30',
+  '1e400',
+  '-1e400',
+  '9007199254740993',
+  '1e-400',
+];
 
 describe('is refused, counted, and never asked', () => {
-  type Row = readonly [api: Api, what: string, body: unknown];
-  const numbers = [
-    '0',
-    '-1',
-    '1.5',
-    '"5"',
-    'true',
-    '[5]',
-    '{}',
-    '999991',
-    '1e30',
-    '1e400',
-    '-1e400',
-    '9007199254740993',
-    '1e-400',
-  ];
   const rows: readonly Row[] = [
     ...names.flatMap((api) => numbers.map((value): Row => [api, `a maximum of ${value}`, limitOf(api, value)])),
     ...names.flatMap((api): Row[] => {
@@ -150,6 +157,103 @@ describe('holds the longest answer that the upstream may give', () => {
   )('%s: %s reserves the first 4,096 tokens, and grows', async (api, _, sent) => {
     const { status, requests, tokens } = await seen(api, sent);
     expect([status, requests, tokens]).toEqual([200, 1, input + 4096]);
+  });
+});
+
+describe('by a model that passes what it is asked, is refused, counted, and never asked', () => {
+  const counts = ['0', '-1', '1.5', '"2"', 'true', '[2]', '{}', '129', '1e30'];
+  const others: Readonly<Record<Api, readonly string[]>> = {
+    messages: ['max_completion_tokens', 'max_output_tokens', 'n', 'best_of'],
+    chat: ['max_output_tokens'],
+    responses: ['max_tokens', 'max_completion_tokens', 'n', 'best_of'],
+  };
+  const unknown = ['max_new_tokens', 'max_tokens_to_sample', 'max_length', 'n_predict', 'num_predict', 'n_cmpl'];
+  const of = (api: Api, fields: object) => body(api, { [apis[api].limit]: 5, ...fields }, 'p');
+  const rows: readonly Row[] = [
+    ...names.flatMap((api) => numbers.map((value): Row => [api, `a maximum of ${value}`, limitOf(api, value, 'p')])),
+    ...['n', 'best_of'].flatMap((name) =>
+      counts.map(
+        (value): Row => ['chat', `${name} of ${value}`, raw('chat', `"max_tokens":5,"${name}":${value}`, 'p')],
+      ),
+    ),
+    ...numbers.map((value): Row => ['chat', `an old maximum of ${value}`, raw('chat', `"max_tokens":${value}`, 'p')]),
+    ...names.flatMap((api): Row[] => {
+      const { limit } = apis[api];
+      return [
+        ...[...others[api], ...unknown].flatMap((name): Row[] => [
+          [api, `${name}, which it does not have`, of(api, { [name]: 999_990 })],
+          [api, `${name} of -1`, of(api, { [name]: -1 })],
+          [api, `${name}, escaped`, raw(api, `"${limit}":5,"${escaped(name)}":999990`, 'p')],
+        ]),
+        [api, 'a maximum twice', raw(api, `"${limit}":1,"${limit}":999990`, 'p')],
+        [api, 'a maximum twice, once escaped', raw(api, `"${limit}":1,"${escaped(limit)}":999990`, 'p')],
+        [api, 'a stream as text', of(api, { stream: 'true' })],
+        [api, 'a stream as a number', of(api, { stream: 1 })],
+        [api, 'a stream in a list', of(api, { stream: [true] })],
+        [api, 'a model twice', raw(api, `"${limit}":5,"model":"other"`, 'p')],
+        [api, 'a model twice, once escaped', raw(api, `"${limit}":5,"mod\\u0065l":"other"`, 'p')],
+        [api, 'models in a list', { ...of(api, {}), model: ['p', 'p'] }],
+        [api, 'requests in a list', [of(api, {}), of(api, {})]],
+        [api, 'two requests', JSON.stringify(of(api, {})).repeat(2)],
+        [api, 'conversations in a list', of(api, { messages: [[user]], input: [['abc']] })],
+      ];
+    }),
+    ['messages', 'no maximum', body('messages', {}, 'p')],
+    ['messages', 'a maximum of null', body('messages', { max_tokens: null }, 'p')],
+  ];
+  test.each(rows)('%s: %s', async (api, _, sent) => {
+    const { status, requests, tokens, calls, passed } = await seen(api, sent);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(status).toBeLessThan(500);
+    expect([requests, tokens, calls.length, passed.length]).toEqual([1, 0, 0, 0]);
+  });
+});
+
+describe('by a model that passes what it is asked, holds the longest answers that the upstream may give', () => {
+  type Held = readonly [api: Api, what: string, body: unknown, most: number];
+  const rows: readonly Held[] = [
+    ...names.flatMap((api): Held[] => {
+      const { limit } = apis[api];
+      const parsed = { policy_ids: [] };
+      return [
+        [api, 'a maximum at the lower bound', body(api, { [limit]: 1 }, 'p'), 1],
+        [api, 'a maximum at the upper bound', body(api, { [limit]: 999_990 }, 'p'), 999_990],
+        [api, 'a maximum as a decimal', limitOf(api, '7.0', 'p'), 7],
+        [api, 'a maximum with an exponent', limitOf(api, '5E3', 'p'), 5000],
+        [api, 'an escaped name', raw(api, `"${escaped(limit)}":70`, 'p'), 70],
+        [api, 'what has to be parsed', body(api, { [limit]: 70, ...parsed }, 'p'), 70],
+        [api, 'other names that are null', body(api, { [limit]: 70, n_predict: null, max_new_tokens: null }, 'p'), 70],
+      ];
+    }),
+    ...[
+      { max_tokens: 1, max_completion_tokens: 999_990 },
+      { max_tokens: 999_990, max_completion_tokens: 1 },
+    ].map((fields): Held => ['chat', JSON.stringify(fields), body('chat', fields, 'p'), 999_990]),
+    ...[
+      { max_tokens: 5, n: 3 },
+      { max_tokens: 5, best_of: 3 },
+      { max_completion_tokens: 5, n: 2, best_of: 3 },
+      { max_completion_tokens: 5, n: 3, best_of: 2 },
+      { max_tokens: 5, n: 3, policy_ids: [] },
+    ].map((fields): Held => ['chat', JSON.stringify(fields), body('chat', fields, 'p'), 15]),
+    ['chat', 'several answers without a maximum', body('chat', { n: 2 }, 'p'), 8192],
+    ['chat', 'no maximum', body('chat', {}, 'p'), 4096],
+    ['responses', 'no maximum', body('responses', {}, 'p'), 4096],
+    ['responses', 'a maximum of null', body('responses', { max_output_tokens: null }, 'p'), 4096],
+  ];
+  test.each(rows)('%s: %s', async (api, _, sent, most) => {
+    const { status, requests, tokens, passed } = await seen(api, sent);
+    expect([status, requests, tokens]).toEqual([200, 1, input + most]);
+    // The upstream reads what Weir has read.
+    const { policy_ids: _1, ...asked } =
+      typeof sent === 'string' ? JSON.parse(sent) : (sent as Record<string, unknown>);
+    expect(passed).toEqual([{ ...asked, model: 'up-p', ...(api === 'responses' && { store: false }) }]);
+  });
+
+  test.each(names)('%s: the other header of a key counts for the same key', async (api) => {
+    const sent = body(api, { [apis[api].limit]: 5 }, 'p');
+    const { status, requests, tokens } = await seen(api, sent, { headers: { 'x-api-key': '' } });
+    expect([status, requests, tokens]).toEqual([200, 1, input + 5]);
   });
 });
 

@@ -52,17 +52,23 @@ describe('the windows see', () => {
   } as const;
 
   /** Reserved of the windows while an answer of so many tokens, estimated, has been produced and goes on. */
-  const reservedAt = async (api: keyof typeof apis, tokens: number, most?: number): Promise<number | undefined> => {
+  const reservedAt = async (
+    api: keyof typeof apis,
+    tokens: number,
+    most?: number,
+    model = 'm',
+  ): Promise<number | undefined> => {
     service = await limitedService({ tier: 5 });
     service.upstream.free = false;
     service.upstream.deltas = ['a'.repeat(3 * tokens)];
     const [path, limit, said] = apis[api];
-    const body = { model: 'm', stream: true, ...said, ...(most !== undefined && { [limit]: most }) };
+    const body = { model, stream: true, ...said, ...(most !== undefined && { [limit]: most }) };
     const asked = service.ask(service.key(), 'POST', path, { body });
     await expect.poll(() => service.upstream.held).toBe(1);
     const used = usedAt('key', 'tokens_per_minute');
     expect(usedAt('organization', 'tokens_per_day')).toBe(used);
-    expect(service.upstream.asked[0]!.max_tokens).toBe(most ?? 999_990);
+    if (model === 'm') expect(service.upstream.asked[0]!.max_tokens).toBe(most ?? 999_990);
+    else expect(service.upstream.passed[0]![limit]).toBe(most);
     service.upstream.release();
     expect((await asked).status).toBe(200);
     // At the end it is what the upstream says.
@@ -80,16 +86,18 @@ describe('the windows see', () => {
     [20_000, 20_480],
   ];
   test.each(
-    rows.flatMap(([produced, reserved]) => [
-      ['chat', produced, reserved] as const,
-      ['responses', produced, reserved] as const,
-    ]),
-  )('of %s with %s tokens a reservation of %s', async (api, produced, reserved) => {
-    expect(await reservedAt(api, produced)).toBe(input + reserved);
+    rows.flatMap(([produced, reserved]) =>
+      (['m', 'p'] as const).flatMap((model) => [
+        ['chat', model, produced, reserved] as const,
+        ['responses', model, produced, reserved] as const,
+      ]),
+    ),
+  )('of %s by model %s with %s tokens a reservation of %s', async (api, model, produced, reserved) => {
+    expect(await reservedAt(api, produced, undefined, model)).toBe(input + reserved);
   });
 
-  test('of an answer with a maximum no more than that', async () => {
-    expect(await reservedAt('chat', 6000, 5000)).toBe(input + 5000);
+  test.each(['m', 'p'])('of an answer with a maximum no more than that, by model %s', async (model) => {
+    expect(await reservedAt('chat', 6000, 5000, model)).toBe(input + 5000);
   });
 
   test('and refuse nothing in the middle, but the next', async () => {

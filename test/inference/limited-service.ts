@@ -16,7 +16,15 @@ import { type After, realAfter } from '../../src/inference/reply/event-output.ts
 import { responsesRoute } from '../../src/inference/responses/responses.ts';
 import type { AdministrationLimits } from '../../src/limits/families.ts';
 import type { Trouble } from '../../src/limits/window/window-store.ts';
-import type { Chunk, GenerateOptions, GenerateRequest, Upstream } from '../../src/upstream/port.ts';
+import {
+  type Chunk,
+  type GenerateOptions,
+  type GenerateRequest,
+  type MessagesPassing,
+  noUsage,
+  type PassedEvents,
+  type Upstream,
+} from '../../src/upstream/port.ts';
 import { memoryAccounts } from '../support/accounts.ts';
 import { testWindows } from '../support/test-windows.ts';
 import { upToDate } from '../support/up-to-date.ts';
@@ -29,6 +37,8 @@ const pepper = 'a'.repeat(64);
 /** An upstream whose answers wait until they are let go, and end when they are aborted. */
 class HeldUpstream implements Upstream {
   readonly asked: GenerateRequest[] = [];
+  /** Bodies that have passed. */
+  readonly passed: Readonly<Record<string, unknown>>[] = [];
   /** Whether answers come at once. */
   free = true;
   usage = usage({ input_tokens: 10, output_tokens: 20, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 });
@@ -57,6 +67,29 @@ class HeldUpstream implements Upstream {
     if (this.failure) throw this.failure;
     yield { type: 'block_stop', index: 0 };
     yield { type: 'end', stop_reason: 'end_turn', stop_sequence: null, usage: this.usage };
+  }
+
+  /** The same for models that pass requests on, whatever their API. */
+  get passing(): NonNullable<Upstream['passing']> {
+    const pass: MessagesPassing = {
+      answer: async ({ body }, { signal }) => {
+        this.passed.push(JSON.parse(body.toString()));
+        await this.turn(signal);
+        return { body: Buffer.from('{}'), usage: this.usage, outputBytes: 0 };
+      },
+      stream: ({ body }, { signal }) => this.#passes(body, signal),
+      countTokens: () => Promise.resolve(null),
+    };
+    return { messages: pass, chat: pass, responses: pass };
+  }
+
+  async *#passes(body: Buffer, signal: Cancellation): AsyncGenerator<PassedEvents> {
+    this.passed.push(JSON.parse(body.toString()));
+    const events = Buffer.from('data: {}\n\n');
+    const outputBytes = Buffer.byteLength(this.deltas.join(''));
+    yield { start: null, events, usage: noUsage, outputBytes, ended: false };
+    await this.turn(signal);
+    yield { start: null, events, usage: this.usage, outputBytes, ended: true };
   }
 
   /** Lets the oldest `count` go. */
@@ -132,13 +165,15 @@ export const limitedService = async (options: LimitedOptions = {}) => {
     ...(options.administration && { administration: options.administration }),
   });
   const upstream = new HeldUpstream();
+  // `p` passes what it is asked, and `m` does not.
+  const models = hosted(upstream, model({ passthrough: false }), model({ id: 'p' }));
   const accounts = memoryAccounts({ prompt: '0.000001', completion: '0.00001' });
   let made = 0;
   const server = await serve<Principal>({
     routes: [
-      messagesRoute({ models: hosted(upstream), clock, answerId: () => 'msg_1', after: clock.after }),
-      chatRoute({ models: hosted(upstream), clock, answerId: () => 'chatcmpl-1', after: clock.after }),
-      responsesRoute({ models: hosted(upstream), clock, answerId: () => 'resp_1', after: clock.after }),
+      messagesRoute({ models, clock, answerId: () => 'msg_1', after: clock.after }),
+      chatRoute({ models, clock, answerId: () => 'chatcmpl-1', after: clock.after }),
+      responsesRoute({ models, clock, answerId: () => 'resp_1', after: clock.after }),
       ...modelsRoutes({ models: [model()], ownedBy: 'weir', hasCredit: () => false }),
       creditsRoute({ balanceOf: () => ({ credits: 0, usage: 0 }), ageMs: () => 0 }),
       adminRoute('projects:read', {
@@ -220,8 +255,15 @@ export const limitedService = async (options: LimitedOptions = {}) => {
         expiresAt: null,
         ...fields,
       }),
-    inactiveKey: (reason: Inactive['inactive'], id = 'key_1'): string =>
-      give('p', { inactive: reason, kind: 'project_key', id, organizationId: 'org_1', projectId: 'proj_1' }),
+    inactiveKey: (reason: Inactive['inactive'], id = 'key_1', fields: Partial<Inactive> = {}): string =>
+      give('p', {
+        inactive: reason,
+        kind: 'project_key',
+        id,
+        organizationId: 'org_1',
+        projectId: 'proj_1',
+        ...fields,
+      }),
     async ask(
       token: string | null,
       method: string,

@@ -50,8 +50,8 @@ afterAll(async () => {
   await new Promise((resolve) => upstream.close(resolve));
 });
 
-const post = async (text: string): Promise<string> => {
-  const response = await fetch(`http://127.0.0.1:${server.port}/v1/messages`, {
+const post = async (text: string, path = '/v1/messages'): Promise<string> => {
+  const response = await fetch(`http://127.0.0.1:${server.port}${path}`, {
     method: 'POST',
     headers: { ...bearer(key), 'content-type': 'application/json' },
     body: text,
@@ -111,6 +111,18 @@ describe('from the upstream', () => {
     const said = await post(asked());
     expect(said).toContain(`"input":${huge}`);
     expect(JSON.parse(said).usage).toMatchObject({ input_tokens: 21, output_tokens: 10 });
+  });
+
+  test.each([
+    ['chat/completions', '"messages":[{"role":"user","content":"x"}]'],
+    ['responses', '"input":"x"'],
+  ])('in an answer of %s', async (path, members) => {
+    says = {
+      type: 'application/json',
+      text: message(`[{"type":"tool_use","id":"t","name":"n","input":${huge}}]`),
+    };
+    const said = await post(`{"model":"remote",${members}}`, `/v1/${path}`);
+    expect(said).toContain(`"arguments":${JSON.stringify(huge)}`);
   });
 
   test.each([

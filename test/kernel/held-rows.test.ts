@@ -116,6 +116,26 @@ describe('rows that are written later', () => {
     expect(held.isEmpty).toBe(true);
   });
 
+  test('are written in small steps, the faster the more there are', () => {
+    const held = new HeldRows(500);
+    const of = (rows: number) => new Map([['sums', new Map(Array.from({ length: rows }, (_, n) => [`${n}`, { n }]))]]);
+    const slices = (): number => {
+      let count = 0;
+      for (; !held.isEmpty; count++) held.written(held.next());
+      return count;
+    };
+    for (const [rows, steps, pauseMs] of [
+      [1, 1, 500],
+      [500, 1, 500],
+      [501, 2, 500],
+      [40_000, 80, 250],
+      [500_001, 1_001, 20],
+    ] as const) {
+      held.add(of(rows), undefined);
+      expect([slices(), held.pauseMs]).toEqual([steps, pauseMs]);
+    }
+  });
+
   test('hide what the file has of a row that is gone', () => {
     const held = new HeldRows();
     held.add(new Map([['sums', new Map([['a', null]])]]), undefined);

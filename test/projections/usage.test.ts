@@ -2,13 +2,17 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
-import { addUse, dayMs, minuteMs, noUse, usage, usageDays, usageHours, usageTotals } from '../../projections/usage.ts';
+import { afterAll, expect, test, vi } from 'vitest';
+import { addUse, noUse, usage, usageDays, usageHours, usageTotals } from '../../projections/usage.ts';
 import { usageBuckets } from '../../src/admin/usage/usage-buckets.ts';
+import { untoldOf } from '../../src/app/funds.ts';
+import { dayMs, minuteMs } from '../../src/clock.ts';
 import { type Settlement, usageSettled, usageStream } from '../../src/domain/usage-facts.ts';
 import { applyBatch } from '../../src/kernel/apply-batch.ts';
 import { openReadModels, type ReadModels } from '../../src/kernel/projection.ts';
+import { totalsTeller } from '../../src/usage/totals.ts';
 import { event } from '../support/events.ts';
+import { fixedClock } from '../support/fixed-clock.ts';
 import { type MemoryStore, memoryStore } from '../support/memory-store.ts';
 import { settlement } from '../usage/some-request.ts';
 
@@ -57,7 +61,7 @@ const byDay = { from: noon - (noon % dayMs), width: '1d', count: 3, groupBy: ['a
 
 /** What a report says, without what is empty. */
 const reported = async (models: ReadModels, organizationId: string, wanted: typeof byMinute | typeof byDay) =>
-  (await usageBuckets(models, { ...wanted, organizationId })).flatMap(({ from, groups }) =>
+  (await usageBuckets(models, { ...wanted, organizationId, now: noon })).flatMap(({ from, groups }) =>
     groups.map(({ api_key_id, model, sum }) => [`${from} ${api_key_id} ${model}`, sum] as const),
   );
 
@@ -76,12 +80,16 @@ const sorted = <T>(all: readonly (readonly [string, T])[]) => [...all].sort(([a]
 test('sums are those of the log, to the last request, also after a crash between any two writes', async () => {
   let dirs = 0;
   const events = fc.array(
-    fc.tuple(fc.array(request, { minLength: 1, maxLength: 6 }), fc.constantFrom('goes on', 'writes', 'crashes')),
+    fc.tuple(
+      fc.array(request, { minLength: 1, maxLength: 6 }),
+      fc.constantFrom('goes on', 'writes', 'crashes', 'tells'),
+    ),
     { minLength: 1, maxLength: 8 },
   );
   await fc.assert(
     fc.asyncProperty(events, async (steps) => {
       const store = memoryStore();
+      const clock = fixedClock(noon);
       let dir = join(root, String(dirs++));
       let models = await open(store, dir);
       let end: number | 'no_stream' = 'no_stream';
@@ -94,6 +102,11 @@ test('sums are those of the log, to the last request, also after a crash between
         end = revision;
         expect(await models.reached(position, 5_000)).toBe(true);
         if (then === 'writes') await models.written(usage.tables);
+        if (then === 'tells') {
+          clock.at += dayMs;
+          await totalsTeller({ store, untold: () => untoldOf(models), clock })();
+          expect(await models.reached(store.log.at(-1)!.position, 5_000)).toBe(true);
+        }
         if (then !== 'crashes') continue;
         const before = dir;
         dir = join(root, String(dirs++));
@@ -135,5 +148,34 @@ test('an event that some rows have met counts in the others alone', async () => 
   for (const [key, row] of changed) {
     expect(row).toEqual(models.get(usageDays, key) ?? models.get(usageHours, key));
   }
+  await models.close();
+});
+
+test('totals that were told are not met twice', async () => {
+  const store = memoryStore();
+  const clock = fixedClock(noon);
+  const models = await open(store, join(root, 'told'));
+  const tell = totalsTeller({ store, untold: () => untoldOf(models), clock });
+  for (const n of [0, 1, 2]) {
+    const stored = { ...event(0), type: 'usage.settled', data: { ...usageSettled([settlement(`${n}`)]) } };
+    await store.append(usageStream(noon), [stored], n === 0 ? 'no_stream' : n - 1);
+    expect(await models.reached(store.log.at(-1)!.position, 5_000)).toBe(true);
+    clock.at += dayMs;
+    await tell();
+    expect(await models.reached(store.log.at(-1)!.position, 5_000)).toBe(true);
+  }
+  expect(store.log).toHaveLength(6);
+  const again = applyBatch(usage, store.log, models);
+  expect([...again.changes.values()].map(({ size }) => size)).toEqual([0, 0, 0, 0]);
+  await models.close();
+});
+
+test('rows come into the file by themselves, where nothing more happens', async () => {
+  const store = memoryStore();
+  const models = await open(store, join(root, 'quiet'));
+  const stored = { ...event(0), type: 'usage.settled', data: { ...usageSettled([settlement('a', {})]) } };
+  await store.append(usageStream(noon), [stored], 'no_stream');
+  const inFile = () => usage.tables.map((table) => models.range(table, { prefix: '', limit: 10 }).length);
+  await vi.waitFor(() => expect(inFile()).toEqual([1, 1, 1, 0]), 10_000);
   await models.close();
 });

@@ -9,6 +9,9 @@ const result = (content: unknown): InputBlock => ({ type: 'tool_result', tool_us
 const read = (request: Parameters<typeof requestOf>[0], field: string) =>
   readField(requestOf(request), 'request', field);
 
+/** Bytes that are no text. */
+const sealed = Buffer.from(Array.from({ length: 90 }, (_, at) => (at * 89) & 0xff)).toString('base64');
+
 describe('the view of a request', () => {
   test('holds system and all messages, newline-joined, without empty parts', () => {
     const messages = [user(said('a'), said('b')), { role: 'assistant', content: 'c' }, user(said(''))];
@@ -42,10 +45,10 @@ describe('the view of a request', () => {
     expect(read({ messages: [user(document({ type: 'base64', data: 'AAAA' }))] }, 'text')).toBe('T\nC');
   });
 
-  test('reads thinking that is sent back, after what is written, and no signature', () => {
+  test('reads thinking that is sent back, after what is written, and nothing that is sealed', () => {
     const content = [
-      { type: 'thinking', thinking: 'secret', signature: 's' },
-      { type: 'redacted_thinking', data: 'd' },
+      { type: 'thinking', thinking: 'secret', signature: sealed },
+      { type: 'redacted_thinking', data: sealed },
       said('open'),
     ];
     const request = { messages: [{ role: 'assistant', content }] };
@@ -118,17 +121,17 @@ describe('the view of a request', () => {
 });
 
 describe('the view of an answer', () => {
-  test('keeps text, thinking and calls apart', () => {
+  test('has what is written, then thinking; calls are apart', () => {
     const view = responseOf({
       content: [
-        { type: 'thinking', thinking: 'secret', signature: '' },
+        { type: 'thinking', thinking: 'thought', signature: sealed },
         { type: 'text', text: 'e\u0301' },
         { type: 'text', text: '' },
         { type: 'tool_use', id: 't', name: 'shell', input: { cmd: 'a\nb' } },
         { type: 'text', text: 'end' },
       ],
     });
-    expect(readField(view, 'response', 'text')).toBe('\u00e9\nend');
+    expect(readField(view, 'response', 'text')).toBe('\u00e9\nend\nthought');
     expect(readField(view, 'response', 'tool_names')).toEqual(['shell']);
     expect(readField(view, 'response', 'tool_calls')).toMatchObject([{ values: { arguments: '{"cmd":"a\\nb"}' } }]);
     expect(readField(view, 'request', 'text')).toBe('Hi');

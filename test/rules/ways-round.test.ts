@@ -113,6 +113,58 @@ const messagesWays: Readonly<Record<string, object>> = {
   },
   'a field outside of the messages': { new_field: { words: ['nightfall'] }, ...user(text('Hi')) },
   'a thread that names what is not in the request': { thread: { id: 'nightfall' }, ...user(text('Hi')) },
+  'a text that is called an image': user(document('image/png', 'nightfall')),
+  'a document in Base64 without a type': user({
+    type: 'document',
+    source: { type: 'base64', data: base64('nightfall') },
+  }),
+  'a document in UTF-16 without its mark': user(document('text/plain', Buffer.from('nightfall', 'utf16le'))),
+  'a document in a named character set': user({
+    type: 'document',
+    source: {
+      type: 'base64',
+      media_type: 'text/plain; charset=utf-16be',
+      data: Buffer.from('nightfall', 'utf16le').swap16().toString('base64'),
+    },
+  }),
+  'a document in Latin-1': user(document('text/plain', Buffer.from('caf\u00e9 nightfall', 'latin1'))),
+  'a document of blocks and data': user({
+    type: 'document',
+    source: { type: 'base64', data: '', content: [text('nightfall')] },
+  }),
+  'a source that is a text': user({ type: 'document', source: 'nightfall' }),
+  'a picture that is drawn in text': user({
+    type: 'image',
+    source: { type: 'base64', media_type: 'image/svg+xml', data: base64('<svg><text>nightfall</text></svg>') },
+  }),
+  'a text that looks like an address of data': user(text('data:image/png;base64,nightfall')),
+  'a role that nobody knows': { messages: [{ role: 'nightfall', content: 'Hi' }] },
+  'a role in capitals': { messages: [{ role: ' User', content: 'nightfall' }] },
+  'a role that is a list': { messages: [{ role: ['nightfall'], content: 'Hi' }] },
+  'messages that are no list': { messages: { role: 'user', content: 'nightfall' } },
+  'a message that is a text': { messages: ['nightfall'] },
+  'a signature that is a text': assistant({ type: 'thinking', thinking: '', signature: 'about nightfall' }),
+  'a long signature that is a text': assistant({
+    type: 'thinking',
+    thinking: '',
+    signature: `nightfall ${'a '.repeat(99)}`,
+  }),
+  'a signature that is a text in Base64': assistant({
+    type: 'thinking',
+    thinking: '',
+    signature: base64(`nightfall${' and more of it'.repeat(9)}`),
+  }),
+  'what is redacted and is a text': assistant({ type: 'redacted_thinking', data: 'nightfall' }),
+  'what is encrypted and is a text': user({
+    type: 'web_search_tool_result',
+    content: [{ encrypted_content: 'nightfall' }],
+  }),
+  'an index that is a text': user({ ...text('Hi'), citations: [{ encrypted_index: 'nightfall' }] }),
+  'a media type': user({ type: 'document', source: { type: 'text', media_type: 'text/nightfall', data: 'x' } }),
+  'a media type elsewhere': user({ type: 'new_thing', media_type: 'nightfall' }),
+  'the id of a file': user({ type: 'document', source: { type: 'file', file_id: 'nightfall' } }),
+  'the mark of a cache': user({ ...text('Hi'), cache_control: { type: 'ephemeral', ttl: 'nightfall' } }),
+  'another member of the mark of a cache': user({ ...text('Hi'), cache_control: { note: 'nightfall' } }),
   'the end of a very long text': user(text(`${'a'.repeat(3_000_000)}nightfall`)),
   'the end of a very long disguise': user(text(`${'é\u200b'.repeat(60_000)}n\u0456ghtf\u0430ll`)),
 };
@@ -128,6 +180,64 @@ const chatWays: Readonly<Record<string, object>> = {
     role: 'user',
     content: [{ type: 'image_url', image_url: { url: `data:text/html;base64,${base64('nightfall')}` } }],
   }),
+  'a file in plain Base64': chat({
+    role: 'user',
+    content: [{ type: 'file', file: { file_data: base64('nightfall') } }],
+  }),
+  'a file that is no Base64': chat({
+    role: 'user',
+    content: [{ type: 'file', file: { file_data: 'about nightfall' } }],
+  }),
+  'a file in a member that nobody knows': chat({
+    role: 'user',
+    content: [{ type: 'file', bytes: base64('nightfall, at length') }],
+  }),
+  'a data URL in per cent': chat({
+    role: 'user',
+    content: [{ type: 'image_url', image_url: { url: 'data:text/plain,night%66all' } }],
+  }),
+  'a data URL in capitals, with a blank before it': chat({
+    role: 'user',
+    content: [
+      { type: 'image_url', image_url: { url: ` Data:TEXT/plain;charset=utf-8;BASE64,${base64('nightfall')}` } },
+    ],
+  }),
+  'a data URL in Base64 and per cent': chat({
+    role: 'user',
+    content: [
+      { type: 'image_url', image_url: { url: `data:text/plain;base64,${encodeURIComponent(base64('a nightfall'))}` } },
+    ],
+  }),
+  'a data URL with a very long type': chat({
+    role: 'user',
+    content: [
+      { type: 'image_url', image_url: { url: `data:text/plain;a=${'b'.repeat(300)};base64,${base64('nightfall')}` } },
+    ],
+  }),
+  'a data URL of a picture in text': chat({
+    role: 'user',
+    content: [{ type: 'image_url', image_url: { url: 'data:image/svg+xml,%3Ctext%3Enight%66all%3C/text%3E' } }],
+  }),
+  'a data URL of a picture that is a text': chat({
+    role: 'user',
+    content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${base64('nightfall')}` } }],
+  }),
+  'the input of a custom tool': chat({
+    role: 'assistant',
+    tool_calls: [{ id: 'c', type: 'custom', custom: { name: 't', input: 'nightfall' } }],
+  }),
+  'a call that is a text': chat({ role: 'assistant', tool_calls: ['nightfall'] }),
+  'calls that are no list': chat({ role: 'assistant', tool_calls: { words: 'nightfall' } }),
+  'a call in the old form': chat({ role: 'assistant', function_call: { name: 'f', arguments: '{"a":"nightfall"}' } }),
+  'the description of a function in the old form': {
+    functions: [{ name: 'f', description: 'nightfall' }],
+    ...chat({ role: 'user', content: 'Hi' }),
+  },
+  'the description of a custom tool': {
+    tools: [{ type: 'custom', custom: { name: 'f', description: 'nightfall' } }],
+    ...chat({ role: 'user', content: 'Hi' }),
+  },
+  'a role that nobody knows': chat({ role: 'nightfall', content: 'Hi' }),
   'the arguments of a call': chat({
     role: 'assistant',
     tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":"night\\u0066all"}' } }],
@@ -153,6 +263,15 @@ const responsesWays: Readonly<Record<string, object>> = {
     input: [{ type: 'function_call', call_id: 'c', name: 'f', arguments: '{"nightfall":1}' }],
   },
   reasoning: { input: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'nightfall' }] }] },
+  'what is encrypted and is a text': { input: [{ type: 'reasoning', encrypted_content: 'nightfall', summary: [] }] },
+  'a file in plain Base64': {
+    input: [{ role: 'user', content: [{ type: 'input_file', filename: 'a', file_data: base64('nightfall') }] }],
+  },
+  'the input of a custom tool': { input: [{ type: 'custom_tool_call', call_id: 'c', name: 't', input: 'nightfall' }] },
+  'the output of a custom tool': { input: [{ type: 'custom_tool_call_output', call_id: 'c', output: 'nightfall' }] },
+  'an item that is a text': { input: ['nightfall'] },
+  'an input that is no list': { input: { role: 'user', content: 'nightfall' } },
+  'the tools of a server': { input: 'Hi', tools: [{ type: 'mcp', server_label: 's', allowed_tools: ['nightfall'] }] },
   'an item that nobody knows': { input: [{ type: 'new_item', words: 'nightfall' }] },
   'a tool': { input: 'Hi', tools: [{ type: 'function', name: 'f', description: 'nightfall' }] },
 };
@@ -178,7 +297,79 @@ describe('no way round a rule is', () => {
       service_tier: 'auto',
     };
     expect(await scoreOf(bodyOf(harmless))).toBe(0);
-    expect(await scoreOf(bodyOf(user(document('image/png', 'nightfall'))))).toBe(0);
+    const image = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.from('nightfall')]);
+    expect(await scoreOf(bodyOf(user(document('image/png', image))))).toBe(0);
+  });
+});
+
+describe('the variables of a rule', () => {
+  const holds = async (text: string, body: object, endpoint: Beside['endpoint'] = 'messages'): Promise<boolean> => {
+    const [verdict] = await evaluator.judge([{ rule: accepted(text), atLeast: 5000 }], bodyOf(body, endpoint), {
+      now: sampleTime,
+    });
+    return verdict!.verdict === 'score' && verdict!.scoreBasisPoints === 10_000;
+  };
+  const hi = { messages: [{ role: 'user', content: 'Hi' }] };
+
+  test.each<[string, object, readonly string[]]>([
+    ['functions in the old form', { functions: [{ name: 'shell' }], ...hi }, ['shell']],
+    ['a function', { tools: [{ type: 'function', function: { name: 'shell' } }], ...hi }, ['shell']],
+    ['a custom tool', { tools: [{ type: 'custom', custom: { name: 'shell' } }], ...hi }, ['shell']],
+    ['a tool of the provider', { tools: [{ type: 'web_search' }], ...hi }, ['web_search']],
+    [
+      'the tools of a server',
+      { tools: [{ type: 'mcp', server_label: 's', allowed_tools: ['shell', 'b'] }] },
+      ['shell', 'b'],
+    ],
+    [
+      'the tools of a server, by a filter',
+      { tools: [{ type: 'mcp', allowed_tools: { tool_names: ['shell'] } }] },
+      ['shell'],
+    ],
+    ['a server', { tools: [{ type: 'mcp', server_label: 'files' }] }, ['files']],
+    [
+      'a server beside the tools',
+      { mcp_servers: [{ name: 's', tool_configuration: { allowed_tools: ['shell'] } }] },
+      ['shell'],
+    ],
+    ['tools in a space of names', { tools: [{ type: 'namespace', tools: [{ name: 'shell' }] }] }, ['shell']],
+    ['a tool in a form that nobody knows', { tools: [{ type: 'new', action: { name: 'shell' } }] }, ['shell']],
+  ])('name %s', async (_, body, names) => {
+    expect(await holds(`request.tool_names == ${JSON.stringify(names)}`, body, 'chat.completions')).toBe(true);
+    expect(await holds(`request.tool_count == ${names.length}`, body, 'chat.completions')).toBe(true);
+  });
+
+  const part = (...content: readonly unknown[]) => ({ messages: [{ role: 'user', content }] });
+  test.each<[string, object, 'images' | 'documents' | 'thinking']>([
+    [
+      'a picture of a screen',
+      part({ type: 'computer_call_output', output: { type: 'computer_screenshot' } }),
+      'images',
+    ],
+    ['the address of a picture', part({ type: 'new_thing', image_url: 'https://a.example/a' }), 'images'],
+    ['a picture in a data URL', part({ type: 'new_thing', deep: ['data:image/png;base64,AAAA'] }), 'images'],
+    ['a picture by its media type', part({ type: 'new_thing', media_type: 'image/png', data: 'AAAA' }), 'images'],
+    ['a picture in the system prompt', { system: [{ type: 'image', source: {} }], ...hi }, 'images'],
+    ['a file by its id', part({ type: 'new_thing', file_id: 'f' }), 'documents'],
+    ['a file that was uploaded', part({ type: 'container_upload', id: 'f' }), 'documents'],
+    ['a document in a data URL', part({ type: 'new_thing', url: 'data:application/pdf;base64,AAAA' }), 'documents'],
+    [
+      'reasoning beside a message',
+      { messages: [{ role: 'assistant', content: 'a', reasoning_content: 'b' }] },
+      'thinking',
+    ],
+  ])('know %s', async (_, body, kind) => {
+    expect(await holds(`request.has_${kind}`, body)).toBe(true);
+    expect(await holds(`request.has_${kind}`, hi)).toBe(false);
+  });
+
+  test.each(['user', 'User', 'human', undefined])('take the role %s for a user', async (role) => {
+    const body = { messages: [{ role, content: 'nightfall' }] };
+    expect(await holds('request.user_text == "nightfall"', body)).toBe(true);
+    expect(await holds('request.last_user_text == "nightfall"', body, 'chat.completions')).toBe(true);
+  });
+  test.each(['assistant', ' Assistant', 'SYSTEM'])('do not take the role %s for one', async (role) => {
+    expect(await holds('request.user_text == ""', { messages: [{ role, content: 'nightfall' }] })).toBe(true);
   });
 });
 

@@ -4,9 +4,11 @@ import { describeConfig } from '../../src/config.ts';
 import { limitsFor, type Scope, type Tier, tiers } from '../../src/domain/tiers.ts';
 import type { Route } from '../../src/http/route.ts';
 import { mermaid } from '../../src/kernel/chart.ts';
+import { metricsTable } from '../../src/observability/metrics/catalogue.ts';
 import { clientsTable, openaiClientsTable } from '../e2e/clients/table.ts';
 import { aggregates } from './all-aggregates.ts';
 import { routesToLookAt } from './all-routes.ts';
+import { licencesTable } from './licences.ts';
 
 /** Parts of the guides that are written by a program. Each stands between two comments with its name. */
 
@@ -19,6 +21,8 @@ const guides = {
   clients: 'src/inference/README.md',
   'openai-clients': 'src/inference/README.md',
   configuration: 'src/app/README.md',
+  licences: 'src/deploy/README.md',
+  metrics: 'src/observability/README.md',
   routes: 'src/http/README.md',
   tiers: 'src/domain/README.md',
   torture: 'test/README.md',
@@ -78,6 +82,8 @@ export const written = {
   clients: clientsTable,
   'openai-clients': openaiClientsTable,
   tiers: tiersTable,
+  licences: licencesTable,
+  metrics: metricsTable,
   configuration: () => `\`\`\`\n${describeConfig()}\n\`\`\``,
 } satisfies Partial<Record<Part, () => string>>;
 

@@ -15,6 +15,8 @@ export interface Gateway {
   /** Told with what it wrote last where it ends and nobody has killed it. */
   onEnd(listener: (words: string) => void): void;
   kill(): Promise<void>;
+  /** As an operator ends it: what is in flight comes to its end. */
+  stop(): Promise<void>;
 }
 
 const main = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
@@ -76,11 +78,12 @@ export const startGateway = async (
   });
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   let isKilled = false;
-  const kill = async (): Promise<void> => {
+  const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
     isKilled = true;
-    child.kill('SIGKILL');
+    child.kill(signal);
     await gone;
   };
+  const kill = () => end('SIGKILL');
   scene.later(kill);
   let text = '';
   let isThere = false;
@@ -105,5 +108,6 @@ export const startGateway = async (
     readyMs: performance.now() - began,
     onEnd: (listener) => void gone.then(() => isKilled || listener(text)),
     kill,
+    stop: () => end('SIGTERM'),
   };
 };

@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { whose } from '../../src/domain/streams.ts';
 import { type Settlement, settlementsOf, usageSettled } from '../../src/domain/usage-facts.ts';
-import type { EventStore } from '../../src/kernel/store.ts';
-import { lineOf } from '../../src/usage/journal/entry.ts';
+import { type EventStore, StoreUnavailable } from '../../src/kernel/store.ts';
+import { type Entry, lineOf } from '../../src/usage/journal/entry.ts';
 import { JournalFiles } from '../../src/usage/journal/files.ts';
 import { shipment } from '../../src/usage/shipment.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
@@ -51,6 +51,26 @@ describe('a file of the journal', () => {
     ]);
     expect(settlementsOf(store.log[0]!.data)[0]).toEqual(settlement('a'));
     expect([files.list('open'), files.list('sent')]).toEqual([[], [1]]);
+    // 400 days.
+    expect([...store.ages]).toEqual([
+      ['usage-20261120', 34_560_000],
+      ['usage-20261121', 34_560_000],
+    ]);
+  });
+
+  test('limits the age of a stream before its first event, and of decisions to 30 days', async () => {
+    const store = memoryStore();
+    const decided = { kind: 'decided', decision: { id: 'd', decided_at: clock.at } } as unknown as Entry;
+    writeFileSync(join(dir, '1.open'), lineOf(decided));
+    const limitAge = async (): Promise<void> => {
+      throw new StoreUnavailable('away');
+    };
+    const files = new JournalFiles(dir);
+    await expect(shipment(files, { ...store, limitAge }, clock).ship(1)).rejects.toThrow('away');
+    expect(store.log).toEqual([]);
+    await shipment(files, store, clock).ship(1);
+    expect(store.log.map(({ stream }) => stream)).toEqual(['policyDecision-20261120']);
+    expect([...store.ages]).toEqual([['policyDecision-20261120', 2_592_000]]);
   });
 
   test('is split where it is long: 500 requests in an event, 1,000 in an append', async () => {
@@ -128,7 +148,8 @@ test('whatever becomes of the appends, and whenever the process ends, everything
           return { rival: [{ id, type: 'usage.settled', data: { of: stream, ...usageSettled([]) }, metadata }] };
         },
       });
-      const killed: Pick<EventStore, 'append'> = {
+      const killed: Pick<EventStore, 'append' | 'limitAge'> = {
+        limitAge: store.limitAge,
         async append(...call) {
           const appended = await store.append(...call);
           if (!isKilled) return appended;

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { organizationRows } from '../../../projections/organizations.ts';
+import { type ProjectKeyRow, projectKeyRows } from '../../../projections/project-keys.ts';
 import { type Millis, seconds } from '../../clock.ts';
+import type { ProjectKey } from '../../domain/project-key.ts';
 import type { Route } from '../../http/route.ts';
+import type { ReadModels } from '../../kernel/projection.ts';
 import { type Inspection, idle, inspect } from '../../limits/inspect.ts';
 import { metricNames, type ScopeName } from '../../limits/record/metrics.ts';
 import type { WindowStore } from '../../limits/window/window-store.ts';
@@ -9,6 +12,7 @@ import type { Windows } from '../../limits/windows.ts';
 import { adminRoute } from '../admin-route.ts';
 import type { Administration } from '../command.ts';
 import { oneProjectKey } from './one-project-key.ts';
+import { statusOf } from './project-key-object.ts';
 
 const scopeNames = ['api_key', 'project', 'organization'] as const;
 const metric = z.enum(metricNames);
@@ -36,6 +40,9 @@ const scopeObject = z.object({
 export const keyLimitsObject = z.object({
   object: z.literal('organization.project.api_key.limits'),
   api_key_id: z.string(),
+  shared_with: z
+    .array(z.string())
+    .describe('Keys that work and are counted in the same windows: those that it was rotated from or to.'),
   tier: z.int(),
   last_refusal: z
     .object({ at: z.int(), limits: z.array(z.object({ scope: z.enum(scopeNames), metric })) })
@@ -69,6 +76,21 @@ const latest = (scopes: readonly Scope[]) => {
   return { at, limits };
 };
 
+/** The other keys of its line, the oldest first. */
+const lineOf = (models: Pick<ReadModels, 'get'>, key: ProjectKeyRow): ProjectKeyRow[] => {
+  const along = (next: (data: ProjectKey) => string | null): ProjectKeyRow[] => {
+    const found: ProjectKeyRow[] = [];
+    for (let id = next(key.data); id !== null; ) {
+      const row = models.get(projectKeyRows, `${key.data.projectId}:${id}`);
+      if (!row) break;
+      found.push(row);
+      id = next(row.data);
+    }
+    return found;
+  };
+  return [...along(({ rotatedFrom }) => rotatedFrom).reverse(), ...along(({ rotatedTo }) => rotatedTo)];
+};
+
 /** `GET …/api_keys/{api_key_id}/limits`: what each window says now, and which refused last: "why was I limited". */
 export const keyLimitsRoute = (admin: Administration, { inference, credits }: Windows): Route => {
   const { clock, models } = admin;
@@ -85,19 +107,24 @@ export const keyLimitsRoute = (admin: Administration, { inference, credits }: Wi
       const tier = models.get(organizationRows, organizationId)?.tier ?? 0;
       const [now, wall] = [clock.monotonic(), clock.wall()];
       const ids: Partial<Record<ScopeName, string>> = {
-        key: found.key.id,
+        key: found.key.data.windowsOf ?? found.key.id,
         project: found.project.id,
         organization: organizationId,
       };
       const all = (store: WindowStore, tierOfStore: number): Scope[] =>
         store.scopes.map((scope) => {
           const id = ids[scope] ?? '';
-          return render(inspect(store, scope, id, now) ?? idle(store, scope, id, tierOfStore), wall);
+          const { id: _, ...view } = inspect(store, scope, id, now) ?? idle(store, scope, id, tierOfStore);
+          // The windows of a line have the name of its first key: whoever asks after another is told of that one.
+          return render({ ...view, id: scope === 'key' ? found.key.id : id }, wall);
         });
       const scopes = all(inference, tier);
       const body: z.infer<typeof keyLimitsObject> = {
         object: 'organization.project.api_key.limits',
         api_key_id: found.key.id,
+        shared_with: lineOf(models, found.key)
+          .filter((row) => statusOf(row, found.project, wall) === 'active')
+          .map(({ id }) => id),
         tier,
         last_refusal: latest(scopes),
         scopes,

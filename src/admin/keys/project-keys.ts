@@ -25,6 +25,7 @@ import { listOf, page, pageQuery } from '../page.ts';
 import { admitKey } from './key-capacity.ts';
 import { projectKeyCommands } from './project-key-commands.ts';
 import { createdKeyObject, keyObject, render, statuses, statusOf } from './project-key-object.ts';
+import { rotateKeyRoute } from './rotation.ts';
 
 const createBody = z
   .strictObject({ name, permissions: projectKeyPermissions.optional(), ...expiry })
@@ -120,5 +121,5 @@ export const projectKeyRoutes = (admin: Administration): Route[] => {
     },
   });
 
-  return [create, list, ...projectKeyCommands(admin)];
+  return [create, list, rotateKeyRoute(admin), ...projectKeyCommands(admin)];
 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { policyVersionRows } from '../../../projections/policies.ts';
 import { type PolicyDecisionRow, policyDecisionRows } from '../../../projections/policy-decisions.ts';
 import { seconds } from '../../clock.ts';
+import { decisionSeconds } from '../../domain/decision-facts.ts';
 import { directions } from '../../domain/policy-terms.ts';
 import { after, limit, order } from '../../http/request/query.ts';
 import type { Route } from '../../http/route.ts';
@@ -11,7 +12,7 @@ import { renderVersion, versionObject } from './policy-object.ts';
 import { onPolicy, policyRoute } from './policy-route.ts';
 
 /** How long decisions can be seen, in milliseconds (contract C.1: 30 days). */
-const keptMs = 30 * 24 * 3600 * 1000;
+const keptMs = decisionSeconds * 1000;
 
 const verdict = z.enum(['monitored', 'blocked', 'error']);
 const decisionObject = z.object({

@@ -1,7 +1,7 @@
 import { projectKeyOf, projectRows } from '../../../projections/projects.ts';
 import type { Direction } from '../../domain/policy-terms.ts';
 import { fault } from '../../errors.ts';
-import type { ReadModels } from '../../kernel/projection.ts';
+import type { RowReader } from '../../kernel/rows.ts';
 import { compileRule, isCompiled } from '../../rules/compile.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import { NoThread } from '../../rules/threads/rule-thread.ts';
@@ -32,7 +32,7 @@ export const requireRule = async (evaluator: Evaluator, rule: string, direction:
  * @throws Fault 404 `project_not_found`, 409 `project_archived`
  */
 export const requireActive = (
-  models: ReadModels,
+  models: Pick<RowReader, 'get'>,
   organizationId: string,
   projectIds: readonly string[],
   before: readonly string[] = [],

@@ -1,16 +1,6 @@
-import {
-  addUse,
-  dayMs,
-  hourMs,
-  minuteMs,
-  minutesOf,
-  noUse,
-  type UsageSum,
-  usageDays,
-  usageHours,
-  usagePrefix,
-} from '../../../projections/usage.ts';
-import type { Millis } from '../../clock.ts';
+import { addUse, minutesOf, noUse, usageDays, usageHours, usagePrefix } from '../../../projections/usage.ts';
+import { dayMs, hourMs, type Millis, minuteMs } from '../../clock.ts';
+import { accountSeconds, type UsageSum } from '../../domain/usage-facts.ts';
 import type { ReadModels } from '../../kernel/projection.ts';
 
 export const widths = { '1m': minuteMs, '1h': hourMs, '1d': dayMs } as const;
@@ -26,6 +16,8 @@ export interface BucketsWanted {
   readonly from: Millis;
   readonly width: Width;
   readonly count: number;
+  /** What is older than accounts are kept is not told, also where the rows are still there (contract N20). */
+  readonly now: Millis;
   readonly groupBy: readonly Grouping[];
   /** Only these; absent: all. */
   readonly projectIds?: readonly string[] | undefined;
@@ -53,13 +45,14 @@ export const usageBuckets = async (
   models: Pick<ReadModels, 'range' | 'written'>,
   wanted: BucketsWanted,
 ): Promise<Bucket[]> => {
-  const { from, width, count } = wanted;
+  const { from, width, count, now } = wanted;
   const ms = widths[width];
   const found = Array.from({ length: count }, () => new Map<string, Group>());
   const isWanted = wants(wanted);
   const [table, unit] = width === '1d' ? [usageDays, dayMs] : [usageHours, hourMs];
   await models.written([table]);
-  for (let number = Math.floor(from / unit); number * unit < from + count * ms; number++) {
+  const kept = Math.ceil((now - accountSeconds * 1000) / dayMs) * dayMs;
+  for (let number = Math.floor(Math.max(from, kept) / unit); number * unit < from + count * ms; number++) {
     const prefix = usagePrefix(wanted.organizationId, number);
     for (let after: string | undefined; ; ) {
       const rows = models.range<(typeof table)['row'] & object>(table, { prefix, after, limit: rowsATurn });

@@ -48,7 +48,7 @@ export const bucketPage = async (
   models: Pick<ReadModels, 'range' | 'written'>,
   clock: Clock,
   { start_time, end_time, page }: Span,
-  wanted: Omit<BucketsWanted, 'from'>,
+  wanted: Omit<BucketsWanted, 'from' | 'now'>,
   render: (group: Group) => object,
 ): Promise<Reply> => {
   if (end_time !== undefined && end_time <= start_time) {
@@ -63,7 +63,7 @@ export const bucketPage = async (
     throw fault('invalid_cursor', { param: 'query.page', message: 'The page is not one of this list.' });
   }
   const count = Math.max(0, Math.min(wanted.count, Math.ceil((end - from) / ms)));
-  const buckets = await usageBuckets(models, { ...wanted, from, count });
+  const buckets = await usageBuckets(models, { ...wanted, from, count, now: clock.wall() });
   const next = from + count * ms;
   const body = {
     object: 'page',

@@ -1,4 +1,3 @@
-import Table from 'cli-table3';
 import { Command, Option } from 'commander';
 import { opensFiles } from '../../app/event-log.ts';
 import { Failure } from '../../app/failure.ts';
@@ -7,13 +6,13 @@ import { type Report, verifyLog } from '../../audit/log/verify/verify.ts';
 import { systemClock } from '../../clock.ts';
 import { BadConfig, readConfig } from '../../config.ts';
 import { endWithParent, runApart } from '../apart.ts';
-import { printable, type Terminal, UsageError } from '../terminal.ts';
+import { documents, jsonOf, type Output, show, showOne } from '../table/listing.ts';
+import { type Terminal, UsageError } from '../terminal.ts';
 import { allEvents, onLog, outsideCheckpoints, trustedKeys } from './audit-source.ts';
 
-interface Options {
+interface Options extends Output {
   readonly against: readonly string[];
   readonly pub: readonly string[];
-  readonly json?: true;
   readonly here?: true;
 }
 
@@ -24,7 +23,7 @@ const gathered = (one: string, before: readonly string[]): string[] => [...befor
 
 /** `weir audit verify`. */
 export const verifyCommand = (terminal: Terminal): Command =>
-  new Command('verify')
+  documents(new Command('verify'))
     .description(
       'Prove that nobody has rewritten the log; exit status 0, 1 tampered, 2 not to be excluded, 3 unreadable',
     )
@@ -35,14 +34,13 @@ export const verifyCommand = (terminal: Terminal): Command =>
       [],
     )
     .option('--pub <key>', 'the log’s public key (default: of the secrets); may be repeated', gathered, [])
-    .option('--json', 'the findings as one JSON object')
     .addOption(new Option('--here', 'in this process').hideHelp())
     .action(async (options: Options) => {
       if (options.here) endWithParent();
-      const { json, here } = options;
+      jsonOf(terminal, options);
       const code =
-        !here && (await opensFiles(readConfig(terminal.env)))
-          ? await verifyApart(terminal, json)
+        !options.here && (await opensFiles(readConfig(terminal.env)))
+          ? await verifyApart(terminal, options)
           : await verify(terminal, options);
       // All has been said.
       if (code !== 0) throw new Failure('', code);
@@ -62,48 +60,58 @@ const verify = async (terminal: Terminal, options: Options): Promise<number> => 
     });
   } catch (error) {
     if (error instanceof UsageError || error instanceof BadConfig) throw error;
-    return cannotRead(terminal, options.json, error instanceof Error ? error.message : String(error));
+    return cannotRead(terminal, options, error instanceof Error ? error.message : String(error));
   }
   const verdict = verdictOf(report);
-  terminal.out(options.json ? asJson(report, verdict) : asText(report, verdict));
+  const json = jsonOf(terminal, options);
+  json?.add(documentOf(report, verdict));
+  json?.end();
+  if (!json) showReport(terminal, report, verdict, options);
   if (verdict.code !== 0) terminal.err(`${verdict.says}\n`);
   return verdict.code;
 };
 
 /** The files of a store are mapped into the process that reads them: where they are damaged, reading may kill it. */
-const verifyApart = async (terminal: Terminal, json: true | undefined): Promise<number> => {
+const verifyApart = async (terminal: Terminal, options: Output): Promise<number> => {
   const end = await runApart(terminal, [...terminal.argv, '--here']);
-  return 'code' in end ? end.code : cannotRead(terminal, json, `Reading it kills the process (${end.signal}).`);
+  return 'code' in end ? end.code : cannotRead(terminal, options, `Reading it kills the process (${end.signal}).`);
 };
 
 /** Whatever else goes wrong must not look like a verdict. */
-const cannotRead = (terminal: Terminal, json: true | undefined, why: string): number => {
+const cannotRead = (terminal: Terminal, options: Output, why: string): number => {
   const says = `The log cannot be verified. ${why}`;
-  if (json) terminal.out(`${JSON.stringify({ verdict: 'unreadable', says })}\n`);
+  const json = jsonOf(terminal, options);
+  json?.add({ verdict: 'unreadable', says });
+  json?.end();
   terminal.err(`${says} weir store verify names what is damaged.\n`);
   return unreadable;
 };
 
-const asJson = ({ newest, ...report }: Report, { code, says }: Verdict): string =>
-  `${JSON.stringify({ verdict: ['whole', 'tampered', 'open'][code], says, ...report, newest: newest?.signed ?? null })}\n`;
+const documentOf = ({ newest, ...report }: Report, { code, says }: Verdict): object => ({
+  verdict: ['whole', 'tampered', 'open'][code],
+  says,
+  ...report,
+  newest: newest?.signed ?? null,
+});
 
-const asText = (report: Report, { code, says }: Verdict): string => {
-  const facts = new Table({ style: { head: [], border: [] } });
-  facts.push({ 'leaves covered by checkpoints': report.covered }, { 'not covered yet': report.uncovered });
-  facts.push({ removed: report.removed }, { checkpoints: report.checkpoints });
-  facts.push({ 'proven from outside': report.outside === null ? 'nothing' : `the first ${report.outside} leaves` });
-  if (report.imported !== null) facts.push({ imported: 'yes' });
-  if (report.findings.length === 0) return `${facts.toString()}\n${code === 0 ? `${says}\n` : ''}`;
-  const found = new Table({
-    head: ['leaf', 'class', 'where', 'what'],
-    style: { head: [], border: [] },
-    colWidths: [12, 13, 26, 24],
-    wordWrap: true,
-    wrapOnWordBoundary: false,
-  });
-  for (const { index, to, class: what, stream, revision, says: sentence } of report.findings) {
-    const where = stream === undefined ? '' : `${printable(stream)} revision ${revision}`;
-    found.push([to === undefined ? index : `${index} to ${to - 1}`, what, where, sentence]);
-  }
-  return `${facts.toString()}\n${found.toString()}\n`;
+const showReport = (terminal: Terminal, report: Report, { code, says }: Verdict, options: Output): void => {
+  const facts = {
+    leaves_covered_by_checkpoints: report.covered,
+    not_covered_yet: report.uncovered,
+    removed: report.removed,
+    checkpoints: report.checkpoints,
+    proven_from_outside: report.outside === null ? 'nothing' : `the first ${report.outside} leaves`,
+    ...(report.imported !== null && { imported: true }),
+  };
+  showOne(terminal, facts, options);
+  if (report.findings.length > 0) {
+    terminal.out('\n');
+    const rows = report.findings.map(({ index, to, class: found, stream, revision, says: sentence }) => ({
+      leaf: to === undefined ? String(index) : `${index} to ${to - 1}`,
+      class: found,
+      where: stream === undefined ? '' : `${stream} revision ${revision}`,
+      what: sentence,
+    }));
+    show(terminal, rows, options);
+  } else if (code === 0) terminal.out(`${says}\n`);
 };

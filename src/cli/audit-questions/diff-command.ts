@@ -7,40 +7,42 @@ import { type Past, pastOf } from '../../audit/past.ts';
 import { systemClock } from '../../clock.ts';
 import type { RowReader } from '../../kernel/rows.ts';
 import { allRows } from '../all-rows.ts';
+import { documents, jsonOf, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { parseTime } from './moment.ts';
 import { reading, readingRows } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { actorAt, called, changeOf, isSaid, labelOf, reasonOf, textOf, when } from './words.ts';
 
-interface Options {
+interface Options extends Output {
   readonly from: number;
   readonly to?: number;
-  readonly json?: true;
 }
 
 /** `weir audit diff`: what has changed between two moments, field by field, with who, why and by which request. */
 export const diffCommand = (terminal: Terminal): Command =>
-  new Command('diff')
+  documents(new Command('diff'))
     .description('What changed between two moments, field by field; of an organization, all that it has')
     .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
     .requiredOption('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
     .option('--to <time>', 'the same, inclusive; default: now', parseTime)
-    .option('--json', 'one JSON object for each id, a line each')
-    .action(async (id: string, { from, to = systemClock.wall(), json }: Options) => {
+    .action(async (id: string, options: Options) => {
+      const { from, to = systemClock.wall() } = options;
+      const json = jsonOf(terminal, options);
       if (to < from) throw new UsageError('--to must not be before --from.');
       const ask = async (past: Past, ids: readonly string[]): Promise<void> => {
-        const width = widthOf(terminal);
+        const width = widthOf(terminal, options);
         let shown = 0;
         for (const each of ids) {
           const diff = await diffOf(past, each, from, to);
-          if (json) terminal.out(asJson(diff));
+          if (json) json.add(asJson(diff));
           else if (hasChanged(diff))
             terminal.out(`${shown === 0 ? '' : '\n'}${await page(past, diff, from, to, width)}`);
           else continue;
           shown += 1;
         }
-        if (shown === 0) terminal.out(`Nothing changed from ${when(from)} to ${when(to)}.\n`);
+        if (json) json.end();
+        else if (shown === 0) terminal.out(`Nothing changed from ${when(from)} to ${when(to)}.\n`);
       };
       if (id.startsWith('org_')) {
         await readingRows(terminal, async (store, rows) => {
@@ -79,14 +81,13 @@ const iso = (at: number): string => new Date(at).toISOString();
 const standing = (step: Step | null) =>
   step && { revision: step.revision, at: iso(step.at), name: nameOf(step), status: step.state.status };
 
-const asJson = ({ id, from, to, effective, fields, events }: Diff): string => {
+const asJson = ({ id, from, to, effective, fields, events }: Diff): object => {
   const told = events.map(({ step: { revision, at, event }, fields: changed }) => {
     const { actor, request_id = null, ip = null } = event.metadata;
     const reason = reasonOf(actor, event.data);
     return { revision, at: iso(at), type: event.type, actor, reason, request_id, ip, fields: changed };
   });
-  const line = { id, from: standing(from), to: standing(to), effective, fields, events: told };
-  return `${JSON.stringify(line)}\n`;
+  return { id, from: standing(from), to: standing(to), effective, fields, events: told };
 };
 
 /** @param isNew whether it came to be by them: then there was nothing before */

@@ -5,6 +5,7 @@ import { type KeyAt, keysAt } from '../../audit/keys-at.ts';
 import { type Past, pastOf } from '../../audit/past.ts';
 import { systemClock } from '../../clock.ts';
 import type { ProjectKey } from '../../domain/project-key.ts';
+import { documents, jsonOf, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { parseTime } from './moment.ts';
 import { reading } from './reading.ts';
@@ -15,12 +16,11 @@ const iso = (at: number): string => new Date(at).toISOString();
 
 /** `weir audit keys`: which keys a project had at a moment, and which of them could act. */
 export const keysCommand = (terminal: Terminal): Command =>
-  new Command('keys')
+  documents(new Command('keys'))
     .description('Which keys a project had at a moment, which of them could act, and why the others could not')
     .argument('<project>', 'proj_…')
     .option('--at <time>', 'a time, or a date (its first moment, UTC); default: now', parseTime)
-    .option('--json', 'one JSON object a line')
-    .action((id: string, options: { readonly at?: number; readonly json?: true }) =>
+    .action((id: string, options: Output & { readonly at?: number }) =>
       reading(terminal, async (store) => {
         checkId(id);
         if (!id.startsWith('proj_')) throw new UsageError(`${printable(id)} is not the id of a project: proj_….`);
@@ -28,8 +28,12 @@ export const keysCommand = (terminal: Terminal): Command =>
         const project = standingAt(await lifeOf(store, id), { time: at });
         const past = pastOf(store);
         const keys = await keysAt(past, project, at);
-        if (options.json) return terminal.out(keys.map(asJson).join(''));
-        const width = widthOf(terminal);
+        const json = jsonOf(terminal, options);
+        if (json) {
+          for (const key of keys) json.add(asJson(key));
+          return json.end();
+        }
+        const width = widthOf(terminal, options);
         const count = (acts: KeyAt['acts']): number => keys.filter((key) => key.acts === acts).length;
         const reading = count('reading');
         const head = sheet(
@@ -55,7 +59,7 @@ export const keysCommand = (terminal: Terminal): Command =>
 
 const words = { yes: 'yes', reading: 'only to read', no: 'no' } as const;
 
-const asJson = ({ id, key, effective, acts, cause }: KeyAt): string => {
+const asJson = ({ id, key, effective, acts, cause }: KeyAt): object => {
   const { name = null, permissions = null, createdAt, expiresAt } = (key?.state.data ?? {}) as Partial<ProjectKey>;
   const times = {
     created_at: createdAt === undefined ? null : iso(createdAt),
@@ -70,7 +74,7 @@ const asJson = ({ id, key, effective, acts, cause }: KeyAt): string => {
     request_id: cause.event.metadata.request_id ?? null,
   };
   const status = key?.state.status ?? 'absent';
-  return `${JSON.stringify({ id, name, status, effective, acts, cause: why, permissions, ...times })}\n`;
+  return { id, name, status, effective, acts, cause: why, permissions, ...times };
 };
 
 const page = async (

@@ -7,16 +7,16 @@ import { type Past, pastOf } from '../../audit/past.ts';
 import { readConfig } from '../../config.ts';
 import type { RowReader } from '../../kernel/rows.ts';
 import type { EventStore } from '../../kernel/store.ts';
-import { type Terminal, UsageError } from '../terminal.ts';
+import { documents, jsonOf, type Output } from '../table/listing.ts';
+import { type Terminal, UsageError, untilStopped } from '../terminal.ts';
 import { entryPage, entryThen } from './entry-page.ts';
 import { countsOf, entriesIn, entriesOf, organizationsOf, type PageQuery } from './log-query.ts';
 import { parseTime } from './moment.ts';
 import { readingRows } from './reading.ts';
 import { widthOf } from './sheet.ts';
 
-interface Options extends PageQuery {
+interface Options extends PageQuery, Output {
   readonly follow?: true;
-  readonly json?: true;
 }
 
 /** Most entries of one page. */
@@ -43,7 +43,7 @@ const aCount = (text: string): number => {
 
 /** `weir audit log`: the audit log of one organization, or of all, by the filters of `GET /v1/organization/audit_logs`. */
 export const logCommand = (terminal: Terminal): Command =>
-  new Command('log')
+  documents(new Command('log'))
     .description('The audit log: who did what, newest first; of one organization, or of all')
     .argument('[organization]', 'org_…; default: every organization')
     .option('--type <type>', 'such as api_key.created; may be repeated, as all that follow here', aType)
@@ -58,7 +58,6 @@ export const logCommand = (terminal: Terminal): Command =>
     .option('--after <entry>', 'audit_…: go on behind it; needs an organization')
     .option('--before <entry>', 'audit_…: end in front of it; needs an organization')
     .option('--follow', 'then each new entry as it comes, until Ctrl-C')
-    .option('--json', 'one JSON object a line, as the API has it')
     .action((organization: string | undefined, options: Options) => {
       if (organization === undefined && (options.after ?? options.before) !== undefined)
         throw new UsageError('--after and --before need an organization: weir audit log org_….');
@@ -70,22 +69,38 @@ export const logCommand = (terminal: Terminal): Command =>
         const counts = countsOf(rows, organizationsOf(rows, organization));
         const found = await entriesOf(rows, counts, options);
         const past = pastOf(store);
-        for (const [i, row] of (options.follow ? found.reverse() : found).entries())
-          await print(terminal, past, row, options, i > 0);
-        if (options.follow) await follow(terminal, store, rows, organization, options, counts);
-        else if (found.length === 0 && !options.json) terminal.out('Nothing to show.\n');
+        const print = printer(terminal, options);
+        for (const row of options.follow ? found.reverse() : found) await print.entry(past, row);
+        if (options.follow) await follow(terminal, store, rows, organization, options, counts, print);
+        print.end();
       });
     });
 
-const print = async (
-  terminal: Terminal,
-  past: Past,
-  row: AuditRow,
-  { json }: Options,
-  goesOn: boolean,
-): Promise<void> => {
-  if (json) terminal.out(`${JSON.stringify(await entryThen(past, row))}\n`);
-  else terminal.out(`${goesOn ? '\n' : ''}${await entryPage(past, row, widthOf(terminal))}`);
+interface Printer {
+  entry(past: Past, row: AuditRow): Promise<void>;
+  end(): void;
+}
+
+/** Shows entries as they come: as the API has them in JSON, or as pages. */
+const printer = (terminal: Terminal, options: Options): Printer => {
+  const json = jsonOf(terminal, options);
+  if (json) {
+    return {
+      entry: async (past, row) => json.add(await entryThen(past, row)),
+      end: () => json.end(),
+    };
+  }
+  const width = widthOf(terminal, options);
+  let count = 0;
+  return {
+    async entry(past, row) {
+      terminal.out(`${count === 0 ? '' : '\n'}${await entryPage(past, row, width)}`);
+      count += 1;
+    },
+    end() {
+      if (count === 0) terminal.out('Nothing to show.\n');
+    },
+  };
 };
 
 /** What has come since, again and again, until somebody interrupts. */
@@ -96,9 +111,10 @@ const follow = async (
   organization: string | undefined,
   options: Options,
   counts: ReadonlyMap<string, number>,
+  print: Printer,
 ): Promise<void> => {
   const ended = new AbortController();
-  void terminal.interrupted().then(() => ended.abort());
+  void untilStopped(terminal).then(() => ended.abort());
   const seen = new Map(counts);
   while (!ended.signal.aborted) {
     await wait(lookEveryMs, undefined, { signal: ended.signal }).catch(() => {});
@@ -109,8 +125,7 @@ const follow = async (
       seen.set(id, count);
       if (count === from) continue;
       const span = { from, to: count - 1, order: 'asc' } as const;
-      for (const row of await entriesIn(rows, id, span, options, count - from))
-        await print(terminal, past, row, options, true);
+      for (const row of await entriesIn(rows, id, span, options, count - from)) await print.entry(past, row);
     }
   }
 };

@@ -32,7 +32,7 @@ export const organizationsOf = (rows: RowReader, organization: string | undefine
   if (!organization.startsWith('org_'))
     throw new UsageError(`${printable(organization)} is not the id of an organization: org_….`);
   if (!rows.get(organizationRows, organization))
-    throw new Failure(`There is no organization ${printable(organization)}.`);
+    throw new Failure(`There is no organization ${printable(organization)}. weir org list shows them.`);
   return [organization];
 };
 

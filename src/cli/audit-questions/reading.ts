@@ -1,4 +1,4 @@
-import { existingEventLog } from '../../app/event-log.ts';
+import { type EventLog, existingEventLog } from '../../app/event-log.ts';
 import { Failure } from '../../app/failure.ts';
 import { NoHistory, NotAnId } from '../../audit/history.ts';
 import { readConfig } from '../../config.ts';
@@ -10,10 +10,13 @@ import { printable, type Terminal, UsageError } from '../terminal.ts';
 const longestWaitMs = 5_000;
 
 /** Answers a question from the events of the running server, the stopped one's files, or a cluster. */
-export const reading = async <T>(terminal: Terminal, read: (store: EventStore) => Promise<T>): Promise<T> => {
+export const reading = async <T>(
+  terminal: Terminal,
+  read: (store: EventStore, log: EventLog) => Promise<T>,
+): Promise<T> => {
   const log = await existingEventLog(readConfig(terminal.env));
   try {
-    return await read(log.store);
+    return await read(log.store, log);
   } catch (error) {
     if (error instanceof NotAnId) throw new UsageError(printable(error.message));
     if (error instanceof NoHistory) throw new Failure(printable(error.message));

@@ -1,3 +1,4 @@
+import { formatOf, type Output } from '../table/listing.ts';
 import { columnsOf, wrapped } from '../table/text-columns.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -5,8 +6,8 @@ import type { Terminal } from '../terminal.ts';
 const widest = 80;
 const narrowest = 40;
 
-export const widthOf = ({ columns }: Pick<Terminal, 'columns'>): number =>
-  Math.max(narrowest, Math.min(widest, columns));
+export const widthOf = ({ columns }: Pick<Terminal, 'columns'>, options: Output): number =>
+  formatOf(options) === 'wide' ? Number.POSITIVE_INFINITY : Math.max(narrowest, Math.min(widest, columns));
 
 export type Field = readonly [label: string, text: string];
 

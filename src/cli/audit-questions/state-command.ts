@@ -3,6 +3,7 @@ import { effectiveIn, ownersAt } from '../../audit/effective.ts';
 import { checkId, lifeOf, type Moment, standingAt } from '../../audit/history.ts';
 import { pastOf } from '../../audit/past.ts';
 import { systemClock } from '../../clock.ts';
+import { documents, jsonOf, type Output } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';
 import { parseMoment } from './moment.ts';
 import { reading } from './reading.ts';
@@ -13,12 +14,11 @@ const iso = (at: number): string => new Date(at).toISOString();
 
 /** `weir audit state`: what one id was at a moment, as its own stream has it and as it could act. */
 export const stateCommand = (terminal: Terminal): Command =>
-  new Command('state')
+  documents(new Command('state'))
     .description('What one id was at a moment, or is now, and what it could do')
     .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
     .option('--at <time|revision>', 'a time, a date (its first moment, UTC), or the number of an event', parseMoment)
-    .option('--json', 'as one JSON object')
-    .action((id: string, options: { readonly at?: Moment; readonly json?: true }) =>
+    .action((id: string, options: Output & { readonly at?: Moment }) =>
       reading(terminal, async (store) => {
         checkId(id);
         const found = standingAt(await lifeOf(store, id), options.at);
@@ -27,10 +27,11 @@ export const stateCommand = (terminal: Terminal): Command =>
         const effective = await effectiveIn(past, found, at);
         const owners = await ownersAt(past, found, at);
         const { state, revision, event } = found;
-        if (options.json) {
+        const json = jsonOf(terminal, options);
+        if (json) {
           const { status, data } = state;
-          const shown = { id, revision, at: iso(found.at), status, effective, owners, data };
-          return terminal.out(`${JSON.stringify(shown)}\n`);
+          json.add({ id, revision, at: iso(found.at), status, effective, owners, data });
+          return json.end();
         }
         const by = await actorAt(past, event.metadata.actor, found.at);
         const fields: Field[] = [
@@ -42,7 +43,7 @@ export const stateCommand = (terminal: Terminal): Command =>
           ['last change', `${when(found.at)}, revision ${revision}: ${event.type}, by ${by}`],
           ...fieldsOf(found, at),
         ];
-        return terminal.out(sheet(id, fields, widthOf(terminal)));
+        return terminal.out(sheet(id, fields, widthOf(terminal, options)));
       }),
     );
 

@@ -11,6 +11,7 @@ import type { RowReader } from '../../kernel/rows.ts';
 import type { EventStore } from '../../kernel/store.ts';
 import { settlementsBetween } from '../../usage/settlements.ts';
 import { dollars } from '../output.ts';
+import { documents, jsonOf, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { entryPage, entryThen } from './entry-page.ts';
 import { entriesIn, organizationsOf } from './log-query.ts';
@@ -19,10 +20,9 @@ import { readingRows } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { called, when } from './words.ts';
 
-interface Options {
+interface Options extends Output {
   readonly from?: number;
   readonly to?: number;
-  readonly json?: true;
 }
 
 /** Who is asked about: how the entries name it, where they are, and between which times they are meant. */
@@ -39,12 +39,11 @@ interface Credential {
 
 /** `weir audit who`: all that a credential, or an operator, did and was refused. */
 export const whoCommand = (terminal: Terminal): Command =>
-  new Command('who')
+  documents(new Command('who'))
     .description('All that a credential or an operator did, and what it was refused, oldest first')
     .argument('<credential>', 'akey_…, key_…, oac_…, oat_… or operator:NAME (the OS user, or what --actor said)')
     .option('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
     .option('--to <time>', 'the same, exclusive; default: now', parseTime)
-    .option('--json', 'one JSON object a line: entries of the audit log, and the sum of requests to models')
     .action((id: string, options: Options) => {
       const find = finder(id);
       return readingRows(terminal, async (store, rows) => {
@@ -54,12 +53,14 @@ export const whoCommand = (terminal: Terminal): Command =>
         const to = Math.min(credential.to, options.to ?? systemClock.wall() + 1);
         const found = await entriesBy(rows, credential, from, to);
         const requests = id.startsWith('key_') ? await requestsOf(past, store, id, from, to) : null;
-        if (options.json) {
-          for (const row of found) terminal.out(`${JSON.stringify(await entryThen(past, row))}\n`);
-          if (requests) terminal.out(`${JSON.stringify({ requests })}\n`);
-          return;
+        const json = jsonOf(terminal, options);
+        if (json) {
+          for (const row of found) json.add(await entryThen(past, row));
+          // Of a project key the last one is the sum of what it asked of models.
+          if (requests) json.add({ requests });
+          return json.end();
         }
-        const width = widthOf(terminal);
+        const width = widthOf(terminal, options);
         const head: Field[] = [
           ...(from > 0 ? [['from', when(from)] as const] : []),
           ['to', when(to)],

@@ -1,26 +1,38 @@
 import { Argument, Command } from 'commander';
 import { withExamples } from '../examples.ts';
-import type { Terminal } from '../terminal.ts';
+import { type Terminal, UsageError } from '../terminal.ts';
 import { placesOf } from './command-tree.ts';
 import { completionScripts } from './completion-scripts.ts';
+import { installCompletion, shellOf } from './install.ts';
 
 const examples = `
 Examples:
+  weir completion --install            for the shell of this user (SHELL), from the next one on
+  weir completion zsh --install
+  source <(weir completion bash)       for this shell alone
   weir completion bash > /etc/bash_completion.d/weir
-  weir completion zsh > "\${fpath[1]}/_weir"
-  weir completion fish > ~/.config/fish/completions/weir.fish
-  source <(weir completion bash)       for this shell alone`;
+                                       for everybody`;
 
 type Shell = keyof typeof completionScripts;
+const shells = Object.keys(completionScripts) as Shell[];
 
 /**
  * `weir completion`: a script that completes commands and options, made of what this `weir` knows. The shell needs no
  * `weir` for it: a process for each press of the key would take half a second.
  */
 export const completionCommand = (terminal: Terminal, weir: Command): Command => {
-  const completion = new Command('completion').description('Print a script that completes command lines in a shell');
+  const completion = new Command('completion').description(
+    'Print or install a script that completes command lines in a shell',
+  );
   completion
-    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(completionScripts)))
-    .action((shell: Shell) => terminal.out(completionScripts[shell](placesOf(weir))));
+    .addArgument(new Argument('[shell]', 'the shell').choices(shells))
+    .option('--install', 'put it where the shell finds it')
+    .action(async (named: Shell | undefined, { install }: { install?: true }) => {
+      if (!install && named === undefined)
+        throw new UsageError(`Name a shell, ${shells.join(', ')}, or say --install.`);
+      const shell = shellOf(named, terminal.env, shells);
+      const script = completionScripts[shell](placesOf(weir));
+      terminal.out(install ? await installCompletion(shell, script, terminal.env) : script);
+    });
   return withExamples(completion, examples);
 };

@@ -8,10 +8,11 @@ import { compactStore } from '../../embedded/maintenance/compact.ts';
 import { NoStore, verifyStore } from '../../embedded/maintenance/verify.ts';
 import { withExamples } from '../examples.ts';
 import { type Progress, progressBar } from '../progress.ts';
+import { documents, jsonOf, type Output } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';
 import { exportEvents } from './store-export.ts';
 import { importEvents } from './store-import.ts';
-import { damageTable } from './store-report.ts';
+import { showDamages } from './store-report.ts';
 
 interface Dir {
   readonly dir?: string;
@@ -35,15 +36,16 @@ const anyStore = ['--dir <folder>', 'a store (default: EVENTSTORE_URL, or else <
 export const storeCommand = (terminal: Terminal): Command => {
   const store = new Command('store').description('Verify, back up, export, import or compact the event store');
   withExamples(store, examples);
-  store
-    .command('verify')
+  documents(store.command('verify'))
     .description('Check every byte of the store; exit status 1 if anything is not as it was written')
     .option(...dirOption)
-    .option('--json', 'the findings as one JSON object')
-    .action(async (options: Dir & { json?: true }) => {
+    .action(async (options: Dir & Output) => {
+      const json = jsonOf(terminal, options);
       const dir = filesOf(terminal, options);
       const report = await watched(terminal, 'Verifying', (progress) => verifyStore(dir, { progress: progress.at }));
-      terminal.out(options.json ? `${JSON.stringify({ dir, ...report })}\n` : damageTable(dir, report));
+      json?.add({ dir, ...report });
+      json?.end();
+      if (!json) showDamages(terminal, dir, report, options);
       if (report.verdict === 'corrupt') throw new Failure(`The store in ${dir} is corrupt.`);
     });
   store

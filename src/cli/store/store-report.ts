@@ -1,15 +1,21 @@
-import Table from 'cli-table3';
 import type { VerifyReport } from '../../embedded/maintenance/report.ts';
-import { printable } from '../terminal.ts';
+import { type Output, show } from '../table/listing.ts';
+import type { Terminal } from '../terminal.ts';
 
 /** The findings of a check, for people. */
-export const damageTable = (dir: string, report: VerifyReport): string => {
+export const showDamages = (terminal: Terminal, dir: string, report: VerifyReport, options: Output): void => {
   const { verdict, events, streams, purgedStreams, damages, more } = report;
   const purged = purgedStreams === 0 ? '' : `, ${purgedStreams} of them with expired events removed`;
-  if (verdict === 'ok') return `${dir}: ok. ${events} events of ${streams} streams${purged}.\n`;
-  const table = new Table({ head: ['position', 'stream', 'revision', 'what'], style: { head: [], border: [] } });
-  for (const { position, stream, revision, what } of damages) {
-    table.push([position ?? '', printable(stream ?? ''), revision ?? '', printable(what)]);
+  if (verdict === 'ok') {
+    terminal.out(`${dir}: ok. ${events} events of ${streams} streams${purged}.\n`);
+    return;
   }
-  return `${table.toString()}\n${more === 0 ? '' : `… and ${more} more.\n`}`;
+  const rows = damages.map(({ position = null, stream = null, revision = null, what }) => ({
+    position,
+    stream,
+    revision,
+    what,
+  }));
+  show(terminal, rows, options);
+  if (more > 0) terminal.out(`… and ${more} more.\n`);
 };

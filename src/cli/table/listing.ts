@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
-import { printable, printableJson, type Terminal, UsageError } from '../terminal.ts';
+import { printable, type Terminal, UsageError } from '../terminal.ts';
+import { JsonOut } from './json-out.ts';
 import { type Layout, layoutOf, recordOf, type TextColumn, tableOf } from './table.ts';
 
 /** What a field holds. Times are milliseconds, of a column that says so. */
@@ -26,17 +27,23 @@ export interface Output {
   readonly utc?: true;
 }
 
+const add = (command: Command, flags: string, description: string, choices?: readonly string[]): void => {
+  const option = new Option(flags, description).helpGroup('Output:');
+  command.addOption(choices ? option.choices(choices) : option);
+};
+
+/** A command that shows pages of text, or documents. */
+export const documents = (command: Command): Command => {
+  add(command, '-o, --output <format>', 'the same by name', formats);
+  add(command, '--json', 'one JSON array');
+  add(command, '--jsonl', 'one JSON object a line, each as soon as it is known');
+  add(command, '--wide', 'nothing left out and no line broken, however wide');
+  return command;
+};
+
 /** A command that shows rows: how it shows them is said everywhere in the same way. */
 export const listing = (command: Command): Command => {
-  const add = (flags: string, description: string, choices?: readonly string[]): void => {
-    const option = new Option(flags, description).helpGroup('Output:');
-    command.addOption(choices ? option.choices(choices) : option);
-  };
-  add('-o, --output <format>', 'the same by name', formats);
-  add('--json', 'one JSON array');
-  add('--jsonl', 'one JSON object a line, each as soon as it is known');
-  add('--wide', 'every column, each row on one line, however wide');
-  add('--utc', 'times in UTC; JSON always has them so');
+  add(documents(command), '--utc', 'times in UTC; JSON always has them so');
   return command;
 };
 
@@ -70,17 +77,19 @@ const textOf = (value: Value, kind: Kind | undefined, utc: true | undefined): st
   return printable(typeof value === 'object' ? value.join(', ') : String(value));
 };
 
-const asJson = (row: Shown, kinds: Kinds): string =>
-  printableJson(
-    JSON.stringify(
-      Object.fromEntries(
-        Object.entries(row).map(([name, value]) => [
-          name,
-          isTime(kinds[name], value) ? new Date(value).toISOString() : value,
-        ]),
-      ),
-    ),
+const documentOf = (row: Shown, kinds: Kinds): object =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      isTime(kinds[name], value) ? new Date(value).toISOString() : value,
+    ]),
   );
+
+/** Where documents go as JSON; null where pages or tables are asked for. @throws UsageError where two formats are */
+export const jsonOf = (terminal: Pick<Terminal, 'out'>, options: Output): JsonOut | null => {
+  const format = formatOf(options);
+  return format === 'json' || format === 'jsonl' ? new JsonOut(terminal, format) : null;
+};
 
 const columnsOf = (rows: readonly Shown[], kinds: Kinds, utc: true | undefined): TextColumn[] =>
   Object.keys(rows[0] ?? {}).map((name) => {
@@ -101,7 +110,8 @@ const columnsOf = (rows: readonly Shown[], kinds: Kinds, utc: true | undefined):
  */
 export class Listing {
   readonly #terminal: Pick<Terminal, 'out' | 'err' | 'columns'>;
-  readonly #format: Format;
+  readonly #isWide: boolean;
+  readonly #json: JsonOut | null;
   readonly #kinds: Kinds;
   readonly #utc: true | undefined;
   #waiting: Shown[] = [];
@@ -111,27 +121,32 @@ export class Listing {
   /** @throws UsageError where two formats are asked for */
   constructor(terminal: Pick<Terminal, 'out' | 'err' | 'columns'>, options: Output, kinds: Kinds = {}) {
     this.#terminal = terminal;
-    this.#format = formatOf(options);
+    this.#isWide = formatOf(options) === 'wide';
+    this.#json = jsonOf(terminal, options);
     this.#kinds = kinds;
     this.#utc = options.utc;
   }
 
-  add(row: Shown): void {
-    if (this.#format === 'jsonl') this.#terminal.out(`${asJson(row, this.#kinds)}\n`);
-    else if (this.#format === 'json')
-      this.#terminal.out(`${this.#count === 0 ? '[\n' : ',\n'}${asJson(row, this.#kinds)}`);
+  /** @param document what JSON has in the place of the row, where that is more */
+  add(row: Shown, document?: object): void {
+    if (this.#json) this.#json.add(document ?? documentOf(row, this.#kinds));
     else this.#waiting.push(row);
     this.#count += 1;
   }
 
+  /** Shows what has come. More will come: texts get all of the width, since those may be longer. */
   flush(): void {
+    this.#show(true);
+  }
+
+  #show(goesOn: boolean): void {
     if (this.#waiting.length === 0) return;
     const rows = this.#waiting;
     this.#waiting = [];
     const columns = columnsOf(rows, this.#kinds, this.#utc);
-    const width = this.#format === 'wide' ? null : this.#terminal.columns;
+    const width = this.#isWide ? null : this.#terminal.columns;
     const isFirst = this.#layout === undefined;
-    this.#layout ??= layoutOf(columns, width);
+    this.#layout ??= layoutOf(columns, width, goesOn);
     const layout = this.#layout;
     if (layout === null) {
       const records = rows.map((_, row) => recordOf(columns, row, width));
@@ -143,9 +158,9 @@ export class Listing {
   }
 
   end(): void {
-    this.flush();
-    if (this.#format === 'json') this.#terminal.out(this.#count === 0 ? '[]\n' : '\n]\n');
-    else if (this.#format !== 'jsonl' && this.#count === 0) this.#terminal.out('Nothing to show.\n');
+    this.#show(false);
+    if (this.#json) this.#json.end();
+    else if (this.#count === 0) this.#terminal.out('Nothing to show.\n');
   }
 
   #sayWhatIsLeftOut(columns: readonly TextColumn[]): void {
@@ -165,6 +180,6 @@ export const show = (terminal: Terminal, rows: Iterable<Shown>, options: Output,
 export const showOne = (terminal: Terminal, row: Shown, options: Output, kinds: Kinds = {}): void => {
   const format = formatOf(options);
   const width = format === 'wide' ? null : terminal.columns;
-  if (format.startsWith('json')) show(terminal, [row], options, kinds);
+  if (jsonOf(terminal, options)) show(terminal, [row], options, kinds);
   else terminal.out(recordOf(columnsOf([row], kinds, options.utc), 0, width));
 };

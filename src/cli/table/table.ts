@@ -49,10 +49,14 @@ export interface Layout {
 /**
  * The layout that fits, with fewer columns where it must, the last ones first; null where not even the first two fit.
  * @param width columns of the terminal; null for a table as wide as it comes
+ * @param fills whether the columns of texts share all that is left, for rows that come later
  */
-export const layoutOf = (columns: readonly TextColumn[], width: number | null): Layout | null => {
-  const needs = columns.map(needsOf);
-  if (width === null) return { columns: columns.length, widths: needs.map(({ full }) => full) };
+export const layoutOf = (columns: readonly TextColumn[], width: number | null, fills = false): Layout | null => {
+  const needs = columns.map((column) => {
+    const { full, least } = needsOf(column);
+    return { full: fills && column.wraps ? Number.POSITIVE_INFINITY : full, least };
+  });
+  if (width === null) return { columns: columns.length, widths: columns.map((column) => needsOf(column).full) };
   for (let count = columns.length; count >= Math.min(fewest, columns.length); count--) {
     const room = width - gapsOf(count);
     const taken = needs.slice(0, count);

@@ -13,12 +13,15 @@ import { crc32c } from './crc32c.ts';
 const HEADER = 24;
 const FLAGS = 18;
 const LOWER = 20;
+const UPPER = 22;
 const NODE = 8;
 const BRANCH = 1;
 const LEAF = 2;
 const OVERFLOW = 4;
 const KIND = BRANCH | LEAF | OVERFLOW;
 const ON_OVERFLOW_PAGES = 1;
+/** What a node has in place of data that is on overflow pages. */
+const OVERFLOW_BYTES = 24;
 const IS_TREE = 2;
 const TREE_BYTES = 48;
 const FREE_TREE = 48;
@@ -139,6 +142,9 @@ class Walk {
       const nodes = uint16(bytes, base - HEADER + LOWER) >> 1;
       const first = base + 2 * nodes;
       if (nodes === 0 || first > end) throw damage(number);
+      /** Bytes that its nodes take, at the end of the page. */
+      const held = end - base - uint16(bytes, base - HEADER + UPPER);
+      let filled = 0;
       const nodeAt = (i: number): number => {
         const node = base + uint16(bytes, base + 2 * i);
         if (node < first || node + NODE + uint16(bytes, node + 6) > end) throw damage(number);
@@ -154,8 +160,10 @@ class Walk {
             throw damage(number);
           }
           const node = nodeAt(i);
+          filled += even(NODE + uint16(bytes, node + 6));
           visit(sizeOf(bytes, node) + uint16(bytes, node + 4) * 2 ** 32, depth + 1, from, to);
         }
+        if (filled !== held) throw damage(number);
         return;
       }
       count.leaves++;
@@ -175,14 +183,16 @@ class Walk {
         const flags = uint16(bytes, node + 4);
         const data = key + keyLength;
         const length = sizeOf(bytes, node);
+        filled += even(NODE + keyLength + (flags & ON_OVERFLOW_PAGES ? OVERFLOW_BYTES : length));
         if (flags & ON_OVERFLOW_PAGES) {
-          if (data + 24 > end) throw damage(number);
+          if (data + OVERFLOW_BYTES > end) throw damage(number);
           overflows.push([Number(bytes.readBigUInt64LE(data)), Math.ceil((HEADER + length) / this.pageSize)]);
         } else {
           if (data + length > end) throw damage(number);
           onEntry?.(bytes.subarray(key, data), flags, bytes, data, length);
         }
       }
+      if (filled !== held) throw damage(number);
       if (high && compare(bytes, before, beforeLength, high.bytes, high.start, high.length) >= 0) throw damage(number);
       for (const [page, pages] of overflows) count.overflows += this.overflow(page, pages, tree.name);
     };
@@ -218,9 +228,11 @@ class Walk {
     return start;
   }
 
-  private overflow(first: number, pages: number, tree: string): number {
+  /** How many pages hold data that needs so many: more where LMDB has put less into those of what was there before. */
+  private overflow(first: number, needed: number, tree: string): number {
     const start = this.page(first, OVERFLOW, tree);
-    if (this.chunk.readUInt32LE(start + LOWER) !== pages || first + pages > this.pages) {
+    const pages = this.chunk.readUInt32LE(start + LOWER);
+    if (pages < needed || first + pages > this.pages) {
       throw this.damage(`page ${first} of ${tree}`);
     }
     for (let page = first + 1; page < first + pages; page++) {
@@ -238,6 +250,8 @@ class Walk {
 const uint16 = (bytes: Buffer, at: number): number => bytes[at]! | (bytes[at + 1]! << 8);
 /** The size of a leaf's value, or the low half of a branch's child. */
 const sizeOf = (bytes: Buffer, node: number): number => uint16(bytes, node) + uint16(bytes, node + 2) * 2 ** 16;
+/** Nodes begin at even places. */
+const even = (size: number): number => size + (size & 1);
 const keyOf = (bytes: Buffer, node: number): Key => ({ bytes, start: node + NODE, length: uint16(bytes, node + 6) });
 
 type Compare = (a: Buffer, start: number, length: number, b: Buffer, startB: number, lengthB: number) => number;

@@ -135,6 +135,7 @@ export abstract class Answer<P> extends InFlight<P> {
   }
 
   protected writeHead(status: number, block: string): void {
+    this.watched?.answers(status);
     if (status !== 200) this.response.writeStatus(statusLine(status));
     this.response.writeHeader('content-type', block);
   }

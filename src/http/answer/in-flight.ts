@@ -2,7 +2,7 @@ import { type Cancellation, Canceller } from '../../cancellation.ts';
 import { type Refusal, refusal } from '../../errors.ts';
 import { publish } from '../../telemetry.ts';
 import type { RequestHead } from '../request/head.ts';
-import type { RateLimitLease } from '../route.ts';
+import type { RateLimitLease, Watched } from '../route.ts';
 import type { Expiring, Traffic } from '../traffic.ts';
 import type { HttpResponse } from '../uws.ts';
 import { lingerMs, maxLingered } from './early-answer.ts';
@@ -20,6 +20,8 @@ export abstract class InFlight<P> implements Expiring {
   protected readonly traffic: Traffic<P>;
   /** What the request holds of its limits; absent while nobody is identified. */
   protected lease: RateLimitLease<P> | undefined;
+  /** Who is told of the request until it is over; undefined where nobody is. */
+  protected watched: Watched<P> | undefined;
   protected stage: 'reading' | 'handling' | 'answering' | 'lingering' | 'done' = 'reading';
   /** When the present stage began. */
   protected since = 0;
@@ -56,6 +58,7 @@ export abstract class InFlight<P> implements Expiring {
     this.since = this.now();
     this.lease?.end();
     this.release();
+    this.ended();
   }
 
   /** Throws away what a client sends that has its answer. */
@@ -166,6 +169,16 @@ export abstract class InFlight<P> implements Expiring {
     this.head.forget();
     this.release();
     if (this.counted) this.traffic.leave(this);
+    this.ended();
+  }
+
+  private ended(): void {
+    this.watched?.ends(this.lease?.principal);
+    this.watched = undefined;
+  }
+
+  get isStreaming(): boolean {
+    return false;
   }
 
   /** Since when the reader has taken nothing; undefined while nothing waits for it. */

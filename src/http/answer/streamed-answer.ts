@@ -23,6 +23,10 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
       .catch((error: unknown) => this.report(error));
   }
 
+  override get isStreaming(): boolean {
+    return this.streamed !== undefined && this.stage === 'answering';
+  }
+
   private openStream(status: number, headers: Headers | undefined): void {
     try {
       const block = headerBlock(headers, 'text/event-stream', this.family, this.head.requestId, this.ownLines());

@@ -1,4 +1,5 @@
 import type { Refusal } from '../../errors.ts';
+import { jsonText } from '../../exact-number.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Answer, AnswerBlock, Chunk, StopReason, Usage } from '../../upstream/port.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
@@ -57,7 +58,7 @@ const completion = ({ id, model, created }: ChatEnvelope, { content, stop_reason
 const callOf = ({ id, name, input }: Extract<AnswerBlock, { type: 'tool_use' }>) => ({
   id,
   type: 'function',
-  function: { name, arguments: JSON.stringify(input) },
+  function: { name, arguments: jsonText(input) },
 });
 
 /** Cached tokens are part of the prompt here. Not every upstream tells tokens of reasoning apart. */

@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { whole } from '../../http/answer/whole.ts';
+import { refusedBounds } from '../messages/bounds.ts';
 import { list } from '../messages/list-schema.ts';
 import { textOr } from '../messages/tagged-union.ts';
 import { limit, policyIds } from '../translation/fields.ts';
 
 const anything = z.looseObject({});
+
+export const ownBounds = ['max_tokens', 'max_completion_tokens', 'n', 'best_of'] as const;
 
 /** Answers that one request may ask for. */
 export const mostChoices = 128;
@@ -14,6 +17,7 @@ export const mostChoices = 128;
  * else is the upstream's to judge.
  */
 export const passingChatBody = z.looseObject({
+  ...refusedBounds(ownBounds),
   model: z.string().min(1),
   messages: list(z.looseObject({ content: textOr(z.string(), list(z.unknown())).nullish() })).min(1),
   max_completion_tokens: limit,
@@ -30,6 +34,7 @@ export const passingChatBody = z.looseObject({
   functions: list(anything).nullish(),
   response_format: anything.nullish(),
   store: z.boolean().nullish(),
+  audio: anything.nullish(),
   policy_ids: policyIds,
 });
 

@@ -2,6 +2,7 @@ import type { Edit } from '../../json/outer-members.ts';
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { quickChatEstimate } from '../../upstream/quick-chat-estimate.ts';
+import { otherBounds } from '../messages/bounds.ts';
 import { maxTokens } from '../messages/messages-schema.ts';
 import type { QuickFields } from '../route/body-reader.ts';
 import {
@@ -16,7 +17,7 @@ import {
   orNull,
 } from '../route/tape-checks.ts';
 import { answersOf, chatState, type PassedChat, usageAsked } from './passing-rules.ts';
-import { mostChoices } from './passing-schema.ts';
+import { mostChoices, ownBounds } from './passing-schema.ts';
 
 const isSwitch = isOf(Kind.true, Kind.false, Kind.null);
 const isNumber = isOf(Kind.number, Kind.null);
@@ -25,6 +26,7 @@ const isFalse = isOf(Kind.false, Kind.null);
 
 /** What `passingChatBody` says of a request that names nothing which Weir has to look at more closely. */
 const isPlain = isObjectWith({
+  ...Object.fromEntries(otherBounds(ownBounds).map((name) => [name, isNull])),
   model: isString,
   messages: isListOf(isObjectWith({ content: isOf(Kind.string, Kind.array, Kind.null), audio: isNull })),
   max_completion_tokens: isLimit,
@@ -40,6 +42,7 @@ const isPlain = isObjectWith({
   tools: orNull(isListOf(isObject)),
   functions: orNull(isListOf(isObject)),
   response_format: orNull(isObject),
+  audio: orNull(isObjectWith({ voice: isOf(Kind.string, Kind.null) })),
   policy_ids: isNull,
   ...Object.fromEntries(
     Object.entries(chatState.members).map(([name, harmless]) => [name, harmless === 'false' ? isFalse : isNull]),

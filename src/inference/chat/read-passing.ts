@@ -9,10 +9,11 @@ import { answersOf, chatState, type PassedChat, usageAsked } from './passing-rul
 import { type PassingChatBody, passingChatBody } from './passing-schema.ts';
 import { quickChatBody } from './quick-passing.ts';
 
-/** Spoken answers are kept by the provider, and named by an id where they are sent back. */
-const spokenRefusal = ({ messages }: PassingChatBody): Refusal | null => {
+/** Spoken answers are kept by the provider, and named by an id where they are sent back; so are voices of its account. */
+const spokenRefusal = ({ messages, audio: spoken }: PassingChatBody): Refusal | null => {
   const at = messages.findIndex(({ audio }) => audio != null);
-  return at === -1 ? null : stateRefused(['messages', at, 'audio']);
+  if (at !== -1) return stateRefused(['messages', at, 'audio']);
+  return spoken?.voice == null || typeof spoken.voice === 'string' ? null : stateRefused(['audio', 'voice']);
 };
 
 const loosely = checker(passingChatBody, 'chat', 'body');

@@ -54,6 +54,7 @@ export const countTokensRoute = (
       const resolved = resolve(call, models, policies);
       if (isRefusal(resolved)) return failure(resolved, 'messages', requestId);
       const { hosted, effective } = resolved;
+      call.watched?.aims(hosted.model.id);
       const { strict, passed } = body;
       const request = strict && countRequest(strict, hosted);
       // The bytes of the body are lent for this step alone.
@@ -63,7 +64,7 @@ export const countTokensRoute = (
       const { model, policy_ids: named } = strict ?? passed!.fields;
       const need = passed ?? { estimatedTokens: estimateInputTokens(request!), maxTokens: strict!.max_tokens ?? 0 };
       const text = { endpoint: 'messages', model, stream: false } as const;
-      const view = viewOf({ request, need }, () => outgoing, text, principal);
+      const view = viewOf({ request, need, most: hosted.model.max_output_length }, () => outgoing, text, principal);
       const asked = { policies: effective, caller: principal, named: named ?? [], requestId, view };
       return policed(policies, asked, { endpoint: 'messages', family: 'messages' }, count);
     },
@@ -100,7 +101,7 @@ const noBytes = Buffer.alloc(0);
 
 const counted = async ({ call, hosted, request, outgoing }: Counting): Promise<Reply> => {
   const { body, head, signal } = call;
-  const options: GenerateOptions = { signal, requestId: head.requestId };
+  const options: GenerateOptions = { signal, requestId: head.requestId, trace: call.trace };
   const { passed } = body;
   try {
     if (request !== null)

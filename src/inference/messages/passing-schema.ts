@@ -1,16 +1,20 @@
 import { z } from 'zod';
 import { whole } from '../../http/answer/whole.ts';
+import { refusedBounds } from './bounds.ts';
 import { list } from './list-schema.ts';
 import { maxPolicies, maxTokens } from './messages-schema.ts';
 import { textOr } from './tagged-union.ts';
 
 const anything = z.looseObject({});
 
+export const ownBounds = ['max_tokens'] as const;
+
 /**
  * The body for a model that passes it on (contract N1): what the specification names is as it says, all else is the
  * upstream's to judge.
  */
 export const passingBody = z.looseObject({
+  ...refusedBounds(ownBounds),
   model: z.string().min(1),
   max_tokens: whole().min(1).max(maxTokens),
   messages: list(z.looseObject({ content: textOr(z.string(), list(z.unknown())).optional() })).min(1),

@@ -13,7 +13,9 @@ import {
   namesAny,
   orNull,
 } from '../route/tape-checks.ts';
+import { otherBounds } from './bounds.ts';
 import { maxTokens } from './messages-schema.ts';
+import { ownBounds } from './passing-schema.ts';
 
 /** A request of which no more was read than it takes to pass it on. */
 export type QuickBody = QuickFields<{
@@ -31,6 +33,7 @@ const isTyped = isObjectWith({ type: isString, schema: orNull(isObject) });
 
 /** What `passingBody` says of a request that names nothing which Weir has to look at more closely. */
 const isPlain = isObjectWith({
+  ...Object.fromEntries(otherBounds(ownBounds).map((name) => [name, isNull])),
   model: isString,
   max_tokens: isWhole(1, maxTokens),
   messages: isListOf(isObjectWith({ content: isOf(Kind.string, Kind.array) })),

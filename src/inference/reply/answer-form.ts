@@ -13,6 +13,6 @@ export interface AnswerForm {
   readonly ping: string;
   /** A refusal of an upstream, told by what the caller sent; absent where that has the same names. */
   readonly inPlace?: (refused: Refusal) => Refusal;
-  /** An error after the first byte. */
-  readonly error: (refused: Refusal, requestId: string) => string;
+  /** An error after the first byte. @param passed events of the upstream that were sent last, where it has begun the answer itself */
+  readonly error: (refused: Refusal, requestId: string, passed?: Buffer) => string;
 }

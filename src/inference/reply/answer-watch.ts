@@ -1,6 +1,7 @@
 import type { Refusal } from '../../errors.ts';
 import type { Outcome } from '../../policies/outcome.ts';
-import { answerText, streamedText } from '../../rules/text/answer-text.ts';
+import { streamedText } from '../../rules/text/answer-stream.ts';
+import { answerText, inputOf } from '../../rules/text/answer-text.ts';
 import type { RequestText, ResponseText } from '../../rules/text/request-text.ts';
 import { publish } from '../../telemetry.ts';
 import type { Answer, Chunk, PassedEvents } from '../../upstream/port.ts';
@@ -44,7 +45,7 @@ export const judgeWhole = async (
 
 /** The text of an answer that passes. */
 export const passedText = ({ endpoint }: AnswerWatch, body: Buffer): ResponseText =>
-  answerText(endpoint, JSON.parse(body.toString()) as Readonly<Record<string, unknown>>);
+  answerText(endpoint, body.toString());
 
 export const answerOf = ({ content, stop_reason, usage }: Answer): ResponseText => ({
   content,
@@ -60,10 +61,13 @@ export interface Collected<T> {
 
 /** Of the events of an upstream, as they come. */
 export const collectedEvents = (endpoint: RequestText['endpoint']): Collected<PassedEvents> => {
-  const pieces: Buffer[] = [];
+  const { add, text } = streamedText(endpoint);
   return {
-    add: ({ start, events }) => pieces.push(...(start === null ? [] : [start]), events),
-    text: () => streamedText(endpoint, Buffer.concat(pieces).toString()),
+    add({ start, events }) {
+      if (start !== null) add(start.toString());
+      add(events.toString());
+    },
+    text,
   };
 };
 
@@ -80,6 +84,8 @@ export const collectedChunks = (): Collected<Chunk> => {
         const { delta, index } = chunk;
         const block = blocks[index]!;
         if (delta.type === 'text_delta') block.text = `${block.text}${delta.text}`;
+        else if (delta.type === 'thinking_delta') block.thinking = `${block.thinking}${delta.thinking}`;
+        else if (delta.type === 'signature_delta') block.signature = `${block.signature}${delta.signature}`;
         else if (delta.type === 'input_json_delta') inputs.set(index, (inputs.get(index) ?? '') + delta.partial_json);
       } else if (chunk.type === 'end') {
         stopReason = chunk.stop_reason;
@@ -89,17 +95,9 @@ export const collectedChunks = (): Collected<Chunk> => {
     text() {
       const content = blocks.map((block, index) => {
         const input = inputs.get(index);
-        return input === undefined ? block : { ...block, input: parsed(input) };
+        return input === undefined ? block : { ...block, input: inputOf(input) };
       });
       return { content, stopReason, outputTokens };
     },
   };
-};
-
-const parsed = (input: string): unknown => {
-  try {
-    return JSON.parse(input);
-  } catch {
-    return input;
-  }
 };

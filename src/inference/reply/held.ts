@@ -33,7 +33,8 @@ async function* heldChunks(chunks: AsyncIterable<Chunk>, watching: Watching<Chun
     if (chunk.type === 'end') await released(chunk, watching, collected.text);
     else watching.spend(chunk);
   }
-  yield* all;
+  // What has not ended has not been judged.
+  if (all.at(-1)?.type === 'end') yield* all;
 }
 
 /** The events of an upstream, in one piece and under the same condition. */

@@ -1,6 +1,7 @@
 import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Head, Reply } from '../../http/route.ts';
+import { writtenBytesIn } from '../../upstream/openai/written.ts';
 import type { PassedAnswer, PassedEvents, PassedRequest, Passing } from '../../upstream/port.ts';
 import { believed, outputOf, sentTokens, tokensTaken } from '../spending.ts';
 import { judgeWhole, passedText } from './answer-watch.ts';
@@ -24,7 +25,9 @@ const passedWhole = async (asked: Promise<PassedAnswer>, generation: Generation)
   const { estimatedTokens, most, allowance, meter, watch, requestId, form } = generation;
   try {
     const { body, usage: told, outputBytes } = await asked;
-    const usage = believed(told, most);
+    // The text of an answer that is counted is looked for where there is more than was asked for.
+    const isBeyond = outputBytes === 0 && told.output_tokens > most.output;
+    const usage = believed(told, most, isBeyond ? writtenBytesIn(body) : outputBytes);
     const sent = sentTokens(outputBytes, most);
     allowance.spent = tokensTaken(usage, outputOf(usage, sent), estimatedTokens);
     const judged = watch === null ? noHeaders : await judgeWhole(watch, () => passedText(watch, body), requestId);
@@ -71,8 +74,9 @@ export const passedReply = (
   generation: Generation,
   timing: Timing,
 ): Promise<Reply> => {
-  const { signal, requestId } = generation;
+  const { signal, requestId, trace } = generation;
+  const options = { signal, requestId, trace };
   return isStreamed
-    ? passedStream(passing.stream(request, { signal, requestId }), generation, timing)
-    : passedWhole(passing.answer(request, { signal, requestId }), generation);
+    ? passedStream(passing.stream(request, options), generation, timing)
+    : passedWhole(passing.answer(request, options), generation);
 };

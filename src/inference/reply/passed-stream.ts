@@ -30,6 +30,7 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, cloc
   const { form, estimatedTokens, signal } = generation;
   const output = new EventOutput({ sink, clock, after, ping: form.ping, keepAliveMs: pingEveryMs });
   let last: Uint8Array | undefined;
+  let sent: Buffer | undefined;
   try {
     let piece: PassedEvents;
     let start: Buffer | null = null;
@@ -51,6 +52,7 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, cloc
         return;
       }
       output.send(events);
+      sent = events;
       await output.room();
       if (sink.gone) return;
       const step = await pieces.next();
@@ -58,7 +60,7 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, cloc
       piece = step.value;
     }
   } catch (error) {
-    if (!sink.gone && !signal.aborted) output.add(failureEvent(error, generation));
+    if (!sink.gone && !signal.aborted) output.add(failureEvent(error, generation, sent));
   } finally {
     pieces.return?.().catch(() => undefined);
     await output.end(last);
@@ -71,7 +73,7 @@ export const spend = (
   { allowance, grow, meter, estimatedTokens, most }: Generation,
   status = 200,
 ): void => {
-  const usage = believed(told, most);
+  const usage = believed(told, most, outputBytes);
   const sent = sentTokens(outputBytes, most);
   allowance.spent = tokensTaken(usage, ended ? outputOf(usage, sent) : sent, estimatedTokens);
   if (ended) meter.complete(usage, sent, status);

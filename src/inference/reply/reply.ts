@@ -4,7 +4,7 @@ import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Allowance, Headers, Meter, Reply } from '../../http/route.ts';
 import { writtenBytesOf } from '../../upstream/estimate.ts';
-import type { Answer, Chunk, GenerateRequest, Upstream } from '../../upstream/port.ts';
+import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream } from '../../upstream/port.ts';
 import { believed, type Most, outputOf, Spending, sentTokens, tokensTaken } from '../spending.ts';
 import { upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
@@ -26,6 +26,7 @@ export interface Generation {
   readonly grow: Growth;
   readonly meter: Meter;
   readonly requestId: string;
+  readonly trace: GenerateOptions['trace'];
   /** Fires when the client leaves. */
   readonly signal: Cancellation;
   /** Who judges the answer by policies; null where nobody does. */
@@ -53,9 +54,10 @@ const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promi
   const { form, estimatedTokens, most, allowance, meter, watch, requestId } = generation;
   try {
     const answer = await asked;
-    const usage = believed(answer.usage, most);
-    const isCounted = usage.output_tokens > 0 && !usage.isPartial;
-    const sent = isCounted ? 0 : sentTokens(writtenBytesOf(answer.content), most);
+    const isPlain = answer.usage.output_tokens > 0 && answer.usage.output_tokens <= most.output;
+    const written = isPlain ? 0 : writtenBytesOf(answer.content);
+    const usage = believed(answer.usage, most, written);
+    const sent = usage.output_tokens > 0 && !usage.isPartial ? 0 : sentTokens(written, most);
     allowance.spent = tokensTaken(usage, outputOf(usage, sent), estimatedTokens);
     const judged = watch === null ? noHeaders : await judgeWhole(watch, () => answerOf(answer), requestId);
     allowance.settle();
@@ -101,10 +103,11 @@ export const answerReply = (
   generation: Generation,
   timing: Timing,
 ): Promise<Reply> => {
-  const { signal, requestId } = generation;
+  const { signal, requestId, trace } = generation;
+  const options = { signal, requestId, trace };
   return isStreamed
-    ? streamedReply(upstream.stream(request, { signal, requestId }), generation, timing)
-    : wholeReply(upstream.answer(request, { signal, requestId }), generation);
+    ? streamedReply(upstream.stream(request, options), generation, timing)
+    : wholeReply(upstream.answer(request, options), generation);
 };
 
 /** @throws what is not an UpstreamError: a fault of ours */

@@ -84,14 +84,15 @@ const begin = async ({ first, spending, toEvents }: AnswerStream, output: EventO
 export const failureEvent = (
   error: unknown,
   { form, meter, requestId }: Pick<AnswerStream, 'form' | 'meter' | 'requestId'>,
+  passed?: Buffer,
 ): string => {
   const refused = upstreamRefusal(error);
   meter.fail(refused === null ? 500 : statusOf(refused.code, form.family, refused.status));
   if (refused === null) {
     publish('request.failed', { requestId, error });
-    return form.error(refusal('internal_error'), requestId);
+    return form.error(refusal('internal_error'), requestId, passed);
   }
-  return form.error(form.inPlace?.(refused) ?? refused, requestId);
+  return form.error(form.inPlace?.(refused) ?? refused, requestId, passed);
 };
 
 /** Lets an upstream clean up, without waiting for it: a generator answers only when its pending step has ended. */

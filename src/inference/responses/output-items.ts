@@ -1,3 +1,4 @@
+import { jsonText } from '../../exact-number.ts';
 import type { AnswerBlock } from '../../upstream/port.ts';
 import type { ItemStatus } from './response-text.ts';
 import { packThought } from './thought.ts';
@@ -30,7 +31,7 @@ export const outputItem = (
       return { type: 'message', id, status, role: 'assistant', content: [outputText(block.text)] };
     case 'tool_use': {
       const { id: call_id, name } = block;
-      return { type: 'function_call', id, call_id, name, arguments: input ?? JSON.stringify(block.input), status };
+      return { type: 'function_call', id, call_id, name, arguments: input ?? jsonText(block.input), status };
     }
     case 'thinking':
     case 'redacted_thinking': {

@@ -19,7 +19,7 @@ export const responsesState: StateNames = {
     background: 'false',
     store: 'false',
   },
-  anywhere: ['file_id', 'file_ids', 'vector_store_ids', 'container_id'],
+  anywhere: ['file_id', 'file_ids', 'vector_store_ids', 'container_id', 'skill_id'],
   ownData: ['text', 'arguments', 'parameters', 'schema', 'metadata', 'file_data', 'data'],
 };
 

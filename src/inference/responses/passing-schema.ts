@@ -1,15 +1,19 @@
 import { z } from 'zod';
+import { refusedBounds } from '../messages/bounds.ts';
 import { list } from '../messages/list-schema.ts';
 import { textOr } from '../messages/tagged-union.ts';
 import { limit, policyIds } from '../translation/fields.ts';
 
 const anything = z.looseObject({});
 
+export const ownBounds = ['max_output_tokens'] as const;
+
 /**
  * The body of `POST /v1/responses` for a model that passes it on (contract N1): what limits and counts is as it says, all else is
  * the upstream's to judge.
  */
 export const passingResponsesBody = z.looseObject({
+  ...refusedBounds(ownBounds),
   model: z.string().min(1),
   input: textOr(z.string(), list(anything).min(1)),
   instructions: z.string().nullish(),

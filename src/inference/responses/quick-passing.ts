@@ -2,6 +2,7 @@ import type { Edit } from '../../json/outer-members.ts';
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { quickResponsesEstimate } from '../../upstream/quick-responses-estimate.ts';
+import { otherBounds } from '../messages/bounds.ts';
 import { maxTokens } from '../messages/messages-schema.ts';
 import type { QuickFields } from '../route/body-reader.ts';
 import {
@@ -17,23 +18,31 @@ import {
   orNull,
 } from '../route/tape-checks.ts';
 import { answerOf, type PassedResponses, responsesState, unstoredMember } from './passing-rules.ts';
+import { ownBounds } from './passing-schema.ts';
 
 const isNumber = isOf(Kind.number, Kind.null);
 const isFalse = isOf(Kind.false, Kind.null);
 const reference = Buffer.from('item_reference');
 const isNoReference: Check = (tape, entry) =>
   tape.kind(entry) !== Kind.string || !(tape.isEscaped(entry) || tape.spells(entry, reference));
-const [id, ...says] = ['id', 'role', 'content', 'arguments', 'output', 'input', 'encrypted_content'].map((name) =>
-  Buffer.from(name),
-) as [Buffer, ...Buffer[]];
+const [id, type, reasoning] = ['id', 'type', 'reasoning'].map((name) => Buffer.from(name)) as [Buffer, Buffer, Buffer];
+const thoughts = ['encrypted_content', 'content'].map((name) => Buffer.from(name));
+const says = [...thoughts, ...['role', 'arguments', 'output', 'input'].map((name) => Buffer.from(name))];
+const isTold: Check = (tape, entry) =>
+  entry !== -1 && !isNull(tape, entry) && !(tape.kind(entry) === Kind.array && tape.next(entry) === entry + 1);
 /** One with an id and little else may be a reference, which is for parsing to say. */
-const isSaid: Check = (tape, entry) =>
-  tape.member(entry, id) === -1 || says.some((name) => tape.member(entry, name) !== -1);
+const isSaid: Check = (tape, entry) => {
+  if (tape.member(entry, id) === -1) return true;
+  const tag = tape.member(entry, type);
+  const names = tag !== -1 && tape.spells(tag, reasoning) ? thoughts : says;
+  return names.some((name) => isTold(tape, tape.member(entry, name)));
+};
 const isTyped = isObjectWith({ type: isNoReference });
 const isItems = isListOf((tape, entry) => isTyped(tape, entry) && isSaid(tape, entry));
 
 /** What `passingResponsesBody` says of a request that names nothing which Weir has to look at more closely. */
 const isPlain = isObjectWith({
+  ...Object.fromEntries(otherBounds(ownBounds).map((name) => [name, isNull])),
   model: isString,
   input: (tape, entry) => isString(tape, entry) || (isItems(tape, entry) && tape.next(entry) > entry + 1),
   instructions: isOf(Kind.string, Kind.null),

@@ -9,10 +9,20 @@ import { answerOf, type PassedResponses, responsesState, unstoredMember } from '
 import { type PassingResponsesBody, passingResponsesBody } from './passing-schema.ts';
 import { quickResponsesBody } from './quick-passing.ts';
 
-/** An item that says nothing but its id is one of an earlier answer, whatever its type, which may be left out. */
-const isReference = (item: Readonly<Record<string, unknown>>): boolean =>
-  item.type === 'item_reference' ||
-  (item.id !== undefined && Object.keys(item).every((name) => ['id', 'type', 'status'].includes(name)));
+/** What of an item an upstream that keeps it needs no more than its id for. */
+const labels = ['id', 'type', 'status'];
+const isEmpty = (value: unknown): boolean => value == null || (Array.isArray(value) && value.length === 0);
+
+/**
+ * An item that says nothing but its id is one of an earlier answer, whatever its type, which may be left out. Of what was thought a
+ * summary says nothing either: the model needs all of it, in its own form or as text.
+ */
+const isReference = (item: Readonly<Record<string, unknown>>): boolean => {
+  if (item.type === 'item_reference') return true;
+  if (item.id == null) return false;
+  const said = item.type === 'reasoning' ? ['encrypted_content', 'content'] : Object.keys(item);
+  return said.every((name) => labels.includes(name) || isEmpty(item[name]));
+};
 
 /** Items of earlier answers by their ids, and containers of tools by theirs. */
 const namedRefusal = ({ input, tools }: PassingResponsesBody): Refusal | null => {

@@ -1,6 +1,7 @@
 import type { Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Answer, Chunk } from '../../upstream/port.ts';
+import { dataOf } from '../../upstream/transport/event-frames.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
 import { type Emit, type ItemEvents, itemEvents } from './item-events.ts';
 import { itemId, outputItem } from './output-items.ts';
@@ -19,7 +20,10 @@ export const responsesForm = (envelope: ResponseEnvelope): AnswerForm => {
     whole: (answer) => wholeResponse(envelope, answer),
     events: () => responseEvents(envelope, emit),
     ping: ': ping\n\n',
-    error: (refused, requestId) => emit('error', errorMembers(refused, requestId)),
+    error: (refused, requestId, passed) => {
+      if (passed !== undefined) next = numberAfter(passed) ?? next;
+      return emit('error', errorMembers(refused, requestId));
+    },
   };
 };
 
@@ -70,6 +74,14 @@ const responseEvents = (envelope: ResponseEnvelope, emit: Emit): ((chunk: Chunk)
       }
     }
   };
+};
+
+/** The number of the event that follows those of an upstream; undefined where it does not number them. */
+const numberAfter = (events: Buffer): number | undefined => {
+  const before = events.lastIndexOf('\n\n', -3);
+  const data = dataOf(before === -1 ? events : events.subarray(before));
+  const { sequence_number: last } = JSON.parse(data!) as { readonly sequence_number?: unknown };
+  return Number.isSafeInteger(last) ? (last as number) + 1 : undefined;
 };
 
 /** Flat for those who read events, and as an error for those who look for one (contract G.7). */

@@ -85,7 +85,7 @@ export const responsesBody = namedFields({
   user: userId,
   safety_identifier: userId,
   ...hints,
-  store: z.boolean().nullish(),
+  store: only(false),
   truncation: only('disabled'),
   background: only(false),
   previous_response_id: refused,

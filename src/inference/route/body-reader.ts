@@ -2,10 +2,11 @@ import type { ProjectPrincipal } from '../../access/principal.ts';
 import { Refused } from '../../http/refused.ts';
 import { parseJson, type ValueBudget, valueBudget } from '../../http/request/json.ts';
 import { type Edit, edited, outerMembers, withoutMember } from '../../json/outer-members.ts';
-import { Kind, Tape } from '../../json/tape/tape.ts';
+import { Kind, type Tape, lentTape as tape } from '../../json/tape/tape.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { Passing, Upstream } from '../../upstream/port.ts';
 import { isServedTo } from '../models/model-requirements.ts';
+import { pricedImages, pricedImagesOnTape } from './images.ts';
 import type { TokenNeed } from './task.ts';
 
 /** A JSON object with exact numbers, as `parseJson` reads it. */
@@ -25,6 +26,8 @@ export interface PassedBody<Fields, P extends Passing = Passing> extends TokenNe
   readonly fields: Fields;
   /** Whether the usage of its stream is asked of the upstream by Weir alone. */
   readonly hidesUsage: boolean;
+  /** Images that have a price. */
+  readonly images: number;
   /** As it goes out: with the upstream's name of the model, and without what Weir alone understands. */
   readonly bytes: () => Buffer;
 }
@@ -67,9 +70,6 @@ export interface PassingRules<Fields, P extends Passing = Passing> {
   readonly quick: (tape: Tape, bytes: Buffer, model: string, hosted: ConnectedModel) => QuickFields<Fields> | null;
   readonly loose: (value: Json, hosted: ConnectedModel, bytes: Buffer) => ReadFields<Fields> | Refused;
 }
-
-/** Of the body in hand; a request is read at once and to its end. */
-const tape = new Tape();
 
 /**
  * Reads the bodies of one API: which rules hold depends on the model that they name (contract N1). A model that the
@@ -119,7 +119,9 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     } = quick;
     const { passing, upstreamModel } = hosted;
     const outgoing = () => edited(bytes, inOrder([{ start, end, text: JSON.stringify(upstreamModel) }], edits));
-    return { passing, fields, estimatedTokens, maxTokens, grows, longest, hidesUsage, bytes: outgoing };
+    const images = pricedImagesOnTape(hosted.model, tape);
+    if (Number.isNaN(images)) return null;
+    return { passing, fields, estimatedTokens, maxTokens, grows, longest, hidesUsage, images, bytes: outgoing };
   };
 
   return (bytes, principal) => {
@@ -134,7 +136,8 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     if (read instanceof Refused) return read;
     const { edits, hidesUsage = false, ...rest } = read;
     const outgoing = () => withoutOwnFields(bytes, hosted.upstreamModel, edits);
-    return { strict: null, passed: { ...rest, passing: hosted.passing, hidesUsage, bytes: outgoing } };
+    const images = pricedImages(hosted.model, value);
+    return { strict: null, passed: { ...rest, passing: hosted.passing, hidesUsage, images, bytes: outgoing } };
   };
 };
 

@@ -1,27 +1,75 @@
-import type { Task } from './admission.ts';
+import { Kind, type Tape } from '../../json/tape/tape.ts';
+import type { Model } from '../../upstream/models/models.ts';
+import type { GenerateRequest } from '../../upstream/port.ts';
 
 /** What an image is called in the three APIs. */
-const kinds: ReadonlySet<unknown> = new Set(['image', 'image_url', 'input_image', 'computer_screenshot']);
+const kinds = ['image', 'image_url', 'input_image', 'computer_screenshot'];
+/** Some servers know an image by it where nothing says what a part is. */
+const link = 'image_url';
+/** Blocks whose `input` is what a tool was called with: data, whatever it says. */
+const calls = ['tool_use', 'server_tool_use'];
+const input = 'input';
+const type = 'type';
+/** Members of a request that images are in, at any depth: in results of tools, in documents, on screens. */
+const conversation = ['messages', input, 'system'];
 
-/** What a tool was called with is data, whatever it says. */
-const isData = (of: { readonly type?: unknown }, name: string): boolean =>
-  name === 'input' && (of.type === 'tool_use' || of.type === 'server_tool_use');
+/** Where images have no price nobody has to count them. */
+const isPriced = ({ pricing: { image } }: Model): boolean => image !== undefined && Number(image) > 0;
+
+/** The images of a request that have a price. */
+export const pricedImages = (
+  model: Model,
+  request: Readonly<Record<string, unknown>> | Pick<GenerateRequest, 'messages' | 'system'>,
+): number => {
+  if (!isPriced(model)) return 0;
+  const fields = request as Readonly<Record<string, unknown>>;
+  return conversation.reduce((sum, name) => sum + imagesIn(fields[name]), 0);
+};
 
 const imagesIn = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0;
-  const fields = value as { readonly type?: unknown };
   if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + imagesIn(each), 0);
-  if (kinds.has(fields.type)) return 1;
-  return Object.entries(fields).reduce((sum, [name, member]) => sum + (isData(fields, name) ? 0 : imagesIn(member)), 0);
+  const { type: tag, [link]: linked } = value as { readonly type?: unknown; readonly [link]?: unknown };
+  if (kinds.includes(tag as string) || (tag == null && linked != null)) return 1;
+  const isCall = calls.includes(tag as string);
+  let images = 0;
+  for (const [name, member] of Object.entries(value)) if (!(isCall && name === input)) images += imagesIn(member);
+  return images;
 };
 
-/**
- * The images of a request, wherever they are: in results of tools, in documents, on screens.
- * @param price of an image; where there is none nobody has to count
- */
-export const imagesOf = ({ strict, passed }: Task<unknown>, price: string | undefined): number => {
-  if (price === undefined || Number(price) === 0) return 0;
-  if (strict !== null) return imagesIn(strict.request.messages);
-  const { messages, input, system } = JSON.parse(passed.bytes().toString()) as Readonly<Record<string, unknown>>;
-  return imagesIn(messages ?? input) + imagesIn(system);
+const bytesOf = (name: string): Buffer => Buffer.from(name);
+const [kindBytes, callBytes, conversationBytes] = [kinds, calls, conversation].map((names) => names.map(bytesOf)) as [
+  Buffer[],
+  Buffer[],
+  Buffer[],
+];
+const [typeBytes, linkBytes, inputBytes] = [type, link, input].map(bytesOf) as [Buffer, Buffer, Buffer];
+
+/** The same of a scanned request; NaN where it has to be parsed. */
+export const pricedImagesOnTape = (model: Model, tape: Tape): number => {
+  if (!isPriced(model)) return 0;
+  return conversationBytes.reduce((sum, name) => sum + imagesAt(tape, tape.member(0, name)), 0);
+};
+
+const imagesAt = (tape: Tape, entry: number): number => {
+  if (entry === -1 || tape.kind(entry) > Kind.array) return 0;
+  const end = tape.next(entry);
+  let images = 0;
+  if (tape.kind(entry) === Kind.array) {
+    for (let at = entry + 1; at < end; at = tape.next(at)) images += imagesAt(tape, at);
+    return images;
+  }
+  const tag = tape.member(entry, typeBytes);
+  const isTagged = tag !== -1 && tape.kind(tag) === Kind.string;
+  if (isTagged && tape.isEscaped(tag)) return Number.NaN;
+  if (isTagged && kindBytes.some((name) => tape.spells(tag, name))) return 1;
+  if (tag === -1 || tape.kind(tag) === Kind.null) {
+    const linked = tape.member(entry, linkBytes);
+    if (linked !== -1 && tape.kind(linked) !== Kind.null) return 1;
+  }
+  const isCall = isTagged && callBytes.some((name) => tape.spells(tag, name));
+  for (let at = entry + 1; at < end; at = tape.next(at + 1)) {
+    if (!(isCall && tape.spells(at, inputBytes))) images += imagesAt(tape, at + 1);
+  }
+  return images;
 };

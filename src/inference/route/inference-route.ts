@@ -17,8 +17,8 @@ import { answerReply } from '../reply/reply.ts';
 import { mostTokensOf } from '../spending.ts';
 import { admission, type Judge, needOf } from './admission.ts';
 import { type Asked, askedOf, type ReadBody } from './body-reader.ts';
-import { imagesOf } from './images.ts';
-import { policed, viewOf } from './policed.ts';
+import { pricedImages } from './images.ts';
+import { copyOf, policed, viewOf } from './policed.ts';
 import { tokensOf } from './task.ts';
 
 /** What every route of models needs. */
@@ -86,15 +86,15 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
     errors: [...answerErrors, ...(api.errors ?? [])],
     tokens,
     handle: (call): Reply | Promise<Reply> => {
-      const { allowance, head, principal, signal, body } = call;
+      const { allowance, head, principal, signal, body, watched } = call;
       const { requestId } = head;
       const task = resolve(call);
       if (isRefusal(task)) return failure(task, family, requestId);
       const { model, stream, policy_ids: named } = askedOf(body);
+      watched?.aims(model);
       const isStreamed = stream === true;
+      const hosted = models.get(model)!.model;
       // The bytes of the body are lent for this step alone.
-      const hosted = models.get(model)?.model;
-      const images = imagesOf(task, hosted?.pricing.image);
       let outgoing: Buffer | undefined;
       const bytes = (): Buffer => {
         outgoing ??= task.passed!.bytes();
@@ -107,25 +107,32 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         const full = allowance.reserve(tokensOf(need));
         if (full !== undefined) return failure(full, family, requestId);
         const { estimatedTokens, maxTokens } = need;
-        const meter = allowance.meter({ requestId, model, api: api.name, estimatedTokens, images, maxTokens });
-        if (isRefusal(meter)) return failure(meter, family, requestId);
+        const images = task.passed?.images ?? pricedImages(hosted, task.strict!.request);
+        const metered = { requestId, model, api: api.name, estimatedTokens, images, maxTokens };
+        const account = allowance.meter(metered);
+        if (isRefusal(account)) return failure(account, family, requestId);
+        const meter = watched?.asks(metered, account) ?? account;
         // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
         allowance.spent = estimatedTokens;
         const id = answerId();
         const form = api.form(body, id, head);
         const grow = growthOf(allowance, need);
-        const most = mostTokensOf(need, hosted?.context_length ?? 0);
-        const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, signal, watch };
+        const most = mostTokensOf(need, hosted.context_length);
+        const { trace } = call;
+        const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, trace, signal, watch };
         if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
         const { passing, hidesUsage } = task.passed;
         const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };
         return passedReply(passing, passed, isStreamed, generation, timing);
       };
 
+      const { kept } = policies;
+      if (task.policies === null && kept === null) return answered(null);
+      const text = { endpoint: api.name, model, stream: isStreamed };
+      const subject = { request: task.strict?.request ?? null, need: needOf(task), most: hosted.max_output_length };
+      kept?.add(copyOf(subject, bytes, text, { caller: principal, requestId, at: clock.wall() }));
       if (task.policies === null) return answered(null);
       const asked = { policies: task.policies, caller: principal, named: named ?? [], requestId };
-      const text = { endpoint: api.name, model, stream: isStreamed };
-      const subject = { request: task.strict?.request ?? null, need: needOf(task) };
       const view = viewOf(subject, bytes, text, principal);
       return policed(policies, { ...asked, view }, { endpoint: api.name, family }, answered);
     },

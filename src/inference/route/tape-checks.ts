@@ -1,3 +1,4 @@
+import { nameSet } from '../../json/tape/names.ts';
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 
 /** What a schema says of a document, asked of its tape: nothing is made a value for it. */
@@ -56,13 +57,10 @@ export const isWhole =
 
 /** Whether any member of a document, at any depth, has one of these names. */
 export const namesAny = (names: readonly string[]): ((tape: Tape) => boolean) => {
-  const known = byLength(names.map((name) => ({ name: Buffer.from(name) })));
+  const isNamed = nameSet(names);
   return (tape) => {
     const end = tape.next(0);
-    for (let at = 1; at < end; at++) {
-      if (tape.kind(at) !== Kind.name) continue;
-      if (known[tape.end(at) - tape.start(at)]?.some(({ name }) => tape.spells(at, name)) === true) return true;
-    }
+    for (let at = 1; at < end; at++) if (tape.kind(at) === Kind.name && isNamed(tape, at)) return true;
     return false;
   };
 };

@@ -101,3 +101,6 @@ export class Tape {
     return JSON.parse(this.#bytes.toString('utf8', start, this.end(entry) + (isText ? 1 : 0)));
   }
 }
+
+/** For every document that is read at once and to its end: a tape is as large as the largest of them. */
+export const lentTape = new Tape();

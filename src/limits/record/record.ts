@@ -1,3 +1,4 @@
+import { minuteMs } from '../../clock.ts';
 import { headerWords, type Kind } from './kind.ts';
 import {
   concurrentBit,
@@ -9,7 +10,7 @@ import {
   tokensPerDay,
   tokensPerMinute,
 } from './metrics.ts';
-import { minuteMs, type WindowTime } from './time.ts';
+import type { WindowTime } from './time.ts';
 
 /** In u16 elements from the record's address: the half that the log's head leaves free. */
 const inFlightHalf = 5;

@@ -1,5 +1,5 @@
+import { minuteMs } from '../../clock.ts';
 import { type Slab, unitWords } from './slab.ts';
-import { minuteMs } from './time.ts';
 
 /** The log's own words in a record, from where its head is. Halves are u16 elements. */
 const nextHalf = 0;

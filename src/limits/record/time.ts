@@ -1,9 +1,7 @@
-import type { Millis } from '../../clock.ts';
+import { dayMs, type Millis } from '../../clock.ts';
 
 export const secondMs = 1_000;
-export const minuteMs = 60_000;
 export const tenMinutesMs = 600_000;
-export const dayMs = 86_400_000;
 
 /** Inner time starts above a day, so that windows from before the start have ticks that are not negative. */
 const base = 10 * dayMs;

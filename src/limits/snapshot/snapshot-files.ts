@@ -25,7 +25,7 @@ const longest = 8 * 1024 * 1024;
 const copiedAtOnce = 10_000;
 
 /**
- * Keeps the windows of a family in files . A file is chunks of attempts and changed records,
+ * Keeps the windows of a family in files. A file is chunks of attempts and changed records,
  * one after the other. When it has become long another one begins, into which all records go little by little, and when they are
  * there the older files go: so at any moment what is there, read in the order of the numbers, is everything.
  */
@@ -47,20 +47,23 @@ export class SnapshotFiles {
     this.#uncopied = options.store.all();
   }
 
+  /** Puts back what files say, and leaves them as they are; null where there are none. */
+  static async look(options: Omit<SnapshotFilesOptions, 'fresh'>): Promise<Restored | null> {
+    const numbers = await numbersOf(options);
+    if (numbers.length === 0) return null;
+    const buffers = await Promise.all(numbers.map((number) => readFile(pathOf(options, number))));
+    return restore(options.store, buffers, options.clock.wall(), options.clock.monotonic());
+  }
+
   /** Puts back what the files of the last run say; null where there were none and none was missing. */
   static async open(options: SnapshotFilesOptions): Promise<{ files: SnapshotFiles; restored: Restored | null }> {
-    const { dir, family, store, clock, fresh } = options;
+    const { dir, store, clock, fresh } = options;
     await mkdir(dir, { recursive: true });
-    const numbers = (await readdir(dir))
-      .map((name) => new RegExp(`^${family}-(\\d+)\\.windows$`).exec(name))
-      .flatMap((found) => (found === null ? [] : [Number(found[1])]))
-      .sort((a, b) => a - b);
+    const numbers = await numbersOf(options);
     const older = numbers.map((number) => pathOf(options, number));
     const files = new SnapshotFiles(options, older, (numbers.at(-1) ?? 0) + 1);
-    if (numbers.length > 0) {
-      const buffers = await Promise.all(older.map((file) => readFile(file)));
-      return { files, restored: restore(store, buffers, clock.wall(), clock.monotonic()) };
-    }
+    const restored = await SnapshotFiles.look(options);
+    if (restored !== null) return { files, restored };
     if (fresh) return { files, restored: null };
     startHalfFull(store, clock.monotonic());
     return { files, restored: { records: 0, refused: [], halfFull: true } };
@@ -143,5 +146,12 @@ export class SnapshotFiles {
   }
 }
 
-const pathOf = ({ dir, family }: SnapshotFilesOptions, number: number): string =>
+/** The numbers of a family's files, in their order. */
+const numbersOf = async ({ dir, family }: Pick<SnapshotFilesOptions, 'dir' | 'family'>): Promise<number[]> =>
+  (await readdir(dir))
+    .map((name) => new RegExp(`^${family}-(\\d+)\\.windows$`).exec(name))
+    .flatMap((found) => (found === null ? [] : [Number(found[1])]))
+    .sort((a, b) => a - b);
+
+const pathOf = ({ dir, family }: Pick<SnapshotFilesOptions, 'dir' | 'family'>, number: number): string =>
   join(dir, `${family}-${number}.windows`);

@@ -1,7 +1,8 @@
 import type { Millis } from '../../clock.ts';
+import { dayMs } from '../../clock.ts';
 import { requestsPerDay, tokensPerDay, tokensPerMinute } from '../record/metrics.ts';
 import type { WindowRecord } from '../record/record.ts';
-import { dayMs, secondMs, tenMinutesMs } from '../record/time.ts';
+import { secondMs, tenMinutesMs } from '../record/time.ts';
 import type { WindowStore } from '../window/window-store.ts';
 import { ChunkWriter } from './snapshot-form.ts';
 

@@ -1,7 +1,7 @@
 import type { Millis } from '../../clock.ts';
+import { minuteMs } from '../../clock.ts';
 import { requestsPerMinute, tokensPerMinute } from '../record/metrics.ts';
 import type { WindowRecord } from '../record/record.ts';
-import { minuteMs } from '../record/time.ts';
 import type { WindowStore } from './window-store.ts';
 
 /**

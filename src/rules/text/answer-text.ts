@@ -1,12 +1,18 @@
+import { withoutRepeats } from './answer-marks.ts';
 import type { RequestText, ResponseText } from './request-text.ts';
+import { stringsOf } from './strings.ts';
 
-/** Answers in the form of an API, as rules of the response direction read them. */
+/** Answers in the form of an API, as rules of the response direction read them: all that their client is given. */
 
-type Json = Readonly<Record<string, unknown>>;
+export type Json = Readonly<Record<string, unknown>>;
 type Block = ResponseText['content'][number];
 
-const objectOf = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {});
-const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.map(objectOf) : []);
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+export const objectOf = (value: unknown): Json => (isObject(value) ? value : {});
+/** What is no object in a list is what it says. */
+export const listOf = (value: unknown): readonly Json[] =>
+  Array.isArray(value) ? value.map((item) => (isObject(item) ? item : { text: item })) : [];
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const numberOf = (value: unknown): number => (Number.isSafeInteger(value) ? (value as number) : 0);
 
@@ -20,7 +26,8 @@ const stops: Readonly<Record<string, string>> = {
   incomplete: 'max_tokens',
 };
 
-const inputOf = (text: string): unknown => {
+/** What a call is given; JSON, or the text itself where it is none. */
+export const inputOf = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -28,145 +35,133 @@ const inputOf = (text: string): unknown => {
   }
 };
 
-const callBlock = (name: unknown, input: string): Block => ({
-  type: 'tool_use',
-  name: textOf(name),
-  input: inputOf(input),
-});
+const blockOf = (value: Json): Block => ({ ...value, type: textOf(value.type) });
+/** Content of any form: a string is a text, and so is a string in a list. */
+const blocksOf = (content: unknown): Block[] =>
+  typeof content === 'string'
+    ? [{ type: 'text', text: content }]
+    : Array.isArray(content)
+      ? content.flatMap((part) => blocksOf(part))
+      : isObject(content)
+        ? [blockOf(content)]
+        : [];
 
-const chatBlocks = ({
-  content,
-  refusal,
-  tool_calls: calls,
-  role: _,
-  reasoning_content: __,
-  reasoning: ___,
-  ...others
-}: Json): Block[] => [
-  ...(typeof content === 'string' ? [{ type: 'text', text: content }] : (listOf(content) as unknown as Block[])),
-  { type: 'refusal', refusal, ...others },
-  ...listOf(calls).map((call) => {
-    const { name, arguments: sent } = objectOf(call.function);
-    return callBlock(name, textOf(sent));
-  }),
-];
-
-const outputBlocks = (item: Json): Block[] => {
-  if (item.type === 'reasoning') return [];
-  if (item.type === 'function_call') return [callBlock(item.name, textOf(item.arguments))];
-  return [...(listOf(item.content) as unknown as Block[]), { ...item, type: textOf(item.type), content: null }];
-};
-
-/** An answer in one piece. */
-export const answerText = (endpoint: RequestText['endpoint'], body: Json): ResponseText => {
-  const usage = objectOf(body.usage);
-  switch (endpoint) {
-    case 'messages':
-      return {
-        content: listOf(body.content) as unknown as Block[],
-        stopReason: textOf(body.stop_reason),
-        outputTokens: numberOf(usage.output_tokens),
-      };
-    case 'chat.completions': {
-      const choices = listOf(body.choices);
-      const reason = textOf(choices[0]?.finish_reason);
-      return {
-        content: choices.flatMap(({ message }) => chatBlocks(objectOf(message))),
-        stopReason: stops[reason] ?? reason,
-        outputTokens: numberOf(usage.completion_tokens),
-      };
-    }
-    case 'responses': {
-      const content = listOf(body.output).flatMap(outputBlocks);
-      const reason = content.some(({ type }) => type === 'tool_use') ? 'tool_use' : (stops[textOf(body.status)] ?? '');
-      return { content, stopReason: reason, outputTokens: numberOf(usage.output_tokens) };
-    }
-  }
-};
-
-/** The data of server-sent events, those that are JSON. */
-const eventsIn = (text: string): readonly Json[] =>
-  text.split(/\r?\n\r?\n/).flatMap((event) => {
-    const data = event
-      .split(/\r?\n/)
-      .flatMap((line) => (line.startsWith('data:') ? [line.slice(5)] : []))
-      .join('\n');
-    return data.trim().startsWith('{') ? [objectOf(inputOf(data))] : [];
-  });
-
-/** A streamed message put together again. */
-const messageOf = (events: readonly Json[]): Json => {
-  const blocks = new Map<unknown, Record<string, unknown>>();
-  const inputs = new Map<unknown, string>();
-  const strange: Json[] = [];
-  let reason: unknown;
-  let usage: Json = {};
-  for (const event of events) {
-    const { type, index } = event;
-    if (type === 'content_block_start') blocks.set(index, { ...objectOf(event.content_block) });
-    else if (type === 'content_block_delta') {
-      const delta = objectOf(event.delta);
-      const block = blocks.get(index) ?? {};
-      blocks.set(index, block);
-      if (delta.type === 'text_delta') block.text = textOf(block.text) + textOf(delta.text);
-      else if (delta.type === 'input_json_delta')
-        inputs.set(index, (inputs.get(index) ?? '') + textOf(delta.partial_json));
-      else if (delta.type !== 'thinking_delta' && delta.type !== 'signature_delta') strange.push(delta);
-    } else if (type === 'message_delta') {
-      reason = objectOf(event.delta).stop_reason ?? reason;
-      usage = { ...usage, ...objectOf(event.usage) };
-    }
-  }
-  for (const [index, input] of inputs) blocks.get(index)!.input = inputOf(input);
-  return { content: [...blocks.values(), ...strange], stop_reason: reason, usage };
-};
-
-interface Choice {
-  readonly message: Record<string, unknown>;
-  readonly calls: Map<unknown, { readonly name: string; readonly arguments: string }>;
-  finish_reason: unknown;
+/** What is written, what is called, and what else there is. */
+interface Parts {
+  readonly content: Block[];
+  readonly others: unknown[];
 }
 
-/** Streamed choices put together again. */
-const completionOf = (events: readonly Json[]): Json => {
-  const choices = new Map<unknown, Choice>();
-  let usage: unknown;
-  for (const event of events) {
-    usage = event.usage ?? usage;
-    for (const { index, delta, finish_reason } of listOf(event.choices)) {
-      const choice: Choice = choices.get(index) ?? { message: {}, calls: new Map(), finish_reason: null };
-      choices.set(index, choice);
-      choice.finish_reason = finish_reason ?? choice.finish_reason;
-      for (const [name, value] of Object.entries(objectOf(delta))) {
-        if (typeof value === 'string') choice.message[name] = textOf(choice.message[name]) + value;
-        else if (name !== 'tool_calls' && value !== null) choice.message[name] = value;
-      }
-      for (const call of listOf(objectOf(delta).tool_calls)) {
-        const made = objectOf(call.function);
-        const known = choice.calls.get(call.index) ?? { name: '', arguments: '' };
-        choice.calls.set(call.index, {
-          name: known.name + textOf(made.name),
-          arguments: known.arguments + textOf(made.arguments),
-        });
+/** A call of a function, in this member or in one by its type, as chat completions have it. */
+const readCall = ({ content, others }: Parts, call: Json): void => {
+  const { function: made, custom, ...rest } = call;
+  const own = isObject(made) ? made : isObject(custom) ? custom : call;
+  const { name, arguments: sent, input, ...more } = own;
+  content.push({
+    type: 'tool_use',
+    name: textOf(name),
+    input: typeof sent === 'string' ? inputOf(sent) : (sent ?? input),
+  });
+  others.push(more, ...(own === call ? [] : [rest]), ...(own === custom ? [made] : []));
+};
+
+const readMessage = (parts: Parts, message: Json): void => {
+  const { content, refusal, tool_calls: calls, function_call: legacy, ...others } = message;
+  parts.content.push(...blocksOf(content));
+  if (typeof refusal === 'string') parts.content.push({ type: 'refusal', refusal });
+  if (Array.isArray(calls)) for (const call of listOf(calls)) readCall(parts, call);
+  else parts.others.push(calls);
+  if (isObject(legacy)) readCall(parts, legacy);
+  // Reasoning, transcripts of audio, sources, whatever comes next.
+  parts.others.push(others);
+};
+
+/** An item of a response's output. */
+const readItem = (parts: Parts, item: Json): void => {
+  const { type } = item;
+  if (type === 'function_call' || type === 'custom_tool_call') readCall(parts, item);
+  else if (type === 'message') {
+    const { content, ...others } = item;
+    parts.content.push(...blocksOf(content));
+    parts.others.push(others);
+  } else {
+    parts.others.push(item);
+    if (typeof type !== 'string' || !type.endsWith('_call')) return;
+    // A tool of the provider or of a server: what it does is not written by the client's own hand, and is text too.
+    const { name, arguments: sent, action } = item;
+    const input = typeof sent === 'string' ? inputOf(sent) : action;
+    parts.content.push({ type: 'tool_use', name: textOf(name ?? type.slice(0, -'_call'.length)), input });
+  }
+};
+
+type Told = ResponseText & { readonly others: readonly unknown[] };
+
+const messageText = ({ content, stop_reason, usage, id: _, model: __, ...others }: Json): Told => ({
+  content: blocksOf(content),
+  stopReason: textOf(stop_reason),
+  outputTokens: numberOf(objectOf(usage).output_tokens),
+  others: [others, { stop_reason, usage }],
+});
+
+const completionText = ({ choices, usage, id: _, model: __, ...others }: Json): Told => {
+  const parts: Parts = { content: [], others: [others, usage] };
+  const all = listOf(choices);
+  for (const { message, text, ...more } of all) {
+    if (isObject(message)) readMessage(parts, message);
+    else parts.others.push(message);
+    parts.content.push(...blocksOf(text));
+    parts.others.push(more);
+  }
+  const reason = textOf(all[0]?.finish_reason);
+  return { ...parts, stopReason: stops[reason] ?? reason, outputTokens: numberOf(objectOf(usage).completion_tokens) };
+};
+
+const responseText = ({ output, usage, id: _, model: __, ...others }: Json): Told => {
+  const parts: Parts = { content: [], others: [withoutRepeats(others), usage] };
+  const items = listOf(output);
+  for (const item of items) readItem(parts, item);
+  const isCalling = items.some(({ type }) => type === 'function_call' || type === 'custom_tool_call');
+  return {
+    ...parts,
+    stopReason: isCalling ? 'tool_use' : (stops[textOf(others.status)] ?? ''),
+    outputTokens: numberOf(objectOf(usage).output_tokens),
+  };
+};
+
+const readers = { messages: messageText, 'chat.completions': completionText, responses: responseText };
+
+/** An answer that is put together, with what else its client has been given. */
+export const answerOf = (endpoint: RequestText['endpoint'], body: Json, beside: readonly unknown[]): ResponseText => {
+  const told = readers[endpoint](body);
+  return { ...told, others: [...told.others, ...beside] };
+};
+
+/** An answer in one piece, as it is written. */
+export const answerText = (endpoint: RequestText['endpoint'], document: string): ResponseText => {
+  const body: unknown = JSON.parse(document);
+  return answerOf(endpoint, objectOf(body), isObject(body) ? hiddenIn(document, body) : [body]);
+};
+
+/** The strings of a document that reading it does not give: those of members that it has twice. Usually none. */
+export const hiddenIn = (document: string, read: unknown): readonly string[] => {
+  const written = stringsOf(document);
+  return written.count === countOf(read) ? [] : written.all();
+};
+
+/** Names and strings in a value. */
+const countOf = (value: unknown): number => {
+  let count = 0;
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next === 'string') count += 1;
+    else if (Array.isArray(next)) for (const item of next) open.push(item);
+    else if (typeof next === 'object' && next !== null) {
+      for (const item of Object.values(next)) {
+        count += 1;
+        open.push(item);
       }
     }
   }
-  const whole = [...choices.values()].map(({ message, calls, finish_reason }) => ({
-    message: { ...message, tool_calls: [...calls.values()].map((made) => ({ function: made })) },
-    finish_reason,
-  }));
-  return { choices: whole, usage };
-};
-
-/** A streamed answer, by the text of all of its events. */
-export const streamedText = (endpoint: RequestText['endpoint'], text: string): ResponseText => {
-  const events = eventsIn(text);
-  switch (endpoint) {
-    case 'messages':
-      return answerText(endpoint, messageOf(events));
-    case 'chat.completions':
-      return answerText(endpoint, completionOf(events));
-    case 'responses':
-      return answerText(endpoint, objectOf(events.findLast(({ response }) => response !== undefined)?.response));
-  }
+  return count;
 };

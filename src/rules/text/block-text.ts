@@ -1,4 +1,5 @@
-import { addLeaves, dataText, readable } from './leaves.ts';
+import { dataText, dataUrlOf, isOpaque, rawData } from './data.ts';
+import { addLeaves, notice } from './leaves.ts';
 
 /** The text of one message, in pieces. Plain data: it is sent to threads as it is. */
 export interface MessagePieces {
@@ -36,11 +37,14 @@ export const readContent = (found: Found, content: unknown, said: boolean): void
 };
 
 const note = (found: Found, text: unknown, said: boolean): void => {
-  if (typeof text !== 'string') return;
-  const read = readable(text);
-  if (read === '') return;
-  if (said) found.said.push(found.text.length);
-  found.text.push(read);
+  if (typeof text === 'string') {
+    if (text === '') return;
+    if (said) found.said.push(found.text.length);
+    found.text.push(text);
+    // The model has the address, and may have been given what it holds.
+    const url = dataUrlOf(text);
+    if (url !== null && url.says !== '') found.beside.push(url.says);
+  } else if (text != null) addLeaves(found.beside, text, { met: found });
 };
 
 const readBlock = (found: Found, block: Block, said: boolean): void =>
@@ -61,6 +65,9 @@ const readWritten = (found: Found, block: Block, said: boolean): readonly string
     case 'tool_use':
       noteInput(found, block.input, said);
       return ['input'];
+    case 'custom_tool_call':
+      note(found, block.input, said);
+      return ['input'];
     case 'function_call':
       note(found, block.arguments, said);
       return ['arguments'];
@@ -68,6 +75,7 @@ const readWritten = (found: Found, block: Block, said: boolean): readonly string
       readContent(found, block.content, false);
       return ['content'];
     case 'function_call_output':
+    case 'custom_tool_call_output':
       readContent(found, block.output, false);
       return ['output'];
     case 'search_result':
@@ -97,41 +105,51 @@ const readWritten = (found: Found, block: Block, said: boolean): readonly string
     case 'redacted_thinking':
     case 'reasoning':
       found.thinking = true;
-      // What is redacted is not text.
-      return type === 'redacted_thinking' ? ['data'] : [];
+      return typeof block.data === 'string' && isOpaque(block.data) ? ['data'] : [];
     default:
-      // One that Weir does not know: whatever it says, and what it holds of those that it does.
-      if (Array.isArray(block.content)) readContent(found, block.content, false);
-      return Array.isArray(block.content) ? ['content'] : [];
+      return readStrange(found, block);
   }
+};
+
+/** Of a block that Weir does not know whatever it says is read, and what it holds of blocks that it does. */
+const readStrange = (found: Found, block: Block): readonly string[] => {
+  if (typeof block.type === 'string') notice(found, 'type', block.type);
+  if (block.reasoning_content != null || block.reasoning != null || block.thinking != null) found.thinking = true;
+  if (!Array.isArray(block.content)) return [];
+  readContent(found, block.content, false);
+  return ['content'];
 };
 
 const noteInput = (found: Found, input: unknown, said: boolean): void => {
   const from = found.text.length;
-  addLeaves(found.text, input, true);
+  addLeaves(found.text, input, { isInput: true });
   if (said) for (let at = from; at < found.text.length; at += 1) found.said.push(at);
 };
 
 const readOthers = (found: Found, block: Block, read: readonly string[]): void => {
   const others = Object.entries(block).filter(([name]) => !read.includes(name));
-  if (others.length > 0) addLeaves(found.beside, Object.fromEntries(others), false);
+  if (others.length > 0) addLeaves(found.beside, Object.fromEntries(others), { met: found });
 };
 
-/** Title and context are read by models too. A PDF is no text. */
+/** Title and context are read by models too. */
 const readDocument = (found: Found, block: Block, said: boolean): readonly string[] => {
   note(found, block.title, said);
   note(found, block.context, said);
-  const source = (block.source ?? {}) as Block;
-  if (source.type === 'content') readContent(found, source.content, said);
-  else if (source.type === 'base64' && typeof source.data === 'string')
-    note(found, dataText(source.media_type ?? 'application/pdf', source.data), said);
-  else note(found, source.data, said);
-  readOthers(found, source, ['data', 'content']);
+  const { source } = block;
+  if (typeof source !== 'object' || source === null || Array.isArray(source)) return ['title', 'context'];
+  const { type, media_type: mediaType, data, content } = source as Block;
+  readContent(found, content, said);
+  if (type === 'base64' && typeof data === 'string') note(found, dataText(mediaType, data), said);
+  else note(found, data, said);
+  readOthers(found, source as Block, ['data', 'content']);
   return ['title', 'context', 'source'];
 };
 
 const readFile = (found: Found, file: Block, said: boolean): readonly string[] => {
-  note(found, file.filename, said);
-  note(found, file.file_data, said);
+  const { filename, file_data: data } = file;
+  note(found, filename, said);
+  if (typeof data !== 'string') return ['filename'];
+  const url = dataUrlOf(data);
+  for (const text of url === null ? rawData(data) : [url.says]) note(found, text, said);
   return ['filename', 'file_data'];
 };

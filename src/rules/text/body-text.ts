@@ -15,21 +15,52 @@ const unsent: ReadonlySet<string> = new Set([
 const othersOf = (body: Body, ...read: readonly string[]): readonly unknown[] =>
   Object.entries(body).flatMap(([name, value]) => (unsent.has(name) || read.includes(name) ? [] : [value]));
 
-const listOf = (value: unknown): readonly Body[] =>
-  Array.isArray(value) ? value.filter((item) => typeof item === 'object' && item !== null) : [];
+const isObject = (value: unknown): value is Body =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const toolsOf = ({ tools }: Body): RequestText['tools'] =>
-  listOf(tools).map((tool) => {
-    const declared = (typeof tool.function === 'object' && tool.function !== null ? tool.function : tool) as Body;
-    return { name: String(declared.name ?? declared.type ?? '') };
-  });
+/** The items of a list, in whatever form they are: one that is no object is what it says. */
+const itemsOf = (value: unknown): readonly Body[] =>
+  (Array.isArray(value) ? value : value == null ? [] : [value]).map((item) =>
+    isObject(item) ? item : { content: item },
+  );
+
+const named = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
+/** The names that a tool is declared under: of a function, of one of another type, of all that a server is allowed to offer. */
+const namesOf = (tool: Body): readonly string[] => {
+  const { name, type, server_label: server, allowed_tools: allowed, tool_configuration: configuration, tools } = tool;
+  if (Array.isArray(tools)) return itemsOf(tools).flatMap(namesOf);
+  const listed = isObject(allowed)
+    ? allowed.tool_names
+    : (allowed ?? (isObject(configuration) ? configuration.allowed_tools : null));
+  if (Array.isArray(listed) && listed.length > 0) return listed.map(String);
+  // `function`, `custom`, and whatever comes to hold one.
+  const inner = Object.values(tool)
+    .filter(isObject)
+    .map((value) => named(value.name));
+  return [named(name) ?? inner.find((each) => each !== undefined) ?? named(server) ?? String(type ?? '')];
+};
+
+const toolsOf = ({ tools, functions, mcp_servers: servers }: Body): RequestText['tools'] =>
+  [...itemsOf(tools), ...itemsOf(functions), ...itemsOf(servers)].flatMap(namesOf).map((name) => ({ name }));
 
 const metadataOf = ({ metadata, safety_identifier: safe, user }: Body): RequestText['metadata'] => {
-  const given = typeof metadata === 'object' && metadata !== null ? (metadata as Body) : {};
+  const given = isObject(metadata) ? metadata : {};
   return given.user_id === undefined ? { ...given, user_id: safe ?? user } : given;
 };
 
 type Message = RequestText['messages'][number];
+const roles: ReadonlySet<string> = new Set(['user', 'assistant', 'system', 'developer', 'tool', 'function']);
+
+/** A role however it is written; one that nobody knows stays, and is a text that the model may be given. */
+const roleOf = (role: unknown): { readonly role: string; readonly strange?: Body } => {
+  if (role === undefined) return { role: 'user' };
+  if (typeof role !== 'string') return { role: 'unknown', strange: { role } };
+  if (roles.has(role)) return { role };
+  const plain = role.trim().toLowerCase();
+  return roles.has(plain) ? { role: plain } : { role, strange: { role } };
+};
+
 const isOfSystem = ({ role }: Message): boolean => role === 'system' || role === 'developer';
 
 /** The messages, with those of the system that lead apart. */
@@ -44,27 +75,35 @@ const withSystem = (lead: unknown, all: readonly Message[]): Pick<RequestText, '
 };
 
 const chatMessage = (message: Body): Message => {
-  const { role, content, refusal, tool_calls: calls, ...others } = message;
+  const { role: given, content, refusal, tool_calls: calls, ...others } = message;
+  const { role, strange } = roleOf(given);
   if (role === 'tool' || role === 'function') {
     const { role: _, ...result } = message;
     return { role: 'user', content: [{ ...result, type: 'tool_result' }] };
   }
-  const called = listOf(calls).map(({ function: made, ...call }) => ({
+  const called = itemsOf(calls).map(({ function: made, ...call }) => ({
     ...call,
-    ...(typeof made === 'object' ? made : { made }),
+    ...(isObject(made) ? made : { made }),
     type: 'function_call',
   }));
-  return { role: String(role), content: [content, refusal, ...called, others] };
+  return { role, content: [content, { type: 'refusal', refusal }, ...called, { ...others, ...strange }] };
 };
 
-const callers: ReadonlySet<unknown> = new Set(['function_call', 'reasoning', 'custom_tool_call']);
+const callers: ReadonlySet<unknown> = new Set(['function_call', 'reasoning', 'custom_tool_call', 'mcp_call']);
 
 const inputItem = (item: Body): Message => {
   if (item.role !== undefined && (item.type === undefined || item.type === 'message')) {
-    const { role, content, type: _, ...others } = item;
-    return { role: String(role), content: [content, others] };
+    const { role: given, content, type: _, ...others } = item;
+    const { role, strange } = roleOf(given);
+    return { role, content: [content, { ...others, ...strange }] };
   }
   return { role: callers.has(item.type) ? 'assistant' : 'user', content: [item] };
+};
+
+const plainMessage = ({ role: given, content, ...others }: Body): Message => {
+  const { role, strange } = roleOf(given);
+  if (strange === undefined && Object.keys(others).length === 0) return { role, content };
+  return { role, content: [content, { ...others, ...strange }] };
 };
 
 const conversationIn = (
@@ -72,18 +111,17 @@ const conversationIn = (
   body: Body,
 ): Pick<RequestText, 'system' | 'messages' | 'others'> => {
   switch (endpoint) {
-    case 'messages': {
-      const messages = listOf(body.messages).map(({ role, content, ...others }) => ({
-        role: String(role),
-        content: Object.keys(others).length === 0 ? content : [content, others],
-      }));
-      return { system: body.system, messages, others: othersOf(body, 'system', 'messages') };
-    }
+    case 'messages':
+      return {
+        system: body.system,
+        messages: itemsOf(body.messages).map(plainMessage),
+        others: othersOf(body, 'system', 'messages'),
+      };
     case 'chat.completions':
-      return { ...withSystem(null, listOf(body.messages).map(chatMessage)), others: othersOf(body, 'messages') };
+      return { ...withSystem(null, itemsOf(body.messages).map(chatMessage)), others: othersOf(body, 'messages') };
     case 'responses': {
       const { input, instructions } = body;
-      const items = typeof input === 'string' ? [{ role: 'user', content: input }] : listOf(input).map(inputItem);
+      const items = typeof input === 'string' ? [{ role: 'user', content: input }] : itemsOf(input).map(inputItem);
       return { ...withSystem(instructions, items), others: othersOf(body, 'input', 'instructions') };
     }
   }

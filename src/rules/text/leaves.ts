@@ -1,19 +1,10 @@
 import { ExactNumber } from '../../exact-number.ts';
+import { dataText, dataUrlOf, isOpaque, rawData } from './data.ts';
 
 /**
  * The strings of a value of any shape, with the names of members where those are the client's own words. Nothing is left out
  * but what no model reads as text: marks of the protocol, and what is not text when it is decoded.
  */
-
-/** Members whose values no model reads as text. */
-const unread: ReadonlySet<string> = new Set([
-  'cache_control',
-  'signature',
-  'encrypted_content',
-  'encrypted_index',
-  'media_type',
-  'file_id',
-]);
 
 /** Words of the protocol and of JSON Schema: as names of members, and as values of `type`, nobody says anything by them. */
 const protocol: ReadonlySet<string> = new Set(
@@ -24,57 +15,90 @@ const protocol: ReadonlySet<string> = new Set(
     'null custom $defs $ref definitions arguments call_id tool_call_id tool_use_id is_error citations context auto any tool ' +
     'none required enabled disabled adaptive image document thinking redacted_thinking tool_use tool_result search_result ' +
     'image_url file refusal input_text output_text summary_text reasoning reasoning_text input_image input_file function_call ' +
-    'function_call_output ephemeral base64 completed in_progress incomplete detail filename file_data'
+    'function_call_output ephemeral base64 completed in_progress incomplete detail filename file_data cache_control ttl ' +
+    'signature encrypted_content encrypted_index media_type file_id annotations logprobs summary status start_index end_index ' +
+    'file_citation'
   ).split(' '),
 );
 
-/** Whose bytes are not text. All else that comes in Base64 is read as text. */
-const binary = /^(?:image|audio|video|font)\/|^application\/(?:pdf|zip|gzip|vnd\.openxmlformats|msword|vnd\.ms-)/i;
+/** Members that hold something sealed or signed, which no model reads as text. What is plain text there all the same is read. */
+const sealed: ReadonlySet<string> = new Set(['signature', 'encrypted_content', 'encrypted_index']);
+/** Members that hold Base64 without saying of what. */
+const raw: ReadonlySet<string> = new Set(['file_data', 'data', 'b64_json', 'image_data', 'bytes', 'result']);
 
-const dataUrl = /^data:([^,]{0,200}),/i;
+/** Members whose usual values say nothing. Any other value of them is read. */
+const usual: Readonly<Record<string, ReadonlySet<string>>> = {
+  type: protocol,
+  ttl: new Set(['5m', '1h']),
+  role: new Set(['user', 'assistant', 'system', 'developer', 'tool', 'function']),
+  media_type: new Set(
+    (
+      'image/png image/jpeg image/gif image/webp image/svg+xml application/pdf application/json application/octet-stream ' +
+      'text/plain text/html text/markdown text/csv'
+    ).split(' '),
+  ),
+};
+const isUsual = (name: string, value: string): boolean => Object.hasOwn(usual, name) && usual[name]!.has(value);
 
-/** Text out of Base64: UTF-8, or UTF-16 that says so. */
-const textIn = (base64: string): string => {
-  const bytes = Buffer.from(base64, 'base64');
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le', 2);
-  if (bytes[0] === 0xfe && bytes[1] === 0xff)
-    return bytes
-      .subarray(0, bytes.length & ~1)
-      .swap16()
-      .toString('utf16le', 2);
-  return bytes.toString('utf8', bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0);
+/** What was met on the way beside text. */
+export interface Met {
+  images: boolean;
+  documents: boolean;
+}
+
+export interface Reading {
+  /** Whether it is the input of a tool, of which a model sees every name and number. */
+  readonly isInput?: boolean;
+  readonly met?: Met | undefined;
+  /** Members that nobody reads. */
+  readonly skips?: (name: string, value: unknown) => boolean;
+  /** Whether names of members say nothing. */
+  readonly isNameless?: boolean;
+}
+
+const imageWords = /image|screenshot/i;
+const documentWords = /document|file|pdf|upload/i;
+
+/** Notes what a string shows of pictures and documents, in a member of that name. */
+export const notice = (met: Met, name: string, value: string): void => {
+  if (name === 'type' || name === 'media_type' || name === 'mime_type') {
+    if (imageWords.test(value)) met.images = true;
+    else if (documentWords.test(value)) met.documents = true;
+  } else if (name === 'image_url') met.images = true;
+  else if (name === 'file_id' || name === 'file_data' || name === 'file_url') met.documents = true;
 };
 
-const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+const noticeData = (met: Met, mediaType: string): void => {
+  if (/^\s*image\//i.test(mediaType)) met.images = true;
+  else met.documents = true;
+};
 
-/** What data of that media type says; empty where it is not text. */
-export const dataText = (mediaType: unknown, base64: string): string =>
-  typeof mediaType === 'string' && binary.test(mediaType) ? '' : textIn(base64);
-
-/** A string as a model is given it: a data URL by what is in it. */
-export const readable = (text: string): string => {
-  const head = text.startsWith('data:') || text.startsWith('DATA:') ? dataUrl.exec(text) : null;
-  if (head === null) return text;
-  const [whole, what = ''] = head;
-  const body = text.slice(whole.length);
-  if (/;base64$/i.test(what)) return dataText(what, body);
-  return binary.test(what) ? '' : body;
+/** A string of a member as a model is given it. */
+const sayings = (name: string, text: string, mediaType: unknown, met: Met | undefined): readonly string[] => {
+  const url = dataUrlOf(text);
+  if (url !== null) {
+    if (met) noticeData(met, url.mediaType);
+    return [url.says];
+  }
+  if (name === 'data' && typeof mediaType === 'string') return [dataText(mediaType, text)];
+  if (sealed.has(name)) return isOpaque(text) ? [] : rawData(text);
+  return raw.has(name) ? rawData(text) : [text];
 };
 
 /**
  * Adds the strings of `value` to `into`, in order. A list of what is still to be read instead of recursion, for the depth is
  * the client's choice.
- *
- * @param isInput whether it is the input of a tool, of which a model sees every name and number
  */
-export const addLeaves = (into: string[], value: unknown, isInput: boolean): void => {
+export const addLeaves = (into: string[], value: unknown, reading: Reading = {}): void => {
+  const { isInput = false, met, skips, isNameless = false } = reading;
   const open: unknown[] = [value];
   const note = (text: string): void => {
     if (text !== '') into.push(text);
   };
   while (open.length > 0) {
     const next = open.pop();
-    if (typeof next === 'string') note(readable(next));
+    if (typeof next === 'string') for (const said of sayings('', next, null, met)) note(said);
+    else if (next instanceof Said) note(next.text);
     else if (typeof next === 'number' || typeof next === 'boolean' || next instanceof ExactNumber) {
       if (isInput) note(String(next));
     } else if (Array.isArray(next)) for (let at = next.length - 1; at >= 0; at -= 1) open.push(next[at]);
@@ -82,25 +106,37 @@ export const addLeaves = (into: string[], value: unknown, isInput: boolean): voi
       const { media_type: mediaType } = next as { readonly media_type?: unknown };
       for (const [name, item] of Object.entries(next).reverse()) {
         if (isInput) {
-          open.push(item, name);
+          open.push(item, new Said(name));
           continue;
         }
-        if (unread.has(name) || (name === 'type' && protocol.has(String(item)))) continue;
-        if (name === 'data' && typeof item === 'string' && mediaType !== undefined)
-          open.push(dataText(mediaType, item));
-        else open.push(item);
-        if (!protocol.has(name) && item != null && !isEmpty(item)) open.push(name);
+        if (skips?.(name, item)) continue;
+        if (typeof item === 'string') {
+          if (met) notice(met, name, item);
+          if (isUsual(name, item)) continue;
+          for (const said of sayings(name, item, mediaType, met)) open.push(new Said(said));
+        } else open.push(item);
+        if (!isNameless && !protocol.has(name) && item != null && !isEmpty(item)) open.push(new Said(name));
       }
     }
   }
 };
+
+/** A string that has been read already. */
+class Said {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 /** The strings in a text that is JSON, which a model reads without its escapes; the text itself where it is not. */
 export const unpacked = (text: string): string => {
   if (!/^\s*[[{"]/.test(text)) return text;
   try {
     const found: string[] = [];
-    addLeaves(found, JSON.parse(text), true);
+    addLeaves(found, JSON.parse(text), { isInput: true });
     return found.join('\n');
   } catch {
     return text;

@@ -1,4 +1,5 @@
 import { jsonText } from '../../exact-number.ts';
+import { isIdOfAnswer, isUnread } from './answer-marks.ts';
 import { type MessagePieces, nothingFound, readContent } from './block-text.ts';
 import { addLeaves } from './leaves.ts';
 import type { RequestText, ResponseText } from './request-text.ts';
@@ -37,8 +38,9 @@ export const piecesOf = (request: RequestText): RequestPieces => {
     return { role, ...found };
   });
   const others: string[] = [];
-  if (request.others !== undefined) addLeaves(others, request.others, false);
-  const holds = (kind: 'images' | 'documents' | 'thinking'): boolean => messages.some((message) => message[kind]);
+  if (request.others !== undefined) addLeaves(others, request.others);
+  const holds = (kind: 'images' | 'documents' | 'thinking'): boolean =>
+    system[kind] || messages.some((message) => message[kind]);
   return {
     ...{ endpoint, model, maxTokens, inputTokens, stream },
     system: { text: system.text, said: [], beside: system.beside },
@@ -53,14 +55,28 @@ export const piecesOf = (request: RequestText): RequestPieces => {
   };
 };
 
-/** Text and arguments of calls are apart; thinking is in neither. */
-export const responsePiecesOf = ({ content, stopReason, outputTokens }: ResponseText): ResponsePieces => {
+/** Arguments of calls are apart from the text. What is not written stands after it: thinking, sources, all else. */
+export const responsePiecesOf = ({ content, stopReason, outputTokens, others }: ResponseText): ResponsePieces => {
   const text = nothingFound();
   const calls: { name: string; arguments: string }[] = [];
   for (const block of content) {
-    if (block.type === 'thinking' || block.type === 'redacted_thinking') continue;
-    if (block.type === 'tool_use') calls.push({ name: String(block.name), arguments: jsonText(block.input) });
-    else readContent(text, block, false);
+    const { type, name, input, id, ...more } = block as { readonly type: string; readonly [field: string]: unknown };
+    const isCall = type === 'tool_use';
+    if (isCall || type.endsWith('_tool_use')) {
+      calls.push({ name: String(name), arguments: typeof input === 'string' ? input : jsonText(input ?? {}) });
+    }
+    if (isCall) addLeaves(text.beside, more, { skips: isUnread });
+    else readContent(text, isIdOfAnswer('id', id) ? { ...block, id: null } : block, false);
+  }
+  if (others !== undefined) {
+    const known = new Set([...text.text, ...text.beside, ...calls.map((call) => call.arguments)]);
+    const rest: string[] = [];
+    addLeaves(rest, others, { isNameless: true, skips: isUnread });
+    for (const each of rest) {
+      if (known.has(each)) continue;
+      known.add(each);
+      text.beside.push(each);
+    }
   }
   return { stopReason, outputTokens, text: { text: text.text, said: [], beside: text.beside }, calls };
 };

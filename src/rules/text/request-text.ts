@@ -31,6 +31,8 @@ export interface ResponseText {
   readonly content: readonly (AnswerBlock | { readonly type: string; readonly [field: string]: unknown })[];
   readonly stopReason: string;
   readonly outputTokens: number;
+  /** All else that the client is given: whatever is said twice in it counts once. */
+  readonly others?: unknown;
 }
 
 /** Whose request it is. */

@@ -5,6 +5,9 @@ import type { RequestText } from './request-text.ts';
 
 type Plain = Pick<RequestText, 'endpoint' | 'model' | 'maxTokens' | 'inputTokens' | 'stream'>;
 
+/** Roles of who is no user. A role that nobody knows is taken for one. */
+const others: ReadonlySet<string> = new Set(['assistant', 'system', 'developer', 'tool', 'function']);
+
 /**
  * The variables under `request` (contract H) in one of the two copies; texts are built when a rule first reads them. A class,
  * since an object with so many getters takes microseconds to make, and each request has two.
@@ -109,7 +112,7 @@ export class RequestFields implements RequestValues {
 
   #saidByUsers(): readonly (readonly string[])[] {
     this.#said ??= this.#pieces()
-      .messages.filter(({ role, said }) => role === 'user' && said.length > 0)
+      .messages.filter(({ role, said }) => !others.has(role) && said.length > 0)
       .map(({ text, said }) => said.map((at) => text[at]!));
     return this.#said;
   }

@@ -1,11 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { noUsage, type Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
-import { dataOf, frameEnd } from '../transport/event-frames.ts';
+import { dataOf, type FrameReader, frameAt, joined, readFrames } from '../transport/event-frames.ts';
 import { type Fields, fieldsOf, parsedJson, within } from '../transport/fields.ts';
-import { maxEventBytes } from '../transport/limits.ts';
 import { mostPassedTokens, type OwnDocument, type OwnNames } from '../transport/own-names.ts';
-import { SseError } from '../transport/sse.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
 import { readUsage } from './anthropic-blocks.ts';
 import { parsedStart, quickStart } from './passed-message.ts';
@@ -27,13 +25,16 @@ const textBytesOf = ({ delta }: Fields): number => {
  * that begins the message is changed, for its id and model. Events that are written as the API writes them, which are nearly
  * all, are not parsed.
  */
-export class PassedEventReader implements PassedReader {
+export class PassedEventReader implements PassedReader, FrameReader {
   readonly #own: OwnNames;
   readonly #hide: Hide;
   #start: Buffer | null = null;
   #started = false;
   /** Whether the tokens of the output have been told. */
   #isCounted = false;
+  #runs: Buffer[] = [];
+  #runStart = 0;
+  #runEnd = 0;
   usage: Usage = noUsage;
   outputBytes = 0;
   ended = false;
@@ -56,28 +57,33 @@ export class PassedEventReader implements PassedReader {
 
   /** Reads whole events. What passes is a part of them where it can be. */
   readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
-    const runs: Buffer[] = [];
-    let [runStart, runEnd] = [0, 0];
-    let failure: unknown = null;
-    try {
-      for (let at = 0; at < events.length && !this.ended; ) {
-        const quick = this.#started ? this.#quick(events, at) : -1;
-        const end = quick === -1 ? frameEnd(events, at) : quick;
-        if (end - at > maxEventBytes) throw new SseError('an event is too large');
-        if (quick !== -1 || this.#read(events.subarray(at, end))) {
-          if (runEnd !== at) {
-            if (runEnd > runStart) runs.push(events.subarray(runStart, runEnd));
-            runStart = at;
-          }
-          runEnd = end;
-        }
-        at = end;
-      }
-    } catch (error) {
-      failure = error;
+    this.#runs = [];
+    this.#runStart = 0;
+    this.#runEnd = 0;
+    const failure = readFrames(this, events);
+    this.#runs.push(events.subarray(this.#runStart, this.#runEnd));
+    return { events: joined(this.#runs), failure };
+  }
+
+  readAt(events: Buffer, at: number): number {
+    const quick = this.#started ? this.#quick(events, at) : -1;
+    if (quick !== -1) {
+      this.#pass(events, at, quick);
+      return quick;
     }
-    const last = events.subarray(runStart, runEnd);
-    return { events: runs.length === 0 ? last : Buffer.concat([...runs, last]), failure };
+    const frame = frameAt(events, at);
+    const end = at + frame.length;
+    if (this.#read(frame)) this.#pass(events, at, end);
+    return end;
+  }
+
+  /** Events that follow each other pass in one piece. */
+  #pass(events: Buffer, at: number, end: number): void {
+    if (this.#runEnd !== at) {
+      if (this.#runEnd > this.#runStart) this.#runs.push(events.subarray(this.#runStart, this.#runEnd));
+      this.#runStart = at;
+    }
+    this.#runEnd = end;
   }
 
   /** The end of an event that need not be parsed, -1 for any other. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { edited, outerMembers } from '../../json/outer-members.ts';
-import { Kind, Tape } from '../../json/tape/tape.ts';
+import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
 import { jsonBytes, textBytes } from '../estimate.ts';
 import { type Fields, fieldsOf, parsedJson, within } from '../transport/fields.ts';
 import {
@@ -13,8 +13,6 @@ import {
 import { malformed } from '../transport/upstream-errors.ts';
 import { readUsage } from './anthropic-blocks.ts';
 
-/** Of the document in hand; it is read at once and to its end. */
-const tape = new Tape();
 const [messageName, typeName, usageName] = ['message', 'type', 'usage'].map((name) => Buffer.from(name)) as [
   Buffer,
   Buffer,

@@ -1,19 +1,11 @@
-import { type AnswerBlock, type Chunk, type Delta, noUsage, type Usage } from '../port.ts';
+import { type Chunk, noUsage, type Usage } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
 import { errorOf, eventError, type Hide, malformed, upstreamError } from '../transport/upstream-errors.ts';
-import { type CallId, textIn, thoughtIn } from './chat-completion.ts';
+import { BlockLine, type Part } from './block-line.ts';
+import { type CallId, firstChoice, textIn, thoughtIn } from './chat-completion.ts';
 import { guessedUsage, readStop, readUsage } from './chat-usage.ts';
-
-/** The block that is being written: blocks of an answer never interleave. */
-interface Open {
-  readonly type: 'text' | 'thinking' | 'tool_use';
-  /** Of a call, its index at the upstream. */
-  readonly call: number;
-  /** Whether anything has been written of it. */
-  written: boolean;
-}
 
 /** Turns the chunks of a streamed chat completion into those of an answer. */
 export class ChatChunkReader implements ChunkReader {
@@ -21,10 +13,11 @@ export class ChatChunkReader implements ChunkReader {
   readonly #hide: Hide;
   readonly #callId: CallId;
   #started = false;
-  #open: Open | null = null;
-  #blocks = 0;
-  #calls = 0;
-  #bytes = 0;
+  readonly #line = new BlockLine();
+  /** Calls by their index at the upstream. */
+  readonly #calls = new Map<number, Part>();
+  #called = 0;
+  #lastIndex = -1;
   #usage: Usage | null = null;
   #finish: unknown = null;
   #sequence: unknown = null;
@@ -50,7 +43,8 @@ export class ChatChunkReader implements ChunkReader {
       this.#started = true;
       chunks.push({ type: 'start', usage: noUsage });
     }
-    if (chunk.choices.length > 0) this.#choice(fieldsOf(chunk.choices[0], 'a choice'), chunks);
+    const choice = firstChoice(chunk.choices);
+    if (choice !== null) this.#choice(choice, chunks);
     return chunks;
   }
 
@@ -58,11 +52,11 @@ export class ChatChunkReader implements ChunkReader {
   finish(): readonly Chunk[] {
     if (this.#finish === null) throw malformed('the stream ends before the answer does');
     const chunks: Chunk[] = [];
-    this.#close(chunks);
-    if (this.#finish === 'content_filter' && this.#blocks === 0) throw upstreamError('content_refused');
+    this.#line.end(this.#finish === 'length', chunks);
+    if (this.#finish === 'content_filter' && this.#line.ended === 0) throw upstreamError('content_refused');
     this.ended = true;
-    const stop = readStop(this.#finish, this.#calls > 0, this.#sequence);
-    chunks.push({ type: 'end', ...stop, usage: guessedUsage(this.#usage, this.#bytes) });
+    const stop = readStop(this.#finish, this.#called > 0, this.#sequence);
+    chunks.push({ type: 'end', ...stop, usage: guessedUsage(this.#usage, this.#line.bytes) });
     return chunks;
   }
 
@@ -74,59 +68,41 @@ export class ChatChunkReader implements ChunkReader {
 
   #delta(delta: Fields, chunks: Chunk[]): void {
     const [thinking, text] = [thoughtIn(delta), textIn(delta)];
-    if (thinking !== null) {
-      if (this.#open?.type !== 'thinking') this.#begin({ type: 'thinking', thinking: '', signature: '' }, -1, chunks);
-      this.#write({ type: 'thinking_delta', thinking }, thinking, chunks);
-    }
-    if (text !== null) {
-      if (this.#open?.type !== 'text') this.#begin({ type: 'text', text: '' }, -1, chunks);
-      this.#write({ type: 'text_delta', text }, text, chunks);
-    }
+    if (thinking !== null) this.#say({ type: 'thinking', thinking: '', signature: '' }, thinking, chunks);
+    if (text !== null) this.#say({ type: 'text', text: '' }, text, chunks);
     if (delta.tool_calls == null) return;
     if (!Array.isArray(delta.tool_calls)) throw malformed('tool_calls is not a list');
     for (const call of delta.tool_calls) this.#call(fieldsOf(call, 'a call'), chunks);
   }
 
+  #say(block: Part['block'], text: string, chunks: Chunk[]): void {
+    const { last } = this.#line;
+    this.#line.add(last?.block.type === block.type ? last : this.#line.begin(block, chunks), text, chunks);
+  }
+
   #call(call: Fields, chunks: Chunk[]): void {
     const said = call.function == null ? {} : fieldsOf(call.function, 'function');
+    const id = call.id === '' ? null : (call.id ?? null);
     const index = this.#indexOf(call, said);
-    if (this.#open?.call !== index) {
-      if (index < this.#calls) throw malformed('a piece of a call that has ended');
-      const { id } = call;
-      this.#begin(toolUse(id == null || id === '' ? this.#callId(index) : id, said.name, {}), index, chunks);
-      this.#calls = index + 1;
+    this.#lastIndex = index;
+    let part = this.#calls.get(index);
+    if (part === undefined || isAnother(part, id, said)) {
+      part = this.#line.begin(toolUse(id ?? this.#callId(this.#called), said.name, {}), chunks);
+      this.#calls.set(index, part);
+      this.#called += 1;
     }
-    const partial_json = said.arguments == null ? '' : stringOf(said.arguments, 'arguments');
-    if (partial_json !== '') this.#write({ type: 'input_json_delta', partial_json }, partial_json, chunks);
+    const text = said.arguments == null ? '' : stringOf(said.arguments, 'arguments');
+    if (text !== '') this.#line.add(part, text, chunks);
   }
 
   /** Servers that write a call in one piece may leave its index out; one with a name is then another call. */
   #indexOf({ index }: Fields, { name }: Fields): number {
-    if (index == null) return name == null && this.#open?.type === 'tool_use' ? this.#open.call : this.#calls;
+    if (index == null) return name == null ? this.#lastIndex : this.#called;
     if (Number.isSafeInteger(index) && (index as number) >= 0) return index as number;
     throw malformed('the index of a call is not a number');
   }
-
-  #begin(block: Exclude<AnswerBlock, { type: 'redacted_thinking' }>, call: number, chunks: Chunk[]): void {
-    this.#close(chunks);
-    this.#open = { type: block.type, call, written: false };
-    chunks.push({ type: 'block_start', index: this.#blocks, block });
-  }
-
-  #write(delta: Delta, text: string, chunks: Chunk[]): void {
-    this.#open!.written = true;
-    this.#bytes += Buffer.byteLength(text);
-    chunks.push({ type: 'block_delta', index: this.#blocks, delta });
-  }
-
-  #close(chunks: Chunk[]): void {
-    if (this.#open === null) return;
-    // A call without arguments has none, and its input is an object all the same.
-    if (this.#open.type === 'tool_use' && !this.#open.written) {
-      this.#write({ type: 'input_json_delta', partial_json: '{}' }, '{}', chunks);
-    }
-    chunks.push({ type: 'block_stop', index: this.#blocks });
-    this.#blocks += 1;
-    this.#open = null;
-  }
 }
+
+/** Some servers give all calls the same index: they differ by their ids, and each has a name. */
+const isAnother = ({ block }: Part, id: unknown, { name }: Fields): boolean =>
+  id !== null && name != null && name !== '' && block.type === 'tool_use' && block.id !== id;

@@ -17,7 +17,8 @@ export type CallId = (index: number) => string;
 export const readCompletion = (text: string, mostTokens: number, callId: CallId): Answer => {
   const completion = fieldsOf(parsedJson(text, 'the answer'), 'the answer');
   if (!Array.isArray(completion.choices)) throw malformed('the answer has no choices');
-  const choice = fieldsOf(completion.choices[0], 'the first choice');
+  const choice = firstChoice(completion.choices);
+  if (choice === null) throw malformed('the answer has no first choice');
   const message = fieldsOf(choice.message, 'the message');
   const { finish_reason: reason, stop_reason: sequence } = choice;
   const calls = callsOf(message.tool_calls, reason === 'length', callId);
@@ -29,6 +30,10 @@ export const readCompletion = (text: string, mostTokens: number, callId: CallId)
     usage: guessedUsage(readUsage(completion.usage, mostTokens), writtenBytesOf(content)),
   };
 };
+
+/** The one that was asked for: whatever is said of others is not read. */
+export const firstChoice = (choices: readonly unknown[]): Fields | null =>
+  choices.map((choice) => fieldsOf(choice, 'a choice')).find(({ index }) => index == null || index === 0) ?? null;
 
 /** The text of a message or of a delta, by the fields that servers write it in; null where there is none. */
 export const textIn = (message: Fields): string | null => {

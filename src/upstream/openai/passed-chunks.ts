@@ -1,20 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import { type Edit, edited } from '../../json/outer-members.ts';
-import { Kind, Tape } from '../../json/tape/tape.ts';
+import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
 import type { Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
-import { dataOf, frameEnd } from '../transport/event-frames.ts';
+import { dataOf, type FrameReader, frameAt, joined, readFrames } from '../transport/event-frames.ts';
 import { fieldsOf, parsedJson } from '../transport/fields.ts';
-import { maxEventBytes } from '../transport/limits.ts';
 import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
-import { SseError } from '../transport/sse.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
 import { AlikeChunks, type Span } from './alike-chunks.ts';
 import { guessedUsage, readUsage } from './chat-usage.ts';
 import { chatLabels, writtenIn } from './written.ts';
 
-/** Of the chunk in hand; it is read at once and to its end. */
-const tape = new Tape();
 const nameBytes = (name: string): Buffer => Buffer.from(name);
 const [choices, delta, finish, usage, error] = ['choices', 'delta', 'finish_reason', 'usage', 'error'].map(
   nameBytes,
@@ -41,7 +37,7 @@ interface Read {
  * Reads along while the chunks of a chat completion pass: what was used, whether it has ended, whether it has failed. Each chunk
  * has the id and model of its answer, which are changed; all else stays as it was (contract N1).
  */
-export class PassedChunkReader implements PassedReader {
+export class PassedChunkReader implements PassedReader, FrameReader {
   readonly #own: OwnNames;
   readonly #hide: Hide;
   readonly #hidesUsage: boolean;
@@ -53,6 +49,7 @@ export class PassedChunkReader implements PassedReader {
   readonly #alike = new AlikeChunks();
   #usage: Usage | null = null;
   #finished = false;
+  #passed: Buffer[] = [];
   outputBytes = 0;
   ended = false;
 
@@ -72,40 +69,34 @@ export class PassedChunkReader implements PassedReader {
     return start === null || start.length === 0 ? null : Buffer.concat(start);
   }
 
-  /** Not every server says `[DONE]`, but all say why they have finished. */
+  /** Not every server says `[DONE]`, but all say why they have finished. @throws UpstreamError for one that has not */
   finish(): void {
     if (!this.#finished) throw malformed('the stream ends before the answer does');
     this.ended = true;
   }
 
   readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
-    const passed: Buffer[] = [];
-    let failure: unknown = null;
-    try {
-      for (let at = 0; at < events.length && !this.ended; ) {
-        const text = this.outputBytes > 0 ? this.#alike.textAt(events, at) : null;
-        if (text !== null) {
-          this.outputBytes += text.bytes;
-          passed.push(this.#ownPrefix, events.subarray(at + this.#prefix.length, text.end));
-          at = text.end;
-          continue;
-        }
-        const end = frameEnd(events, at);
-        if (end - at > maxEventBytes) throw new SseError('an event is too large');
-        this.#read(events.subarray(at, end), passed);
-        at = end;
-      }
-    } catch (thrown) {
-      failure = thrown;
+    this.#passed = [];
+    const failure = readFrames(this, events);
+    return { events: joined(this.#passed), failure };
+  }
+
+  readAt(events: Buffer, at: number): number {
+    const text = this.outputBytes > 0 ? this.#alike.textAt(events, at) : null;
+    if (text === null) {
+      const frame = frameAt(events, at);
+      this.#read(frame, this.#passed);
+      return at + frame.length;
     }
-    return { events: passed.length === 1 ? passed[0]! : Buffer.concat(passed), failure };
+    this.outputBytes += text.bytes;
+    this.#passed.push(this.#ownPrefix, events.subarray(at + this.#prefix.length, text.end));
+    return text.end;
   }
 
   /** @throws UpstreamError for an error, and for what is no chunk */
   #read(frame: Buffer, passed: Buffer[]): void {
     if (frame.equals(doneFrame)) {
-      this.ended = true;
-      passed.push(frame);
+      this.#end(passed);
       return;
     }
     const isPlain = frame.indexOf(lineFeed) === frame.length - 2 && frame.compare(dataHead, 0, 6, 0, 6) === 0;
@@ -115,8 +106,7 @@ export class PassedChunkReader implements PassedReader {
     const read = scanned ?? this.#parsedChunk(document);
     if (read === null) {
       // `[DONE]`, in another form.
-      this.ended = true;
-      passed.push(doneFrame);
+      this.#end(passed);
       return;
     }
     this.#usage = read.usage ?? this.#usage;
@@ -130,6 +120,11 @@ export class PassedChunkReader implements PassedReader {
     if (isPlain && only !== null && dataHead.length + only.start > this.#prefix.length) {
       this.#alike.learn(frame, { start: dataHead.length + only.start, end: dataHead.length + only.end });
     }
+  }
+
+  #end(passed: Buffer[]): void {
+    this.finish();
+    passed.push(doneFrame);
   }
 
   /** What the `data` lines of an event hold, on one line; null for an event without any. */

@@ -1,19 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { edited, outerMembers } from '../../json/outer-members.ts';
-import { Kind, Tape } from '../../json/tape/tape.ts';
+import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
 import type { Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
-import { dataOf, frameEnd } from '../transport/event-frames.ts';
+import { dataOf, type FrameReader, frameAt, joined, readFrames } from '../transport/event-frames.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
-import { maxEventBytes } from '../transport/limits.ts';
 import { mostPassedTokens, type OwnNames, parsedNames } from '../transport/own-names.ts';
-import { SseError } from '../transport/sse.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
 import { guessedUsage } from './chat-usage.ts';
 import { readResponseUsage } from './response-usage.ts';
 
-/** Of the event in hand; it is read at once and to its end. */
-const tape = new Tape();
 const [response, delta, type] = ['response', 'delta', 'type'].map((name) => Buffer.from(name)) as [
   Buffer,
   Buffer,
@@ -31,12 +27,13 @@ const ends: ReadonlySet<string> = new Set(['response.completed', 'response.incom
  * Reads along while the events of a response pass: what was used, whether it has ended, whether it has failed. The events that
  * have the response are changed for its id and model; all others stay as they were (contract N1).
  */
-export class PassedResponseReader implements PassedReader {
+export class PassedResponseReader implements PassedReader, FrameReader {
   readonly #own: OwnNames;
   readonly #hide: Hide;
   /** Events before the first that says something. */
   #start: Buffer[] | null = [];
   #usage: Usage | null = null;
+  #passed: Buffer[] = [];
   outputBytes = 0;
   ended = false;
 
@@ -60,25 +57,17 @@ export class PassedResponseReader implements PassedReader {
   }
 
   readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
-    const passed: Buffer[] = [];
-    let failure: unknown = null;
-    try {
-      for (let at = 0; at < events.length && !this.ended; ) {
-        const end = frameEnd(events, at);
-        if (end - at > maxEventBytes) throw new SseError('an event is too large');
-        this.#read(events.subarray(at, end), passed);
-        at = end;
-      }
-    } catch (thrown) {
-      failure = thrown;
-    }
-    return { events: passed.length === 1 ? passed[0]! : Buffer.concat(passed), failure };
+    this.#passed = [];
+    const failure = readFrames(this, events);
+    return { events: joined(this.#passed), failure };
   }
 
   /** @throws UpstreamError for an error, and for what is no event */
-  #read(frame: Buffer, passed: Buffer[]): void {
-    if (this.#isPiece(frame)) passed.push(frame);
-    else this.#readParsed(frame, passed);
+  readAt(events: Buffer, at: number): number {
+    const frame = frameAt(events, at);
+    if (this.#isPiece(frame)) this.#passed.push(frame);
+    else this.#readParsed(frame);
+    return at + frame.length;
   }
 
   /** Whether it is an event that only adds to what has been said; that it is counted. */
@@ -93,7 +82,7 @@ export class PassedResponseReader implements PassedReader {
     return true;
   }
 
-  #readParsed(frame: Buffer, passed: Buffer[]): void {
+  #readParsed(frame: Buffer): void {
     if (!isUtf8(frame)) throw malformed('the stream is not UTF-8');
     const said = dataOf(frame);
     // What went wrong there is told in the upstream's own words.
@@ -106,7 +95,7 @@ export class PassedResponseReader implements PassedReader {
     const document = Buffer.from(data.replaceAll('\n', ' '));
     const whole = Buffer.concat([Buffer.from(`event: ${name}\ndata: `), this.#named(document, event), blankLine]);
     if (this.#start !== null && beginnings.has(name)) this.#start.push(whole);
-    else passed.push(whole);
+    else this.#passed.push(whole);
     if (ends.has(name)) this.#end(event);
   }
 

@@ -1,36 +1,46 @@
 import type { Passing } from '../port.ts';
-import { passedAnswer, wholeAnswer } from '../transport/answers.ts';
+import { type PassedReader, passedAnswer, wholeAnswer } from '../transport/answers.ts';
 import type { Endpoint } from '../transport/endpoint.ts';
+import type { OwnDocument, OwnNames } from '../transport/own-names.ts';
 import { PassedChunkReader } from './passed-chunks.ts';
-import { ownCompletion } from './passed-completion.ts';
-import { ownResponse } from './passed-response.ts';
+import { ownCompletion, ownResponse } from './passed-document.ts';
 import { PassedResponseReader } from './passed-response-events.ts';
 
-const chatPath = '/v1/chat/completions';
-const responsesPath = '/v1/responses';
+/** One API of an endpoint. */
+interface Api {
+  readonly path: string;
+  readonly whole: (document: Buffer, own: OwnNames) => OwnDocument;
+  readonly reader: (own: OwnNames, hidesUsage: boolean) => PassedReader;
+}
 
-/** The chat completions of an endpoint for clients that speak them: bytes pass, and only usage is read (contract N1). */
-export const passingChat = (endpoint: Endpoint): Passing => ({
+/** Bytes pass, and only usage is read (contract N1). */
+const passing = (endpoint: Endpoint, { path, whole, reader }: Api): Passing => ({
   answer: ({ body, headers, id, model }, options) =>
-    wholeAnswer(endpoint, { path: chatPath, body, headers }, options, (document) => {
-      const own = ownCompletion(document, { id, model });
-      return { body: own.document, usage: own.usage, outputBytes: own.outputBytes };
+    wholeAnswer(endpoint, { path, body, headers }, options, (bytes) => {
+      const { document, usage, outputBytes } = whole(bytes, { id, model });
+      return { body: document, usage, outputBytes };
     }),
-  stream: ({ body, headers, id, model, hidesUsage }, options) => {
-    const reader = new PassedChunkReader({ id, model }, endpoint.hide, hidesUsage === true);
-    return passedAnswer(endpoint, { path: chatPath, body, headers }, options, reader);
-  },
+  stream: ({ body, headers, id, model, hidesUsage }, options) =>
+    passedAnswer(endpoint, { path, body, headers }, options, reader({ id, model }, hidesUsage === true)),
 });
+
+/** The chat completions of an endpoint for clients that speak them. */
+export const passingChat = (endpoint: Endpoint): Passing =>
+  passing(endpoint, {
+    path: '/v1/chat/completions',
+    whole: ownCompletion,
+    reader: (own, hidesUsage) => new PassedChunkReader(own, endpoint.hide, hidesUsage),
+  });
 
 /** The responses of an endpoint, likewise. */
-export const passingResponses = (endpoint: Endpoint): Passing => ({
-  answer: ({ body, headers, id, model }, options) =>
-    wholeAnswer(endpoint, { path: responsesPath, body, headers }, options, (document) => {
-      const own = ownResponse(document, { id, model }, endpoint.hide);
-      return { body: own.document, usage: own.usage, outputBytes: own.outputBytes };
-    }),
-  stream: ({ body, headers, id, model }, options) => {
-    const reader = new PassedResponseReader({ id, model }, endpoint.hide);
-    return passedAnswer(endpoint, { path: responsesPath, body, headers }, options, reader);
-  },
-});
+export const passingResponses = (endpoint: Endpoint): Passing =>
+  passing(endpoint, {
+    path: '/v1/responses',
+    // What went wrong there is told in the upstream's own words.
+    whole: (document, own) =>
+      ownResponse(
+        document.includes('"failed"') ? Buffer.from(endpoint.hide(document.toString('utf8'))) : document,
+        own,
+      ),
+    reader: (own) => new PassedResponseReader(own, endpoint.hide),
+  });

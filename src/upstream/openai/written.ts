@@ -22,3 +22,9 @@ export const writtenIn = (value: unknown, labels: readonly string[]): number => 
   }
   return bytes;
 };
+
+/** The same of a whole answer, of whichever API, without what its outermost members say of it. */
+export const writtenBytesIn = (answer: Buffer): number => {
+  const { content, choices, output } = JSON.parse(answer.toString('utf8')) as Fields;
+  return writtenIn([content, choices, output], [...itemLabels, 'finish_reason', 'citations', 'signature']);
+};

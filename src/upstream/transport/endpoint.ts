@@ -116,7 +116,7 @@ export class Endpoint {
     signal.throwIfAborted();
     const began = this.#clock.monotonic();
     this.#retries?.earn();
-    const sent = this.#request(request, accept, options.requestId);
+    const sent = this.#request(request, accept, options);
     for (let attempt = 1; ; attempt += 1) {
       const left = this.#deadlines.totalMs - (this.#clock.monotonic() - began);
       const deadlines = { ...this.#deadlines, totalMs: Math.max(1, left) };
@@ -142,8 +142,9 @@ export class Endpoint {
   }
 
   /** @throws UpstreamError for a header that cannot be sent */
-  #request({ path, headers = {}, body }: Outgoing, accept: string, requestId: string): HttpRequest {
+  #request({ path, headers = {}, body }: Outgoing, accept: string, { requestId, trace }: GenerateOptions): HttpRequest {
     const fields = {
+      ...trace,
       ...this.#headersOf(headers, this.#apiKey, requestId),
       'content-type': 'application/json',
       accept,

@@ -1,3 +1,4 @@
+import { maxEventBytes } from './limits.ts';
 import { SseError } from './sse.ts';
 
 const lineFeed = 0x0a;
@@ -5,7 +6,7 @@ const carriageReturn = 0x0d;
 const noBytes = Buffer.alloc(0);
 
 /** The place after the first blank line at or after `from`, -1 where there is none. A line that begins at `from` may be blank. */
-export const frameEnd = (bytes: Buffer, from: number): number => {
+const frameEnd = (bytes: Buffer, from: number): number => {
   let lineStart = from;
   for (;;) {
     const feed = bytes.indexOf(lineFeed, lineStart);
@@ -14,6 +15,34 @@ export const frameEnd = (bytes: Buffer, from: number): number => {
     lineStart = feed + 1;
   }
 };
+
+/** The event that begins there. @throws SseError for one that is above the limit */
+export const frameAt = (events: Buffer, at: number): Buffer => {
+  const end = frameEnd(events, at);
+  if (end - at > maxEventBytes) throw new SseError('an event is too large');
+  return events.subarray(at, end);
+};
+
+/** Reads events one after another. */
+export interface FrameReader {
+  /** Whether the last has been read. */
+  readonly ended: boolean;
+  /** Reads the event that begins there. @returns the place after it */
+  readAt(events: Buffer, at: number): number;
+}
+
+/** Reads whole events up to the last of the stream, or up to one that fails. @returns the failure, null without one */
+export const readFrames = (reader: FrameReader, events: Buffer): unknown => {
+  try {
+    for (let at = 0; at < events.length && !reader.ended; ) at = reader.readAt(events, at);
+    return null;
+  } catch (failure) {
+    return failure;
+  }
+};
+
+/** Pieces in one; of a single one nothing is copied. */
+export const joined = (pieces: readonly Buffer[]): Buffer => (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
 
 /** The values of an event's `data` lines, joined by line feeds; null for an event without any. */
 export const dataOf = (frame: Buffer): string | null => {

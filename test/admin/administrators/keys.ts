@@ -88,6 +88,8 @@ const createKey = command({
           permissions: inOrder(granted ?? projectPermissions),
           expiresAt: expiresAt && seconds(expiresAt) * 1000,
           state: 'active',
+          rotatedFrom: null,
+          rotatedTo: null,
         };
         const owner = project as Project;
         owner.keys.set(made.id, made);
@@ -165,6 +167,15 @@ const retrieveKey = command({
   },
 });
 
+/** The other keys of its line that work. */
+const lineOf = (world: World, project: Project, id: string): string[] => {
+  const line = [id];
+  for (let key = project.keys.get(id); key?.rotatedFrom; key = project.keys.get(key.rotatedFrom))
+    line.unshift(key.rotatedFrom);
+  for (let key = project.keys.get(id); key?.rotatedTo; key = project.keys.get(key.rotatedTo)) line.push(key.rotatedTo);
+  return line.filter((each) => each !== id && statusOf(project.keys.get(each)!, project, world.now) === 'active');
+};
+
 /** The test's administrators call no inference, so nothing of a key's limits is ever used. */
 const showLimits = command({
   name: 'show limits of key',
@@ -174,8 +185,9 @@ const showLimits = command({
     const request = { method: 'GET', path: `${one}/limits`, permission: 'project_api_keys:read', ids } as const;
     const answer = await expectOf(world, chosen, request, missing);
     if (!answer) return;
-    const { api_key_id, last_refusal, scopes } = answer.body as unknown as z.infer<typeof keyLimitsObject>;
+    const { api_key_id, last_refusal, scopes, shared_with } = answer.body as unknown as z.infer<typeof keyLimitsObject>;
     expect([api_key_id, last_refusal]).toEqual([ids.api_key_id, null]);
+    expect(shared_with).toEqual(lineOf(world, project as Project, ids.api_key_id));
     expect(scopes.map(({ id }) => id).slice(0, 2)).toEqual([ids.api_key_id, project?.id]);
     expect(scopes.flatMap(({ windows }) => windows.map(({ used }) => used))).toEqual(Array(13).fill(0));
   },
@@ -188,6 +200,60 @@ const guard = (world: World, project: Project | undefined, key: Key | undefined)
   if (key.state === 'revoked') return '409 api_key_revoked';
   return statusOf(key, project, world.now) === 'expired' ? '409 api_key_expired' : null;
 };
+
+const rotateKey = command({
+  name: 'rotate key',
+  args: fc.record({ ...onKey, grace: fc.constantFrom(0, 1, 60, 3_600, 604_800), key: idempotencyKey }),
+  async run(world, { who: chosen, target: wanted, grace, key: idempotency }) {
+    const { ids, project, key, missing } = keyOf(world, chosen, wanted);
+    const request = {
+      method: 'POST',
+      path: `${one}/rotate`,
+      permission: 'project_api_keys:write',
+      ids,
+      body: { grace_seconds: grace },
+      idempotencyKey: idempotency,
+    } as const;
+    await create(world, chosen, request, {
+      before: idempotency === undefined ? '422 validation_failed header.Idempotency-Key' : missing,
+      refusal() {
+        const why = guard(world, project, key);
+        if (why !== null || !key) return why;
+        if (key.rotatedTo !== null) return '409 api_key_rotated';
+        return key.state === 'suspended' ? '409 api_key_suspended' : null;
+      },
+      hasValue: true,
+      made(answer) {
+        const [owner, old] = [project as Project, key as Key];
+        const life = old.expiresAt === null ? null : old.expiresAt - seconds(old.createdAt) * 1000;
+        const made: Key = {
+          id: String(answer.id),
+          redacted: String(answer.redacted_value),
+          createdAt: world.now,
+          name: old.name,
+          permissions: old.permissions,
+          expiresAt: life === null ? null : seconds(world.now) * 1000 + life,
+          state: 'active',
+          rotatedFrom: old.id,
+          rotatedTo: null,
+        };
+        owner.keys.set(made.id, made);
+        old.rotatedTo = made.id;
+        const end = (seconds(world.now) + grace) * 1000;
+        old.expiresAt = old.expiresAt === null ? end : Math.min(old.expiresAt, end);
+        const { value, rotated_from, ...shown } = answer as { value: string } & Json;
+        expect(shown).toEqual(shownKey(world, owner, made));
+        expect(rotated_from).toEqual({ id: old.id, expires_at: seconds(old.expiresAt) });
+        expect(value.slice(0, 7)).toBe(made.redacted.slice(0, 7));
+        return {
+          type: 'api_key.created',
+          also: [{ type: 'api_key.rotated', resource: old.id, actor: callerOf(world, chosen).id }],
+          stands: () => owner.archivedAt === null && made.state !== 'revoked',
+        };
+      },
+    });
+  },
+});
 
 const updateKey = command({
   name: 'update key',
@@ -207,7 +273,11 @@ const updateKey = command({
       ...(inMs !== undefined && { expires_at: inMs === null ? null : new Date(world.now + inMs).toISOString() }),
     };
     const isEmpty = Object.keys(body).length === 0;
-    const refusal = missing ?? (isEmpty ? '422 validation_failed' : guard(world, project, key));
+    const end = inMs === null ? Number.POSITIVE_INFINITY : seconds(world.now + (inMs ?? 0)) * 1000;
+    const isPutOff = key?.rotatedTo != null && inMs !== undefined && end > (key.expiresAt as number);
+    const refusal =
+      missing ??
+      (isEmpty ? '422 validation_failed' : (guard(world, project, key) ?? (isPutOff ? '409 api_key_rotated' : null)));
     const request = { method: 'POST', path: one, permission: 'project_api_keys:write', ids, body } as const;
     const answer = await expectOf(world, chosen, request, refusal);
     if (!answer || !project || !key) return world.happened(tenant, []);
@@ -266,6 +336,7 @@ export const keySteps = [
   { weight: 3, arbitrary: listKeys },
   { weight: 2, arbitrary: retrieveKey },
   { weight: 1, arbitrary: showLimits },
+  { weight: 4, arbitrary: rotateKey },
   { weight: 4, arbitrary: updateKey },
   { weight: 4, arbitrary: switchKey },
   { weight: 2, arbitrary: revokeKey },

@@ -23,6 +23,9 @@ export interface Key {
   expiresAt: number | null;
   /** As recorded; what the clock makes of it is `statusOf`. */
   state: 'active' | 'suspended' | 'expired' | 'revoked';
+  /** Ids of the keys before and behind it in its line. */
+  readonly rotatedFrom: string | null;
+  rotatedTo: string | null;
 }
 
 export interface Project {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { adminPermissions } from '../../../src/domain/permissions.ts';
 import type { Answer, Json } from '../ask.ts';
-import { type AdminKey, hour, type Tenant } from './model.ts';
+import { type AdminKey, type AuditEntry, hour, type Tenant } from './model.ts';
 import { dataOf, gist, type Request, type World } from './world.ts';
 
 /** Who acts: an Admin key of one of the two organizations, and what it picks, as numbers to be cut to size. */
@@ -104,7 +104,12 @@ export interface Creation {
   readonly refusal: () => string | null;
   readonly hasValue: boolean;
   /** Enters the new resource into the model and says whether its answer may still be repeated. */
-  readonly made: (body: Json) => { readonly stands: () => boolean; readonly type: string };
+  readonly made: (body: Json) => {
+    readonly stands: () => boolean;
+    readonly type: string;
+    /** Further entries of the audit log. */
+    readonly also?: readonly AuditEntry[];
+  };
 }
 
 /** A creation with or without an Idempotency-Key (contract I). */
@@ -146,13 +151,13 @@ const createAs = async (
   }
   expect(gist(answer)).toBe('201');
   const id = String(answer.body.id);
-  const { stands, type } = creation.made(answer.body);
+  const { stands, type, also = [] } = creation.made(answer.body);
   const text = JSON.stringify(answer.body);
   if (request.idempotencyKey !== undefined) {
     const again = () => createAs(world, tenant, caller, request, creation);
     tenant.repeatables.set(scope, { body, text, id, completedAt: world.now, stands, again });
   }
-  await world.happened(tenant, [{ type, resource: id, actor: caller.id }]);
+  await world.happened(tenant, [{ type, resource: id, actor: caller.id }, ...also]);
 };
 
 export const paging = fc.record({

@@ -15,8 +15,8 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
 CHAINED = {'organization', 'project', 'projectKey', 'adminKey', 'policy', 'oauthClient', 'oauthToken', 'idempotency'}
-STUBBED = {'replay', 'oauthToken', 'credentialUse', 'denial'}
-KEPT_DAYS = {'credentialUse': 400, 'denial': 400}
+KEPT_DAYS = {'credentialUse': 400, 'denial': 400, 'usage': 400, 'policyDecision': 30}
+STUBBED = {'replay', 'oauthToken', *KEPT_DAYS}
 
 
 class Bad(Exception):

@@ -1,4 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Behaviour, fatesOf, plainBehaviour } from '../../../bench/sim/behaviour.ts';
 import type { Entry } from '../../../bench/sim/ledger.ts';
@@ -33,6 +34,30 @@ describe('the simulated model', () => {
       { stream: false, ending: 'answered', outputTokens: 5 },
       { stream: true, ending: 'answered', outputTokens: 5 },
     ]);
+  });
+
+  test('answers OpenAI’s client in the words of chat completions and of responses', async () => {
+    const { baseURL, totals } = await start({ tokens: 5 });
+    const client = new OpenAI({ baseURL: `${baseURL}/v1`, apiKey: 'none', maxRetries: 0 });
+    const asked = { model: 'm', max_completion_tokens: 8, messages: message.messages };
+    const whole = await client.chat.completions.create(asked);
+    const options = { stream_options: { include_usage: true } };
+    const streamed = await client.chat.completions.stream({ ...asked, ...options }).finalChatCompletion();
+    for (const { choices, usage } of [whole, streamed]) {
+      expect(choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'the weir holds the river ' } });
+      expect(usage).toMatchObject({ completion_tokens: 5 });
+    }
+    const input = { model: 'm', max_output_tokens: 8, input: 'Hello' };
+    const response = await client.responses.create(input);
+    const events = [];
+    for await (const event of await client.responses.create({ ...input, stream: true })) events.push(event);
+    expect(response).toMatchObject({ output_text: 'the weir holds the river ', usage: { output_tokens: 5 } });
+    expect(events.at(-1)).toMatchObject({
+      type: 'response.completed',
+      response: { output: response.output.map(({ id: _, ...item }) => item) },
+    });
+    expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()]);
+    expect(totals()).toMatchObject({ requests: 4, answered: 4, outputTokens: 20, inFlight: 0 });
   });
 
   test('answers no more tokens than are asked for', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { fromNpm, fromPyPI } from '../../support/kept.ts';
+import { tail } from '../process.ts';
 import { type Client, npmPackages, type Scenario } from './clients.ts';
 
 /** Runs the script of a client: a process that prints a line of JSON of what came of each scenario. */
@@ -39,6 +40,14 @@ export interface NpmSet {
   readonly packages: Readonly<Record<string, string>>;
 }
 
+/** Of a process that has ended badly, or been ended because it took too long. */
+interface Failed {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 /** Installs the client where that has not been done yet, and has it play every scenario. */
 export const play = async (
   client: Client,
@@ -49,7 +58,14 @@ export const play = async (
   if ('missing' in program) return program;
   const { baseUrl, key, models } = stage;
   const args = [...program.args, baseUrl, key, JSON.stringify(models), client.argument];
-  const { stdout } = await run(program.command, args, { timeout: 120_000, env: { ...process.env, ...surroundings } });
+  const options = { timeout: 180_000, env: { ...process.env, ...surroundings } };
+  const { stdout } = await run(program.command, args, options).catch((error: Failed) => {
+    const { code, signal, stdout: said, stderr } = error;
+    const last = said.trim().split('\n').at(-1);
+    throw new Error(
+      `${client.name} has ended with ${signal ?? code} after ${last || 'nothing'}. It wrote:\n${tail(stderr)}`,
+    );
+  });
   const lines = stdout.split('\n').filter((line) => line.startsWith('{"mode"'));
   const outcomes = new Map(lines.map((line) => JSON.parse(line) as Line & Outcome).map((each) => [keyOf(each), each]));
   return {

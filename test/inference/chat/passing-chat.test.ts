@@ -191,6 +191,8 @@ describe('the request', () => {
     ],
     ['files of a tool', { tools: [{ type: 'x', file_ids: ['file_1'] }] }, 'tools.0.file_ids'],
     ['a store of vectors', { tools: [{ type: 'x', vector_store_ids: ['vs_1'] }] }, 'tools.0.vector_store_ids'],
+    ['a skill', { tools: [{ type: 'x', skills: [{ skill_id: 'skill_1' }] }] }, 'tools.0.skills.0.skill_id'],
+    ['a voice of the account', { audio: { format: 'wav', voice: { id: 'voice_1' } } }, 'audio.voice'],
     ['a spoken answer', { messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] }, 'messages.0.audio'],
   ])('that names %s is refused, unless the model is dedicated', async (_, fields, param) => {
     const { status, text } = await post(say(fields));
@@ -199,6 +201,10 @@ describe('the request', () => {
     expect(received).toBeNull();
     expect((await post(say(fields, 'dedicated'))).status).toBe(200);
     expect(JSON.parse(received!.text)).toMatchObject(fields);
+  });
+
+  test('a voice by its name is anybody’s', async () => {
+    expect((await post(say({ audio: { format: 'wav', voice: 'alloy' } }))).status).toBe(200);
   });
 
   test('own data may have such names', async () => {

@@ -143,6 +143,11 @@ describe('the request', () => {
     [{ input: [{ id: 'msg_1' }] }, 'input.0'],
     [{ input: [{ type: null, id: 'msg_1' }] }, 'input.0'],
     [{ input: [{ type: 'reasoning', id: 'rs_1', status: 'completed' }] }, 'input.0'],
+    [{ input: [{ type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'x' }] }] }, 'input.0'],
+    [{ input: [{ type: 'reasoning', id: 'rs_1', summary: [], content: [], encrypted_content: null }] }, 'input.0'],
+    [{ input: [{ type: 'r\u0065asoning', id: 'rs_1', summary: [{}] }] }, 'input.0'],
+    [{ input: [{ role: null, id: 'msg_1', content: [] }] }, 'input.0'],
+    [{ tools: [{ type: 'shell', skills: [{ skill_id: 'skill_1' }] }] }, 'tools.0.skills.0.skill_id'],
     [{ input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] }] }, 'input.0.content.0.file_id'],
     [{ tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'tools.0.vector_store_ids'],
     [{ tools: [{ type: 'code_interpreter', container: 'cntr_1' }] }, 'tools.0.container'],
@@ -160,6 +165,18 @@ describe('the request', () => {
     expect(JSON.parse(text).error).toMatchObject({ code: 'unsupported_parameter', param });
     expect(received).toBeNull();
     expect((await post(say(fields, 'dedicated'))).status).toBe(200);
+  });
+
+  test.each<[object]>([
+    [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'AA==' }],
+    [{ type: 'reasoning', id: 'rs_1', summary: [], content: [{ type: 'reasoning_text', text: 'x' }] }],
+    [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'x' }] }],
+    [{ type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f', arguments: '{}' }],
+    [{ id: null, type: 'message', role: 'user', content: 'x' }],
+  ])('%j names no state: all of it is there', async (item) => {
+    const { status, text } = await post(say({ input: [item] }));
+    expect(status, text).toBe(200);
+    expect(JSON.parse(received!.text).input).toEqual([item]);
   });
 
   test.each<[object, string]>([
@@ -219,8 +236,11 @@ describe('the stream', () => {
     ['an event without a type', `${events('a', 'b').slice(0, 4).join('')}data: {"x":1}\n\n`],
   ])('%s in the middle ends with an error', async (_, text) => {
     respond = says(text, 'text/event-stream');
-    const told = (await post(say({ stream: true }))).text.split('\n\n').at(-2)!;
+    const { text: seen } = await post(say({ stream: true }));
+    const told = seen.split('\n\n').at(-2)!;
     expect(told).toMatch(/^event: error\n/);
     expect(JSON.parse(told.split('data: ')[1]!)).toMatchObject({ type: 'error', code: 'provider_error' });
+    const numbers = [...seen.matchAll(/"sequence_number":(\d+)/g)].map(([, number]) => Number(number));
+    expect(numbers).toEqual([...numbers.keys()]);
   });
 });

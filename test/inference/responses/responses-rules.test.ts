@@ -72,6 +72,7 @@ describe('is refused by name', () => {
     ['input.0.content.0.file_id', parts({ type: 'input_image', image_url: png, file_id: 'file_1' })],
     ['input.0.content.0.file_url', parts({ type: 'input_file', file_data: pdf, file_url: 'https://a.example' })],
     ['functions', body({ functions: [] })],
+    ['store', body({ store: true })],
     ['n', body({ n: 2 })],
     ['max_tokens', body({ max_tokens: 5 })],
     ['tools', body({ model: 'plain', tools: [tool] })],
@@ -150,7 +151,7 @@ describe('is refused by name', () => {
 test('what changes nothing is taken', async () => {
   const { route, upstream } = routed();
   const hints = {
-    store: true,
+    store: false,
     background: false,
     truncation: 'disabled',
     service_tier: 'auto',

@@ -6,7 +6,7 @@ import { type Random, seeded } from '../random.ts';
 import { Scene } from '../scene.ts';
 import { type Arrival, provider } from './provider.ts';
 import { chunk, closing, delta, lastChunk, opening, streamHead, wholeAnswer } from './recorded.ts';
-import { at, bodyOf, type Site, startSite } from './site.ts';
+import { accountsOf, at, bodyOf, type Site, startSite } from './site.ts';
 
 const keeps = fileURLToPath(new URL('keeps-upstream.mjs', import.meta.url));
 /** Clients at once. */
@@ -17,13 +17,18 @@ const tokenMs = 5;
 const tokens = 400;
 /** The longest that a client waits until it leaves. */
 const patienceMs = 150;
+/** One that has not come to the provider by then does not come. */
+const lostMs = 10_000;
 
 /** Of one request, milliseconds of one clock. */
 interface Fate {
   arrivedAt?: number;
+  /** Tells who waits for it that the provider has it. */
+  arrived?: () => void;
   finishedAt?: number;
   goneAt?: number;
   leftAt?: number;
+  requestId?: string;
 }
 
 /** Answers slowly: a stream of two seconds, or a message after half a one at most. */
@@ -64,10 +69,15 @@ const leave = async ({ port, key }: Site, n: number, fate: Fate, random: Random)
     'Content-Type: application/json',
     `Content-Length: ${body.length}`,
   ].join('\r\n');
+  const arrived = new Promise<void>((resolve) => {
+    fate.arrived = resolve;
+  });
   const socket = connect(port, '127.0.0.1').on('error', () => {});
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   socket.resume();
   socket.write(`${head}\r\n\r\n${body}`);
+  // Half of them leave at any moment, the others when the provider has it: on a machine that is busy few would come so far.
+  if (random.next() < 0.5) await Promise.race([arrived, wait(lostMs, undefined, { ref: false })]);
   await wait(random.between(0, patienceMs));
   fate.leftAt = performance.now();
   if (random.next() < 0.5) socket.resetAndDestroy();
@@ -76,8 +86,8 @@ const leave = async ({ port, key }: Site, n: number, fate: Fate, random: Random)
 };
 
 /**
- * G2, but for what is charged: clients that leave at any moment of a message, streamed or not. The provider's connection is
- * closed within a second. The canary's gateway keeps it.
+ * G2: clients that leave at any moment of a message, streamed or not. The provider's connection is closed within a second, and
+ * each request that has reached it is settled once. The canary's gateway keeps the connection.
  */
 export async function torturedByDisconnects({ count, seed, from = 0, canary }: Plan, figures: Figures): Promise<void> {
   const scene = new Scene();
@@ -91,6 +101,8 @@ export async function torturedByDisconnects({ count, seed, from = 0, canary }: P
     const { url, port } = await provider(scene, (arrival) => {
       const fate = fateOf(arrival.n);
       fate.arrivedAt = arrival.at;
+      fate.requestId = arrival.requestId;
+      fate.arrived?.();
       answerSlowly(arrival, fate, seeded(seed, arrival.n));
     });
     const kept = canary ? { NODE_OPTIONS: `--import=${keeps}`, KEPT_PORT: `${port}` } : {};
@@ -123,6 +135,15 @@ export async function torturedByDisconnects({ count, seed, from = 0, canary }: P
     if (missed.length > Math.floor(noticed.length * missedShare)) for (const each of missed) complain(figures, each);
     if (noticed.length < count / 50)
       complain(figures, `only ${noticed.length} requests were left while they were under way`);
+    const settled = new Map<string, number>();
+    for (const { request_id: id } of await accountsOf(site)) settled.set(id, (settled.get(id) ?? 0) + 1);
+    for (const [n, { requestId }] of fates) {
+      if (requestId === undefined) continue;
+      const times = settled.get(requestId) ?? 0;
+      if (times === 0) figures.lost++;
+      if (times > 1) figures.doubled++;
+      if (times !== 1) complain(figures, `request ${n} is settled ${times} times`);
+    }
     figures.notes.push(
       `${noticed.length} left under way; the provider noticed after ${Math.round(percentile(noticed, 0.5))} ms, p99.9 ${Math.round(percentile(noticed, 0.999))} ms`,
     );

@@ -5,6 +5,8 @@ import type { Scene } from '../scene.ts';
 export interface Arrival {
   /** The number that the client has written into it. */
   readonly n: number;
+  /** As the gateway names it. */
+  readonly requestId: string;
   readonly isStream: boolean;
   readonly path: string;
   readonly at: number;
@@ -18,6 +20,7 @@ export interface Provider {
 
 const requestLine = /^POST (\S+) HTTP\/1\.1\r\n/;
 const lengthLine = /\r\ncontent-length: (\d+)\r\n/i;
+const idLine = /\r\nx-request-id: (\S+)\r\n/i;
 const numbered = /request (\d+)\b/;
 
 /** A server of the messages API that leaves everything to `answer`, down to the connection. */
@@ -34,10 +37,11 @@ export const provider = async (scene: Scene, answer: (arrival: Arrival) => void)
       const length = Number(lengthLine.exec(received)?.[1] ?? 0);
       if (end < 0 || received.length < end + 4 + length) return;
       const body = received.slice(end + 4);
+      const requestId = idLine.exec(received)?.[1] ?? '';
       const path = requestLine.exec(received)?.[1] ?? '';
       received = '';
       const n = Number(numbered.exec(body)?.[1] ?? Number.NaN);
-      answer({ n, isStream: body.includes('"stream":true'), path, at: performance.now(), socket });
+      answer({ n, requestId, isStream: body.includes('"stream":true'), path, at: performance.now(), socket });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

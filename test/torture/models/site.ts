@@ -1,5 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { existingEventLog } from '../../../src/app/event-log.ts';
+import { readConfig } from '../../../src/config.ts';
+import type { Settlement } from '../../../src/domain/usage-facts.ts';
+import { settlementsBetween } from '../../../src/usage/settlements.ts';
 import { type Gateway, startGateway, withoutLimits } from '../gateway.ts';
 import type { Scene } from '../scene.ts';
 
@@ -7,6 +11,7 @@ import type { Scene } from '../scene.ts';
 export interface Site extends Gateway {
   readonly port: number;
   readonly key: string;
+  readonly dataDir: string;
 }
 
 const common = { context_length: 200_000, max_output_length: 64_000 };
@@ -36,7 +41,7 @@ export const startSite = async (
   const { project_api_key: key } = JSON.parse(readFileSync(join(data, 'first-run.json'), 'utf8')) as {
     readonly project_api_key: string;
   };
-  return { ...gateway, key, port: Number(new URL(gateway.baseUrl).port) };
+  return { ...gateway, key, dataDir: data, port: Number(new URL(gateway.baseUrl).port) };
 };
 
 /** A request by its number. */
@@ -47,3 +52,16 @@ export const bodyOf = (n: number, isStream: boolean, model: string): string =>
     ...(isStream && { stream: true }),
     messages: [{ role: 'user', content: `request ${n} ` }],
   });
+
+/** Ends the gateway as an operator does, and reads what it has settled today and yesterday. */
+export const accountsOf = async ({ stop, dataDir }: Site): Promise<Settlement[]> => {
+  await stop();
+  const log = await existingEventLog(readConfig({ DATA_DIR: dataDir }));
+  try {
+    const found: Settlement[] = [];
+    for await (const each of settlementsBetween(log.store, Date.now() - 24 * 3600 * 1000, Date.now())) found.push(each);
+    return found;
+  } finally {
+    await log.close();
+  }
+};

@@ -54,6 +54,9 @@ describe('a hostile stream', () => {
     ['calls that are no list', chunk({ tool_calls: {} }) + finished],
     ['a call that is null', chunk({ tool_calls: [null] }) + finished],
     ['a call without a function', chunk({ tool_calls: [{ index: 0, id: 'c' }] }) + finished],
+    ['arguments that are no JSON', call({ function: { name: 'f', arguments: '{"a":' } }) + finished],
+    ['arguments that are a list', call({ function: { name: 'f', arguments: '[1]' } }) + finished],
+    ['two arguments', call({ function: { name: 'f', arguments: '{},{}' } }) + finished],
     ['a call without a name', call({ function: { arguments: '{}' } }) + finished],
     ['a strange name', call({ function: { name: '../../x' } }) + finished],
     ['line ends in an id', call({ id: 'c\r\nset-cookie: a' }) + finished],
@@ -62,8 +65,24 @@ describe('a hostile stream', () => {
     ['an index below 0', call({}, -1) + finished],
     ['half an index', call({}, 0.5) + finished],
     ['a huge index', call({}, 1e300) + finished],
-    ['calls that interleave', call({}, 0) + call({}, 1) + call({}, 0) + finished],
-    ['a call after text that goes on', call({}, 0) + chunk({ content: 'x' }) + call({}, 0) + finished],
+    [
+      'more of a call that has ended',
+      call({ function: { name: 'f', arguments: '{}' } }) +
+        call({}, 1) +
+        call({ function: { arguments: '{}' } }) +
+        finished,
+    ],
+    [
+      'arguments that begin with their end',
+      call({ function: { name: 'f', arguments: '}' } }) +
+        call({}, 1) +
+        call({ function: { arguments: '{}' } }) +
+        finished,
+    ],
+    [
+      'the second choice alone',
+      chunk(null, { choices: [{ index: 1, delta: { content: 'x' }, finish_reason: 'stop' }] }) + done,
+    ],
     ['a done without a reason', chunk({ content: 'x' }) + done],
     ['an early end', recorded.slice(0, -3).join('')],
     ['an end in the last event', chunk({ content: 'x' }) + finished.slice(0, 40)],
@@ -78,6 +97,19 @@ describe('a hostile stream', () => {
   test.each<[string, string]>([
     ['what follows the end', `${chunk({ content: 'x' })}${finished}data: garbage\n\n`],
     ['other choices', chunk(null, { choices: [{ delta: { content: 'x' } }, { delta: 7 }] }) + finished],
+    [
+      'choices that nobody asked for',
+      chunk({ content: 'y' }, { index: 1 }) +
+        chunk({ content: 'x' }) +
+        chunk({}, { index: 1, finish_reason: 'length' }) +
+        chunk(null, {
+          choices: [
+            { index: 1, delta: { content: 'y' } },
+            { index: 0, delta: {}, finish_reason: 'stop' },
+          ],
+        }) +
+        done,
+    ],
     ['choices of null deltas', chunk({ content: 'x' }) + chunk(null, { choices: [{ delta: null }] }) + finished],
     ['unknown fields', `${chunk({ content: 'x', audio: {}, function_call: null })}${finished}`],
     ['a filter’s report', chunk(null, { prompt_filter_results: [] }) + chunk({ content: 'x' }) + finished],

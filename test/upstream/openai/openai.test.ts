@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import fc from 'fast-check';
 import OpenAI from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ExactNumber } from '../../../src/exact-number.ts';
@@ -180,6 +181,84 @@ describe('answer', () => {
       content: [{ id: 'c0', input: { a: 1 } }],
       stop_reason: 'max_tokens',
     });
+  });
+
+  test('is the first choice, wherever it stands', async () => {
+    const [first, other] = ['x', 'y'].map((content, index) => ({
+      index,
+      message: { content },
+      delta: { content },
+      finish_reason: index === 0 ? 'stop' : 'length',
+    }));
+    const choices = [other, first];
+    const { upstream } = await start(serve(both(completion({}, {}, { choices }), [chunk(null, { choices }), done])));
+    for (const answer of await bothWays(upstream)) {
+      expect(answer).toMatchObject({ content: [{ type: 'text', text: 'x' }], stop_reason: 'end_turn' });
+    }
+  });
+
+  test('calls of one index are two where their ids differ', async () => {
+    const calls = ['a', 'b'].map((id) => ({ index: 0, id, function: { name: 'f', arguments: '{}' } }));
+    const { upstream } = await start(
+      serve(
+        both(undefined, [
+          ...calls.map((call) => chunk({ tool_calls: [call] })),
+          chunk({}, { finish_reason: 'stop' }),
+          done,
+        ]),
+      ),
+    );
+    const answer = await assemble(upstream.stream(request(), options()));
+    expect(answer.content).toMatchObject([{ id: 'a' }, { id: 'b' }]);
+  });
+
+  test('calls that are written in turns come one after another, and none of their pieces is lost', async () => {
+    const member = fc.tuple(
+      fc.stringMatching(/^[a-z]{1,4}$/),
+      fc.oneof(fc.string(), fc.constantFrom('}', '{"', '\\"}', ']]')),
+    );
+    const calls = fc.array(fc.array(member, { maxLength: 3 }), { minLength: 1, maxLength: 4 });
+    let events: readonly string[] = [];
+    const { upstream } = await start(
+      serve((incoming, response) => {
+        incoming.resume();
+        stream(response, events);
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        calls,
+        fc.array(fc.nat(1000), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 5 }),
+        async (asked, turns, size) => {
+          const inputs = asked.map((members) => Object.fromEntries(members));
+          const pieces = inputs.map((input) => JSON.stringify(input).match(new RegExp(`[^]{1,${size}}`, 'gu'))!);
+          const opened = inputs.map((_, index) =>
+            chunk({ tool_calls: [{ index, id: `c${index}`, function: { name: 'f', arguments: '' } }] }),
+          );
+          const written: string[] = [];
+          const writes = (index: number): void => {
+            const piece = pieces[index]!.shift();
+            if (piece !== undefined) written.push(chunk({ tool_calls: [{ index, function: { arguments: piece } }] }));
+          };
+          for (const turn of turns) writes(turn % inputs.length);
+          for (const index of inputs.keys()) while (pieces[index]!.length > 0) writes(index);
+          events = [
+            ...opened,
+            ...written,
+            chunk({ content: 'Done.' }),
+            chunk({}, { finish_reason: 'tool_calls' }),
+            done,
+          ];
+          const answer = await assemble(upstream.stream(request(), options()));
+          expect(answer.content).toEqual([
+            ...inputs.map((input, index) => ({ type: 'tool_use', id: `c${index}`, name: 'f', input })),
+            { type: 'text', text: 'Done.' },
+          ]);
+        },
+      ),
+      { numRuns: 150 },
+    );
   });
 
   test.each<[string, object, object[]]>([

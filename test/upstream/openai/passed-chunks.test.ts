@@ -119,10 +119,10 @@ describe('usage', () => {
   });
 });
 
-test('a body that ends without [DONE] has to say why', () => {
+test.each(['', 'data: [DONE]\n\n', 'data:[DONE] \n\n'])('a body that ends with %j has to say why', (end) => {
   const chunk = (reason: string) => styles[0]!('{"content":"x"}', `,"finish_reason":${reason}`);
-  const finished = read(chunk('"stop"'), []).reader;
+  const finished = read(chunk('"stop"') + end, []).reader;
   finished.finish();
   expect(finished.ended).toBe(true);
-  expect(() => read(chunk('null'), []).reader.finish()).toThrow(UpstreamError);
+  expect(() => read(chunk('null') + end, []).reader.finish()).toThrow(UpstreamError);
 });

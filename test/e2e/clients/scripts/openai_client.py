@@ -225,4 +225,4 @@ def scenarios(model):
     return {play.__name__: play for play in [*plays, models]}
 
 
-run(scenarios, at_once=True)
+run(scenarios, at_once="tasks" if way == "async" else "threads")

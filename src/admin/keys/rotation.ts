@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { lastUseOf } from '../../../projections/credential-uses.ts';
+import { projectKeyRows } from '../../../projections/project-keys.ts';
+import { seconds } from '../../clock.ts';
+import { longestGraceSeconds } from '../../domain/project-key.ts';
+import { fault } from '../../errors.ts';
+import { whole } from '../../http/answer/whole.ts';
+import type { Route } from '../../http/route.ts';
+import { newId, newToken } from '../../ids.ts';
+import { type AdminCall, adminRoute } from '../admin-route.ts';
+import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
+import { credentialOf } from '../credential.ts';
+import { idempotencyKey } from '../fields.ts';
+import { createIdempotently, type Made } from '../idempotent.ts';
+import { admitKey } from './key-capacity.ts';
+import { type FoundKey, oneProjectKey } from './one-project-key.ts';
+import { createdKeyObject, render } from './project-key-object.ts';
+import { succeed } from './succession.ts';
+
+const rotateBody = z.strictObject({
+  grace_seconds: whole()
+    .min(0)
+    .max(longestGraceSeconds)
+    .describe('How long the key goes on beside its successor; with 0 it ends at once'),
+});
+
+const rotatedObject = createdKeyObject.extend({
+  rotated_from: z.object({ id: z.string(), expires_at: z.int() }).describe('The key that it succeeds, and its end'),
+});
+
+type RotateCall = AdminCall<unknown, unknown, z.infer<typeof rotateBody>, FoundKey>;
+
+/** `POST …/api_keys/{api_key_id}/rotate`: a successor takes the place of a key, which goes on for a while (contract B.3). */
+export const rotateKeyRoute = (admin: Administration): Route => {
+  const { aggregates, clock, models, secrets } = admin;
+
+  const rotate = async (call: RotateCall, successorId: string, value: string): Promise<Made> => {
+    const { project, key } = call.found;
+    if (project.status === 'archived') throw fault('project_archived');
+    const context = contextOf(call);
+    const at = clock.wall();
+    const order = {
+      keyId: key.id,
+      successorId,
+      graceSeconds: call.body.grace_seconds,
+      credential: credentialOf(secrets, value),
+      at,
+      admit: () => admitKey(admin, project.id, successorId, context),
+    };
+    const { predecessor, successor } = await execute(() => succeed(aggregates, order, context), {
+      revoked: 'api_key_revoked',
+    });
+    // Taken up after a crash it may have been revoked in the meantime.
+    if (successor.state.status === 'revoked') throw fault('idempotency_result_unavailable');
+    const { expiresAt } = predecessor.state.data;
+    if (expiresAt !== null && expiresAt <= at) admin.directory.refuse(key.id, predecessor.position, 'api_key_expired');
+    await waitForProjection(admin, call, predecessor.head);
+    const body = {
+      ...render({ id: successorId, ...successor.state }, project, at, lastUseOf(models, successorId)),
+      rotated_from: { id: key.id, expires_at: seconds(expiresAt ?? at) },
+    };
+    return { body, head: successor.head };
+  };
+
+  /** As of a key that was created: one that was revoked since, or its project archived, is not shown again. */
+  const stands = ({ project }: FoundKey, id: string): boolean =>
+    project.status === 'active' && models.get(projectKeyRows, `${project.id}:${id}`)?.status !== 'revoked';
+
+  return adminRoute('project_api_keys:write', {
+    ...oneProjectKey(admin),
+    method: 'POST',
+    path: '/v1/organization/projects/{project_id}/api_keys/{api_key_id}/rotate',
+    operation: 'rotateProjectApiKey',
+    summary:
+      'Make the successor of an API key, which ends when its grace is over; the full key is in this answer alone',
+    headers: { 'Idempotency-Key': idempotencyKey },
+    body: rotateBody,
+    replies: { 201: { description: 'The successor with its value', schema: rotatedObject } },
+    errors: [
+      'project_not_found',
+      'api_key_not_found',
+      'project_archived',
+      'api_key_revoked',
+      'api_key_expired',
+      'api_key_suspended',
+      'api_key_rotated',
+      'api_key_limit_reached',
+      'idempotency_key_reused',
+      'idempotency_result_unavailable',
+      'idempotency_in_progress',
+    ],
+    handle: (call) =>
+      createIdempotently(admin, call, {
+        newResourceId: () => newId('key', clock),
+        mint: () => newToken('p'),
+        create: (id, value) => rotate(call, id, value),
+        stands: (id) => stands(call.found, id),
+        repeated: (id) => aggregates.projectKey.dispatch(id, 'showAgain', undefined, contextOf(call)),
+      }),
+  });
+};

@@ -1,0 +1,58 @@
+import type { CreateProjectKey, ProjectKey, ProjectKeyFact } from '../../domain/project-key.ts';
+import { successorExpiry } from '../../domain/project-key.ts';
+import { Fault } from '../../errors.ts';
+import type { Context } from '../../kernel/actor.ts';
+import type { CommandResult } from '../../kernel/command.ts';
+import type { Aggregates } from '../command.ts';
+
+interface Succession {
+  readonly keyId: string;
+  readonly successorId: string;
+  readonly graceSeconds: number;
+  readonly credential: Pick<CreateProjectKey, 'digest' | 'pepperId' | 'redactedValue'>;
+  readonly at: number;
+  /** Gives the successor its place in the project, which it keeps after this has failed until the sweep comes. */
+  readonly admit: () => Promise<void>;
+}
+
+type KeyResult = CommandResult<ProjectKey, ProjectKeyFact>;
+
+/**
+ * Makes the successor of a key, with its name, permissions and windows, and then gives the key its end: in this order, so that
+ * wherever it breaks off one of the two works. Done again with the same successor it takes up what was broken off. A successor
+ * whose predecessor has another one, or has ended, is revoked.
+ * @throws Fault 409 `api_key_revoked`, `api_key_expired`, `api_key_suspended`, `api_key_rotated`; and as the commands do
+ */
+export const succeed = async (
+  { projectKey }: Pick<Aggregates, 'projectKey'>,
+  { keyId, successorId, graceSeconds, credential, at, admit }: Succession,
+  context: Context,
+): Promise<{ readonly predecessor: KeyResult; readonly successor: KeyResult }> => {
+  const { state } = await projectKey.dispatch(keyId, 'mayRotate', { successorId, at }, context);
+  await admit();
+  const { organizationId, projectId, name, permissions, windowsOf } = state.data;
+  const input: CreateProjectKey = {
+    organizationId,
+    projectId,
+    name,
+    permissions,
+    expiresAt: successorExpiry(state.data, at),
+    ...credential,
+    rotatedFrom: keyId,
+    windowsOf: windowsOf ?? keyId,
+    at,
+  };
+  const made = await projectKey.dispatch(successorId, 'create', input, context);
+  const predecessor = await projectKey
+    .dispatch(keyId, 'rotate', { successorId, graceSeconds, at }, context)
+    .catch(async (error: unknown) => {
+      if (error instanceof Fault && error.refusal.status === 409)
+        await projectKey.dispatch(successorId, 'revoke', { reason: 'rotation_refused' }, context);
+      throw error;
+    });
+  if (predecessor.facts.length === 0) return { predecessor, successor: made };
+  // Between the two looks at the key somebody may have taken something from it.
+  const { data } = predecessor.state;
+  const same = { name: data.name, permissions: data.permissions, at };
+  return { predecessor, successor: await projectKey.dispatch(successorId, 'update', same, context) };
+};

@@ -1,0 +1,104 @@
+import { limitRefusals } from '../access/limit-refusal.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import type { Watch } from '../http/watch.ts';
+import type { EventStore } from '../kernel/store.ts';
+import { storesOf, type Windows } from '../limits/windows.ts';
+import type { Log } from '../observability/log/log.ts';
+import { registryOf } from '../observability/metrics/exposition.ts';
+import { gatewayMetrics, SignalCounts, type Sources, StoreMetrics } from '../observability/metrics/gateway-metrics.ts';
+import { serveMetrics } from '../observability/metrics/listener.ts';
+import { RequestMetrics } from '../observability/metrics/request-metrics.ts';
+import { watchOf } from '../observability/requests/observation.ts';
+import { openTracing } from '../observability/tracing/tracing.ts';
+import type { ConnectedModels } from '../upstream/connect.ts';
+import type { Closing } from './closing.ts';
+
+/** The parts of a running gateway that metrics are read from. */
+export interface Observed extends Pick<Sources, 'server' | 'checks' | 'projections' | 'accounts'> {
+  readonly store: Pick<EventStore, 'state' | 'onSight'>;
+  readonly windows: Windows;
+  readonly models: ConnectedModels;
+}
+
+export interface Observability {
+  /** Undefined where neither metrics nor traces nor the access log are asked for: then a request pays for none of them. */
+  readonly watch: Watch<{ readonly id: string }> | undefined;
+  /** The store, with its appends measured. */
+  measured(store: EventStore): EventStore;
+  /**
+   * Opens `/metrics`, where it is asked for.
+   * @returns its URL
+   * @throws Error one sentence, when it cannot listen there
+   */
+  expose(parts: Observed): Promise<string | undefined>;
+}
+
+/** What the operator sees of requests and of the gateway, as far as the configuration asks for it. */
+export const observability = async (options: {
+  readonly config: Config;
+  readonly log: Pick<Log, 'access' | 'dropped'>;
+  /** Ids of those that are declared. */
+  readonly models: readonly string[];
+  readonly clock: Clock;
+  readonly open: Closing;
+}): Promise<Observability> => {
+  const { config, log, models, clock, open } = options;
+  const { METRICS_PORT: port, METRICS_HOST: host, OTEL_EXPORTER_OTLP_ENDPOINT: collector } = config;
+  const metered = port === undefined ? undefined : meteringOf(models, clock, open);
+  const tracing = collector === undefined ? undefined : await openTracing(collector);
+  if (tracing) open.later('the traces', tracing.close);
+  const finished = [metered?.finished, log.access].filter((each) => each !== undefined);
+  return {
+    watch: finished.length > 0 || tracing ? watchOf({ clock, finished, spansOf: tracing?.spansOf }) : undefined,
+    measured: (store) => metered?.measured(store) ?? store,
+    async expose(parts) {
+      if (port === undefined || !metered) return undefined;
+      const registry = await registryOf(metered.samplesOf(parts, log));
+      const listener = await serveMetrics({ host, port }, registry);
+      open.later('the metrics', listener.close);
+      return listener.url;
+    },
+  };
+};
+
+const meteringOf = (models: readonly string[], clock: Clock, open: Closing) => {
+  const requests = new RequestMetrics(models);
+  const appends = new StoreMetrics(clock);
+  const signals = new SignalCounts();
+  open.later('the count of signals', async () => void signals.close());
+  return {
+    finished: requests.finished.bind(requests),
+    measured: (store: EventStore): EventStore => ({
+      ...store,
+      get state() {
+        return store.state;
+      },
+      append: (...call) => appends.append(() => store.append(...call)),
+    }),
+    samplesOf(parts: Observed, log: Pick<Log, 'dropped'>) {
+      const { store, windows, models: connected, server, checks, projections, accounts } = parts;
+      open.later('the looks of the metrics', async () => void unseen());
+      const unseen = store.onSight(({ askedAt }) => appends.seen(askedAt));
+      const sources: Sources = {
+        server,
+        windows: storesOf(windows),
+        refusals: limitRefusals,
+        breakers: () =>
+          [...connected.values()].flatMap(({ model, health }) =>
+            (health?.() ?? []).map(({ name, state }) => ({
+              model: model.id,
+              upstream: name,
+              isOpen: state !== 'closed',
+            })),
+          ),
+        checks,
+        isStoreUp: () => store.state.is === 'there',
+        projections,
+        accounts,
+        droppedLines: () => log.dropped,
+      };
+      return { ...gatewayMetrics(sources), ...appends.samples, ...signals.samples, ...requests.samples };
+    },
+  };
+};

@@ -1,0 +1,65 @@
+import { InvalidArgumentError } from 'commander';
+import { organizationRows } from '../../../projections/organizations.ts';
+import { type ProjectKeyRow, projectKeyOwners, projectKeyRows } from '../../../projections/project-keys.ts';
+import { type ProjectRow, projectKeyOf, projectOwners, projectRows } from '../../../projections/projects.ts';
+import { name } from '../../admin/fields.ts';
+import { Failure } from '../../app/failure.ts';
+import { longestGraceSeconds } from '../../domain/project-key.ts';
+import { allRows } from '../all-rows.ts';
+import type { Operator } from '../operator.ts';
+import { findOrganization } from '../org.ts';
+import { printable, UsageError } from '../terminal.ts';
+
+/** The name of a project or a key, by the rule of the API. */
+export const nameOf = (text: string): string => {
+  const { data, error } = name.safeParse(text);
+  if (data !== undefined) return data;
+  throw new InvalidArgumentError(
+    `Give 1 to 120 characters, none of them a control character. ${error?.issues[0]?.message}`,
+  );
+};
+
+const units = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A length of time as people write it, such as `90d`, in milliseconds. */
+export const durationOf = (text: string): number => {
+  const [, count, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  if (count === undefined) throw new InvalidArgumentError('Give a number of s, m, h or d, such as 90d or 12h.');
+  return Number(count) * units[unit as keyof typeof units];
+};
+
+/** How long a key goes on beside its successor, in seconds. */
+export const graceOf = (text: string): number => {
+  const seconds = durationOf(text) / 1000;
+  if (seconds <= longestGraceSeconds) return seconds;
+  throw new InvalidArgumentError(`Give 7d (${longestGraceSeconds}s) at most.`);
+};
+
+/** The organization that is meant: the one that was named, or the only one there is. @throws Failure where none or several are */
+export const organizationOf = (operator: Operator, id: string | undefined): string => {
+  if (id !== undefined) return findOrganization(operator, id).id;
+  const all = Array.from(allRows(operator.rows, organizationRows, 'org_', ({ status }) => status !== 'closed'));
+  if (all.length === 1 && all[0]) return all[0].id;
+  if (all.length === 0) throw new Failure('There is no organization. weir org create --name NAME makes one.');
+  throw new UsageError(`There are ${all.length} organizations: say which. weir org list shows them.`);
+};
+
+export const findProject = ({ rows }: Operator, id: string): ProjectRow => {
+  const owner = rows.get(projectOwners, id);
+  const row = owner && rows.get(projectRows, projectKeyOf(owner.organizationId, id));
+  if (!row) throw new Failure(`There is no project ${printable(id)}. weir project list --all shows them.`);
+  return row;
+};
+
+export const findKey = (
+  operator: Operator,
+  id: string,
+): { readonly key: ProjectKeyRow; readonly project: ProjectRow } => {
+  const owner = operator.rows.get(projectKeyOwners, id);
+  const key = owner && operator.rows.get(projectKeyRows, `${owner.projectId}:${id}`);
+  if (!key) {
+    const other = id.startsWith('akey_') ? ' It looks like an Admin key, which weir audit state shows.' : '';
+    throw new Failure(`There is no project key ${printable(id)}. weir key list --all shows them.${other}`);
+  }
+  return { key, project: findProject(operator, key.data.projectId) };
+};

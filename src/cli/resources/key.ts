@@ -1,0 +1,230 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { lastUseOf } from '../../../projections/credential-uses.ts';
+import { type ProjectKeyRow, projectKeyRows } from '../../../projections/project-keys.ts';
+import type { ProjectRow } from '../../../projections/projects.ts';
+import { credentialOf } from '../../admin/credential.ts';
+import { statuses, statusOf } from '../../admin/keys/project-key-object.ts';
+import { succeed } from '../../admin/keys/succession.ts';
+import { Failure } from '../../app/failure.ts';
+import { systemClock as clock } from '../../clock.ts';
+import { inCatalogueOrder, projectPermissions } from '../../domain/permissions.ts';
+import { newId, newToken } from '../../ids.ts';
+import { WrongRevision } from '../../kernel/store.ts';
+import { allRows } from '../all-rows.ts';
+import { withExamples } from '../examples.ts';
+import { asOperator, type Operator, operatorContext, recording } from '../operator.ts';
+import { confirm } from '../output.ts';
+import { type Kinds, listing, type Output, type Shown, show, showOne } from '../table/listing.ts';
+import { printable, type Terminal } from '../terminal.ts';
+import { durationOf, findKey, findProject, graceOf, nameOf } from './arguments.ts';
+
+const examples = `
+Examples:
+  weir key list                           the keys that work, of every project; --all for the ended ones too
+  weir key list proj_01jd… --wide
+  weir key list --status expired -o json
+  weir key show key_01jd…
+  weir key create proj_01jd… --name laptop --expires 90d
+                                          prints the whole key, once
+  weir key rotate key_01jd… --grace 24h   a successor, beside which the key goes on for a day; prints it whole, once
+  weir key suspend key_01jd…
+  weir key reactivate key_01jd…
+  weir key revoke key_01jd… --yes         for good`;
+
+const shown =
+  ({ rows }: Operator) =>
+  (key: ProjectKeyRow, project: ProjectRow): Shown => {
+    const used = lastUseOf(rows, key.id);
+    return {
+      id: key.id,
+      name: key.data.name,
+      status: statusOf(key, project, clock.wall()),
+      expires_at: key.data.expiresAt,
+      project_id: project.id,
+      last_used_at: used === null ? null : used * 1000,
+      created_at: key.data.createdAt,
+      redacted_value: key.data.redactedValue,
+      permissions: key.data.permissions,
+      rotated_from: key.data.rotatedFrom,
+      rotated_to: key.data.rotatedTo,
+    };
+  };
+const kinds: Kinds = {
+  id: 'id',
+  project_id: 'id',
+  expires_at: 'time',
+  last_used_at: 'time',
+  created_at: 'time',
+  rotated_from: 'id',
+  rotated_to: 'id',
+  rotated_from_expires_at: 'time',
+  value: 'id',
+};
+
+const statusNamed = (text: string): string => {
+  if ((statuses as readonly string[]).includes(text)) return text;
+  throw new InvalidArgumentError(`Give one of ${statuses.join(', ')}.`);
+};
+
+const permissionsOf = (text: string): readonly string[] => {
+  const wanted = text.split(/[\s,]+/).filter((permission) => permission !== '');
+  const isKnown = (permission: string): boolean => (projectPermissions as readonly string[]).includes(permission);
+  if (wanted.length === 0 || !wanted.every(isKnown))
+    throw new InvalidArgumentError(`Give some of ${projectPermissions.join(', ')}.`);
+  return inCatalogueOrder(projectPermissions, wanted);
+};
+
+const ended: ReadonlySet<string> = new Set(['revoked', 'expired']);
+
+/** `weir key`: the keys of projects, under the law that the API has (contract B.3). */
+export const keyCommand = (terminal: Terminal): Command => {
+  const key = withExamples(new Command('key'), examples).description(
+    'List, show, create, rotate, suspend, reactivate and revoke project keys',
+  );
+
+  listing(key.command('list'))
+    .description('List project keys, without their values')
+    .argument('[project]', 'proj_…; default: every project')
+    .option('--all', 'the revoked and expired ones too')
+    .option('--status <status>', `only those that are ${statuses.join(', ')}`, statusNamed)
+    .action((projectId: string | undefined, options: Output & { all?: true; status?: string }) =>
+      asOperator(terminal, async (operator) => {
+        const rowOf = shown(operator);
+        const projects = new Map<string, ProjectRow>();
+        if (projectId !== undefined) projects.set(projectId, findProject(operator, projectId));
+        const found: Shown[] = [];
+        const prefix = projectId === undefined ? 'proj_' : `${projectId}:`;
+        for (const row of allRows(operator.rows, projectKeyRows, prefix)) {
+          const { projectId: of } = row.data;
+          const project = projects.get(of) ?? findProject(operator, of);
+          projects.set(of, project);
+          const status = statusOf(row, project, clock.wall());
+          const isWanted = options.status === undefined ? options.all || !ended.has(status) : status === options.status;
+          if (isWanted) found.push(rowOf(row, project));
+        }
+        show(terminal, found, options, kinds);
+      }),
+    );
+
+  listing(key.command('show'))
+    .description('Show one project key, without its value')
+    .argument('<key>', 'key_…')
+    .action((id: string, options: Output) =>
+      asOperator(terminal, async (operator) => {
+        const found = findKey(operator, id);
+        showOne(terminal, shown(operator)(found.key, found.project), options, kinds);
+      }),
+    );
+
+  listing(recording(key.command('create')))
+    .description('Create a project key; its value is printed once')
+    .argument('<project>', 'proj_…')
+    .requiredOption('--name <name>', '1 to 120 characters', nameOf)
+    .option('--expires <time>', 'how long it lasts, such as 90d or 12h (default: for ever)', durationOf)
+    .option('--permissions <list>', 'what it may do (default: all that a project key can)', permissionsOf)
+    .action(
+      (
+        projectId: string,
+        options: Output & { name: string; expires?: number; permissions?: readonly string[] },
+        command: Command,
+      ) =>
+        asOperator(
+          terminal,
+          async (operator) => {
+            const project = findProject(operator, projectId);
+            refuseArchived(project);
+            const { aggregates, secrets } = operator;
+            const context = operatorContext(terminal, command);
+            const id = newId('key', clock);
+            const value = newToken('p');
+            const at = clock.wall();
+            await aggregates.project.dispatch(projectId, 'issueKey', { keyId: id }, context);
+            const input = {
+              organizationId: project.organizationId,
+              projectId,
+              name: options.name,
+              permissions: options.permissions ?? projectPermissions,
+              // The whole second that is shown.
+              expiresAt: options.expires === undefined ? null : Math.floor(at / 1000) * 1000 + options.expires,
+              ...credentialOf(secrets, value),
+              at,
+            };
+            const { position, state } = await aggregates.projectKey.dispatch(id, 'create', input, context);
+            await operator.waitForProjection(position);
+            showOne(terminal, { ...shown(operator)({ id, ...state }, project), value }, options, kinds);
+          },
+          { makesKeys: true },
+        ),
+    );
+
+  listing(recording(key.command('rotate')))
+    .description('Make the successor of a key, whose value is printed once; the key goes on for its grace')
+    .argument('<key>', 'key_…')
+    .requiredOption('--grace <time>', 'how long the key goes on, such as 24h; 0s to 7d', graceOf)
+    .action((id: string, { grace, ...options }: Output & { grace: number }, command: Command) =>
+      asOperator(
+        terminal,
+        async (operator) => {
+          const { key: old, project } = findKey(operator, id);
+          refuseArchived(project);
+          const { aggregates, secrets } = operator;
+          const context = operatorContext(terminal, command);
+          const successorId = newId('key', clock);
+          const value = newToken('p');
+          const order = {
+            keyId: old.id,
+            successorId,
+            graceSeconds: grace,
+            credential: credentialOf(secrets, value),
+            at: clock.wall(),
+            async admit() {
+              await aggregates.project.dispatch(project.id, 'issueKey', { keyId: successorId }, context);
+            },
+          };
+          const { successor, predecessor } = await succeed(aggregates, order, context).catch(async (error: unknown) => {
+            // Nobody takes it up again: a successor that was made is nobody's.
+            if (error instanceof WrongRevision && error.stream.endsWith(old.id))
+              await aggregates.projectKey.dispatch(successorId, 'revoke', { reason: 'rotation_refused' }, context);
+            throw error;
+          });
+          await operator.waitForProjection(successor.head);
+          await operator.waitForProjection(predecessor.head);
+          const made = shown(operator)({ id: successorId, ...successor.state }, project);
+          const { expiresAt } = predecessor.state.data;
+          showOne(terminal, { ...made, rotated_from_expires_at: expiresAt, value }, options, kinds);
+        },
+        { makesKeys: true },
+      ),
+    );
+
+  const change = (name: 'suspend' | 'reactivate' | 'revoke', description: string, question?: string): void => {
+    const command = listing(recording(key.command(name)))
+      .description(description)
+      .argument('<key>', 'key_…');
+    if (question !== undefined) command.option('--yes', 'do not ask');
+    command.action((id: string, options: Output & { yes?: true }, called: Command) =>
+      asOperator(terminal, async (operator) => {
+        const found = findKey(operator, id);
+        if (name !== 'revoke') refuseArchived(found.project);
+        if (question !== undefined && found.key.status !== 'revoked')
+          await confirm(terminal, question.replace('%', printable(found.key.data.name)), options.yes);
+        const keys = operator.aggregates.projectKey;
+        const context = operatorContext(terminal, called);
+        const result =
+          name === 'revoke'
+            ? await keys.dispatch(id, name, { reason: 'requested' }, context)
+            : await keys.dispatch(id, name, { at: clock.wall() }, context);
+        await operator.waitForProjection(result.position);
+        showOne(terminal, shown(operator)({ id, ...result.state }, found.project), options, kinds);
+      }),
+    );
+  };
+  change('suspend', 'Refuse a key until it is reactivated');
+  change('reactivate', 'Let a suspended key work again');
+  change('revoke', 'Revoke a key for good', 'The key “%” will never work again.');
+  return key;
+};
+
+const refuseArchived = ({ id, status }: ProjectRow): void => {
+  if (status === 'archived') throw new Failure(`The project ${id} is archived: its keys are revoked for good.`);
+};

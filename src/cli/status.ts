@@ -1,0 +1,188 @@
+import { existsSync } from 'node:fs';
+import { Command } from 'commander';
+import { z } from 'zod';
+import { projections } from '../../projections/all.ts';
+import { existingEventLog } from '../app/event-log.ts';
+import { Failure } from '../app/failure.ts';
+import { limitsDir, savedWindows, tiersOf } from '../app/limits.ts';
+import { systemClock as clock } from '../clock.ts';
+import { type Config, readConfig } from '../config.ts';
+import { whose } from '../domain/streams.ts';
+import { knownLogId } from '../kernel/log-id.ts';
+import type { RowReader } from '../kernel/rows.ts';
+import type { EventStore, Recorded } from '../kernel/store.ts';
+import { version } from '../version.ts';
+import { withExamples } from './examples.ts';
+import { localUrl } from './limits-command.ts';
+import { declaredModels } from './model.ts';
+import { type CurrentRows, currentRows } from './operator.ts';
+import { baseUrlOf } from './server-calls.ts';
+import { formatOf, jsonOf, listing, type Output, type Shown, show, timeText } from './table/listing.ts';
+import { printable, type Terminal } from './terminal.ts';
+
+const help = `
+Exit status: 0 where the gateway is ready, 1 where it is not or does not answer. What is known without it is shown all the same.
+
+Examples:
+  weir status
+  weir status --url https://gateway.example --json`;
+
+const longestWaitMs = 5_000;
+/** Behind by more than this is behind by many. */
+const mostCounted = 1_000;
+
+/** One line of the screen: what it is, which one, how it does, and what else there is to say. */
+type Line = Shown;
+const line = (part: string, name: string, state: string, detail = ''): Line => ({ part, name, state, detail });
+
+/** Lists that are up to date share one line. */
+const folded = (lines: readonly Line[]): Line[] => {
+  const current = lines.filter(({ part, state }) => part === 'list' && state === 'current');
+  const sum = line('lists', 'all', 'current', `${current.length} of them`);
+  return lines.flatMap((each) => (current.includes(each) ? (each === current[0] ? [sum] : []) : [each]));
+};
+
+/** `weir status`: how the gateway of this machine does, on one screen. */
+export const statusCommand = (terminal: Terminal): Command =>
+  withExamples(listing(new Command('status')), help)
+    .description('Show on one screen how the gateway, its store, its lists, its windows and its models do')
+    .option('--url <url>', 'base URL of the gateway (default: the one of this DATA_DIR)')
+    .action(async (options: Output & { url?: string }) => {
+      formatOf(options);
+      const config = readConfig(terminal.env);
+      const url = options.url === undefined ? await localUrl(config) : baseUrlOf(options.url);
+      const gateway = await ask(url);
+      const lines: Shown[] = [
+        line('weir', version, '', `this command, with Node ${process.versions.node}`),
+        line('gateway', url, gateway.state, gateway.detail),
+        ...(await ofStore(config, options.utc)),
+        ...(await ofModels(config, terminal.env, gateway.upstreams, options.utc)),
+      ];
+      show(terminal, jsonOf(terminal, options) ? lines : folded(lines), options);
+      if (gateway.state !== 'ready') throw new Failure(`The gateway at ${url} is not ready: ${gateway.detail}`);
+    });
+
+const readyAnswer = z.object({
+  age_ms: z.number().nullable().optional(),
+  upstreams: z
+    .record(z.string(), z.array(z.object({ name: z.string(), state: z.string(), until: z.number().nullable() })))
+    .optional(),
+});
+type Upstreams = NonNullable<z.infer<typeof readyAnswer>['upstreams']>;
+const refusal = z.object({ error: z.object({ message: z.string() }) });
+
+const ask = async (
+  url: string,
+): Promise<{ readonly state: string; readonly detail: string; readonly upstreams: Upstreams }> => {
+  try {
+    const signal = AbortSignal.timeout(longestWaitMs);
+    const response = await fetch(new URL('/v1/ready?verbose', url), { signal, redirect: 'error' });
+    const body: unknown = await response.json().catch(() => null);
+    if (response.status !== 200) {
+      const said = refusal.safeParse(body).data?.error.message;
+      return { state: 'not ready', detail: printable(said ?? `it answers ${response.status}`), upstreams: {} };
+    }
+    const { success, data } = readyAnswer.safeParse(body);
+    if (!success) return { state: 'not ready', detail: 'it answers, and not as Weir does', upstreams: {} };
+    const { age_ms: age, upstreams = {} } = data;
+    return { state: 'ready', detail: age == null ? '' : `knows all that happened until ${age} ms ago`, upstreams };
+  } catch (error) {
+    const reason = (error as { cause?: Error }).cause?.message || (error as Error).message;
+    return { state: 'no answer', detail: `${printable(reason)}. Is it running? weir serve starts it`, upstreams: {} };
+  }
+};
+
+/** What the events tell, and the lists and windows that are made from them. */
+const ofStore = async (config: Config, utc: true | undefined): Promise<Line[]> => {
+  const name = config.EVENTSTORE_URL === undefined ? 'embedded' : 'cluster';
+  try {
+    const log = await existingEventLog(config);
+    try {
+      const newest = await newestOf(log.store);
+      const detail = newest
+        ? `newest event: ${newest.type}, ${timeText(newest.metadata.at, utc)}, at ${newest.position}`
+        : 'empty';
+      const current = await currentRows(config, log.store);
+      try {
+        return [
+          line('store', name, 'there', detail),
+          ...(await ofProjections(log.store, current)),
+          ...(await ofWindows(config, log.store, current.rows)),
+        ];
+      } finally {
+        await current.close();
+      }
+    } finally {
+      await log.close();
+    }
+  } catch (error) {
+    return [line('store', name, 'away', printable((error as Error).message))];
+  }
+};
+
+const newestOf = async (store: EventStore): Promise<Recorded | undefined> => {
+  for await (const event of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) return event;
+  return undefined;
+};
+
+const ofProjections = async (store: EventStore, current: CurrentRows): Promise<Line[]> => {
+  if (!current.isServed) return [line('lists', 'all', 'current', 'no gateway keeps them: made up to date for this')];
+  const lines: Line[] = [];
+  for (const { name, categories } of projections) {
+    const behind = await eventsAfter(store, current.placeOf(name), new Set(categories));
+    const many = behind > mostCounted ? `more than ${mostCounted}` : String(behind);
+    lines.push(line('list', name, behind === 0 ? 'current' : 'behind', behind === 0 ? '' : `${many} events behind`));
+  }
+  return lines;
+};
+
+const eventsAfter = async (
+  store: EventStore,
+  place: bigint | null,
+  categories: ReadonlySet<string>,
+): Promise<number> => {
+  let count = 0;
+  const from = place ?? 'start';
+  for await (const event of store.readAll({ from, direction: 'forwards', limit: Number.MAX_SAFE_INTEGER })) {
+    if (place !== null && event.position <= place) continue;
+    if (!categories.has(event.stream.slice(0, event.stream.indexOf('-'))) || whose(event) !== 'ours') continue;
+    count += 1;
+    if (count > mostCounted) break;
+  }
+  return count;
+};
+
+/** What the gateway has saved of its windows within the last second. */
+const ofWindows = async (config: Config, store: EventStore, models: RowReader): Promise<Line[]> => {
+  if (!existsSync(limitsDir(config))) return [line('windows', 'all', 'none', 'no gateway has saved any here')];
+  const { table: tiers } = await tiersOf(config);
+  const saved = await savedWindows({ config, models, tiers, clock, logId: (await knownLogId(store)) ?? '' });
+  return Object.entries(saved).map(([family, found]) => {
+    if (found === null) return line('windows', family, 'none');
+    if (found.refused > 0) return line('windows', family, 'damaged', `${found.refused} parts are refused`);
+    return line('windows', family, 'saved', `${found.records} records`);
+  });
+};
+
+const ofModels = async (
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  upstreams: Upstreams,
+  utc: true | undefined,
+): Promise<Line[]> => {
+  try {
+    const declared = await declaredModels(config.MODELS_FILE, env);
+    return declared.flatMap(({ model: { id }, upstreams: parts }) => {
+      const health = upstreams[id];
+      if (health === undefined) {
+        const kind = parts[0]?.upstream.kind ?? '';
+        return [line('model', id, 'declared', parts.length > 1 ? `${parts.length} upstreams, health not known` : kind)];
+      }
+      return health.map(({ name, state, until }) =>
+        line('model', `${id} by ${name}`, state, until === null ? '' : `asked again at ${timeText(until * 1000, utc)}`),
+      );
+    });
+  } catch (error) {
+    return [line('model', config.MODELS_FILE ?? '', 'faulty', printable((error as Error).message))];
+  }
+};

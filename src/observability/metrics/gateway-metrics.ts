@@ -1,0 +1,104 @@
+import type { Clock, Millis } from '../../clock.ts';
+import { onSignal, type SignalName } from '../../telemetry.ts';
+import { version } from '../../version.ts';
+import { latencies } from './cells.ts';
+import { only, type Sample, type Samples } from './exposition.ts';
+
+/** What is asked of the parts of the gateway at each scrape; nothing of it is measured in between. */
+export interface Sources {
+  /** Undefined until it listens. */
+  readonly server: () =>
+    | { readonly inFlight: number; readonly streams: number; readonly bufferedBytes: number }
+    | undefined;
+  /** By family. */
+  readonly windows: Readonly<Record<string, { readonly size: number; readonly slab: { readonly bytes: number } }>>;
+  readonly refusals: () => Iterable<{ readonly scope: string; readonly metric: string; readonly count: number }>;
+  /** Of models with several upstreams: which get no requests at the moment. */
+  readonly breakers: () => Iterable<{ readonly model: string; readonly upstream: string; readonly isOpen: boolean }>;
+  /** Why each is not there, or undefined where it is. */
+  readonly checks: Readonly<Record<string, () => string | undefined>>;
+  readonly isStoreUp: () => boolean;
+  readonly projections: { readonly ageMs: Millis };
+  readonly accounts: { readonly ageMs: Millis; readonly isFull: boolean };
+  readonly droppedLines: () => number;
+}
+
+const zeroOrOne = (is: boolean): number => (is ? 1 : 0);
+const seconds = (ms: Millis): number => ms / 1000;
+
+/** What is read of the parts of the gateway. */
+export const gatewayMetrics = (sources: Sources) => {
+  const { server, windows, refusals, breakers, checks, isStoreUp, projections, accounts, droppedLines } = sources;
+  const families = (read: (family: (typeof windows)[string]) => number): readonly Sample[] =>
+    Object.entries(windows).map(([family, each]) => ({ labels: { family }, value: read(each) }));
+  return {
+    weir_build_info: () => [{ labels: { version }, value: 1 }],
+    weir_http_requests_in_flight: () => only(server()?.inFlight ?? 0),
+    weir_http_streams_open: () => only(server()?.streams ?? 0),
+    weir_http_buffered_bytes: () => only(server()?.bufferedBytes ?? 0),
+    weir_rate_limit_refusals_total: () =>
+      [...refusals()].map(({ scope, metric, count }) => ({ labels: { scope, metric }, value: count })),
+    weir_upstream_breaker_open: () =>
+      [...breakers()].map(({ model, upstream, isOpen }) => ({ labels: { model, upstream }, value: zeroOrOne(isOpen) })),
+    weir_check_ok: () =>
+      Object.entries(checks).map(([check, why]) => ({ labels: { check }, value: zeroOrOne(why() === undefined) })),
+    weir_store_up: () => only(zeroOrOne(isStoreUp())),
+    weir_projection_lag_seconds: () => only(seconds(projections.ageMs)),
+    weir_usage_journal_lag_seconds: () => only(seconds(accounts.ageMs)),
+    weir_usage_journal_full: () => only(zeroOrOne(accounts.isFull)),
+    weir_limit_records: () => families(({ size }) => size),
+    weir_limit_window_bytes: () => families(({ slab }) => slab.bytes),
+    weir_log_lines_dropped_total: () => only(droppedLines()),
+  } satisfies Samples;
+};
+
+/** How long the event store takes. */
+export class StoreMetrics {
+  readonly #clock: Clock;
+  readonly #appends = latencies();
+  #failures = 0;
+  #probeMs: Millis | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Measures an append. */
+  async append<T>(call: () => Promise<T>): Promise<T> {
+    const began = this.#clock.monotonic();
+    try {
+      const done = await call();
+      this.#appends.add(seconds(this.#clock.monotonic() - began));
+      return done;
+    } catch (error) {
+      this.#failures += 1;
+      throw error;
+    }
+  }
+
+  /** A look at the end of the log has come back. */
+  seen(askedAt: Millis): void {
+    this.#probeMs = this.#clock.monotonic() - askedAt;
+  }
+
+  get samples() {
+    return {
+      weir_store_append_seconds: () => [{ labels: {}, value: this.#appends }],
+      weir_store_append_failures_total: () => only(this.#failures),
+      weir_store_probe_seconds: () => (this.#probeMs === undefined ? [] : only(seconds(this.#probeMs))),
+    } satisfies Samples;
+  }
+}
+
+/** How often each thing was said. */
+export class SignalCounts {
+  readonly #counts = new Map<SignalName, number>();
+  /** Ends the counting. */
+  readonly close = onSignal((name) => void this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1));
+
+  get samples() {
+    return {
+      weir_signals_total: () => [...this.#counts].map(([signal, value]) => ({ labels: { signal }, value })),
+    } satisfies Samples;
+  }
+}

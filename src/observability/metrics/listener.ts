@@ -1,0 +1,53 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+
+export interface MetricsListener {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** A scraper sends next to nothing, and soon. */
+const patienceMs = 10_000;
+
+/**
+ * Serves `GET /metrics` and nothing else, on a listener of its own: what is told here is for the operator alone.
+ * @param port 0 takes a free one
+ * @throws Error one sentence, when it cannot listen there
+ */
+export const serveMetrics = async (
+  { host, port }: { readonly host: string; readonly port: number },
+  registry: Pick<Registry, 'metrics' | 'contentType'>,
+): Promise<MetricsListener> => {
+  const limits = { requestTimeout: patienceMs, headersTimeout: patienceMs, keepAliveTimeout: 60_000 };
+  const server = createServer(limits, (request, response) => {
+    const [path] = (request.url ?? '').split('?', 1);
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (path !== '/metrics' || !isRead) {
+      response.writeHead(path === '/metrics' ? 405 : 404, { 'content-type': 'text/plain', allow: 'GET, HEAD' });
+      response.end(path === '/metrics' ? 'GET /metrics\n' : 'There is only /metrics here.\n');
+      return;
+    }
+    registry.metrics().then(
+      (text) => {
+        response.writeHead(200, { 'content-type': registry.contentType, 'content-length': Buffer.byteLength(text) });
+        response.end(request.method === 'HEAD' ? undefined : text);
+      },
+      () => response.writeHead(500).end(),
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    const sentence = `Cannot listen on METRICS_HOST ${host} METRICS_PORT ${port}: it is in use, not permitted or no address of this machine.`;
+    server.once('error', (cause) => reject(new Error(sentence, { cause })));
+    server.listen({ host, port, exclusive: true }, resolve);
+  });
+  const { port: taken } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}/metrics`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+};

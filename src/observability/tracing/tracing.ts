@@ -1,0 +1,158 @@
+import type { Context, Span, SpanContext } from '@opentelemetry/api';
+import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
+import type { Millis } from '../../clock.ts';
+import type { Endpoint } from '../../http/endpoint.ts';
+import type { Metered } from '../../http/route.ts';
+import { type TraceContext, traceContextOf } from '../../http/trace-context.ts';
+import type { WatchedHead } from '../../http/watch.ts';
+import { publish } from '../../telemetry.ts';
+import { version } from '../../version.ts';
+import type { Asked, Finished, Spans } from '../requests/observation.ts';
+
+export interface Tracing {
+  readonly spansOf: (head: WatchedHead, target: Endpoint | undefined) => Spans;
+  /** Sends what has not been sent, for a second at most. */
+  close(): Promise<void>;
+}
+
+/** The names of a span: of the route, never of what was sent. */
+const nameOf = (method: string, target: Endpoint | undefined): string =>
+  target === undefined ? 'no route' : `${method} ${target.path}`;
+
+const contextOf = (traceparent: string): SpanContext => {
+  const [, traceId, spanId, flags] = traceparent.split('-') as [string, string, string, string];
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+};
+
+const parentOf = ({ traceId, spanId, traceFlags }: SpanContext): string =>
+  `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+
+/** Longest wait at the end for a collector to take what has not been sent. */
+const lastMs: Millis = 1_000;
+const longestReason = 200;
+
+/** In one line; what a collector has answered is not repeated. */
+const reasonOf = ({ message, code }: Error & { readonly code?: unknown }): string =>
+  (message || `${code ?? 'no reason given'}`).slice(0, longestReason);
+
+/** Says once that spans cannot be sent, and once that they can again. */
+const telling = (exporter: SpanExporter): SpanExporter => {
+  let isLost = false;
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        const { error } = result;
+        if (error !== undefined && !isLost) publish('traces.unsent', { reason: reasonOf(error) });
+        if (error === undefined && isLost) publish('traces.sent', {});
+        isLost = error !== undefined;
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  };
+};
+
+/**
+ * Spans of requests, sent to a collector over OTLP/HTTP as JSON. The packages are loaded here and nowhere else. They read the
+ * other variables that OpenTelemetry defines: `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_HEADERS` …
+ * @param endpoint of the collector, above its `/v1/traces`
+ */
+export const openTracing = async (endpoint: string): Promise<Tracing> => {
+  const [{ ROOT_CONTEXT, SpanKind, SpanStatusCode, trace }, sdk, { OTLPTraceExporter }, resources] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/sdk-trace-base'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/resources'),
+  ]);
+  const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces` });
+  const resource = resources
+    .resourceFromAttributes({ 'service.name': 'weir', 'service.version': version })
+    .merge(resources.detectResources({ detectors: [resources.envDetector] }));
+  const provider = new sdk.BasicTracerProvider({
+    resource,
+    spanProcessors: [new sdk.BatchSpanProcessor(telling(exporter))],
+  });
+  const tracer = provider.getTracer('weir', version);
+
+  class RequestSpans implements Spans {
+    readonly #span: Span;
+    readonly #context: Context;
+    readonly #state: string | undefined;
+    #upstream: Span | undefined;
+
+    constructor(head: WatchedHead, target: Endpoint | undefined) {
+      const { method, requestId, fields } = head;
+      const from = traceContextOf(fields);
+      const parent = from ? trace.setSpanContext(ROOT_CONTEXT, contextOf(from.traceparent)) : ROOT_CONTEXT;
+      const attributes = {
+        'weir.request_id': requestId,
+        ...(target !== undefined && { 'http.request.method': method, 'http.route': target.path }),
+      };
+      this.#state = from?.tracestate;
+      this.#span = tracer.startSpan(nameOf(method, target), { kind: SpanKind.SERVER, attributes }, parent);
+      this.#context = trace.setSpan(ROOT_CONTEXT, this.#span);
+    }
+
+    get trace(): TraceContext {
+      const traceparent = parentOf((this.#upstream ?? this.#span).spanContext());
+      return this.#state === undefined ? { traceparent } : { traceparent, tracestate: this.#state };
+    }
+
+    asks({ model, api, maxTokens }: Metered): void {
+      const attributes = {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.request.model': model,
+        'gen_ai.request.max_tokens': maxTokens,
+        'weir.api': api,
+      };
+      this.#upstream = tracer.startSpan(`chat ${model}`, { kind: SpanKind.CLIENT, attributes }, this.#context);
+    }
+
+    asked({ status, tokens, firstPieceMs }: Asked): void {
+      const span = this.#upstream;
+      this.#upstream = undefined;
+      if (span === undefined) return;
+      span.setAttributes({
+        ...tokenAttributes(tokens),
+        'http.response.status_code': status,
+        ...(firstPieceMs !== undefined && { 'weir.first_piece_ms': firstPieceMs }),
+      });
+      if (status >= 400) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+    }
+
+    ends({ status, model, asked }: Finished): void {
+      if (asked !== undefined) this.asked(asked);
+      const span = this.#span;
+      span.setAttributes({
+        'http.response.status_code': status,
+        ...(model !== undefined && { 'gen_ai.request.model': model }),
+        ...(asked !== undefined && tokenAttributes(asked.tokens)),
+      });
+      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+    }
+  }
+
+  return {
+    spansOf: (head, target) => new RequestSpans(head, target),
+    async close() {
+      let late: NodeJS.Timeout | undefined;
+      const given = new Promise<void>((resolve) => {
+        late = setTimeout(resolve, lastMs);
+      });
+      // Nobody waits for a collector that is away: its failures have been told.
+      await Promise.race([provider.shutdown().catch(() => {}), given]);
+      clearTimeout(late);
+    },
+  };
+};
+
+const tokenAttributes = ({ input, output, cacheCreation, cacheRead }: Asked['tokens']) => ({
+  // As the conventions have it, with those of the cache.
+  'gen_ai.usage.input_tokens': input + cacheCreation + cacheRead,
+  'gen_ai.usage.output_tokens': output,
+  'gen_ai.usage.cache_creation.input_tokens': cacheCreation,
+  'gen_ai.usage.cache_read.input_tokens': cacheRead,
+});

@@ -1,0 +1,102 @@
+import { isUtf8 } from 'node:buffer';
+
+/** What data says that comes inside of JSON: Base64, data URLs, and what is no text at all. */
+
+/** Media types whose bytes are not text. All else that comes in Base64 is read as text. */
+const binary =
+  /^\s*(?:(?:image\/(?!svg)|audio\/|video\/|font\/)|application\/(?:pdf|zip|gzip|vnd\.openxmlformats|msword|vnd\.ms-))/i;
+/** How such files begin. */
+const magics = ['%PDF', '\x89PNG', '\xff\xd8\xff', 'GIF8', 'RIFF', 'PK\x03\x04', '\x1f\x8b', 'OggS', 'ID3', 'fLaC'];
+const isControl = (byte: number): boolean => byte < 32 && byte !== 9 && byte !== 10 && byte !== 12 && byte !== 13;
+const base64Only = /^[A-Za-z0-9+/_\-\r\n]+={0,2}\s*$/;
+const sayable = /[^\p{Cc}\ufffd]/u;
+
+/** Shorter than this, nothing that is sealed or signed is. */
+const leastOpaque = 64;
+
+const looksLikeText = (bytes: Buffer): boolean => {
+  const head = bytes.subarray(0, 96);
+  if (magics.some((magic) => head.subarray(0, magic.length).toString('latin1') === magic)) return false;
+  return !head.some(isControl) || isUtf16(head) !== null;
+};
+
+/** By its mark, or by every other byte being zero. */
+const isUtf16 = (bytes: Buffer): 'le' | 'be' | null => {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'le';
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'be';
+  if (bytes.length < 8) return null;
+  let [even, odd] = [0, 0];
+  for (let at = 0; at < Math.min(96, bytes.length & ~1); at += 2) {
+    if (bytes[at] === 0) even += 1;
+    if (bytes[at + 1] === 0) odd += 1;
+  }
+  const most = Math.min(96, bytes.length & ~1) / 4;
+  return odd > most ? 'le' : even > most ? 'be' : null;
+};
+
+/** Text out of bytes: in the character set that is named, else UTF-16 that looks like it, else UTF-8, else one byte a letter. */
+const textOf = (bytes: Buffer, mediaType: string): string => {
+  const named = /charset\s*=\s*"?([^";,\s]+)/i.exec(mediaType)?.[1];
+  const label = named ?? { le: 'utf-16le', be: 'utf-16be', no: 'utf-8' }[isUtf16(bytes) ?? 'no'];
+  try {
+    const text = new TextDecoder(label).decode(bytes);
+    return named === undefined && label === 'utf-8' && !isUtf8(bytes) ? `${text}\n${bytes.toString('latin1')}` : text;
+  } catch {
+    return bytes.toString();
+  }
+};
+
+/** What data of that media type says; empty where it is not text. Nobody is believed who calls a text an image. */
+export const dataText = (mediaType: unknown, base64: string): string => {
+  const type = typeof mediaType === 'string' ? mediaType : '';
+  if (binary.test(type) && !looksLikeText(Buffer.from(base64.slice(0, 160), 'base64'))) return '';
+  const bytes = Buffer.from(base64, 'base64');
+  if (type === '' && !looksLikeText(bytes)) {
+    const head = bytes.subarray(0, 8).toString('latin1');
+    if (magics.some((magic) => head.startsWith(magic))) return '';
+  }
+  const text = textOf(bytes, type);
+  return sayable.test(text) ? text : '';
+};
+
+const percent = (text: string): string => {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  }
+};
+
+/** What a data URL holds; null for what is none. */
+export const dataUrlOf = (text: string): { readonly mediaType: string; readonly says: string } | null => {
+  if (!isDataUrl(text)) return null;
+  const comma = text.indexOf(',');
+  if (comma === -1) return null;
+  const mediaType = percent(text.slice(text.indexOf(':') + 1, comma));
+  const body = text.slice(comma + 1);
+  if (!/;\s*base64\s*$/i.test(mediaType)) return { mediaType, says: percent(body) };
+  const base64 = body.includes('%') ? percent(body) : body;
+  const says = dataText(mediaType, base64);
+  // Who writes plain words where Base64 should be has written words.
+  const isMeant = base64.length >= leastOpaque && base64Only.test(base64);
+  return { mediaType, says: isMeant ? says : `${body}\n${says}` };
+};
+
+const isDataUrl = (text: string): boolean => {
+  const first = text.charCodeAt(0);
+  // Nearly all text begins otherwise.
+  return (first === 100 || first === 68 || first <= 32) && /^\s*data:/i.test(text);
+};
+
+/** Whether it is what nobody reads: long, in Base64, and no text when it is decoded. So are signatures and what is encrypted. */
+export const isOpaque = (text: string): boolean =>
+  text.length >= leastOpaque && base64Only.test(text) && !looksLikeText(Buffer.from(text.slice(0, 512), 'base64'));
+
+/** What a string says that may be data without saying so: itself, and its text where it is Base64. */
+export const rawData = (text: string): readonly string[] => {
+  if (!base64Only.test(text)) return [text];
+  const says = dataText('', text);
+  if (says === '') return text.length < leastOpaque ? [text] : [];
+  return [text, says];
+};

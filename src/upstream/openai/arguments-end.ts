@@ -1,0 +1,44 @@
+import { malformed } from '../transport/upstream-errors.ts';
+
+const quote = 0x22;
+const backslash = 0x5c;
+const brace = 0x7b;
+const opening: ReadonlySet<number> = new Set([0x5b, brace]);
+const closing: ReadonlySet<number> = new Set([0x5d, 0x7d]);
+const blank: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+
+/** Follows the arguments of a call, which are a JSON object, from piece to piece, and tells when it is whole. */
+export class ArgumentsEnd {
+  #depth = 0;
+  #isText = false;
+  #isEscaped = false;
+  /** Whether it is: nothing but white space can follow. */
+  isWhole = false;
+
+  /** @throws UpstreamError for what stands before the object, or after it */
+  add(piece: string): void {
+    for (let at = 0; at < piece.length; at++) {
+      const code = piece.charCodeAt(at);
+      if (this.#isText) this.#inText(code);
+      else if (this.#depth === 0) this.#outside(code);
+      else if (code === quote) this.#isText = true;
+      else if (opening.has(code)) this.#depth += 1;
+      else if (closing.has(code)) {
+        this.#depth -= 1;
+        this.isWhole = this.#depth === 0;
+      }
+    }
+  }
+
+  #outside(code: number): void {
+    if (blank.has(code)) return;
+    if (this.isWhole || code !== brace) throw malformed('the arguments of a call are no object');
+    this.#depth = 1;
+  }
+
+  #inText(code: number): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (code === backslash) this.#isEscaped = true;
+    else if (code === quote) this.#isText = false;
+  }
+}

@@ -1,0 +1,107 @@
+import type { AnswerBlock, Chunk, Delta } from '../port.ts';
+import { maxAnswerBytes } from '../transport/limits.ts';
+import { malformed } from '../transport/upstream-errors.ts';
+import { ArgumentsEnd } from './arguments-end.ts';
+
+/** A block on its way. */
+export interface Part {
+  readonly block: Exclude<AnswerBlock, { type: 'redacted_thinking' }>;
+  /** Of a call: where its arguments end. */
+  readonly arguments: ArgumentsEnd | null;
+  /** What has come while another block was being written. */
+  waiting: string;
+  /** Whether anything has been written of it. */
+  isWritten: boolean;
+  hasEnded: boolean;
+}
+
+/**
+ * Puts the blocks of an answer one after another: servers write parallel calls in turns, and blocks never interleave (contract G.5).
+ * The first is written as it comes. It ends when another begins, but for a call whose arguments are not whole: then the other waits.
+ */
+export class BlockLine {
+  readonly #parts: Part[] = [];
+  #waitingBytes = 0;
+  /** Of text, thinking and arguments. */
+  bytes = 0;
+  /** Blocks that have ended. */
+  ended = 0;
+
+  get last(): Part | undefined {
+    return this.#parts.at(-1);
+  }
+
+  begin(block: Part['block'], chunks: Chunk[]): Part {
+    const end = block.type === 'tool_use' ? new ArgumentsEnd() : null;
+    const part: Part = { block, arguments: end, waiting: '', isWritten: false, hasEnded: false };
+    while (this.#parts.length > 0 && isOver(this.#parts[0]!)) this.#endFirst(chunks);
+    this.#parts.push(part);
+    if (this.#parts.length === 1) this.#open(part, chunks);
+    return part;
+  }
+
+  /** @throws UpstreamError for more of a call that has ended, and for arguments that are no object */
+  add(part: Part, text: string, chunks: Chunk[]): void {
+    if (part.hasEnded) {
+      if (text.trim() === '') return;
+      throw malformed('a piece of a call that has ended');
+    }
+    const bytes = Buffer.byteLength(text);
+    this.bytes += bytes;
+    part.arguments?.add(text);
+    if (part !== this.#parts[0]) {
+      this.#waitingBytes += bytes;
+      if (this.#waitingBytes > maxAnswerBytes) throw malformed('too much comes before the end of a call');
+      part.waiting += text;
+      return;
+    }
+    this.#write(part, text, chunks);
+    while (this.#parts.length > 1 && isOver(this.#parts[0]!)) this.#endFirst(chunks);
+  }
+
+  /** @param isCut whether the answer was cut off. @throws UpstreamError for arguments that do not end, where it was not */
+  end(isCut: boolean, chunks: Chunk[]): void {
+    while (this.#parts.length > 0) {
+      const { arguments: end, isWritten, waiting } = this.#parts[0]!;
+      if (end !== null && !end.isWhole && !isCut && (isWritten || waiting !== '')) {
+        throw malformed('the arguments of a call do not end');
+      }
+      this.#endFirst(chunks);
+    }
+  }
+
+  #open(part: Part, chunks: Chunk[]): void {
+    chunks.push({ type: 'block_start', index: this.ended, block: part.block });
+    if (part.waiting !== '') this.#write(part, part.waiting, chunks);
+    part.waiting = '';
+  }
+
+  #write(part: Part, text: string, chunks: Chunk[]): void {
+    part.isWritten = true;
+    chunks.push({ type: 'block_delta', index: this.ended, delta: deltaOf(part.block.type, text) });
+  }
+
+  #endFirst(chunks: Chunk[]): void {
+    const part = this.#parts.shift()!;
+    // A call without arguments has none, and its input is an object all the same.
+    if (part.arguments !== null && !part.isWritten) this.#write(part, '{}', chunks);
+    chunks.push({ type: 'block_stop', index: this.ended });
+    part.hasEnded = true;
+    this.ended += 1;
+    const next = this.#parts[0];
+    if (next !== undefined) this.#open(next, chunks);
+  }
+}
+
+const isOver = (part: Part): boolean => part.arguments === null || part.arguments.isWhole;
+
+const deltaOf = (type: Part['block']['type'], text: string): Delta => {
+  switch (type) {
+    case 'text':
+      return { type: 'text_delta', text };
+    case 'thinking':
+      return { type: 'thinking_delta', thinking: text };
+    case 'tool_use':
+      return { type: 'input_json_delta', partial_json: text };
+  }
+};

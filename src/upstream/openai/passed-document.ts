@@ -1,0 +1,70 @@
+import { isUtf8 } from 'node:buffer';
+import { edited } from '../../json/outer-members.ts';
+import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
+import { noUsage, type Usage } from '../port.ts';
+import { fieldsOf, parsedJson, within } from '../transport/fields.ts';
+import {
+  mostPassedTokens,
+  type OwnDocument,
+  type OwnNames,
+  parsedNames,
+  scannedNames,
+} from '../transport/own-names.ts';
+import { malformed } from '../transport/upstream-errors.ts';
+import { readUsage } from './chat-usage.ts';
+import { readResponseUsage } from './response-usage.ts';
+import { chatLabels, itemLabels, writtenIn } from './written.ts';
+
+/** How whole answers of an API differ from those of another. */
+interface Form {
+  /** The member that has to be a list: it holds what the model wrote. */
+  readonly list: string;
+  readonly readUsage: (value: unknown, most: number) => Usage | null;
+  /** UTF-8 bytes that the model wrote. */
+  readonly writtenIn: (list: readonly unknown[]) => number;
+}
+
+const usageName = Buffer.from('usage');
+
+/** Gives a whole answer its own names (contract N1). It throws UpstreamError for what is none. */
+const owner = (form: Form): ((document: Buffer, own: OwnNames) => OwnDocument) => {
+  const listName = Buffer.from(form.list);
+
+  /** Null where something is not as usual. */
+  const scanned = (document: Buffer, own: OwnNames): OwnDocument | null => {
+    if (!tape.scan(document) || tape.kind(0) !== Kind.object) return null;
+    const [list, said] = [tape.member(0, listName), tape.member(0, usageName)];
+    if (list === -1 || tape.kind(list) !== Kind.array || said === -1) return null;
+    const usage = form.readUsage(tape.value(said), mostPassedTokens);
+    // Who has counted no output has to be looked after.
+    if (usage === null || usage.output_tokens === 0) return null;
+    const edits = scannedNames(tape, 0, own);
+    return edits && { document: edited(document, edits), usage, outputBytes: 0 };
+  };
+
+  const parsed = (document: Buffer, own: OwnNames): OwnDocument => {
+    if (!isUtf8(document)) throw malformed('the answer is not UTF-8');
+    const answer = fieldsOf(parsedJson(document.toString('utf8'), 'the answer'), 'the answer');
+    const list = answer[form.list];
+    if (!Array.isArray(list)) throw malformed(`the answer has no ${form.list}`);
+    return {
+      document: edited(document, parsedNames(document, 0, own)),
+      usage: form.readUsage(answer.usage, mostPassedTokens) ?? noUsage,
+      outputBytes: form.writtenIn(list),
+    };
+  };
+
+  return (document, own) => scanned(document, own) ?? parsed(document, own);
+};
+
+export const ownCompletion = owner({
+  list: 'choices',
+  readUsage,
+  writtenIn: (choices) => choices.reduce<number>((sum, each) => sum + writtenIn(within(each).message, chatLabels), 0),
+});
+
+export const ownResponse = owner({
+  list: 'output',
+  readUsage: readResponseUsage,
+  writtenIn: (output) => writtenIn(output, itemLabels),
+});

@@ -1,0 +1,114 @@
+import { isChangedIn } from '../exact-number.ts';
+import { Kind, type Tape } from '../json/tape/tape.ts';
+import { drawnBytes, drawnPrefix, estimateTokensOf } from './estimate.ts';
+import { shortLabelBytes } from './known-members.ts';
+
+const name = Buffer.from('name');
+const description = Buffer.from('description');
+const drawnLink = Buffer.from(drawnPrefix);
+
+/** What a scanned document has to count, by the rules that the estimates of parsed requests have. */
+export class TapeSum {
+  protected readonly tape: Tape;
+  readonly #document: Buffer;
+  /** UTF-8 bytes of text; NaN once something has come that has to be parsed. */
+  bytes = 0;
+  /** Tokens of what has no text. */
+  flat = 0;
+
+  constructor(tape: Tape, document: Buffer) {
+    this.tape = tape;
+    this.#document = document;
+  }
+
+  get tokens(): number {
+    return estimateTokensOf(this.bytes) + this.flat;
+  }
+
+  /** A member of what may be no object; -1 without it. @param object -1 for none */
+  within(object: number, member: Buffer): number {
+    return object !== -1 && this.tape.kind(object) === Kind.object ? this.tape.member(object, member) : -1;
+  }
+
+  /** What a tool is called, what it does and what it takes. */
+  addDeclared(tool: number, parameters: Buffer): void {
+    this.addText(tool, name);
+    this.addText(tool, description);
+    const taken = this.tape.member(tool, parameters);
+    if (taken === -1 || this.tape.kind(taken) === Kind.null) this.bytes += 2;
+    else this.addJson(taken);
+  }
+
+  /** What of an object no list names, as `restBytes` counts. @param object -1 without it */
+  addRest(object: number, isKnown: (tape: Tape, at: number) => boolean): void {
+    const tape = this.tape;
+    if (object === -1 || tape.kind(object) !== Kind.object) return;
+    const end = tape.next(object);
+    for (let at = object + 1; at < end; at = tape.next(at + 1)) {
+      const kind = tape.kind(at + 1);
+      if (kind !== Kind.string && kind !== Kind.object && kind !== Kind.array) continue;
+      if (isKnown(tape, at)) continue;
+      this.bytes += tape.textBytes(at) + 4;
+      this.addJson(at + 1);
+    }
+  }
+
+  /** A name or an id, as `labelBytes` counts. @param value -1 without it */
+  addLabel(value: number): void {
+    if (value === -1 || this.tape.kind(value) !== Kind.string) return;
+    const bytes = this.tape.textBytes(value);
+    if (bytes > shortLabelBytes) this.bytes += bytes;
+  }
+
+  /** As `drawnBytes` counts. */
+  addDrawn(value: number): void {
+    const tape = this.tape;
+    if (value === -1 || tape.kind(value) !== Kind.string) return;
+    const start = tape.start(value);
+    if (tape.isEscaped(value)) this.bytes += drawnBytes(tape.value(value));
+    else if (this.#document.subarray(start, start + drawnLink.length).equals(drawnLink))
+      this.bytes += tape.textBytes(value);
+  }
+
+  addText(object: number, member: Buffer): void {
+    const value = this.tape.member(object, member);
+    if (value !== -1 && this.tape.kind(value) === Kind.string) this.bytes += this.tape.textBytes(value);
+  }
+
+  /**
+   * As `jsonBytes` counts, without a walk: each entry counts by itself, but for the comma of an element of an array. There
+   * are as many elements as values that are no member's, less the outermost one.
+   */
+  addJson(entry: number): void {
+    const tape = this.tape;
+    const end = tape.next(entry);
+    let bytes = end - entry - 1;
+    for (let at = entry; at < end; at++) {
+      switch (tape.kind(at)) {
+        case Kind.name:
+          // The name is no value, and the value after it is no element.
+          bytes += tape.textBytes(at) + 4 - 2;
+          break;
+        case Kind.string:
+          bytes += tape.textBytes(at) + 2;
+          break;
+        case Kind.number:
+          bytes += this.#numberBytes(at);
+          break;
+        case Kind.object:
+        case Kind.array:
+          bytes += 2;
+          break;
+        default:
+          bytes += 5;
+      }
+    }
+    this.bytes += bytes;
+  }
+
+  #numberBytes(entry: number): number {
+    const start = this.tape.start(entry);
+    const end = this.tape.end(entry);
+    return isChangedIn(this.#document, start, end) ? end - start : 4;
+  }
+}

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { projections } from '../../projections/all.ts';
+import { createProject, use } from './calls.ts';
+import { weirHere } from './here.ts';
+import { eventually, type Server, startServer } from './server.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let server: Server;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server?.stop());
+
+const env = () => ({ DATA_DIR: server.dataDir, ...server.env });
+
+test('weir status tells how a running gateway does, and ends with 1 where none runs', async () => {
+  expect(await use(server, server.first.project_api_key)).toBe('200');
+  const asked = ['status', '--url', server.baseUrl, '--json'];
+  const lines = await eventually(async () => {
+    const { code, stdout } = await weirHere(asked, env());
+    const found = JSON.parse(stdout) as Record<'part' | 'name' | 'state' | 'detail', string>[];
+    const counted = found.find(({ part, name }) => part === 'windows' && name === 'inference');
+    // What was counted is in the files within a second.
+    return code === 0 && counted?.detail !== '0 records' ? found : undefined;
+  });
+  expect(lines.find(({ part }) => part === 'gateway')).toMatchObject({ name: server.baseUrl, state: 'ready' });
+  expect(lines.filter(({ part }) => part === 'list').map(({ name }) => name)).toEqual(
+    projections.map(({ name }) => name),
+  );
+  expect(lines.filter(({ part }) => part === 'windows').map(({ state }) => state)).not.toContain('damaged');
+  expect(lines.filter(({ part }) => part === 'model').map(({ name }) => name)).toContain('weir-sim-1');
+  const none = await weirHere(['status', '--url', 'http://127.0.0.1:1'], env());
+  expect([none.code, none.stdout]).toEqual([1, expect.stringContaining('no answer')]);
+});
+
+test('weir events tail --follow ends when nobody reads on, as a pipe into head does', async () => {
+  const main = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
+  const child = spawn(process.execPath, [main, 'events', 'tail', '--follow', '--jsonl', '-n', '1'], {
+    env: { PATH: process.env.PATH, ...env() },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const [first] = (await once(child.stdout, 'data')) as [Buffer];
+  expect(JSON.parse(first.toString().split('\n')[0]!)).toMatchObject({ stream: expect.any(String) });
+  child.stdout.destroy();
+  // It finds out when it has something to tell.
+  let isOver = false;
+  void exited.then(() => {
+    isOver = true;
+  });
+  await eventually(async () => {
+    await createProject(server, 'unheard');
+    return isOver || undefined;
+  });
+  expect(await exited).toEqual([0, null]);
+});

@@ -1,0 +1,96 @@
+import { dirname } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import { anyEventLog } from '../../src/app/event-log.ts';
+import { signLog } from '../../src/app/log-version.ts';
+import { systemClock } from '../../src/clock.ts';
+import { readConfig } from '../../src/config.ts';
+import { call, createKey, use } from '../e2e/calls.ts';
+import { weirHere } from '../e2e/here.ts';
+import { exitOf, freshDir, spawnWeir } from '../e2e/process.ts';
+import { isRemote } from '../e2e/remote-store.ts';
+import { type Server, startServer } from '../e2e/server.ts';
+import { type Fixture, fixtureVersions, layOut, readFixture } from './fixture.ts';
+
+// Room for a machine that is busy with other things.
+vi.setConfig({ testTimeout: 180_000 });
+
+/** The limits that the older version had, which are told with the organization. */
+const env = { TIERS_FILE: '' };
+
+const laidOut = (fixture: Fixture): string => {
+  const dataDir = freshDir('data');
+  layOut(fixture, dirname(dataDir));
+  return dataDir;
+};
+
+/** Times of last use are written now and then, and passed over when they are old. */
+const steady = (body: unknown): unknown =>
+  JSON.parse(JSON.stringify(body, (name, value) => (name === 'last_used_at' ? undefined : value)));
+
+const expectAllThere = async (server: Server, fixture: Fixture): Promise<void> => {
+  for (const [path, body] of Object.entries(fixture.shown)) {
+    const answer = await call(server, 'GET', path);
+    expect(answer.body, path).toMatchObject(steady(body) as object);
+  }
+  const [key = ''] = fixture.liveKeys;
+  expect((await call(server, 'GET', '/v1/credits', { key })).body).toMatchObject(fixture.credits as object);
+  for (const live of fixture.liveKeys) expect(await use(server, live)).toBe('200');
+  for (const dead of fixture.deadKeys) expect(await use(server, dead)).toMatch(/^40[13] /);
+};
+
+describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
+  const fixture = readFixture(version);
+
+  test('opens, replays and serves, and goes on', async () => {
+    const dataDir = laidOut(fixture);
+    const server = await startServer({ dataDir, env });
+    expect(server.log().filter(({ level }) => level >= 50)).toEqual([]);
+    expect((await call(server, 'GET', '/v1/ready')).status).toBe(200);
+    await expectAllThere(server, fixture);
+    const { id, secret } = fixture.oauthClient;
+    const token = await fetch(`${server.baseUrl}/v1/oauth/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    });
+    expect(token.status).toBe(200);
+    const made = await createKey(server, fixture.projectId, { name: 'made after the upgrade' });
+    expect(await use(server, made.value)).toBe('200');
+    const [key = ''] = fixture.liveKeys;
+    const body = { model: 'weir-sim-1', max_tokens: 20, messages: [{ role: 'user', content: 'Until nightfall' }] };
+    const judged = await call(server, 'POST', '/v1/messages', { key, body });
+    expect(`${judged.status} ${judged.text}`).toMatch(/^403 .*policy/);
+    await server.stop();
+    // Every event of before and after, folded anew.
+    const { code, stderr } = await weirHere(['audit', 'verify'], { DATA_DIR: dataDir });
+    expect(stderr).toMatch(/^Nothing is wrong /);
+    // Of this store alone: no checkpoint from outside is there to hold it against.
+    expect(code).toBe(2);
+  });
+
+  test('is all there after kills in the middle of the upgrade', async () => {
+    const dataDir = laidOut(fixture);
+    for (const afterMs of [150, 300, 500, 700]) {
+      const started = spawnWeir(['serve'], { PORT: '0', DATA_DIR: dataDir });
+      setTimeout(() => started.child.kill('SIGKILL'), afterMs);
+      await exitOf(started);
+    }
+    const server = await startServer({ dataDir, env });
+    await expectAllThere(server, fixture);
+    await server.stop();
+  });
+
+  test('is refused in one sentence once a later release has written it', async () => {
+    const dataDir = laidOut(fixture);
+    const log = await anyEventLog(readConfig({ DATA_DIR: dataDir }));
+    await signLog(log.store, systemClock, '97.3.1');
+    await log.close();
+    for (const args of [['serve'], ['org', 'list'], ['usage', fixture.organizationId]]) {
+      const { code, stderr } = await weirHere(args, { DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'silent' });
+      expect(stderr).toMatch(
+        /^This data was written by Weir 97\.3\.1, and this is Weir \d+\.\d+\.\d+, [^\n]+: start 97\.3\.1 or a later one, or restore a backup of before the upgrade\.\n$/,
+      );
+      expect(code).toBe(1);
+    }
+  });
+});

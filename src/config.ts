@@ -132,6 +132,11 @@ const variables = {
     .describe(
       'Where signed checkpoints of the audit log go that the store cannot rewrite, separated by commas: files, https:// URLs, witnesses',
     ),
+  REPLAY_TEXT_MINUTES: wholeNumber(0, 1_440)
+    .default(0)
+    .describe(
+      'Minutes that the text of requests is kept in memory, for replays of policies on it; 64 MiB at most, 0 for none',
+    ),
   OWNED_BY: z.string().min(1).default('weir').describe('The operator, as the model list names it'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])

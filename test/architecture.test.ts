@@ -71,6 +71,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'src/domain',
     'src/kernel',
     'src/rules',
+    // One route judges past requests by a draft.
+    'src/policies',
     // One route shows the windows as they stand.
     'src/limits',
     'projections',

@@ -20,6 +20,7 @@ describe('readConfig', () => {
       OWNED_BY: 'weir',
       LOG_LEVEL: 'info',
       PROJECTION_WAIT_MS: 2000,
+      REPLAY_TEXT_MINUTES: 0,
       DRAIN_MS: 30_000,
     });
   });

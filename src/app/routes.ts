@@ -82,7 +82,7 @@ export const allRoutes = (dependencies: {
         ...projectKeyRoutes(admin),
         keyLimitsRoute(admin, windows),
         ...adminKeyRoutes(admin),
-        ...policyRoutes(admin, evaluator),
+        ...policyRoutes(admin, evaluator, policies.kept),
         ...auditLogRoutes(admin),
         ...auditProofRoutes(admin),
         ...historyRoutes(admin),

@@ -31,6 +31,7 @@ import { type EventStore, type StoreState, StoreUnavailable } from '../kernel/st
 import type { Log } from '../observability/log/log.ts';
 import { policyGuard } from '../policies/guard.ts';
 import { policyDirectory } from '../policies/in-force.ts';
+import { KeptRequests } from '../policies/kept-requests.ts';
 import { recordIn } from '../policies/record.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { dayKeys } from '../secrets/day-keys.ts';
@@ -247,6 +248,9 @@ const start = async (parts: {
   open.later('the models', connected.close);
   const evaluator = openEvaluator();
   open.later('the rules', evaluator.close);
+  const { REPLAY_TEXT_MINUTES: minutes } = config;
+  const kept = minutes === 0 ? null : new KeptRequests(minutes * 60_000, clock);
+  open.later('the text of requests', async () => kept?.close());
   let baseUrl = '';
   const checks = {
     eventstore: () => whyAway(store.state),
@@ -262,7 +266,7 @@ const start = async (parts: {
     ownedBy: config.OWNED_BY,
     clock,
     evaluator,
-    policies: policyGuard({ inForce, evaluator, clock, record: recordIn(accounts, clock) }),
+    policies: policyGuard({ inForce, evaluator, clock, record: recordIn(accounts, clock), kept }),
     windows: limits.windows,
     tiers: limits.tiers,
     knowledge: fresh.reliedOn,

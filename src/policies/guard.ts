@@ -4,6 +4,7 @@ import type { Evaluator } from '../rules/evaluate.ts';
 import type { RequestOwner, ResponseText } from '../rules/text/request-text.ts';
 import { type RuleView, responseView } from '../rules/text/view.ts';
 import type { EffectivePolicies, PoliciesInForce, PolicyInForce, PolicySubject } from './effective.ts';
+import type { KeptRequests } from './kept-requests.ts';
 import { type Outcome, outcomeOf, type PolicyDecision } from './outcome.ts';
 
 /** Who asks: a project key. */
@@ -28,6 +29,8 @@ export type RecordDecisions = (decided: Decided) => void;
 
 /** Judges requests for models and their answers by the policies in force (contract G.8). */
 export interface PolicyGuard {
+  /** Takes the text of requests for replays; null where the operator has not asked for that. */
+  readonly kept: KeptRequests | null;
   /** @returns null where no policy is in force, which costs two look-ups; the refusal of one that may not be named */
   meet(caller: PolicyCaller, named: readonly string[] | null | undefined): EffectivePolicies | Refusal | null;
   /** Judges a request by what `meet` has returned. A blocked one may not leave the gateway. */
@@ -63,6 +66,7 @@ export const looksBack = ({ response }: EffectivePolicies): boolean =>
 
 /** Of a gateway without policies. */
 export const noPolicies: PolicyGuard = {
+  kept: null,
   meet: (_, named) => (named?.length ? refusal('policy_not_found', { param: 'policy_ids.0' }) : null),
   judge: () => outcomeOf([], [], 'request', []),
   judgeAnswer: () => outcomeOf([], [], 'response', []),
@@ -73,8 +77,9 @@ export const policyGuard = (parts: {
   readonly evaluator: Pick<Evaluator, 'judge'>;
   readonly clock: Clock;
   readonly record: RecordDecisions;
+  readonly kept?: KeptRequests | null;
 }): PolicyGuard => {
-  const { inForce, evaluator, clock, record } = parts;
+  const { inForce, evaluator, clock, record, kept = null } = parts;
 
   const judge = (
     direction: 'request' | 'response',
@@ -100,6 +105,7 @@ export const policyGuard = (parts: {
   };
 
   return {
+    kept,
     meet(caller, named) {
       const policies = inForce.of(caller);
       const refused = named == null || named.length === 0 ? null : inForce.refusalOf(caller, named);

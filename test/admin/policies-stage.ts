@@ -30,7 +30,7 @@ export const policiesStage = async (options: MemoryOptions = {}, projected = pro
   const archived = await aggregates.project.dispatch('proj_old', 'archive', { at: 2 }, context);
   await models.reached(archived.position as bigint, 2000);
   const evaluator = openEvaluator();
-  const ask = asker(policyRoutes(set.admin, evaluator));
+  const ask = asker(policyRoutes(set.admin, evaluator, null));
 
   const create = (body: object = {}, more: AskOptions = {}): Promise<Answer> =>
     ask('POST', base, { body: { name: 'One', rule: 'true', ...body }, ...more });

@@ -134,8 +134,9 @@ const isBeyondSchemas = (check: string, status: number, answer: string): boolean
   // Refusals before anybody reads the values (no length, a head that is too large), which the checks do not list as such.
   const isUnread = status === 411 || status === 431;
   if (check === 'negative_data_rejection') return isUnread;
-  // A key that has been revoked is still shown, and so are its limits.
-  if (check === 'use_after_free') return answer.startsWith('{"object":"organization.project.api_key');
+  // A key that has been revoked is still shown, and so are its limits; whatever has ended has its history.
+  if (check === 'use_after_free')
+    return /^\{"object":"organization\.project\.api_key|"object":"organization\.history\.event"/.test(answer);
   if (check !== 'positive_data_acceptance') return false;
   if (isUnread) return true;
   const reasons = reasonsOf(answer);

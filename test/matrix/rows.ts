@@ -83,6 +83,7 @@ export const rows: Readonly<Record<string, Row>> = {
     status: 200,
     cursor: (tenant) => tenant.firstOf(`/policies/${tenant.policyId}/versions`),
   },
+  replayPolicy: { ids: policy('draft'), body: {}, status: 200 },
   listPolicyDecisions: { ids: policy('live'), status: 200, cursor: () => noCursor },
   listUsage: { query: 'start_time=0&bucket_width=1m', status: 200 },
   listCompletionsUsage: { query: 'start_time=0&bucket_width=1m', status: 200 },

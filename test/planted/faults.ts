@@ -98,8 +98,8 @@ const limits: readonly PlantedFault[] = [
   {
     title: 'after a restart every window is empty',
     file: 'src/limits/snapshot/snapshot-files.ts',
-    from: 'restored: restore(store, buffers, clock.wall(), clock.monotonic())',
-    to: 'restored: restore(store, [], clock.wall(), clock.monotonic())',
+    from: 'return restore(options.store, buffers, options.clock.wall(), options.clock.monotonic())',
+    to: 'return restore(options.store, [], options.clock.wall(), options.clock.monotonic())',
     test: 'test/limits/snapshot-files.test.ts',
   },
   {

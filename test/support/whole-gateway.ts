@@ -14,6 +14,7 @@ import { newId, newToken, type TokenKind } from '../../src/ids.ts';
 import type { Context } from '../../src/kernel/actor.ts';
 import type { Windows } from '../../src/limits/windows.ts';
 import { type Decided, policyGuard } from '../../src/policies/guard.ts';
+import type { KeptRequests } from '../../src/policies/kept-requests.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
@@ -34,6 +35,8 @@ export interface WholeOptions extends MemoryOptions {
   readonly knowledge?: Knowledge;
   /** Default: those whose limits nobody meets. */
   readonly windows?: Windows;
+  /** Keeps the text of requests for replays; by default nobody does. */
+  readonly kept?: KeptRequests;
   /** Of every model; default: an output token costs a micro-dollar. */
   readonly pricing?: Partial<Pricing>;
 }
@@ -45,6 +48,7 @@ export const wholeGateway = async ({
   balanceAgeMs = () => 0,
   knowledge = upToDate,
   windows = wideWindows(),
+  kept,
   pricing = { completion: '0.000001' },
   ...memory
 }: WholeOptions = {}) => {
@@ -59,6 +63,7 @@ export const wholeGateway = async ({
     evaluator,
     clock,
     record: (each) => void decided.push(each),
+    ...(kept && { kept }),
   });
   const routes = allRoutes({
     admin,

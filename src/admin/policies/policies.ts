@@ -4,6 +4,7 @@ import { policyState } from '../../domain/policy.ts';
 import { defaultTerms, edited } from '../../domain/policy-terms.ts';
 import type { Route } from '../../http/route.ts';
 import { newId } from '../../ids.ts';
+import type { KeptRequests } from '../../policies/kept-requests.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import { type Administration, contextOf, execute } from '../command.ts';
 import { idempotencyKey } from '../fields.ts';
@@ -14,11 +15,15 @@ import { createBody } from './policy-fields.ts';
 import { policyHistory } from './policy-history.ts';
 import { requireActive, requireRule } from './policy-judgement.ts';
 import { policyItem, policyObject, policyStates, renderItem, renderPolicy } from './policy-object.ts';
+import { replayRoute } from './policy-replay.ts';
 import { onPolicy, policyRoute } from './policy-route.ts';
 import { validateRoute } from './policy-validate.ts';
 
-/** @param evaluator tries rules out, and runs them on the samples of their authors */
-export const policyRoutes = (admin: Administration, evaluator: Evaluator): Route[] => {
+/**
+ * @param evaluator tries rules out, and runs them on the samples of their authors and on past requests
+ * @param kept requests with their text, where the operator has asked for that
+ */
+export const policyRoutes = (admin: Administration, evaluator: Evaluator, kept: KeptRequests | null): Route[] => {
   const { aggregates, clock, models } = admin;
 
   const list = policyRoute('policies:read', {
@@ -105,5 +110,6 @@ export const policyRoutes = (admin: Administration, evaluator: Evaluator): Route
     retrieve,
     ...policyCommands(admin, evaluator),
     ...policyHistory(admin),
+    replayRoute(admin, evaluator, kept),
   ];
 };

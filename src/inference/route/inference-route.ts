@@ -18,7 +18,7 @@ import { mostTokensOf } from '../spending.ts';
 import { admission, type Judge, needOf } from './admission.ts';
 import { type Asked, askedOf, type ReadBody } from './body-reader.ts';
 import { pricedImages } from './images.ts';
-import { policed, viewOf } from './policed.ts';
+import { copyOf, policed, viewOf } from './policed.ts';
 import { tokensOf } from './task.ts';
 
 /** What every route of models needs. */
@@ -126,10 +126,13 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
         return passedReply(passing, passed, isStreamed, generation, timing);
       };
 
-      if (task.policies === null) return answered(null);
-      const asked = { policies: task.policies, caller: principal, named: named ?? [], requestId };
+      const { kept } = policies;
+      if (task.policies === null && kept === null) return answered(null);
       const text = { endpoint: api.name, model, stream: isStreamed };
       const subject = { request: task.strict?.request ?? null, need: needOf(task), most: hosted.max_output_length };
+      kept?.add(copyOf(subject, bytes, text, { caller: principal, requestId, at: clock.wall() }));
+      if (task.policies === null) return answered(null);
+      const asked = { policies: task.policies, caller: principal, named: named ?? [], requestId };
       const view = viewOf(subject, bytes, text, principal);
       return policed(policies, { ...asked, view }, { endpoint: api.name, family }, answered);
     },

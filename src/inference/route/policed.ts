@@ -1,3 +1,5 @@
+import type { Millis } from '../../clock.ts';
+import { jsonText } from '../../exact-number.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Family, Reply } from '../../http/route.ts';
 import {
@@ -8,8 +10,9 @@ import {
   type PolicyCaller,
   type PolicyGuard,
 } from '../../policies/guard.ts';
+import type { KeptRequest } from '../../policies/kept-requests.ts';
 import type { Outcome } from '../../policies/outcome.ts';
-import { bodyText } from '../../rules/text/body-text.ts';
+import { type Beside, bodyText } from '../../rules/text/body-text.ts';
 import type { RequestText } from '../../rules/text/request-text.ts';
 import { bodyView, type RuleView, requestView } from '../../rules/text/view.ts';
 import type { AnswerWatch } from '../reply/answer-watch.ts';
@@ -23,20 +26,34 @@ interface RequestSeen {
   readonly most: number;
 }
 
+type Told = Pick<RequestText, 'endpoint' | 'model' | 'stream'>;
+
+const besideOf = ({ request, need, most }: RequestSeen, told: Told): Beside => {
+  const { estimatedTokens: inputTokens, maxTokens: named, grows } = need;
+  // Where none is named, an upstream is told the most that its model says, or nothing, which is the same.
+  const maxTokens = grows === true ? Math.max(named, request?.max_tokens ?? most) : named;
+  return { ...told, inputTokens, maxTokens };
+};
+
+/** A copy of a request, with its text, for replays. */
+export const copyOf = (
+  seen: RequestSeen,
+  outgoing: () => Buffer,
+  told: Told,
+  { caller, requestId, at }: { readonly caller: PolicyCaller; readonly requestId: string; readonly at: Millis },
+): KeptRequest => {
+  const body = seen.request === null ? Buffer.from(outgoing()) : Buffer.from(jsonText(seen.request));
+  const form = seen.request === null ? told.endpoint : 'messages';
+  return { requestId, at, owner: ownerOf(caller), body: { ...besideOf(seen, told), body, form } };
+};
+
 /**
  * A request as rules see it: all that its upstream is about to be given.
  * @param outgoing a body that passes
  */
-export const viewOf = (
-  { request, need, most }: RequestSeen,
-  outgoing: () => Buffer,
-  text: Pick<RequestText, 'endpoint' | 'model' | 'stream'>,
-  caller: PolicyCaller,
-): RuleView => {
-  const { estimatedTokens: inputTokens, maxTokens: named, grows } = need;
-  // Where none is named, an upstream is told the most that its model says, or nothing, which is the same.
-  const maxTokens = grows === true ? Math.max(named, request?.max_tokens ?? most) : named;
-  const beside = { ...text, inputTokens, maxTokens };
+export const viewOf = (seen: RequestSeen, outgoing: () => Buffer, text: Told, caller: PolicyCaller): RuleView => {
+  const { request } = seen;
+  const beside = besideOf(seen, text);
   const owner = ownerOf(caller);
   if (request === null) return bodyView({ ...beside, body: outgoing() }, owner);
   // Every API is in the form of messages by now; what it is called stays.

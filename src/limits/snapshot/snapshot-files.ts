@@ -25,7 +25,7 @@ const longest = 8 * 1024 * 1024;
 const copiedAtOnce = 10_000;
 
 /**
- * Keeps the windows of a family in files . A file is chunks of attempts and changed records,
+ * Keeps the windows of a family in files. A file is chunks of attempts and changed records,
  * one after the other. When it has become long another one begins, into which all records go little by little, and when they are
  * there the older files go: so at any moment what is there, read in the order of the numbers, is everything.
  */

@@ -29,6 +29,8 @@ export interface TextView {
 /** A body of JSON that is not parsed yet, and what it does not say. */
 export interface RawBody extends Beside {
   readonly body: Uint8Array;
+  /** The API in whose form it is, where that is not the one it came by. */
+  readonly form?: Beside['endpoint'];
 }
 
 /** What a view is made of. Plain data: it is sent to threads as it is. */
@@ -83,8 +85,11 @@ export const bodyView = (raw: RawBody, owner: RequestOwner): RuleView => {
   return { ...view, subject: () => ({ request: raw, response: null, owner }), length: () => raw.body.length };
 };
 
-const piecesIn = ({ body, ...beside }: RawBody): RequestPieces =>
-  piecesOf(bodyText(JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString()), beside));
+const piecesIn = ({ body, form, ...beside }: RawBody): RequestPieces => {
+  const { endpoint } = beside;
+  const parsed = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString());
+  return piecesOf({ ...bodyText(parsed, { ...beside, endpoint: form ?? endpoint }), endpoint });
+};
 
 /** The same view in another thread. */
 export const viewOf = ({ request, response, owner }: Subject): RuleView => {

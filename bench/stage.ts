@@ -27,6 +27,8 @@ export interface StageSettings {
   /** The key and the model that are used there. */
   readonly otherKey: string;
   readonly otherModel: string;
+  /** The address of the gateway that is measured; null where the bench starts what it measures. */
+  readonly target: string | null;
   /** The entry of a former build that is measured beside this one, where a scenario does that. */
   readonly former: string | null;
 }

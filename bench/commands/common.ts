@@ -72,7 +72,7 @@ const builtBefore = (commit: string): string => {
   return main;
 };
 
-export const settingsOf = (options: CommonOptions): StageSettings => ({
+export const settingsOf = (options: CommonOptions & { readonly url?: URL }): StageSettings => ({
   rounds: options.rounds,
   seconds: options.seconds,
   warmUpSeconds: options.warmup,
@@ -83,5 +83,6 @@ export const settingsOf = (options: CommonOptions): StageSettings => ({
   others: options.peer,
   otherKey: options.peerKey,
   otherModel: options.peerModel,
+  target: options.url?.origin ?? null,
   former: options.before === undefined ? null : builtBefore(options.before),
 });

@@ -21,7 +21,8 @@ Examples:
   npm run bench -- saturate messages --slo "p99<50ms,err<0.1%" --start 500 --step 1.5
   npm run bench -- saturate models --url http://127.0.0.1:8080 --key gwp_… --start 10 --step 1.2
 
-The rate is raised step by step, with Poisson arrivals, until a demand is missed; the knee is then narrowed down.`;
+The rate is raised step by step, with Poisson arrivals, until a demand is missed; where the first rate misses one, it is
+lowered until all are held. The knee is then narrowed down. A run in which no rate held is INVALID, exit status 3.`;
 
 const saturation = (load: LoadOptions, name: string, options: SaturateOptions): Scenario => ({
   id: 'saturate',

@@ -12,7 +12,7 @@ export interface HttpLoadOptions {
   readonly requests: readonly RequestPlan[];
   readonly keys: KeyPlan;
   readonly seed: number;
-  /** Any other status, or a lost connection, ends the run; null takes them as they come and counts them. */
+  /** Any other status, or a lost connection, ends the run; null counts all but the 401 of a wrong key, which ends it. */
   readonly expected: number | null;
   /** A request that takes longer is given up, with its connection. */
   readonly timeoutMs: number;
@@ -128,6 +128,8 @@ export class HttpLoad implements Load, Owner {
     this.recorder.turn(at, this.#inFlight);
     this.recorder.answered(at, status, request.plan.name, intended, sent);
     const { expected } = this.#options;
+    // No later answer to this key is better.
+    if (status === 401 && request.plan.after !== null) this.#fail('401: the server does not accept the key.');
     if (expected !== null && status !== expected) {
       this.#fail(`The server answered ${status} where ${expected} was expected.`);
     }

@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import { type ContenderResult, wholePhase } from './contender.ts';
 import { blank, figure, interval, percent, refusalsIn, shownValue } from './figures.ts';
-import type { Curve, Result, ScenarioResult } from './result.ts';
+import { type Curve, measuredIn, type Result, type ScenarioResult } from './result.ts';
 
 const edges = ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'];
 const lines = ['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'];
@@ -21,16 +21,16 @@ const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]):
 export const summary = (result: Result): string =>
   ['', conditions(result), ...result.scenarios.map(scenario), bars(result), verdict(result)].join('\n');
 
-const conditions = ({ environment, pinning, settings, interrupted }: Result): string => {
-  const { commit, modified, cpu, cores, kernel, node } = environment;
-  const source =
-    commit === null ? 'an unknown commit' : `${commit.slice(0, 7)}${modified ? ' with local changes' : ''}`;
+const conditions = (result: Result): string => {
+  const { environment, pinning, settings, interrupted } = result;
+  const { cpu, cores, kernel, node } = environment;
+  const isElsewhere = typeof settings.target === 'string';
   const where =
     pinning.server === null
       ? `NOT PINNED (${pinning.reason}): server and generator may share a core`
-      : `server on core ${pinning.server}, generator on core ${pinning.generator}`;
+      : `${isElsewhere ? '' : `server on core ${pinning.server}, `}generator on core ${pinning.generator}`;
   return [
-    `Weir of ${source} on ${cpu}, ${cores} cores, kernel ${kernel}, Node ${node}; ${where}`,
+    `${measuredIn(result)}${isElsewhere ? ', with load from' : ' on'} ${cpu}, ${cores} cores, kernel ${kernel}, Node ${node}; ${where}`,
     `${settings.rounds} interleaved rounds of ${settings.seconds} s where nothing else is said; medians, and medians of the rounds' own ratios with a bootstrap 95 % interval`,
     ...(interrupted ? ['INTERRUPTED: this is of what was measured until then'] : []),
   ].join('\n');

@@ -15,7 +15,7 @@ const verdictOf = ({ verdict, note }: Bar): string =>
   verdict === 'met' || verdict === 'missed' || note === null ? verdict : `${verdict}: ${note}`;
 
 const settled = ({ environment: { commit }, at, settings }: Result): string =>
-  `${at.slice(0, 10)}${commit === null ? '' : ` of ${commit.slice(0, 7)}`}; ${settings.rounds} interleaved rounds of ${settings.seconds} s`;
+  `${at.slice(0, 10)}${typeof settings.target === 'string' ? ` of ${settings.target}` : commit === null ? '' : ` of ${commit.slice(0, 7)}`}; ${settings.rounds} interleaved rounds of ${settings.seconds} s`;
 
 /** The bars of runs as Markdown: of each scenario those of the last run that has it, in the order of the first. */
 const readmeTable = (results: readonly Result[]): string => {

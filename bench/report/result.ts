@@ -60,6 +60,15 @@ export interface Result {
   readonly scenarios: readonly ScenarioResult[];
 }
 
+/** What was measured: the address of a gateway that was there already, or Weir of a commit. */
+export const measuredIn = ({ settings, environment }: Pick<Result, 'settings' | 'environment'>): string => {
+  if (typeof settings.target === 'string') return settings.target;
+  const { commit, modified } = environment;
+  return commit === null
+    ? 'Weir of an unknown commit'
+    : `Weir of ${commit.slice(0, 7)}${modified ? ' with local changes' : ''}`;
+};
+
 /** 0 valid, 3 INVALID, 4 valid for CPU per request alone, 5 a bar was missed. */
 export const exitStatusOf = ({ scenarios }: Pick<Result, 'scenarios'>): number => {
   if (scenarios.length === 0 || scenarios.some(({ verdict }) => verdict.is === 'INVALID')) return 3;

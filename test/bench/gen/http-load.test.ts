@@ -90,6 +90,24 @@ describe('a closed loop', () => {
 });
 
 describe('where answers are taken as they come', () => {
+  test('a 401 to a key ends it at once, and to a request without one is counted', async () => {
+    const port = await listen((_, response) => response.writeHead(401, { 'content-length': 0 }).end());
+    const keyed: RequestPlan = {
+      ...get,
+      before: 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nx-api-key: ',
+      after: '\r\n\r\n',
+    };
+    const wrong = start(port, { expected: null, requests: [keyed], keys: { keys: ['gwp_wrong'], zipf: 0 } });
+    await until(() => wrong.failure !== undefined);
+    await wrong.stop();
+    expect(wrong.failure?.message).toBe('401: the server does not accept the key.');
+    expect(wrong.done).toBeLessThanOrEqual(4);
+    const without = start(port, { expected: null });
+    await until(() => without.done >= 20);
+    await without.stop();
+    expect(without.failure).toBeUndefined();
+  });
+
   test('each is counted under its status, and lost connections are opened again', async () => {
     const port = await listen((n, response) => {
       if (n % 10 === 0) response.socket?.destroy();

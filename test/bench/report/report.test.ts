@@ -7,7 +7,7 @@ import { headline, htmlReport } from '../../../bench/report/html.ts';
 import { html, jsonInScript } from '../../../bench/report/markup.ts';
 import { faultsOf } from '../../../bench/report/read.ts';
 import { withTable } from '../../../bench/report/readme.ts';
-import { exitStatusOf } from '../../../bench/report/result.ts';
+import { exitStatusOf, type Result } from '../../../bench/report/result.ts';
 import { result, scenario } from './made-up.ts';
 
 const rule = { id: 'x', title: 'CPU <beside> bare', unit: '×', atMost: 1.5 };
@@ -195,5 +195,20 @@ describe('two runs beside each other', () => {
 
   test('have nothing in common where the scenarios differ', () => {
     expect(compareResults(result(scenario()), result(scenario(1, { id: 'other' })), 1.1)).toEqual([]);
+  });
+});
+
+describe('what is said to have been measured', () => {
+  const at = (target: string | null, modified = false): Result => {
+    const made = result(scenario());
+    return { ...made, settings: { ...made.settings, target }, environment: { ...made.environment, modified } };
+  };
+
+  test('is the commit, or the address where a gateway was there already', () => {
+    expect(summary(at(null))).toMatch(/^\nWeir of 0123456 on Some CPU.*; server on core 0, generator on core 1$/m);
+    expect(summary(at(null, true))).toContain('Weir of 0123456 with local changes on');
+    const elsewhere = summary(at('https://gateway.example'));
+    expect(elsewhere).toMatch(/^\nhttps:\/\/gateway\.example, with load from Some CPU.*; generator on core 1$/m);
+    expect(elsewhere).not.toContain('0123456');
   });
 });

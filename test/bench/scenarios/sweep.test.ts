@@ -3,7 +3,7 @@ import { encodeHistogram, newHistogram, recordMs } from '../../../bench/gen/hdr.
 import { slo } from '../../../bench/options.ts';
 import { readAutocannon, readWrk } from '../../../bench/scenarios/cross-check.ts';
 import { growthOf } from '../../../bench/scenarios/soak.ts';
-import { findKnee, pointOf } from '../../../bench/scenarios/sweep.ts';
+import { findKnee, nothingFound, pointOf } from '../../../bench/scenarios/sweep.ts';
 import { sample } from '../report/made-up.ts';
 
 const never = () => false;
@@ -19,26 +19,54 @@ const holdsBelow = (most: number) => {
 describe('the knee', () => {
   test('is found to the share that was asked for', async () => {
     const { attempt, tried } = holdsBelow(31_416);
-    const knee = await findKnee(attempt, { start: 2000, step: 1.25, refine: 0.03 }, never);
+    const knee = await findKnee(attempt, { start: 2000, step: 1.25, refine: 0.03, least: 4 }, never);
     expect(knee).toBeLessThan(31_416);
     expect(knee).toBeGreaterThan(31_416 / 1.03);
     expect(tried.length).toBeLessThan(25);
   });
 
-  test('is none where the first rate does not hold', async () => {
+  test('is found below the first rate as well', async () => {
+    const { attempt, tried } = holdsBelow(37);
+    const knee = await findKnee(attempt, { start: 2000, step: 1.25, refine: 0.03, least: 4 }, never);
+    expect(knee).toBeLessThan(37);
+    expect(knee).toBeGreaterThan(37 / 1.03);
+    expect(tried.slice(0, 3)).toEqual([2000, 1000, 500]);
+  });
+
+  test('is none where no rate down to the least holds', async () => {
     const { attempt, tried } = holdsBelow(10);
-    expect(await findKnee(attempt, { start: 2000, step: 2, refine: 0.1 }, never)).toBeNull();
-    expect(tried).toEqual([2000]);
+    expect(await findKnee(attempt, { start: 200, step: 2, refine: 0.1, least: 20 }, never)).toBeNull();
+    expect(tried).toEqual([200, 100, 50, 25]);
+  });
+
+  test('is not put lower by windows in which the generator was late', async () => {
+    const { attempt, tried } = holdsBelow(5000);
+    const lateOnce = async (rate: number) => {
+      const isFirst = !tried.includes(rate);
+      const found = await attempt(rate);
+      return isFirst ? { passed: false, invalid: true } : found;
+    };
+    const limits = { start: 1000, step: 2, refine: 0.05, least: 4 };
+    expect(await findKnee(lateOnce, limits, never)).toBe(await findKnee(holdsBelow(5000).attempt, limits, never));
+  });
+
+  test('is given up at a rate after three late windows', async () => {
+    const tried: number[] = [];
+    const attempt = (rate: number) => Promise.resolve({ passed: true, invalid: tried.push(rate) > 0 });
+    expect(await findKnee(attempt, { start: 10, step: 2, refine: 0.1, least: 10 }, never)).toBeNull();
+    expect(tried).toEqual([10, 10, 10]);
   });
 
   test('is not beyond what the generator can send', async () => {
     const attempt = (rate: number) => Promise.resolve({ passed: true, invalid: rate > 5000 });
-    expect(await findKnee(attempt, { start: 1000, step: 2, refine: 0.1 }, never)).toBeLessThanOrEqual(5000);
+    expect(await findKnee(attempt, { start: 1000, step: 2, refine: 0.1, least: 4 }, never)).toBeLessThanOrEqual(5000);
   });
 
   test('is what held when it was interrupted', async () => {
     const { attempt, tried } = holdsBelow(1e9);
-    expect(await findKnee(attempt, { start: 1000, step: 2, refine: 0.1 }, () => tried.length === 3)).toBe(4000);
+    expect(await findKnee(attempt, { start: 1000, step: 2, refine: 0.1, least: 4 }, () => tried.length === 3)).toBe(
+      4000,
+    );
   });
 });
 
@@ -76,6 +104,21 @@ describe('one rate', () => {
     expect(at(4, 1.2).invalid).toBe(true);
     expect(at(4, 0.1, { busy: 0.95 }).invalid).toBe(true);
   });
+});
+
+test('a sweep that has found nothing says why, and is INVALID for it', () => {
+  const point = { achieved: 1, p50: 1, p99: 9, p999: 9, serviceP99: 9, errors: 0, cpuShare: null, passed: false };
+  const points = [
+    { ...point, rate: 5, invalid: false },
+    { ...point, rate: 10, invalid: true },
+  ];
+  const curve = { label: 'Weir', slo: 'p99<5ms', knee: null, points };
+  expect(nothingFound({ ...curve, knee: 5 })).toEqual([]);
+  expect(nothingFound(curve)).toEqual(['no rate held p99<5ms, down to 5.00 per second']);
+  expect(nothingFound({ ...curve, points: points.slice(1) })).toEqual([
+    'the generator was the bottleneck at every rate',
+  ]);
+  expect(nothingFound({ ...curve, points: [] })).toEqual(['no rate was tried']);
 });
 
 test('other generators are read', () => {

@@ -1,15 +1,17 @@
 /** A log of a million events, signed: what it takes to verify it, to prove one of them, to replay, and to make the read models anew. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { projections } from '../../projections/all.ts';
 import { auditTreeHashes, auditTreeHead, auditTreeIndex } from '../../projections/audit-tree.ts';
 import { allAggregates } from '../../src/app/aggregates.ts';
 import { signersOf } from '../../src/app/audit-log.ts';
-import { effectiveIn } from '../../src/audit/effective.ts';
-import { lifeOf, standingAt } from '../../src/audit/history.ts';
+import { effectiveIn, standingIn } from '../../src/audit/effective.ts';
+import { standingAt } from '../../src/audit/history.ts';
 import { newCheckpoint } from '../../src/audit/log/checkpoint-event.ts';
+import { startCheckpoints } from '../../src/audit/log/checkpointer.ts';
 import { ensureKey, originOf } from '../../src/audit/log/keys.ts';
-import { checkpointStream, type Leaf, leafOf } from '../../src/audit/log/leaf.ts';
+import { leafOf } from '../../src/audit/log/leaf.ts';
 import { proofOf } from '../../src/audit/log/proof.ts';
 import { verifyLog } from '../../src/audit/log/verify/verify.ts';
 import { pastOf } from '../../src/audit/past.ts';
@@ -25,7 +27,7 @@ import { oursOf } from '../../src/kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../../src/kernel/projection.ts';
 import type { Actor, EventStore, Recorded } from '../../src/kernel/store.ts';
 import { parsedCheckpoint } from '../../src/merkle/checkpoint.ts';
-import { grown, noLeaves } from '../../src/merkle/frontier.ts';
+import { noLeaves } from '../../src/merkle/frontier.ts';
 import { secretsFrom } from '../../src/secrets/master-secrets.ts';
 import { serveParent } from '../machine/parent.ts';
 import { seed } from '../seed/organization.ts';
@@ -33,7 +35,7 @@ import { cpuMicros } from './traffic.ts';
 
 export type AuditOrder =
   | { readonly is: 'fill'; readonly dir: string; readonly keys: number }
-  | { readonly is: 'rebuild' | 'prove' | 'verify' | 'judge' | 'replay' | 'command' };
+  | { readonly is: 'rebuild' | 'prove' | 'verify' | 'judge' | 'replay' | 'count' | 'command' };
 
 /** What one answer took. */
 export interface AuditSample {
@@ -50,7 +52,6 @@ export interface CommandSample extends AuditSample {
 
 const actor: Actor = { type: 'operator', id: 'bench' };
 const secrets = secretsFrom({ pepper: '1'.repeat(64), master_key: '2'.repeat(64) });
-const leavesOfOne = 2_048;
 
 interface World {
   readonly dir: string;
@@ -75,42 +76,24 @@ const timed = async (count: number, work: () => Promise<unknown>): Promise<Audit
   return { count, cpuSeconds: (cpuMicros() - cpu) / 1e6, seconds: (performance.now() - began) / 1000 };
 };
 
-/** Signs all that is there, as the gateways would have done. */
-const sign = async (store: EventStore, logId: string): Promise<number> => {
-  const signers = signersOf(secrets, logId);
-  const parts = { anchor: null, origin: originOf(logId), key: 1, signer: signers(1), clock: systemClock };
-  let [tree, revision, signed] = [noLeaves, -1, 0];
-  let leaves: Leaf[] = [];
-  const flush = async (): Promise<void> => {
-    if (leaves.length === 0) return;
-    await store.append(
-      checkpointStream,
-      [newCheckpoint({ ...parts, tree, leaves })],
-      revision < 0 ? 'no_stream' : revision,
-    );
-    tree = grown(
-      tree,
-      leaves.map(({ hash }) => Buffer.from(hash, 'base64')),
-    );
-    revision += 1;
-    signed += leaves.length;
-    leaves = [];
-  };
-  for await (const event of all(store)) {
-    if (whose(event) !== 'ours' || event.stream === checkpointStream) continue;
-    leaves.push(leafOf(event));
-    if (leaves.length === leavesOfOne) await flush();
-  }
-  await flush();
-  return signed;
-};
-
 const fill = async (dir: string, keys: number): Promise<AuditSample> => {
   const embedded = await startEmbedded({ dir: join(dir, 'events') });
   const archive = openArchive({ endpoint: embedded.endpoint });
   const store = connect({ endpoint: embedded.endpoint });
   const logId = await logIdOf(store, systemClock);
-  await ensureKey(store, signersOf(secrets, logId), systemClock);
+  const signers = signersOf(secrets, logId);
+  await ensureKey(store, signers, systemClock);
+  // As a gateway does while others write.
+  const signed = await startCheckpoints({
+    store,
+    ours: oursOf(whose),
+    origin: originOf(logId),
+    signers,
+    clock: systemClock,
+    head: () => undefined,
+    leaves: auditTreeHashes({ get: () => undefined }),
+    signed: () => {},
+  });
   let projectId = '';
   const sample = await timed(keys, () =>
     seed(
@@ -129,21 +112,26 @@ const fill = async (dir: string, keys: number): Promise<AuditSample> => {
       },
     ),
   );
+  while ((await covered(store)) < 2 * keys) await wait(500);
+  await signed.close();
   world = { dir, store, logId, projectId };
-  return { ...sample, count: await sign(store, logId) };
+  return { ...sample, count: await covered(store) };
+};
+
+/** Leaves that are signed. */
+const covered = async (store: EventStore): Promise<number> => {
+  for await (const { data } of store.readAll({ from: 'end', direction: 'backwards', limit: 5_000 })) {
+    const size = typeof data.note === 'string' ? parsedCheckpoint(data.note)?.size : undefined;
+    if (size !== undefined) return size;
+  }
+  return 0;
 };
 
 const rebuild = async (): Promise<AuditSample> => {
   const { dir, store, logId } = there();
-  return timed((await last(store)).count, async () => {
+  return timed(await covered(store), async () => {
     models = await openReadModels({ dir: join(dir, 'rows'), store, logId, projections, ours: oursOf(whose), lasts });
   });
-};
-
-const last = async (store: EventStore): Promise<{ readonly count: number }> => {
-  let count = 0;
-  for await (const event of store.read(checkpointStream)) count = parsedCheckpoint(String(event.data.note))?.size ?? 0;
-  return { count };
 };
 
 const someEvents = async (store: EventStore, most: number): Promise<Recorded[]> => {
@@ -180,39 +168,26 @@ const verify = async (log: AsyncIterable<Recorded>, count: number): Promise<Audi
     if (findings.length > 0) throw new Error(`a sound log has ${findings.length} findings`);
   });
 
-/** What is judged is in memory: reading is the store's part. A part of a checkpoint would be a finding. */
+/** What is judged is in memory: reading is the store's part. */
 const judge = async (): Promise<AuditSample> => {
   const events = await someEvents(there().store, 300_000);
-  // Checkpoints stand behind all else here; each brings the leaves that were before it.
-  const ours = events.filter((event) => event.stream !== checkpointStream);
-  const checkpoints: Recorded[] = [];
-  for await (const event of there().store.read(checkpointStream)) {
-    if ((parsedCheckpoint(String(event.data.note))?.size ?? 0) <= ours.length) checkpoints.push(event);
-  }
-  const log = (function* () {
-    let at = 0;
-    for (const each of checkpoints) {
-      const size = parsedCheckpoint(String(each.data.note))?.size ?? 0;
-      for (; at < size; at++) yield ours[at] as Recorded;
-      yield each;
-    }
-  })();
   return verify(
     (async function* () {
-      yield* log;
+      yield* events;
     })(),
-    ours.length,
+    events.length,
   );
 };
 
 const replays = 20;
-const replay = async (): Promise<AuditSample> => {
+/** @param isCounted whether its keys are read as well, to say how many could be used */
+const replay = async (isCounted: boolean): Promise<AuditSample> => {
   const { store, projectId } = there();
   return timed(replays, async () => {
     for (let n = 0; n < replays; n++) {
       const past = pastOf(store);
-      const life = await lifeOf(store, projectId);
-      await effectiveIn(past, standingAt(life, { time: systemClock.wall() }), systemClock.wall());
+      const found = standingAt(await past.life(projectId), { time: systemClock.wall() });
+      await (isCounted ? effectiveIn : standingIn)(past, found, systemClock.wall());
     }
   });
 };
@@ -254,7 +229,8 @@ serveParent(async (question) => {
   if (order.is === 'fill') return fill(order.dir, order.keys);
   if (order.is === 'rebuild') return rebuild();
   if (order.is === 'prove') return prove();
-  if (order.is === 'verify') return verify(all(there().store), (await last(there().store)).count);
+  if (order.is === 'verify') return verify(all(there().store), await covered(there().store));
   if (order.is === 'judge') return judge();
-  return order.is === 'replay' ? replay() : command();
+  if (order.is === 'command') return command();
+  return replay(order.is === 'count');
 });

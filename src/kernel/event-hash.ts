@@ -25,13 +25,22 @@ export const ordered = <T>(value: T): T => {
   return Object.fromEntries(names.map((name) => [name, ordered((value as Record<string, unknown>)[name])])) as T;
 };
 
+/** The same where the names are in that order; undefined where no object can have them so: those that are numbers come first. */
+const inOrder = <T extends object>(value: T): T | undefined => {
+  if (isOrdered(value)) return value;
+  const next = ordered(value);
+  return isOrdered(next) ? next : undefined;
+};
+
 /**
  * The event as RFC 8785 writes it: the same text for the same event, whoever has stored or copied it. `JSON.stringify` writes the
  * same where the names are in order, in a third of the time.
  */
 export const canonicalEvent = ({ stream, revision, id, type, data, metadata }: Hashed): string => {
-  const whole = { data, id, metadata, revision, stream, type };
-  return isOrdered(data) && isOrdered(metadata) ? JSON.stringify(whole) : (canonicalize(whole) as string);
+  const [own, about] = [inOrder(data), inOrder(metadata)];
+  return own && about
+    ? JSON.stringify({ data: own, id, metadata: about, revision, stream, type })
+    : (canonicalize({ data, id, metadata, revision, stream, type }) as string);
 };
 
 /** The hash of a leaf of an RFC 6962 tree, base64: SHA-256 of a zero byte and the text. */

@@ -119,7 +119,7 @@ describe.skipIf(isRemote)('a record that the disk has damaged', () => {
         headers: { 'idempotency-key': freshKey() },
       });
     expect((await rename(project)).status).toBe(500);
-    const logged = server.log().find(({ msg }) => msg === 'request.failed');
+    const logged = await eventually(() => server.log().find(({ msg }) => msg === 'request.failed'));
     expect(JSON.stringify(logged)).toContain(`Event ${event.revision} of ${event.stream}`);
     expect((await rename(other)).status).toBe(200);
     expect((await call(server, 'GET', '/v1/ready', { key: null })).status).toBe(200);
@@ -138,6 +138,7 @@ describe.skipIf(isRemote)('a record that the disk has damaged', () => {
     );
     expect(await use(server, key.value)).toBe('401 api_key_revoked');
     expect(await use(server, (await createKey(server, other)).value)).toBe('200');
+    await eventually(() => server.log().find(({ msg }) => msg === 'follower.stopped'));
     const stops = server.log().filter(({ msg }) => msg === 'follower.stopped');
     expect(stops).toMatchObject([{ follower: 'keys-follow-projects', stream: `projectKey-${key.id}` }]);
     await server.stop();

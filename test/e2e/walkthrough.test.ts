@@ -63,12 +63,12 @@ test('what the README says to type does what it says', async () => {
   const typesOf = ({ data }: Json): unknown[] => (data as Json[]).map(({ type }) => type);
   expect(typesOf(answers[11]!)).toEqual([
     'api_key.deleted',
+    'api_key.rotated',
     'api_key.created',
     'policy.resumed',
     'policy.paused',
-    'policy.published',
   ]);
-  expect(typesOf(answers[12]!)).toEqual(['api_key.deleted', 'api_key.created']);
+  expect(typesOf(answers[12]!)).toEqual(['api_key.deleted', 'api_key.rotated', 'api_key.created']);
   const log = dataOf(await call(server, 'GET', '/v1/organization/audit_logs?limit=2', { key }));
   // The second key ends with its project, a moment later.
   expect(log.map(({ type }) => type)).toContain('project.archived');

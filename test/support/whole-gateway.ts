@@ -15,7 +15,7 @@ import type { Context } from '../../src/kernel/actor.ts';
 import type { Windows } from '../../src/limits/windows.ts';
 import { type Decided, policyGuard } from '../../src/policies/guard.ts';
 import type { KeptRequests } from '../../src/policies/kept-requests.ts';
-import { openEvaluator } from '../../src/rules/evaluate.ts';
+import { type Evaluator, openEvaluator } from '../../src/rules/evaluate.ts';
 import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
 import { stage } from '../admin/stage.ts';
@@ -37,6 +37,8 @@ export interface WholeOptions extends MemoryOptions {
   readonly windows?: Windows;
   /** Keeps the text of requests for replays; by default nobody does. */
   readonly kept?: KeptRequests;
+  /** Judges by the rules of policies, and is closed with the gateway; default: as the gateway's own does. */
+  readonly evaluator?: Evaluator;
   /** Of every model; default: an output token costs a micro-dollar. */
   readonly pricing?: Partial<Pricing>;
 }
@@ -49,13 +51,13 @@ export const wholeGateway = async ({
   knowledge = upToDate,
   windows = wideWindows(),
   kept,
+  evaluator = openEvaluator(),
   pricing = { completion: '0.000001' },
   ...memory
 }: WholeOptions = {}) => {
   const at = await stage(memory);
   const { admin, clock } = at;
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
-  const evaluator = openEvaluator();
   const accounts = memoryAccounts(pricing, fundsOf(admin.models, (models ?? connected).values()));
   const decided: Decided[] = [];
   const policies = policyGuard({

@@ -67,7 +67,7 @@ const besides = (ours: ContenderResult, contenders: readonly ContenderResult[]):
 
 const isLimit = ({ label }: ContenderResult): boolean => /^(bare |the mock)/.test(label);
 
-const micros = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
+const micros = (value: number): string => (value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en-US'));
 
 /** `Weir 13.6 µs a request, HAProxy 13.3, nginx 14.4`: the CPU of one scenario; null where there is none of Weir's. */
 const cpuSentence = ({ contenders }: ScenarioResult): { readonly text: string; readonly peers: number } | null => {

@@ -49,7 +49,7 @@ describe('the first sentence', () => {
 
   test('compares the same work alone, in the scenario with the most peers that is valid', () => {
     const scenarios = [scenario(1, { contenders: models, verdict: invalid }), scenario(1, { contenders: messages })];
-    expect(firstSentence(scenarios)).toBe('Weir 70.0 µs a request, nginx 30.0, Portkey 2207');
+    expect(firstSentence(scenarios)).toBe('Weir 70.0 µs a request, nginx 30.0, Portkey 2,207');
   });
 
   test('says that it must not be quoted, and is none without figures of Weir', () => {

@@ -129,11 +129,15 @@ export const settingsInWords = (settings: Result['settings']): string => {
   ].join(', ');
 };
 
+const oneMachine = html`<p class="soft">Everything ran on one machine over loopback: nothing here is a network's latency. One process per server for the whole run,
+so what differs between two starts of a server is not in the intervals.</p>`;
+
 export const environmentTable = ({ environment, pinning, settings, seconds }: Result): Markup => {
   const { commit, modified, node, platform, kernel, cpu, cores, governor } = environment;
+  const isElsewhere = typeof settings.target === 'string';
   const rows: readonly (readonly [string, string])[] = [
     [
-      typeof settings.target === 'string' ? 'commit of the bench' : 'commit',
+      isElsewhere ? 'commit of the bench' : 'commit',
       commit === null ? 'unknown' : `${commit}${modified ? ', with local changes' : ''}`,
     ],
     ['CPU', `${cpu}, ${cores} cores, governor ${governor ?? 'unknown'}`],
@@ -142,13 +146,14 @@ export const environmentTable = ({ environment, pinning, settings, seconds }: Re
       'cores',
       pinning.server === null
         ? `not pinned: ${pinning.reason}`
-        : `server on ${pinning.server}, generator (and any mock) on ${pinning.generator}`,
+        : isElsewhere
+          ? `generator on ${pinning.generator}`
+          : `server on ${pinning.server}, generator (and any mock) on ${pinning.generator}`,
     ],
     ['settings', settingsInWords(settings)],
     ['length', `${Math.round(seconds)} s`],
   ];
   return html`<article class="card" id="environment"><h2>Environment</h2><table>${rows.map(
     ([name, value]) => html`<tr><th>${name}</th><td>${value}</td></tr>`,
-  )}</table><p class="soft">Everything ran on one machine over loopback: nothing here is a network's latency. One process per server for the whole run,
-so what differs between two starts of a server is not in the intervals.</p></article>`;
+  )}</table>${isElsewhere ? null : oneMachine}</article>`;
 };

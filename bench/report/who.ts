@@ -1,4 +1,5 @@
 import { type ContenderResult, cpuRatio } from './contender.ts';
+import { figure } from './figures.ts';
 import type { ScenarioResult } from './result.ts';
 import type { Estimate } from './statistics.ts';
 
@@ -85,7 +86,15 @@ const cpuSentence = ({ contenders }: ScenarioResult): { readonly text: string; r
   return { text: `Weir ${micros(ours.cpuMicros!)} µs a request${others.join('')}`, peers };
 };
 
-/** What a page says first: the CPU of a request beside that of the most peers; null where none was measured. */
+const kneeSentence = (scenarios: readonly ScenarioResult[]): string | null => {
+  const [found] = scenarios.flatMap(({ curves, verdict }) => curves.map((curve) => ({ ...curve, verdict })));
+  if (found === undefined) return null;
+  const { label, knee, slo, verdict } = found;
+  if (knee === null) return `${label}: no rate held ${slo}`;
+  return `${verdict.is === 'INVALID' ? 'Not to be quoted: ' : ''}${label} holds ${figure(knee)} requests a second (${slo})`;
+};
+
+/** What a page says first: the CPU of a request beside that of the most peers, or the knee; null where there is neither. */
 export const firstSentence = (scenarios: readonly ScenarioResult[]): string | null => {
   const [best] = scenarios
     .filter(({ curves }) => curves.length === 0)
@@ -94,5 +103,6 @@ export const firstSentence = (scenarios: readonly ScenarioResult[]): string | nu
       return said === null ? [] : { ...said, isQuotable: scenario.verdict.is !== 'INVALID' };
     })
     .sort((a, b) => Number(b.isQuotable) - Number(a.isQuotable) || b.peers - a.peers);
-  return best === undefined ? null : `${best.isQuotable ? '' : 'Not to be quoted: '}${best.text}`;
+  if (best === undefined) return kneeSentence(scenarios);
+  return `${best.isQuotable ? '' : 'Not to be quoted: '}${best.text}`;
 };

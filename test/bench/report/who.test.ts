@@ -60,6 +60,13 @@ describe('the first sentence', () => {
     expect(firstSentence([])).toBeNull();
   });
 
+  test('of a sweep is its knee', () => {
+    const of = (knee: number | null) =>
+      firstSentence([scenario(1, { curves: [{ label: 'Weir, models', slo: 'p99<5ms', points: [], knee }] })]);
+    expect(of(40_000)).toBe('Weir, models holds 40,000 requests a second (p99<5ms)');
+    expect(of(null)).toBe('Weir, models: no rate held p99<5ms');
+  });
+
   test('begins the page, before the verdict', () => {
     const page = htmlReport(result(scenario(1, { contenders: models })));
     const body = page.slice(page.indexOf('<main>'));

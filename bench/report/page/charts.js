@@ -190,10 +190,10 @@
     const [stroke] = coloursAt(place);
     const line = (label, key, width, dash) => ({ label, key, width, dash });
     const lines = [
-      line('p50', 'p50', 1.5, [2, 3]),
-      line('p99', 'p99', 3),
-      line('p99.9', 'p999', 1),
-      line('p99 from the actual send', 'serviceP99', 1.5, [6, 5]),
+      line('p50 (dotted)', 'p50', 1.5, [2, 3]),
+      line('p99 (thick)', 'p99', 3),
+      line('p99.9 (thin)', 'p999', 1),
+      line('p99 from the actual send (dashed)', 'serviceP99', 1.5, [6, 5]),
     ];
     draw(
       place,

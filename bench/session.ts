@@ -36,8 +36,9 @@ const verdictOf = (findings: Findings, surroundings: Surroundings, cores: number
     cores,
     bare: bare && cpuSeries(bare.samples),
     reasons: findings.invalid ?? [],
-    loads: results.map(({ name, purpose, generatorShare, serverShare, sleepsPerRequest, latency }) => ({
+    loads: results.map(({ name, label, purpose, generatorShare, serverShare, sleepsPerRequest, latency }) => ({
       name,
+      label,
       purpose,
       generatorShare,
       serverShare,

@@ -2,6 +2,7 @@ import Table from 'cli-table3';
 import { type ContenderResult, wholePhase } from './contender.ts';
 import { blank, figure, interval, percent, refusalsIn, shownValue } from './figures.ts';
 import { type Curve, measuredIn, type Result, type ScenarioResult } from './result.ts';
+import { denominatorOf } from './who.ts';
 
 const edges = ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'];
 const lines = ['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'];
@@ -77,15 +78,17 @@ const contenderTable = (contenders: readonly ContenderResult[], unrated: readonl
     'sleeps',
     'peak RSS MB',
   ];
-  return tableOf(
+  const unit = denominatorOf(contenders);
+  const table = tableOf(
     head,
     contenders.map((each) => {
       const { refused, failed } = refusalsIn(each.statuses);
+      const ratio = unit?.of(each) ?? null;
       const whole = each.latency[wholePhase(Object.keys(each.latency))];
       return [
         each.label,
         figure(each.cpuMicros),
-        each.cpuRatio ? interval(each.cpuRatio) : blank,
+        ratio ? interval(ratio) : blank,
         `${unrated.includes(each.name) ? '≥ ' : ''}${figure(each.perSecond)}`,
         percent(refused),
         percent(failed),
@@ -99,6 +102,7 @@ const contenderTable = (contenders: readonly ContenderResult[], unrated: readonl
       ];
     }),
   );
+  return unit === null ? table : `${table}  unit: ${unit.label}`;
 };
 
 const curveTable = ({ label, slo, points, knee }: Curve): string =>

@@ -152,3 +152,10 @@ export const contenderResults = (measured: readonly Measured[]): readonly Conten
     const unit = measured.find(({ contender }) => contender.name === each.contender.unit);
     return contenderResult(each, unit?.samples);
   });
+
+/** CPU per request of one contender over another's, round by round. */
+export const cpuRatio = (one: ContenderResult | undefined, other: ContenderResult | undefined): Estimate | null => {
+  const [values, units] = [cpuSeries(one?.windows ?? []), cpuSeries(other?.windows ?? [])];
+  if (!values?.length || !units?.length || [...values, ...units].some((value) => !(value > 0))) return null;
+  return estimate(pairedRatios(values, units));
+};

@@ -4,6 +4,8 @@ import { type ContenderResult, wholePhase } from './contender.ts';
 import { blank, figure, interval, percent, refusalsIn, shownValue } from './figures.ts';
 import { html, type Markup } from './markup.ts';
 import type { Result, ScenarioResult } from './result.ts';
+import { median } from './statistics.ts';
+import { denominatorOf } from './who.ts';
 
 const chip = (verdict: Bar['verdict']): Markup =>
   html`<span class="chip ${verdict.startsWith('not') ? 'wait' : verdict}">${verdict}</span>`;
@@ -17,12 +19,12 @@ const gauge = ({ value, bound, verdict }: Bar): Markup | null => {
 };
 
 export const barsTable = (scenarios: readonly ScenarioResult[]): Markup | null => {
-  const rows = scenarios.flatMap(({ id, bars }) =>
+  const rows = scenarios.flatMap(({ id, title, bars }) =>
     bars.map(
       (
         bar,
       ) => html`<tr><td>${bar.title}${bar.note === null ? null : html`<br><span class="soft">${bar.note}</span>`}</td>
-<td><a href="#${id}">${id}</a></td><td class="n">${bar.bound}</td><td class="n">${shownValue(bar)}</td><td>${gauge(bar)}</td><td>${chip(bar.verdict)}</td></tr>`,
+<td><a href="#${id}">${title.split(': ')[0]!}</a></td><td class="n">${bar.bound}</td><td class="n">${shownValue(bar)}</td><td>${gauge(bar)}</td><td>${chip(bar.verdict)}</td></tr>`,
     ),
   );
   if (rows.length === 0) return null;
@@ -30,26 +32,28 @@ export const barsTable = (scenarios: readonly ScenarioResult[]): Markup | null =
 <tr><th>what</th><th>scenario</th><th class="n">bar</th><th class="n">measured [95 %]</th><th></th><th>verdict</th></tr>${rows}</table></div></article>`;
 };
 
-const isOurs = ({ label }: ContenderResult): boolean => label.startsWith('Weir') || label === 'tenants alone';
+const farOff = 8;
 
 /** CPU per request, the kernel's part paler; the longest bar is the width. */
-export const cpuBars = ({ contenders, curves }: ScenarioResult): Markup | null => {
+export const cpuBars = ({ contenders, curves }: ScenarioResult, colourOf: (label: string) => string): Markup | null => {
   const known = contenders.filter(({ cpuMicros }) => cpuMicros !== null);
   if (known.length < 2 || curves.length > 0) return null;
-  const sizes = known.map(({ cpuMicros }) => cpuMicros!).sort((a, b) => b - a);
-  // One that is far off would leave nothing of the others to see.
-  const [first = 1, second = first] = sizes;
-  const most = first > 8 * second ? second : first;
+  const sizes = known.map(({ cpuMicros }) => cpuMicros!);
+  // What is far off would leave nothing of the others to see.
+  const most = Math.max(...sizes.filter((size) => size <= farOff * median(sizes)));
+  const unit = denominatorOf(contenders);
   const rows = known.map((each) => {
-    const { label, cpuMicros, cpuSystemMicros, cpuRatio } = each;
+    const { label, cpuMicros, cpuSystemMicros } = each;
+    const ratio = unit?.of(each) ?? null;
+    const colour = colourOf(label);
     const width = Math.min(1, cpuMicros! / most) * 100;
     const kernel = ((cpuSystemMicros ?? 0) / cpuMicros!) * 100;
     const isCut = cpuMicros! > most;
-    return html`<div>${label}</div><div><div class="bar${isOurs(each) ? '' : ' other'}" style="width:${width.toFixed(2)}%">
+    return html`<div>${label}</div><div><div class="bar" style="width:${width.toFixed(2)}%;--own:${colour.startsWith('--') ? `var(${colour})` : colour}">
 <span style="width:${(100 - kernel).toFixed(1)}%"></span><span class="kernel" style="width:${kernel.toFixed(1)}%"></span></div></div>
-<div>${figure(cpuMicros)} µs${isCut ? ' (bar cut)' : ''}${cpuRatio ? html` <span class="soft">× ${interval(cpuRatio)}</span>` : null}</div>`;
+<div>${figure(cpuMicros)} µs${isCut ? ' (bar cut)' : ''}${ratio ? html` <span class="soft">× ${interval(ratio)}</span>` : null}</div>`;
   });
-  return html`<h3>CPU per request, user and (paler) kernel</h3><div class="bars">${rows}</div>`;
+  return html`<h3>CPU per request, user and (paler) kernel${unit === null ? null : `; × beside ${unit.label}`}</h3><div class="bars">${rows}</div>`;
 };
 
 export const truthTable = (truth: readonly TruthRow[]): Markup | null => {
@@ -69,18 +73,18 @@ export const truthTable = (truth: readonly TruthRow[]): Markup | null => {
 
 const head = [
   '',
-  'req/s',
-  '429',
+  'answers a second',
+  'refused (429)',
   'failed',
-  'p50 ms',
-  'p99 ms',
-  'p99.9 ms',
-  'p99 sent',
-  'TTFT p99',
-  'server',
-  'generator',
-  'peak RSS MB',
-  'GC ms',
+  'p50, ms',
+  'p99, ms',
+  'p99.9, ms',
+  'p99 from the send, ms',
+  'p99 to the first token, ms',
+  'server busy',
+  'generator busy',
+  'highest memory, MB',
+  'longest garbage collection, ms',
 ];
 
 export const latencyTable = (contenders: readonly ContenderResult[], unrated: readonly string[]): Markup => {
@@ -108,28 +112,48 @@ export const latencyTable = (contenders: readonly ContenderResult[], unrated: re
   return html`<div class="scroll"><table><tr>${heads}</tr>${rows}</table></div>`;
 };
 
+const plural = (count: unknown, thing: string): string => `${String(count)} ${thing}${count === 1 ? '' : 's'}`;
+
+/** The settings of a run as a person says them. */
+export const settingsInWords = (settings: Result['settings']): string => {
+  const { rounds, seconds, warmUpSeconds, connections, seed, withPeers, others, target } = settings;
+  const named = Array.isArray(others) ? (others as readonly { name: string; url: string }[]) : [];
+  return [
+    ...(typeof target === 'string' ? [`load on ${target}`] : []),
+    `${plural(rounds, 'round')} with windows of ${String(seconds)} s`,
+    ...(warmUpSeconds === undefined ? [] : [`a warm-up of ${String(warmUpSeconds)} s`]),
+    ...(connections === undefined ? [] : [plural(connections, 'connection')]),
+    ...(seed === undefined ? [] : [`seed ${String(seed)}`]),
+    ...(withPeers === false ? ['no peers'] : []),
+    ...named.map(({ name, url }) => `beside ${name} at ${url}`),
+  ].join(', ');
+};
+
+const oneMachine = html`<p class="soft">Everything ran on one machine over loopback: nothing here is a network's latency. One process per server for the whole run,
+so what differs between two starts of a server is not in the intervals.</p>`;
+
 export const environmentTable = ({ environment, pinning, settings, seconds }: Result): Markup => {
   const { commit, modified, node, platform, kernel, cpu, cores, governor } = environment;
+  const isElsewhere = typeof settings.target === 'string';
   const rows: readonly (readonly [string, string])[] = [
-    ['commit', commit === null ? 'unknown' : `${commit}${modified ? ', with local changes' : ''}`],
+    [
+      isElsewhere ? 'commit of the bench' : 'commit',
+      commit === null ? 'unknown' : `${commit}${modified ? ', with local changes' : ''}`,
+    ],
     ['CPU', `${cpu}, ${cores} cores, governor ${governor ?? 'unknown'}`],
     ['system', `${platform}, kernel ${kernel}, Node ${node}`],
     [
       'cores',
       pinning.server === null
         ? `not pinned: ${pinning.reason}`
-        : `server on ${pinning.server}, generator (and any mock) on ${pinning.generator}`,
+        : isElsewhere
+          ? `generator on ${pinning.generator}`
+          : `server on ${pinning.server}, generator (and any mock) on ${pinning.generator}`,
     ],
-    [
-      'settings',
-      Object.entries(settings)
-        .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
-        .join(', '),
-    ],
+    ['settings', settingsInWords(settings)],
     ['length', `${Math.round(seconds)} s`],
   ];
   return html`<article class="card" id="environment"><h2>Environment</h2><table>${rows.map(
     ([name, value]) => html`<tr><th>${name}</th><td>${value}</td></tr>`,
-  )}</table><p class="soft">Everything ran on one machine over loopback: nothing here is a network's latency. One process per server for the whole run,
-so what differs between two starts of a server is not in the intervals.</p></article>`;
+  )}</table>${isElsewhere ? null : oneMachine}</article>`;
 };

@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 import { figure } from './figures.ts';
 import { barsTable, cpuBars, environmentTable, latencyTable, truthTable } from './html-parts.ts';
 import { html, jsonInScript, Markup } from './markup.ts';
-import type { Result, ScenarioResult } from './result.ts';
+import { measuredIn, type Result, type ScenarioResult } from './result.ts';
+import { coloursOf, firstSentence, isOurs } from './who.ts';
 
 const require = createRequire(import.meta.url);
 const asset = (name: string): Markup => new Markup(readFileSync(new URL(`./page/${name}`, import.meta.url), 'utf8'));
@@ -57,16 +58,18 @@ const counts = ({ scenarios }: Result): Markup => {
   return html`<div class="counts">${chips}</div>`;
 };
 
-const chart = (kind: string, scenario: number, index = 0): Markup =>
-  html`<div class="chart" data-chart="${kind}" data-scenario="${scenario}" data-index="${index}"></div>`;
+/** A place that charts.js draws in. @param colours of the scenario's contenders, or of the curve */
+const chart = (kind: string, scenario: number, colours: readonly string[], index = 0): Markup =>
+  html`<div class="chart" data-chart="${kind}" data-scenario="${scenario}" data-index="${index}" data-colours="${JSON.stringify(colours)}"></div>`;
 
-const timelines = ({ contenders, curves }: ScenarioResult, at: number): Markup | null => {
+const timelines = ({ contenders, curves }: ScenarioResult, at: number, colours: readonly string[]): Markup | null => {
   if (contenders.every(({ timeline }) => timeline.length === 0) || curves.length > 0) return null;
+  const first = contenders.findIndex((each) => isOurs(each) && each.timeline.length > 0);
   const options = contenders.map(({ label, timeline }, i) =>
-    timeline.length === 0 ? null : html`<option value="${i}">${label}</option>`,
+    timeline.length === 0 ? null : html`<option value="${i}"${i === first ? html` selected` : null}>${label}</option>`,
   );
   return html`<section><h3>Second by second <select data-scenario="${at}" aria-label="contender">${options}</select></h3>
-${chart('timeline', at)}<h3>Answers by status</h3>${chart('stack', at)}</section>`;
+${chart('timeline', at, colours)}<h3>Answers by status</h3>${chart('stack', at, colours)}</section>`;
 };
 
 const isOpen = ({ contenders }: ScenarioResult): boolean => contenders.some(({ latency }) => latency.intended);
@@ -74,19 +77,20 @@ const isOpen = ({ contenders }: ScenarioResult): boolean => contenders.some(({ l
 const omission = html`<p class="soft">A dashed line counts from the actual send, a whole one from the time at which the request was due. What lies between
 is waiting that a closed loop never sees (coordinated omission): while a server stalls, a closed loop sends nothing.</p>`;
 
-const scenarioCard = (found: ScenarioResult, at: number): Markup => {
+const scenarioCard = (found: ScenarioResult, at: number, colourOf: (label: string) => string): Markup => {
   const { id, title, about, contenders, curves, truth, notes, verdict, surroundings } = found;
   const { load, steal } = surroundings;
+  const colours = contenders.map(({ label }) => colourOf(label));
   return html`<article class="card" id="${id}">
 <h2>${title} <span class="chip ${verdict.is.split(' ')[0]!}">${verdict.is}</span></h2>
 ${about.map((sentence) => html`<p class="soft">${sentence}</p>`)}
 ${verdict.invalid.length > 0 ? html`<ul class="reasons">${verdict.invalid.map((reason) => html`<li>${reason}</li>`)}</ul>` : null}
-${curves.map((curve, i) => html`<h3>Rate against latency: ${curve.label} (${curve.slo})</h3>${chart('curve', at, i)}`)}
-${cpuBars(found)}
+${curves.map((curve, i) => html`<h3>Rate against latency: ${curve.label} (${curve.slo})</h3>${chart('curve', at, [colourOf(curve.label)], i)}`)}
+${cpuBars(found, colourOf)}
 ${truthTable(truth)}
 ${contenders.length > 0 ? html`<h3>Figures</h3>${latencyTable(contenders, verdict.unratedNames)}` : null}
-${contenders.length > 0 && curves.length === 0 ? html`<section><h3>Percentile spectrum</h3>${isOpen(found) ? omission : null}${chart('spectrum', at)}</section>` : null}
-${timelines(found, at)}
+${contenders.length > 0 && curves.length === 0 ? html`<section><h3>Percentile spectrum</h3>${isOpen(found) ? omission : null}${chart('spectrum', at, colours)}</section>` : null}
+${timelines(found, at, colours)}
 ${[...verdict.rates, ...notes].map((note) => html`<p class="soft">${note}</p>`)}
 <p class="soft">Load average ${load.before.toFixed(1)} before, ${load.after.toFixed(1)} after; steal ${steal === null ? 'unknown' : `${(steal * 100).toFixed(1)} %`}.</p>
 </article>`;
@@ -96,23 +100,25 @@ ${[...verdict.rates, ...notes].map((note) => html`<p class="soft">${note}</p>`)}
 export const htmlReport = (result: Result): string => {
   const { says, mood, because } = headline(result);
   const { at, command, scenarios } = result;
+  const colourOf = coloursOf(scenarios);
+  const sentence = firstSentence(scenarios) ?? `${measuredIn(result)}, under load`;
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${says}: ${command}</title>
+<title>${sentence}</title>
 <link rel="icon" href="data:,">
 <style>${file(require.resolve('uplot/dist/uPlot.min.css'))}
 ${asset('page.css')}</style>
 </head>
 <body>
 <main>
-<h1>Weir under load</h1>
-<p class="soft">${command}, ${at.slice(0, 16).replace('T', ' ')} UTC</p>
+<h1>${sentence}</h1>
+<p class="soft">${measuredIn(result)}; ${command}, ${at.slice(0, 16).replace('T', ' ')} UTC</p>
 <section class="verdict ${mood}"><div class="says">${says}</div>${because === '' ? null : html`<p>${because}</p>`}${counts(result)}</section>
 ${barsTable(scenarios)}
-${scenarios.map(scenarioCard)}
+${scenarios.map((scenario, i) => scenarioCard(scenario, i, colourOf))}
 ${environmentTable(result)}
 <article class="card"><h2>Raw data</h2><p>Every figure, histogram (HDR, V2) and second of this page is in <a href="result.json">result.json</a>, and in this
 file itself: <button id="download" type="button">save result.json</button></p></article>

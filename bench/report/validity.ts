@@ -18,6 +18,8 @@ export interface Evidence {
 
 export interface LoadEvidence {
   readonly name: string;
+  /** How sentences call it. */
+  readonly label: string;
   readonly purpose: Purpose;
   readonly generatorShare: number;
   readonly serverShare: number | null;
@@ -48,12 +50,12 @@ const mostSleeps = 0.1;
 
 const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
 
-const generatorFault = ({ name, purpose, generatorShare, lagP99 }: LoadEvidence): string | null => {
+const generatorFault = ({ label, purpose, generatorShare, lagP99 }: LoadEvidence): string | null => {
   if (purpose !== 'times') return null;
   if (lagP99 !== null && lagP99 > mostLagMs)
-    return `the generator was the bottleneck of ${name}: it took up requests ${lagP99.toFixed(1)} ms late (p99, limit ${mostLagMs} ms)`;
+    return `the generator was the bottleneck of ${label}: it took up requests ${lagP99.toFixed(1)} ms late (p99, limit ${mostLagMs} ms)`;
   if (generatorShare > busiestGenerator)
-    return `the generator was the bottleneck of ${name}: busy ${percent(generatorShare)} of the time (limit ${percent(busiestGenerator)})`;
+    return `the generator was the bottleneck of ${label}: busy ${percent(generatorShare)} of the time (limit ${percent(busiestGenerator)})`;
   return null;
 };
 
@@ -73,10 +75,10 @@ const whole = (evidence: Evidence): string[] => {
   if (bare && spread(bare) > mostSpread)
     reasons.push(`bare CPU/request strayed ${percent(spread(bare))} from its median (limit ${percent(mostSpread)})`);
   for (const each of loads) {
-    const { name, purpose, sleepsPerRequest: sleeps } = each;
+    const { label, purpose, sleepsPerRequest: sleeps } = each;
     if (purpose === 'work' && sleeps !== null && sleeps > mostSleeps)
       reasons.push(
-        `the server of ${name} slept ${sleeps.toFixed(2)} times per request (limit ${mostSleeps}): the load was too light`,
+        `the server of ${label} slept ${sleeps.toFixed(2)} times per request (limit ${mostSleeps}): the load was too light`,
       );
     const fault = generatorFault(each);
     if (fault !== null) reasons.push(fault);
@@ -85,12 +87,12 @@ const whole = (evidence: Evidence): string[] => {
 };
 
 /** Why the rate of one contender is not the server's, or null where it is. */
-const rateFault = ({ name, purpose, generatorShare: generator, serverShare: server }: LoadEvidence): string | null => {
+const rateFault = ({ label, purpose, generatorShare: generator, serverShare: server }: LoadEvidence): string | null => {
   if (purpose !== 'work') return null;
   if (generator > busiestGenerator)
-    return `${name} is generator-bound (generator at ${percent(generator)} of its core): its rate is a lower bound`;
+    return `${label} is generator-bound (generator at ${percent(generator)} of its core): its rate is a lower bound`;
   if (server !== null && server < busy && generator < busy)
-    return `${name} kept nobody busy (server ${percent(server)}, generator ${percent(generator)}): others had the cores`;
+    return `${label} kept nobody busy (server ${percent(server)}, generator ${percent(generator)}): others had the cores`;
   return null;
 };
 

@@ -3,6 +3,7 @@ import { startProxies } from '../peers/proxies.ts';
 import { type BarRule, barOf } from '../report/bar.ts';
 import type { ContenderResult } from '../report/contender.ts';
 import { estimate } from '../report/statistics.ts';
+import { whoOf } from '../report/who.ts';
 import { plainBehaviour } from '../sim/behaviour.ts';
 import { closedPlan, contender, otherTargets } from './plans.ts';
 import { messageRequest } from './requests.ts';
@@ -75,7 +76,7 @@ export const addedLatency: Scenario = {
       notes.push(...proxies.notes);
       for (const proxy of proxies.targets)
         contenders.push(
-          contender(`through-${proxy.name}`, proxy.name, { ...proxy, keys }, plan(false), 'direct', 'times'),
+          contender(`through-${proxy.name}`, whoOf(proxy.name), { ...proxy, keys }, plan(false), 'direct', 'times'),
         );
       for (const other of otherTargets(stage)) {
         const sent = messageRequest({ model: stage.settings.otherModel, bodyBytes: 600, maxTokens: 64, stream: false });

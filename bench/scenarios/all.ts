@@ -12,6 +12,7 @@ import { messages } from './messages.ts';
 import { models } from './models.ts';
 import { notBuilt } from './not-built.ts';
 import { openLoop } from './open-loop.ts';
+import { policies } from './policies.ts';
 import { rejectFlood } from './reject-flood.ts';
 import type { Scenario } from './scenario.ts';
 import { soak } from './soak.ts';
@@ -28,6 +29,7 @@ export const scenarios: readonly Scenario[] = [
   openLoop,
   messages,
   otherApis,
+  policies,
   addedLatency,
   stream,
   largeBodies,

@@ -1,7 +1,7 @@
 import { type Contender, measureRounds } from '../measure.ts';
 import { type BarRule, barOf } from '../report/bar.ts';
+import { cpuRatio } from '../report/contender.ts';
 import { plainBehaviour } from '../sim/behaviour.ts';
-import { cpuRatio } from './models.ts';
 import { bareContender, closedPlan, contender } from './plans.ts';
 import { type Api, messageRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';

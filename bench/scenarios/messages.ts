@@ -3,10 +3,10 @@ import { startLiteLlm } from '../peers/litellm.ts';
 import { portkeyFields, startPortkey } from '../peers/portkey.ts';
 import { startProxies } from '../peers/proxies.ts';
 import { type BarRule, barOf } from '../report/bar.ts';
-import type { ContenderResult } from '../report/contender.ts';
+import { type ContenderResult, cpuRatio } from '../report/contender.ts';
+import { whoOf } from '../report/who.ts';
 import { plainBehaviour } from '../sim/behaviour.ts';
 import { formerOf } from './gate.ts';
-import { cpuRatio } from './models.ts';
 import { bareContender, closedPlan, contender, otherTargets } from './plans.ts';
 import { type MessageOptions, messageRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
@@ -97,7 +97,7 @@ export const messages: Scenario = {
         for (const body of bodies)
           add(
             `${proxy.name}-${body.name}`,
-            `${proxy.name} to the mock, ${body.label}`,
+            `${whoOf(proxy.name)} to the mock, ${body.label}`,
             { ...proxy, keys },
             closedPlan(stage, forward(body)),
           );

@@ -2,8 +2,8 @@ import { readKeys } from '../gen/requests.ts';
 import { type Contender, measureRounds } from '../measure.ts';
 import { startProxies } from '../peers/proxies.ts';
 import { type BarRule, barOf, notYet } from '../report/bar.ts';
-import { type ContenderResult, cpuSeries } from '../report/contender.ts';
-import { type Estimate, estimate, pairedRatios } from '../report/statistics.ts';
+import { type ContenderResult, cpuRatio } from '../report/contender.ts';
+import { whoOf } from '../report/who.ts';
 import { bareContender, closedPlan, contender } from './plans.ts';
 import { modelsRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
@@ -33,13 +33,6 @@ const refusal: BarRule = {
 };
 
 const unlimited = 'the gateway enforces no limits, so this is authentication, routing and headers alone';
-
-/** CPU per request of one contender over another's, round by round. */
-export const cpuRatio = (one: ContenderResult | undefined, other: ContenderResult | undefined): Estimate | null => {
-  const [values, units] = [cpuSeries(one?.windows ?? []), cpuSeries(other?.windows ?? [])];
-  if (!values?.length || !units?.length || [...values, ...units].some((value) => !(value > 0))) return null;
-  return estimate(pairedRatios(values, units));
-};
 
 const shareOf = (status: string, { statuses }: ContenderResult): number =>
   (statuses[status] ?? 0) / Object.values(statuses).reduce((sum, count) => sum + count, 0);
@@ -71,7 +64,9 @@ export const models: Scenario = {
       const peers = await startProxies(stage, { body: Buffer.from(answer.body), upstreamPort: null });
       notes.push(...peers.notes);
       for (const target of peers.targets) {
-        contenders.push(contender(target.name, `${target.name}, three request rates`, { ...target, keys }, plan));
+        contenders.push(
+          contender(target.name, `${whoOf(target.name)}, three request rates`, { ...target, keys }, plan),
+        );
       }
     }
     return {

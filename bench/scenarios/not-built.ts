@@ -1,12 +1,6 @@
 import { type BarRule, notYet } from '../report/bar.ts';
 import type { Scenario } from './scenario.ts';
 
-const policies: BarRule = {
-  id: 'policies',
-  title: 'POST /v1/messages with policies in force, CPU beside without',
-  unit: '×',
-  atMost: 1.1,
-};
 const failover: BarRule = {
   id: 'failover',
   title: 'slots of a killed worker are free again',
@@ -19,10 +13,6 @@ const failover: BarRule = {
 export const notBuilt: Scenario = {
   id: 'not-built',
   title: 'What cannot be measured yet',
-  about: ['Policies do not act on requests, and there is one worker: their scenarios come with them.'],
-  run: () =>
-    Promise.resolve({
-      rounds: null,
-      barsOf: () => [notYet(policies, 'no scenario measures it'), notYet(failover, 'there are no workers yet')],
-    }),
+  about: ['There is one worker: its scenario comes with others.'],
+  run: () => Promise.resolve({ rounds: null, barsOf: () => [notYet(failover, 'there are no workers yet')] }),
 };

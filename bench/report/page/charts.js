@@ -2,11 +2,13 @@
 /* global uPlot */
 (() => {
   const data = JSON.parse(document.getElementById('result').textContent);
-  const palette = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6'];
-  const statusColours = { 200: '--c3', 429: '--c2', 0: '--c5' };
+  /** What is not a 200 has colours that no contender has. */
+  const statusColours = { 429: '--wait', 0: '--bad' };
   const height = 260;
   const style = () => getComputedStyle(document.documentElement);
-  const colour = (name) => style().getPropertyValue(name).trim();
+  const colour = (name) => (name.startsWith('--') ? style().getPropertyValue(name).trim() : name);
+  /** Of the scenario's contenders; the page has chosen one for each name. */
+  const coloursAt = (place) => JSON.parse(place.dataset.colours);
   const short = (value) =>
     value >= 1e6 ? `${value / 1e6}M` : value >= 1000 ? `${value / 1000}k` : String(Number(value.toPrecision(3)));
   const millis = (value) => (value == null ? '–' : `${Number(value.toPrecision(3))} ms`);
@@ -27,7 +29,9 @@
   const charts = new Map();
   const draw = (place, options, columns) => {
     charts.get(place)?.destroy();
-    charts.set(place, new uPlot({ width: widthOf(place), height, ...options }, columns, place));
+    // Half of the last label stands beyond the end of the axis, unless there is another axis on that side.
+    const padding = [null, options.axes.some(({ side }) => side === 1) ? null : 48, null, null];
+    charts.set(place, new uPlot({ width: widthOf(place), height, padding, ...options }, columns, place));
   };
   const logValues = (_, splits) => splits.map((value) => (value == null ? '' : short(value)));
 
@@ -42,10 +46,16 @@
 
   const spectrum = (place, contenders) => {
     const lines = [];
-    for (const contender of contenders) {
+    const colours = coloursAt(place);
+    const seen = new Map();
+    for (const [i, contender] of contenders.entries()) {
+      // Several works of one contender keep its colour, each paler than the one before.
+      const stroke = colours[i];
+      const alpha = Math.max(0.25, 1 - 0.15 * (seen.get(stroke) ?? 0));
+      if (contender.latency[whole(contender)]) seen.set(stroke, (seen.get(stroke) ?? 0) + 1);
       for (const phase of contender.latency.intended ? ['intended', 'service'] : ['service']) {
         const points = (contender.spectrum[phase] ?? []).filter(([, ms]) => ms > 0);
-        if (points.length > 1) lines.push({ contender, phase, points });
+        if (points.length > 1) lines.push({ contender, phase, points, stroke, alpha });
       }
     }
     if (lines.length === 0) return place.closest('section')?.remove();
@@ -61,12 +71,13 @@
         axes: [axis('percentile', { values: nines }), axis('milliseconds', { values: logValues })],
         series: [
           { label: 'percentile', value: (_, x) => (x == null ? '–' : `${Number((100 * (1 - 1 / x)).toFixed(4))} %`) },
-          ...lines.map(({ contender, phase }) => ({
+          ...lines.map(({ contender, phase, stroke, alpha }) => ({
             label:
               phase === 'service' && contender.latency.intended
                 ? `${contender.label}, from the actual send`
                 : contender.label,
-            stroke: colour(palette[contenders.indexOf(contender) % palette.length]),
+            stroke: colour(stroke),
+            alpha,
             width: 2,
             dash: phase === 'service' && contender.latency.intended ? [6, 5] : undefined,
             spanGaps: true,
@@ -79,15 +90,15 @@
     );
   };
 
-  const timeline = (place, contender) => {
+  const timeline = (place, contender, own) => {
     const all = contender.timeline;
     const isOpen = contender.latency.intended !== undefined;
     const x = all.map((_, i) => i + 1);
     const count = (name, key, stroke, dash) => ({ name, values: all.map((second) => second[key]), stroke, dash });
     const rates = [
-      ...(isOpen ? [count('planned', 'planned', '--c6', [4, 4])] : []),
-      count('answered', 'done', '--c1'),
-      count('in flight', 'inFlight', '--c4'),
+      ...(isOpen ? [count('planned', 'planned', '--soft', [4, 4])] : []),
+      count('answered', 'done', own),
+      count('in flight', 'inFlight', '--soft', [1, 3]),
     ];
     draw(
       place,
@@ -110,8 +121,8 @@
           {
             label: 'p99',
             scale: 'ms',
-            stroke: colour('--c2'),
-            width: 2,
+            stroke: colour('--ink'),
+            width: 1.5,
             points: { show: false },
             value: (_, ms) => millis(ms),
           },
@@ -121,7 +132,7 @@
     );
   };
 
-  const stack = (place, contender) => {
+  const stack = (place, contender, own) => {
     const all = contender.timeline;
     const statuses = [...new Set(all.flatMap((second) => Object.keys(second.statuses)))].sort((a, b) =>
       a === '200' ? -1 : b === '200' ? 1 : a - b,
@@ -129,7 +140,7 @@
     const below = all.map(() => 0);
     const sums = statuses.map((status) => all.map((second, i) => (below[i] += second.statuses[status] ?? 0)));
     const named = (status) => (status === '0' ? 'broken or timed out' : status);
-    const paint = (status, i) => colour(statusColours[status] ?? palette[i % palette.length]);
+    const paint = (status) => colour(status === '200' ? own : (statusColours[status] ?? '--soft'));
     // The highest sum first: each that follows covers the lower part of it.
     const order = statuses.map((_, i) => statuses.length - 1 - i);
     draw(
@@ -142,8 +153,8 @@
           { label: 'second' },
           ...order.map((i) => ({
             label: named(statuses[i]),
-            stroke: paint(statuses[i], i),
-            fill: paint(statuses[i], i),
+            stroke: paint(statuses[i]),
+            fill: paint(statuses[i]),
             points: { show: false },
             value: (_, __, ___, at) => (at == null ? '–' : String(all[at]?.statuses[statuses[i]] ?? 0)),
           })),
@@ -159,14 +170,14 @@
       const x = u.valToPos(knee, 'x', true);
       const { ctx, bbox } = u;
       ctx.save();
-      ctx.strokeStyle = colour('--c2');
+      ctx.strokeStyle = colour('--ink');
       ctx.setLineDash([6, 5]);
       ctx.lineWidth = 2;
       ctx.beginPath();
       ctx.moveTo(x, bbox.top);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
-      ctx.fillStyle = colour('--c2');
+      ctx.fillStyle = colour('--ink');
       ctx.font = `${13 * devicePixelRatio}px system-ui, sans-serif`;
       ctx.textAlign = 'right';
       ctx.fillText(
@@ -176,12 +187,13 @@
       );
       ctx.restore();
     };
-    const line = (label, key, stroke, dash) => ({ label, key, stroke, dash });
+    const [stroke] = coloursAt(place);
+    const line = (label, key, width, dash) => ({ label, key, width, dash });
     const lines = [
-      line('p50', 'p50', '--c1'),
-      line('p99', 'p99', '--c3'),
-      line('p99.9', 'p999', '--c4'),
-      line('p99 from the actual send', 'serviceP99', '--c6', [6, 5]),
+      line('p50 (dotted)', 'p50', 1.5, [2, 3]),
+      line('p99 (thick)', 'p99', 3),
+      line('p99.9 (thin)', 'p999', 1),
+      line('p99 from the actual send (dashed)', 'serviceP99', 1.5, [6, 5]),
     ];
     draw(
       place,
@@ -191,10 +203,10 @@
         axes: [axis('requests per second', { values: logValues }), axis('milliseconds', { values: logValues })],
         series: [
           { label: 'rate' },
-          ...lines.map(({ label, stroke, dash }) => ({
+          ...lines.map(({ label, width, dash }) => ({
             label,
             stroke: colour(stroke),
-            width: 2,
+            width,
             dash,
             points: { show: true, size: 6 },
             value: (_, ms) => millis(ms),
@@ -214,15 +226,13 @@
       const { chart, scenario, index } = place.dataset;
       const found = data.scenarios[Number(scenario)];
       const chosen = document.querySelector(`select[data-scenario="${scenario}"]`);
-      const contender = found.contenders[Number(chosen?.value ?? 0)];
-      if (chart === 'spectrum')
-        spectrum(
-          place,
-          found.contenders.filter((each) => each.latency[whole(each)]),
-        );
+      const at = Number(chosen?.value ?? 0);
+      const contender = found.contenders[at];
+      const own = coloursAt(place)[at];
+      if (chart === 'spectrum') spectrum(place, found.contenders);
       else if (chart === 'curve') curve(place, found.curves[Number(index)]);
-      else if (chart === 'timeline') timeline(place, contender);
-      else stack(place, contender);
+      else if (chart === 'timeline') timeline(place, contender, own);
+      else stack(place, contender, own);
     }
   };
   drawAll();

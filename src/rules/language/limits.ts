@@ -34,5 +34,10 @@ export const maxNanosOnLoop = 40_000_000;
 export const maxMillisOnLoop = 20;
 /** How much text (`lengthOf`) is brought into its two copies on the loop: 64 KiB, or 512 KiB of ASCII. */
 export const maxBuiltOnLoop = 64 * 1024;
+/**
+ * Bytes of a body that is parsed on the loop for rules alone: made of very many small values it takes 20 ms on a busy machine
+ * (measured). At least `maxBuiltOnLoop`, so that a larger one is judged in a thread without being read.
+ */
+export const maxParsedOnLoop = 128 * 1024;
 /** What an evaluation in a worker thread may take, and how long it may wait for one. */
 export const workerDeadlineMillis = 2000;

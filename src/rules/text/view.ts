@@ -1,3 +1,4 @@
+import { maxParsedOnLoop } from '../language/limits.ts';
 import {
   type MessageRecord,
   type RootName,
@@ -74,14 +75,11 @@ export const responseView = (ofRequest: RuleView, response: ResponseText): RuleV
   };
 };
 
-/** Bytes of a body that is parsed on the loop for rules; a larger one is parsed where they are evaluated. */
-const mostParsed = 1024 * 1024;
-
-/** The view of a body in the form of its API. */
+/** The view of a body in the form of its API. A large one is parsed where the rules are evaluated. */
 export const bodyView = (raw: RawBody, owner: RequestOwner): RuleView => {
   const pieces = normalizedOnce(() => piecesIn(raw));
   const view = viewFrom(raw, { pieces, owner, answer: null });
-  if (raw.body.length <= mostParsed) return view;
+  if (raw.body.length <= maxParsedOnLoop) return view;
   return { ...view, subject: () => ({ request: raw, response: null, owner }), length: () => raw.body.length };
 };
 

@@ -3,6 +3,7 @@ import { type Evidence, judge, type LoadEvidence } from '../../../bench/report/v
 
 const quietLoad: LoadEvidence = {
   name: 'models',
+  label: 'models',
   purpose: 'work',
   generatorShare: 0.6,
   serverShare: 0.99,

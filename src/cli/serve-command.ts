@@ -11,7 +11,7 @@ import { operatorContext } from './operator.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Longest wait for the end of a start whose server shall stop. */
-const startMs = 2_000;
+const startMs = 5_000;
 
 const examples = `
 Examples:

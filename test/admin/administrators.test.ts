@@ -72,8 +72,10 @@ test(
       await anew.close();
       // Nobody signs the log of this world: what is made from signatures has tests of its own.
       const isOfSignatures = /\/audit_logs\/(checkpoint|export|\{audit_log_id\}\/proof)$/;
+      // Nobody asks a model here: what a draft would have matched has tests of its own.
+      const isOfRequests = /\/policies\/\{policy_id\}\/replay$/;
       const administration = routesToLookAt().filter(
-        ({ path }) => path.startsWith('/v1/organization') && !isOfSignatures.test(path),
+        ({ path }) => path.startsWith('/v1/organization') && !isOfSignatures.test(path) && !isOfRequests.test(path),
       );
       const unasked = administration
         .map(({ method, path }) => `${method} ${path}`)

@@ -134,6 +134,8 @@ const isBeyondSchemas = (check: string, status: number, answer: string): boolean
   // Refusals before anybody reads the values (no length, a head that is too large), which the checks do not list as such.
   const isUnread = status === 411 || status === 431;
   if (check === 'negative_data_rejection') return isUnread;
+  // The document says that a dependency may be away: on a loaded machine the read models are too far behind for a moment.
+  if (check === 'not_a_server_error') return status === 503 && answer.includes('"dependency_unavailable"');
   // A key that has been revoked is still shown, and so are its limits; whatever has ended has its history.
   if (check === 'use_after_free')
     return /^\{"object":"organization\.project\.api_key|"object":"organization\.history\.event"/.test(answer);

@@ -286,6 +286,8 @@ test(`no key is in a log, a metric, a span or an error, wherever ${requests} req
     }
   };
   await Promise.all(Array.from({ length: 8 }, ask));
+  // One at least gets through, whatever the lot has asked for.
+  expect((await call(server, 'GET', '/v1/organization', { key: first.admin_api_key })).status).toBe(200);
   const metrics = await (await fetch(metricsUrl)).text();
   await eventually(() => (traces.received.length > 0 ? true : undefined));
   await server.stop();
@@ -303,8 +305,7 @@ test(`no key is in a log, a metric, a span or an error, wherever ${requests} req
   // All of them were looked at: requests got through, and were refused in many ways.
   expect(server.log().filter(({ msg }) => msg === 'request').length).toBeGreaterThan(requests * 0.8);
   expect(traces.spans().length).toBeGreaterThan(requests * 0.8);
-  for (const status of ['200', '400', '401', '404'])
-    expect([status, statuses.get(status) ?? 0]).not.toEqual([status, 0]);
+  for (const status of ['400', '401', '404']) expect([status, statuses.get(status) ?? 0]).not.toEqual([status, 0]);
   // What looks for secrets finds them where they are.
   for (const text of [
     mark,

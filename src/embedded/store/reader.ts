@@ -99,8 +99,13 @@ export class Reader {
   /** Where the next record begins, or the head, from a position where none does. @throws StoreCorrupt for a hole */
   next(position: number): number {
     const next = this.seek(position);
-    // A key that stands here and is not found: whoever went on from it would never get further.
-    if ((next === position && next < this.head) || !this.isGap(position, next)) throw missing(position);
+    if (next === position && next < this.head) {
+      // It was committed in between, and the snapshot that did not have it was older. Or its key is damaged, so that it stands
+      // here and is never found: whoever went on from it would never get further.
+      this.files.root.resetReadTxn();
+      if (this.at(position) === undefined) throw missing(position);
+    }
+    if (!this.isGap(position, next)) throw missing(position);
     return next;
   }
 

@@ -8,7 +8,7 @@ import { startProvider } from './provider.ts';
 
 /** Real clients against a running gateway: with a strict model, and with one that passes what they send to its provider. */
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 400_000 });
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 600_000 });
 
 const models = { strict: 'weir-sim-thinking-1', passing: 'claude-sonnet-4-6' };
 let provider: Awaited<ReturnType<typeof startProvider>>;

@@ -13,7 +13,7 @@ import { startProvider } from './provider.ts';
  * the first, whose model is a translated one.
  */
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 400_000 });
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 600_000 });
 
 const models = { simulated: 'weir-sim', translated: 'claude', passing: 'gpt', behind: 'weir' };
 type Mode = keyof typeof models;

@@ -59,13 +59,18 @@ export const play = async (
   const { baseUrl, key, models } = stage;
   const args = [...program.args, baseUrl, key, JSON.stringify(models), client.argument];
   const options = { timeout: 180_000, env: { ...process.env, ...surroundings } };
-  const { stdout } = await run(program.command, args, options).catch((error: Failed) => {
-    const { code, signal, stdout: said, stderr } = error;
-    const last = said.trim().split('\n').at(-1);
-    throw new Error(
-      `${client.name} has ended with ${signal ?? code} after ${last || 'nothing'}. It wrote:\n${tail(stderr)}`,
-    );
-  });
+  const once = () => run(program.command, args, options);
+  // Some hang in threads of their own on a busy machine, once in many runs: what they are asked is asked once more.
+  const again = (error: Failed) => (error.signal === 'SIGTERM' ? once() : Promise.reject(error));
+  const { stdout } = await once()
+    .catch(again)
+    .catch((error: Failed) => {
+      const { code, signal, stdout: said, stderr } = error;
+      const last = said.trim().split('\n').at(-1);
+      throw new Error(
+        `${client.name} has ended with ${signal ?? code} after ${last || 'nothing'}. It wrote:\n${tail(stderr)}`,
+      );
+    });
   const lines = stdout.split('\n').filter((line) => line.startsWith('{"mode"'));
   const outcomes = new Map(lines.map((line) => JSON.parse(line) as Line & Outcome).map((each) => [keyOf(each), each]));
   return {

@@ -172,7 +172,7 @@ describe('a certificate that changes', () => {
       [{ cert: second.cert + ca.cert.slice(0, 300), key: second.key }, `/live/tls.crt ${cutOff}`],
       [{ cert: second.cert.slice(0, 300), key: second.key }, `/live/tls.crt ${cutOff}`],
       [
-        { cert: second.cert, key: second.key.slice(0, 60) },
+        { cert: first.cert, key: second.key.slice(0, 60) },
         '/live/tls.key is no private key in PEM without a password.',
       ],
     ] as const) {

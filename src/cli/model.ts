@@ -39,7 +39,7 @@ export const modelCommand = (terminal: Terminal): Command => {
         prompt: pricing.prompt,
         completion: pricing.completion,
       }));
-      show(terminal, rows, options);
+      show(terminal, rows, options, { id: 'id' });
     });
   model
     .command('check')

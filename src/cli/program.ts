@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { Failure } from '../app/failure.ts';
 import { BadConfig, describeConfig } from '../config.ts';
 import { StoreCorrupt } from '../embedded/index.ts';
@@ -36,8 +36,14 @@ export const program = async (terminal: Terminal): Promise<number> => {
     .version(version)
     .exitOverride()
     // What was typed is repeated in some errors.
-    .configureOutput({ writeOut: terminal.out, writeErr: (text) => terminal.err(printableLines(text)) })
-    .addHelpText('after', () => `${statuses}\nEnvironment:\n${describeConfig()}`);
+    .configureOutput({
+      writeOut: terminal.out,
+      writeErr: (text) => terminal.err(printableLines(text)),
+      getOutHelpWidth: () => terminal.columns,
+      getErrHelpWidth: () => terminal.columns,
+    })
+    .addHelpText('after', () => `${statuses}\nEnvironment:\n${variables(terminal.columns)}`)
+    .configureHelp({ minWidthToWrap: 20 });
   // A group may have options that its commands have too: what stands behind a command's name is the command's.
   weir.enablePositionalOptions();
   weir.addCommand(serveCommand(terminal));
@@ -59,6 +65,7 @@ export const program = async (terminal: Terminal): Promise<number> => {
   weir.addCommand(usageCommand(terminal));
   weir.addCommand(completionCommand(terminal, weir));
   shareExamples(weir, 'weir');
+  weir.showHelpAfterError('weir --help lists the commands.');
   inheritEverywhere(weir);
   try {
     await weir.parseAsync([...terminal.argv], { from: 'user' });
@@ -72,6 +79,19 @@ export const program = async (terminal: Terminal): Promise<number> => {
   }
 };
 
+/** The variables of the environment, in as many columns as there are. */
+const variables = (columns: number): string => {
+  const help = new Help();
+  help.minWidthToWrap = 20;
+  help.prepareContext({ helpWidth: columns });
+  const all = Array.from(
+    describeConfig().matchAll(/^ {2}(\S+) +(.*)$/gm),
+    ([, name = '', what = '']) => [name, what] as const,
+  );
+  const width = Math.max(...all.map(([name]) => name.length));
+  return all.map(([name, what]) => help.formatItem(name, width, what, help)).join('\n');
+};
+
 const aboutDamage = 'weir store verify names all that is damaged.';
 
 /** Whether a store could not be opened, or has ended, because its files are not as it left them. */
@@ -79,10 +99,11 @@ const isOfDamage = (error: unknown): boolean =>
   error instanceof StoreCorrupt || (error instanceof Failure && error.cause instanceof StoreCorrupt);
 
 /** Commander asks each subcommand anew how to fail and where to write. */
-const inheritEverywhere = (parent: Command): void => {
+const inheritEverywhere = (parent: Command, path = 'weir'): void => {
   for (const command of parent.commands) {
-    command.copyInheritedSettings(parent).exitOverride();
-    inheritEverywhere(command);
+    const name = `${path} ${command.name()}`;
+    command.copyInheritedSettings(parent).exitOverride().showHelpAfterError(`${name} --help says how it is used.`);
+    inheritEverywhere(command, name);
   }
 };
 

@@ -12,14 +12,14 @@ import { settlementsBetween } from '../usage/settlements.ts';
 import { withExamples } from './examples.ts';
 import { readLedger } from './ledger-file.ts';
 import { asOperator } from './operator.ts';
-import { findOrganization } from './org.ts';
 import { dollars } from './output.ts';
+import { organizationOf } from './resources/arguments.ts';
 import { jsonOf, listing, type Output, show } from './table/listing.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 
 const examples = `
 Examples:
-  weir usage org_01jd…                                   the last seven days
+  weir usage                                             the last seven days of the only organization there is
   weir usage org_01jd… --from 2026-11-01T00:00:00Z --by model --by project_id --json
   weir usage org_01jd… --width 1h --from 2026-11-20T00:00:00Z --to 2026-11-21T00:00:00Z
   weir usage reconcile --ledger provider.ndjson --model claude`;
@@ -57,12 +57,12 @@ interface Asked extends Output {
 export const usageCommand = (terminal: Terminal): Command => {
   const usage = listing(withExamples(new Command('usage'), examples))
     .description('Show what an organization has used, or compare with an upstream’s own list')
-    .argument('<organization>', 'org_…')
+    .argument('[organization]', 'org_…; default: the only one there is')
     .option('--from <time>', 'RFC 3339 (default: six days before the end)', moment)
     .option('--to <time>', 'RFC 3339, exclusive (default: now)', moment)
     .option('--width <width>', '1m, 1h or 1d', oneOf(Object.keys(widths) as Width[]), '1d')
     .option('--by <field>', `${groupings.join(', ')}; may be repeated`, several(oneOf(groupings)))
-    .action((id: string, options: Asked) => showUsage(terminal, id, options));
+    .action((id: string | undefined, options: Asked) => showUsage(terminal, id, options));
   listing(usage.command('reconcile'))
     .description('Compare what was settled with an upstream’s own list of requests; exit status 3 where they differ')
     .requiredOption(
@@ -80,9 +80,9 @@ export const usageCommand = (terminal: Terminal): Command => {
   return usage;
 };
 
-const showUsage = (terminal: Terminal, id: string, options: Asked): Promise<void> =>
+const showUsage = (terminal: Terminal, id: string | undefined, options: Asked): Promise<void> =>
   asOperator(terminal, async (operator) => {
-    findOrganization(operator, id);
+    const organizationId = organizationOf(operator, id);
     const now = systemClock.wall();
     const { width, by: groupBy = [], to = now + 1, from: begin = to - 6 * dayMs } = options;
     const ms = widths[width];
@@ -90,7 +90,7 @@ const showUsage = (terminal: Terminal, id: string, options: Asked): Promise<void
     const count = Math.ceil((to - from) / ms);
     if (count < 1) throw new UsageError('--to must be after --from.');
     if (count > mostBuckets) throw new UsageError(`That is ${count} buckets; ${mostBuckets} are the most.`);
-    const buckets = await usageBuckets(operator.rows, { organizationId: id, from, width, count, now, groupBy });
+    const buckets = await usageBuckets(operator.rows, { organizationId, from, width, count, now, groupBy });
     const isForPeople = jsonOf(terminal, options) === null;
     const rows = buckets.flatMap((bucket) =>
       bucket.groups.map(({ sum, ...of }) => ({
@@ -104,7 +104,7 @@ const showUsage = (terminal: Terminal, id: string, options: Asked): Promise<void
         cache_read: sum.cacheRead,
       })),
     );
-    show(terminal, rows, options, { from: 'time', project_id: 'id', api_key_id: 'id' });
+    show(terminal, rows, options, { from: 'time', project_id: 'id', api_key_id: 'id', model: 'id' });
   });
 
 interface Compared extends Output {

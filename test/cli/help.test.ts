@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { weirHere } from '../e2e/here.ts';
+import { workbench } from './run.ts';
 
 /** The commands that a help lists, but for the one that shows helps. */
 const commandsIn = (help: string): string[] => {
@@ -33,4 +34,31 @@ test('every command shows how it is used, with an example of its own', async () 
   };
   await visit([]);
   expect(leaves).toBeGreaterThan(25);
+});
+
+test('a help fits a terminal of 60 columns, but for examples', async () => {
+  const { weir, clean } = workbench();
+  for (const path of [[], ['key'], ['key', 'create'], ['usage']]) {
+    const { out, code } = await weir([...path, '--help'], undefined, undefined, 60);
+    expect(code).toBe(0);
+    const [help = '', variables = ''] = out.split(/\n(?:Examples?|Environment):\n/);
+    const lines = `${help}\n${path.length === 0 ? variables : ''}`
+      .split('\n')
+      .filter((line) => !line.startsWith('Exit status'));
+    expect(lines.filter((line) => line.length > 60 && !/^(Usage|What status)/.test(line))).toEqual([]);
+  }
+  clean();
+});
+
+test.each([
+  [['nosuch'], "error: unknown command 'nosuch'", 'weir --help lists the commands.'],
+  [['key', 'create'], "error: required option '--name <name>' not specified", 'weir key create --help says how it is used.'],
+  [['usage', '--fom', 'x'], "error: unknown option '--fom'", 'weir usage --help says how it is used.'],
+])('%j is refused with 2, and says where help is', async (argv, why, next) => {
+  const { weir, clean } = workbench();
+  const { code, err } = await weir(argv);
+  expect(code).toBe(2);
+  const lines = err.trimEnd().split('\n');
+  expect([lines[0], lines.at(-1)]).toEqual([why, next]);
+  clean();
 });

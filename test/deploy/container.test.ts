@@ -1,142 +1,42 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chownSync, copyFileSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, test, vi } from 'vitest';
-import { eventually, freshDir } from '../e2e/process.ts';
+import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { eventually } from '../e2e/process.ts';
+import { certificateAuthority, signedBy } from '../support/certificates.ts';
+import { type Container, endAll, healthy, lacks, laidOut, type Root, start } from './container.ts';
 import { containerfile } from './containerfile.ts';
+import { buildImage, imageLacks, imageRoot } from './image.ts';
 
-/**
- * The image as a container, without its runtime: the files that the Containerfile names over this machine's own libraries, read-only,
- * in namespaces of its own, as the user without rights.
- */
-vi.setConfig({ testTimeout: 120_000 });
+/** The image as a container: its files over this machine's own libraries, and, at length, as buildah builds it. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 600_000 });
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const image = containerfile();
-const [uid = 0, gid = 0] = image.user.split(':').map(Number);
+const [uid = 0] = image.user.split(':').map(Number);
 
-const mayIsolate =
-  process.getuid?.() === 0 &&
-  ['setpriv', 'nsenter', 'ip'].every((tool) => spawnSync(tool, ['-V']).status === 0) &&
-  spawnSync('unshare', ['--mount', '--net', '--pid', '--fork', 'true']).status === 0;
-const why = mayIsolate ? '' : ' (skipped: it takes root, and namespaces of Linux)';
+afterEach(endAll);
 
-interface Container {
-  /** Of its first process, as this machine counts. */
-  readonly pid: number;
-  readonly log: () => string;
-  readonly exited: Promise<number | null>;
-  /** Runs a command in it, as its user. */
-  run(command: readonly string[]): { readonly status: number | null; readonly stdout: string; readonly stderr: string };
-}
-
-const running: ChildProcess[] = [];
-afterEach(() => {
-  for (const child of running.splice(0)) child.kill('SIGKILL');
-});
-
-/** A root with node, the system's libraries, and what the last stage copies, at the places that it says. */
-const layOut = (at: string): void => {
-  const opt = join(at, 'opt/weir');
-  for (const dir of ['proc', 'dev', 'tmp', 'etc', 'usr', 'usr-local', 'opt/weir', ...image.volumes]) {
-    mkdirSync(join(at, dir), { recursive: true });
-  }
-  for (const volume of image.volumes) chownSync(join(at, volume), uid, gid);
-  copyFileSync('/etc/ld.so.cache', join(at, 'etc/ld.so.cache'));
-  for (const link of ['bin', 'lib', 'lib64', 'sbin'])
-    if (existsSync(`/usr/${link}`)) symlinkSync(`usr/${link}`, join(at, link));
-  for (const { from, paths } of image.copied) {
-    if (from === 'the repository') continue;
-    for (const path of paths) {
-      const own = path.replace('/build/', '');
-      if (statSync(join(root, own)).isDirectory()) mkdirSync(join(opt, own));
-      else copyFileSync(join(root, own), join(opt, own));
-    }
+const isNode = (pid: number): boolean => {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`).endsWith('/node');
+  } catch {
+    // It has ended meanwhile.
+    return false;
   }
 };
 
-/** Mounts what belongs into the root, makes all but volumes and /tmp read-only, and becomes the first process there. */
-const entering = (at: string): string => {
-  const folders = image.copied
-    .filter(({ from }) => from !== 'the repository')
-    .flatMap(({ paths }) => paths.map((path) => path.replace('/build/', '')))
-    .filter((own) => statSync(join(root, own)).isDirectory());
-  const readOnly = [
-    ['/usr', 'usr'],
-    [dirname(process.execPath), 'usr-local'],
-    ...folders.map((own) => [join(root, own), `opt/weir/${own}`]),
-  ].flatMap(([from, to]) => [`mount --bind '${from}' '${at}/${to}'`, `mount -o remount,bind,ro '${at}/${to}'`]);
-  const env = Object.entries({ PATH: '/usr-local:/usr/bin:/usr/sbin', ...image.env, DRAIN_MS: '5000' }).map(
-    ([name, value]) => `${name}=${value}`,
-  );
-  return [
-    'set -e',
-    'mount --make-rprivate /',
-    `mount --bind '${at}' '${at}'`,
-    ...readOnly,
-    `mount -t proc proc '${at}/proc'`,
-    `mount --bind /dev '${at}/dev'`,
-    `mount -t tmpfs tmpfs '${at}/tmp'`,
-    ...image.volumes.map((volume) => `mount --bind '${at}${volume}' '${at}${volume}'`),
-    `mount -o remount,bind,ro '${at}'`,
-    'ip link set lo up',
-    `exec env -i ${env.join(' ')} chroot '${at}' setpriv --reuid ${uid} --regid ${gid} --clear-groups --no-new-privs --bounding-set -all --inh-caps -all ${[...image.entrypoint, ...image.command].join(' ')}`,
-  ].join('\n');
-};
+const kinds: readonly (readonly [string, string | undefined, () => Root, () => void])[] = [
+  ['the files of the image', lacks, laidOut, () => {}],
+  ['the image that buildah builds', imageLacks, imageRoot, buildImage],
+];
 
-const start = async (at: string): Promise<Container> => {
-  const namespaces = ['--mount', '--net', '--pid', '--ipc', '--uts', '--fork', '--kill-child'];
-  const child = spawn('unshare', [...namespaces, 'sh', '-c', entering(at)], { stdio: ['ignore', 'pipe', 'pipe'] });
-  running.push(child);
-  let log = '';
-  for (const output of [child.stdout, child.stderr]) {
-    output.setEncoding('utf8').on('data', (text) => {
-      log += text;
-    });
-  }
-  const exited = new Promise<number | null>((ended) => child.once('close', (code) => ended(code)));
-  const children = `/proc/${child.pid}/task/${child.pid}/children`;
-  const pid = await eventually(
-    () => Number(readFileSync(children, 'utf8').trim()) || undefined,
-    () => log,
-  );
-  return {
-    pid,
-    log: () => log,
-    exited,
-    run(command) {
-      const into = [
-        '--target',
-        String(pid),
-        '--mount',
-        '--net',
-        '--pid',
-        '--root',
-        '--wd',
-        '--setgid',
-        String(gid),
-        '--setuid',
-        String(uid),
-      ];
-      const env = { PATH: '/usr-local:/usr/bin:/usr/sbin', ...image.env };
-      return spawnSync('nsenter', [...into, ...command], { env, encoding: 'utf8' });
-    },
-  };
-};
+describe.each(kinds)('%s', (_, reason, newRoot, prepare) => {
+  if (reason === undefined) beforeAll(prepare);
+  const run = test.skipIf(reason !== undefined);
+  const because = reason === undefined ? '' : ` (skipped: ${reason})`;
 
-const healthy = (container: Container): Promise<true> =>
-  eventually(() => (container.run(image.healthCheck).status === 0 ? true : undefined), container.log, 60_000);
+  const organizations = (container: Container): string => container.run([...image.entrypoint, 'org', 'list']).stdout;
 
-const newRoot = (): string => {
-  const at = freshDir();
-  mkdirSync(at);
-  layOut(at);
-  return at;
-};
-
-describe.skipIf(!mayIsolate)(`the container${why}`, () => {
-  test('is healthy by its own check, without any right, and writes into its volumes alone', async () => {
+  run(`is healthy by its own check, without any right, and writes into its volumes alone${because}`, async () => {
     const container = await start(newRoot());
     await healthy(container);
     const status = readFileSync(`/proc/${container.pid}/status`, 'utf8');
@@ -155,12 +55,52 @@ describe.skipIf(!mayIsolate)(`the container${why}`, () => {
     expect(await container.exited).toBe(0);
   });
 
-  test('ends by SIGTERM, as the first process that it is, also while it starts', async () => {
+  run(`is healthy again on the same volumes after kill -9${because}`, async () => {
+    const root = newRoot();
+    const first = await start(root);
+    await healthy(first);
+    expect(first.run([...image.entrypoint, 'org', 'create', '--name', 'Acme']).status).toBe(0);
+    process.kill(first.pid, 'SIGKILL');
+    await first.exited;
+    const again = await start(root);
+    await healthy(again);
+    expect(organizations(again)).toContain('Acme');
+    // The keys are told once.
+    expect(again.log()).not.toContain('Admin key');
+    process.kill(again.pid, 'SIGTERM');
+    expect(await again.exited).toBe(0);
+  });
+
+  run(`is asked for its health over TLS, and at another port, where it is told to listen so${because}`, async () => {
+    const root = newRoot();
+    const { cert, key } = signedBy(certificateAuthority(), ['gateway.example']);
+    mkdirSync(join(root.at, 'tmp-tls'));
+    writeFileSync(join(root.at, 'tmp-tls/tls.crt'), cert);
+    writeFileSync(join(root.at, 'tmp-tls/tls.key'), key);
+    const env = { PORT: '9443', TLS_CERT_FILE: '/tmp-tls/tls.crt', TLS_KEY_FILE: '/tmp-tls/tls.key' };
+    const container = await start(root, { env });
+    await healthy(container);
+    await eventually(() => container.log().includes('https://') || undefined, container.log);
+    const plain = container.run(['env', '-u', 'TLS_CERT_FILE', ...image.healthCheck]);
+    expect([plain.status, plain.stderr]).toEqual([1, expect.stringContaining('127.0.0.1:9443 does not answer')]);
+  });
+
+  run(`ends by SIGTERM, as the first process that it is, also while it starts${because}`, async () => {
     for (const afterMs of [0, 150, 300]) {
-      const at = newRoot();
-      const container = await start(at);
+      const root = newRoot();
+      const container = await start(root);
       // Before that it is Node alone, to which as a first process the kernel passes nothing on.
-      await eventually(() => existsSync(join(at, image.env.DATA_DIR!, 'eventstore')) || undefined, container.log);
+      await eventually(() => existsSync(join(root.at, image.env.DATA_DIR!, 'eventstore')) || undefined, container.log);
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      process.kill(container.pid, 'SIGTERM');
+      expect(await container.exited, `after ${afterMs} ms: ${container.log()}`).not.toBeNull();
+    }
+  });
+
+  run(`ends by SIGTERM at any moment of its start under an init${because}`, async () => {
+    for (const afterMs of [0, 20, 60, 120]) {
+      const container = await start(newRoot(), { init: true });
+      await eventually(() => container.children().find(isNode), container.log);
       await new Promise((resolve) => setTimeout(resolve, afterMs));
       process.kill(container.pid, 'SIGTERM');
       expect(await container.exited, `after ${afterMs} ms: ${container.log()}`).not.toBeNull();

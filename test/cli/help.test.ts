@@ -52,7 +52,11 @@ test('a help fits a terminal of 60 columns, but for examples', async () => {
 
 test.each([
   [['nosuch'], "error: unknown command 'nosuch'", 'weir --help lists the commands.'],
-  [['key', 'create'], "error: required option '--name <name>' not specified", 'weir key create --help says how it is used.'],
+  [
+    ['key', 'create'],
+    "error: required option '--name <name>' not specified",
+    'weir key create --help says how it is used.',
+  ],
   [['usage', '--fom', 'x'], "error: unknown option '--fom'", 'weir usage --help says how it is used.'],
 ])('%j is refused with 2, and says where help is', async (argv, why, next) => {
   const { weir, clean } = workbench();

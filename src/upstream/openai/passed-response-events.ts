@@ -13,7 +13,11 @@ import { readResponseUsage } from './response-usage.ts';
 
 const nameBytes = (name: string): Buffer => Buffer.from(name);
 const [response, delta, type] = ['response', 'delta', 'type'].map(nameBytes) as [Buffer, Buffer, Buffer];
-const [sequence, padding, used] = ['sequence_number', 'obfuscation', 'usage'].map(nameBytes) as [Buffer, Buffer, Buffer];
+const [sequence, padding, used] = ['sequence_number', 'obfuscation', 'usage'].map(nameBytes) as [
+  Buffer,
+  Buffer,
+  Buffer,
+];
 const errorType = Buffer.from('error');
 const dataLine = Buffer.from('data:');
 const failed = '"failed"';
@@ -105,7 +109,13 @@ export class PassedResponseReader implements PassedReader, FrameReader {
     if (edits === null) return false;
     const usage = tape.member(whole, used);
     if (ends.has(name)) this.#end(usage === -1 ? null : tape.value(usage));
-    this.#pass(name, edited(frame, edits.map(({ start: from, end, text }) => ({ start: start + from, end: start + end, text }))));
+    this.#pass(
+      name,
+      edited(
+        frame,
+        edits.map(({ start: from, end, text }) => ({ start: start + from, end: start + end, text })),
+      ),
+    );
     return true;
   }
 

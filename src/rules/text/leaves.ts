@@ -48,6 +48,8 @@ export interface Reading {
   /** Whether it is the input of a tool, of which a model sees every name and number. */
   readonly isInput?: boolean;
   readonly met?: Met | undefined;
+  /** Members of `value` itself that have been read. */
+  readonly except?: readonly string[];
   /** Members that nobody reads. */
   readonly skips?: (name: string, value: unknown) => boolean;
   /** Whether names of members say nothing. */
@@ -88,7 +90,7 @@ const sayings = (name: string, text: string, mediaType: unknown, met: Met | unde
  * the client's choice.
  */
 export const addLeaves = (into: string[], value: unknown, reading: Reading = {}): void => {
-  const { isInput = false, met, skips, isNameless = false } = reading;
+  const { isInput = false, met, skips, isNameless = false, except } = reading;
   const open: unknown[] = [value];
   const note = (text: string): void => {
     if (text !== '') into.push(text);
@@ -102,7 +104,11 @@ export const addLeaves = (into: string[], value: unknown, reading: Reading = {})
     } else if (Array.isArray(next)) for (let at = next.length - 1; at >= 0; at -= 1) open.push(next[at]);
     else if (typeof next === 'object' && next !== null) {
       const { media_type: mediaType } = next as { readonly media_type?: unknown };
-      for (const [name, item] of Object.entries(next).reverse()) {
+      const members = Object.keys(next);
+      for (let at = members.length - 1; at >= 0; at -= 1) {
+        const name = members[at]!;
+        if (next === value && except?.includes(name)) continue;
+        const item = (next as Readonly<Record<string, unknown>>)[name];
         if (isInput) {
           open.push(item, new Said(name));
           continue;

@@ -19,6 +19,15 @@ export const fileFault = (error: unknown): string | null => {
   return reasons[code] ?? `the system says ${code}`;
 };
 
+/** What an error says; where the file system refuses a path, in words, and what to do where a right is missing. */
+export const inWords = (error: Error): string => {
+  const { code, path } = error as NodeJS.ErrnoException;
+  const reason = fileFault(error);
+  if (reason === null || path === undefined) return error.message;
+  const advice = code === 'EACCES' ? ' Run this as the user that the gateway runs as.' : '';
+  return `${path} cannot be used: ${reason}.${advice}`;
+};
+
 /** Does something with the path that a variable names. @throws BadConfig, in one sentence, where the path cannot be used */
 export const atPathOf = async <T>(variable: string, path: string, work: () => T | Promise<T>): Promise<T> => {
   try {

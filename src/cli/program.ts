@@ -1,5 +1,6 @@
 import { Command, CommanderError, Help } from 'commander';
 import { Failure } from '../app/failure.ts';
+import { inWords } from '../app/file-fault.ts';
 import { BadConfig, describeConfig } from '../config.ts';
 import { StoreCorrupt } from '../embedded/index.ts';
 import { version } from '../version.ts';
@@ -73,7 +74,7 @@ export const program = async (terminal: Terminal): Promise<number> => {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
     if (error instanceof BadConfig) return complain(terminal, error.message, 78);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = error instanceof Error ? inWords(error) : String(error);
     const code = error instanceof Failure ? error.exitCode : 1;
     return complain(terminal, isOfDamage(error) ? `${message} ${aboutDamage}` : message, code);
   }

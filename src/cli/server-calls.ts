@@ -71,7 +71,8 @@ export class ServerCalls {
       return { status: response.status, body: parse(text), retryAfter };
     } catch (cause) {
       const reason = (cause as { cause?: Error }).cause?.message ?? (cause as Error).message;
-      throw new Failure(`The server at ${this.#baseUrl} cannot be asked: ${printable(reason)}.`, 1, cause);
+      const advice = 'weir status says whether one runs here; --url names another.';
+      throw new Failure(`The server at ${this.#baseUrl} cannot be asked: ${printable(reason)}. ${advice}`, 1, cause);
     }
   }
 }

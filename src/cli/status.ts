@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { projections } from '../../projections/all.ts';
 import { existingEventLog } from '../app/event-log.ts';
 import { Failure } from '../app/failure.ts';
+import { inWords } from '../app/file-fault.ts';
 import { limitsDir, savedWindows, tiersOf } from '../app/limits.ts';
 import { systemClock as clock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
@@ -116,7 +117,7 @@ const ofStore = async (config: Config, utc: true | undefined): Promise<Line[]> =
       await log.close();
     }
   } catch (error) {
-    return [line('store', name, 'away', printable((error as Error).message))];
+    return [line('store', name, 'away', printable(inWords(error as Error)))];
   }
 };
 

@@ -117,8 +117,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   }
 }
 
-/** Whether there is a store in `dir`, in use or not. */
-export const hasStore = (dir: string): boolean => existsSync(join(dir, DATA_FILE));
+export { hasStore } from './has-store.ts';
 
 /** Ends a store whose file turns out to be damaged. */
 async function damaged(dir: string, store: RunningStore, calledOff: AbortSignal): Promise<Error> {

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { binaryEvent, EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { afterEach, describe, expect, test } from 'vitest';
+import { inWords } from '../../src/app/file-fault.ts';
 import { type EmbeddedOptions, startEmbedded } from '../../src/embedded/index.ts';
 import { workbench } from './run.ts';
 
@@ -80,6 +81,35 @@ function child(args: readonly string[], env: object): ChildProcess & { readonly 
   });
   return Object.assign(started, { ended });
 }
+
+describe('a folder that cannot be looked into', () => {
+  test('is not one without a store', async () => {
+    const { weir, env } = bench();
+    // As the administrator of this machine no folder is closed to the tests; a link in a circle is to everybody.
+    symlinkSync(env.DATA_DIR, env.DATA_DIR);
+    for (const argv of [
+      ['project', 'list'],
+      ['store', 'verify'],
+      ['store', 'export', '--out', join(env.DATA_DIR, '..', 'out')],
+    ]) {
+      const { code, err } = await weir(argv);
+      expect(err).toBe(`${join(env.DATA_DIR, 'eventstore/events.mdb')} cannot be used: its links lead in a circle.\n`);
+      expect(code).toBe(1);
+    }
+  });
+
+  test('says whose it is to look there', () => {
+    const refused = Object.assign(new Error('EACCES: permission denied'), {
+      code: 'EACCES',
+      syscall: 'stat',
+      path: '/a',
+    });
+    expect(inWords(refused)).toBe(
+      '/a cannot be used: this user may not use it. Run this as the user that the gateway runs as.',
+    );
+    expect(inWords(new Error('Any other.'))).toBe('Any other.');
+  });
+});
 
 describe('weir store verify', () => {
   test('says that all is well, beside a running server and without one', async () => {

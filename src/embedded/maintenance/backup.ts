@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { hasStore } from '../has-store.ts';
 import { isInUse, takeLock } from '../lock.ts';
 import { DATA_FILE } from '../store/database.ts';
 import { syncToDisk } from '../sync-to-disk.ts';
@@ -19,7 +20,7 @@ export class CannotCopy extends Error {
  * @throws NoStore, CannotCopy
  */
 export async function backupStore(dir: string, out: string, options: VerifyOptions = {}): Promise<VerifyReport> {
-  if (!existsSync(join(dir, DATA_FILE))) throw new NoStore(dir);
+  if (!hasStore(dir)) throw new NoStore(dir);
   const target = resolve(out);
   if (existsSync(target) && !(statSync(target).isDirectory() && readdirSync(target).length === 0)) {
     throw new CannotCopy(`${out} exists already: a backup goes into a folder of its own.`);

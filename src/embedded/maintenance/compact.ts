@@ -1,6 +1,7 @@
-import { existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DRAFT, removeDrafts } from '../drafts.ts';
+import { hasStore } from '../has-store.ts';
 import { takeLock } from '../lock.ts';
 import { DATA_FILE } from '../store/database.ts';
 import { breakSeal, seal } from '../store/seal.ts';
@@ -21,7 +22,7 @@ export interface Compaction {
  */
 export async function compactStore(dir: string, options: VerifyOptions = {}): Promise<Compaction> {
   const file = join(dir, DATA_FILE);
-  if (!existsSync(file)) throw new NoStore(dir);
+  if (!hasStore(dir)) throw new NoStore(dir);
   const lock = await takeLock(dir);
   try {
     removeDrafts(dir);

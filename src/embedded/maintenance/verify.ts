@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { hasStore } from '../has-store.ts';
 import { isInUse } from '../lock.ts';
 import { StoreCorrupt } from '../store/corrupt.ts';
 import { DATA_FILE } from '../store/database.ts';
@@ -38,8 +38,7 @@ const tables: Readonly<Record<string, string>> = {
  * @throws NoStore
  */
 export async function verifyStore(dir: string, options: VerifyOptions = {}): Promise<VerifyReport> {
-  const file = join(dir, DATA_FILE);
-  if (!existsSync(file)) throw new NoStore(dir);
+  if (!hasStore(dir)) throw new NoStore(dir);
   const bad = await metaPages(dir);
   if (bad !== undefined) return { ...nothing, verdict: 'corrupt', damages: [{ what: bad }] };
   let at: string | undefined;

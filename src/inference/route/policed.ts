@@ -18,9 +18,11 @@ import { bodyView, type RuleView, requestView } from '../../rules/text/view.ts';
 import type { AnswerWatch } from '../reply/answer-watch.ts';
 import type { TokenNeed } from './task.ts';
 
-interface RequestSeen {
-  /** In Weir's own form; null for a body that passes. */
+export interface RequestSeen {
+  /** In Weir's own form; null for a body that passes, and one that a thread has written out. */
   readonly request: (object & { readonly max_tokens?: number | undefined }) | null;
+  /** Of one that a thread has written out, in the form of messages: what its upstream is told, where it is told any. */
+  readonly writtenMost?: number | null;
   readonly need: TokenNeed;
   /** The longest answer of the model, in tokens. */
   readonly most: number;
@@ -28,12 +30,15 @@ interface RequestSeen {
 
 type Told = Pick<RequestText, 'endpoint' | 'model' | 'stream'>;
 
-const besideOf = ({ request, need, most }: RequestSeen, told: Told): Beside => {
+const besideOf = ({ request, need, most, writtenMost }: RequestSeen, told: Told): Beside => {
   const { estimatedTokens: inputTokens, maxTokens: named, grows } = need;
   // Where none is named, an upstream is told the most that its model says, or nothing, which is the same.
-  const maxTokens = grows === true ? Math.max(named, request?.max_tokens ?? most) : named;
+  const maxTokens = grows === true ? Math.max(named, request?.max_tokens ?? writtenMost ?? most) : named;
   return { ...told, inputTokens, maxTokens };
 };
+
+/** Whether the body is in the form of the API that it came by. */
+const isTheirs = ({ request, writtenMost }: RequestSeen): boolean => request === null && writtenMost === undefined;
 
 /** A copy of a request, with its text, for replays. */
 export const copyOf = (
@@ -43,7 +48,7 @@ export const copyOf = (
   { caller, requestId, at }: { readonly caller: PolicyCaller; readonly requestId: string; readonly at: Millis },
 ): KeptRequest => {
   const body = seen.request === null ? Buffer.from(outgoing()) : Buffer.from(jsonText(seen.request));
-  const form = seen.request === null ? told.endpoint : 'messages';
+  const form = isTheirs(seen) ? told.endpoint : 'messages';
   return { requestId, at, owner: ownerOf(caller), body: { ...besideOf(seen, told), body, form } };
 };
 
@@ -55,7 +60,8 @@ export const viewOf = (seen: RequestSeen, outgoing: () => Buffer, text: Told, ca
   const { request } = seen;
   const beside = besideOf(seen, text);
   const owner = ownerOf(caller);
-  if (request === null) return bodyView({ ...beside, body: outgoing() }, owner);
+  if (isTheirs(seen)) return bodyView({ ...beside, body: outgoing() }, owner);
+  if (request === null) return bodyView({ ...beside, body: outgoing(), form: 'messages' }, owner);
   // Every API is in the form of messages by now; what it is called stays.
   const inMessages = bodyText({ ...request }, { ...beside, endpoint: 'messages' });
   return requestView({ ...inMessages, endpoint: text.endpoint }, owner);

@@ -1,3 +1,4 @@
+import { parseExactly } from '../../exact-number.ts';
 import { maxParsedOnLoop } from '../language/limits.ts';
 import {
   type MessageRecord,
@@ -83,9 +84,16 @@ export const bodyView = (raw: RawBody, owner: RequestOwner): RuleView => {
   return { ...view, subject: () => ({ request: raw, response: null, owner }), length: () => raw.body.length };
 };
 
+/**
+ * Whether there may be a number that JSON.parse would change: a long one, one that ends in a zero behind its point, one with an
+ * exponent, a very small one, a negative zero. The model is given the digits, and so are rules.
+ */
+const inexact = /[[:,]\s*(?:-?[\d.]{15}|-?\d+\.\d*0(?!\d)|-?[\d.]+[eE]|-?0\.0{6}|-0(?![.\d]))/;
+
 const piecesIn = ({ body, form, ...beside }: RawBody): RequestPieces => {
   const { endpoint } = beside;
-  const parsed = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString());
+  const said = Buffer.from(body.buffer, body.byteOffset, body.length).toString();
+  const parsed = inexact.test(said) ? (parseExactly(said) as Readonly<Record<string, unknown>>) : JSON.parse(said);
   return piecesOf({ ...bodyText(parsed, { ...beside, endpoint: form ?? endpoint }), endpoint });
 };
 

@@ -34,7 +34,8 @@ const besideOf = ({ request, need, most, writtenMost }: RequestSeen, told: Told)
   const { estimatedTokens: inputTokens, maxTokens: named, grows } = need;
   // Where none is named, an upstream is told the most that its model says, or nothing, which is the same.
   const maxTokens = grows === true ? Math.max(named, request?.max_tokens ?? writtenMost ?? most) : named;
-  return { ...told, inputTokens, maxTokens };
+  const { endpoint, model, stream } = told;
+  return { endpoint, model, stream, inputTokens, maxTokens };
 };
 
 /** Whether the body is in the form of the API that it came by. */
@@ -60,8 +61,11 @@ export const viewOf = (seen: RequestSeen, outgoing: () => Buffer, text: Told, ca
   const { request } = seen;
   const beside = besideOf(seen, text);
   const owner = ownerOf(caller);
-  if (isTheirs(seen)) return bodyView({ ...beside, body: outgoing() }, owner);
-  if (request === null) return bodyView({ ...beside, body: outgoing(), form: 'messages' }, owner);
+  if (request === null) {
+    const { endpoint, model, maxTokens, inputTokens, stream } = beside;
+    const form = isTheirs(seen) ? endpoint : 'messages';
+    return bodyView({ endpoint, model, maxTokens, inputTokens, stream, body: outgoing(), form }, owner);
+  }
   // Every API is in the form of messages by now; what it is called stays.
   const inMessages = bodyText({ ...request }, { ...beside, endpoint: 'messages' });
   return requestView({ ...inMessages, endpoint: text.endpoint }, owner);

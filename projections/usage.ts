@@ -1,4 +1,4 @@
-import { type Settlement, settlementsOf, totalStream, totalsOf, type UsageSum } from '../src/domain/usage-facts.ts';
+import { totalStream, totalsOf, type UsageSum, usesIn } from '../src/domain/usage-facts.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
 import { type RowReader, table } from '../src/kernel/rows.ts';
 import type { Recorded } from '../src/kernel/store.ts';
@@ -80,15 +80,6 @@ const since = (before: UsageSum, now: UsageSum): UsageSum => ({
   microDollars: now.microDollars - before.microDollars,
 });
 
-const useOf = (settlement: Settlement): UsageSum => ({
-  requests: 1,
-  input: settlement.input_tokens,
-  output: settlement.output_tokens,
-  cacheCreation: settlement.cache_creation_input_tokens,
-  cacheRead: settlement.cache_read_input_tokens,
-  microDollars: settlement.micro_dollars,
-});
-
 /** Numbers of one minute in an hour's row. */
 const width = 7;
 
@@ -107,20 +98,17 @@ export const minutesOf = ({ minutes }: UsageOfHour): (readonly [minute: number, 
     return [minute, { requests, input, output, cacheCreation, cacheRead, microDollars }];
   });
 
-/** The same with a sum added to one minute. */
-const withMinute = (minutes: readonly number[], minute: number, sum: UsageSum): number[] => {
-  const all = minutes.slice();
+/** Adds a sum to one minute of them. */
+const addMinute = (all: number[], minute: number, sum: UsageSum): void => {
   let at = all.length - width;
   while (at >= 0 && all[at] !== minute) at -= width;
   if (at < 0) at = all.push(minute, 0, 0, 0, 0, 0, 0) - width;
-  const { requests, input, output, cacheCreation, cacheRead, microDollars } = sum;
-  all[at + 1]! += requests;
-  all[at + 2]! += input;
-  all[at + 3]! += output;
-  all[at + 4]! += cacheCreation;
-  all[at + 5]! += cacheRead;
-  all[at + 6]! += microDollars;
-  return all;
+  all[at + 1]! += sum.requests;
+  all[at + 2]! += sum.input;
+  all[at + 3]! += sum.output;
+  all[at + 4]! += sum.cacheCreation;
+  all[at + 5]! += sum.cacheRead;
+  all[at + 6]! += sum.microDollars;
 };
 
 /** What organizations have used, by the minute, hour and day in which their requests ended. */
@@ -133,31 +121,32 @@ export const usage: Projection = {
   apply(event, rows) {
     const { data, position, stream } = event;
     if (stream === totalStream) return applyTotals(event, rows);
-    /** Rows that this event counts in. Others that count up to here have met it before. */
-    const counting = new Set<string>();
-    const counts = (key: string, row: Counted | undefined): boolean => {
-      if (row !== undefined && row.upTo >= position) return counting.has(key);
-      counting.add(key);
-      return true;
-    };
-    for (const { organizationId, minute, place, of, sum } of gatheredIn(settlementsOf(data))) {
-      const day = usagePrefix(organizationId, Math.floor(minute / minutesOfDay)) + place;
-      const ofDay = rows.get(usageDays, day);
-      if (counts(day, ofDay))
-        rows.put(usageDays, day, { ...of, upTo: position, sum: addUse(ofDay?.sum ?? noUse, sum) });
-
-      const hour = usagePrefix(organizationId, Math.floor(minute / minutesOfHour)) + place;
-      const ofHour = rows.get(usageHours, hour);
-      if (counts(hour, ofHour)) {
-        const minutes = withMinute(ofHour?.minutes ?? [], minute % minutesOfHour, sum);
-        rows.put(usageHours, hour, { ...of, upTo: position, minutes });
+    const totals = new Map<string, UsageSum>();
+    for (const { organizationId, place, of, minutes } of gatheredIn(data)) {
+      const { projectId, keyId, model } = of;
+      for (const [day, some] of byUnit(minutes, minutesOfDay)) {
+        const key = usagePrefix(organizationId, day) + place;
+        const row = rows.get(usageDays, key);
+        if (row !== undefined && row.upTo >= position) continue;
+        let sum = row?.sum ?? noUse;
+        for (const each of some) sum = addUse(sum, each.sum);
+        rows.put(usageDays, key, { projectId, keyId, model, upTo: position, sum });
       }
-
+      for (const [hour, some] of byUnit(minutes, minutesOfHour)) {
+        const key = usagePrefix(organizationId, hour) + place;
+        const row = rows.get(usageHours, key);
+        if (row !== undefined && row.upTo >= position) continue;
+        const all = row?.minutes.slice() ?? [];
+        for (const each of some) addMinute(all, each.minute % minutesOfHour, each.sum);
+        rows.put(usageHours, key, { projectId, keyId, model, upTo: position, minutes: all });
+      }
+      for (const { sum } of minutes) totals.set(organizationId, addUse(totals.get(organizationId) ?? noUse, sum));
+    }
+    for (const [organizationId, sum] of totals) {
       const total = rows.get(usageTotals, organizationId);
-      if (counts(organizationId, total)) {
-        const { sum: before, named, told } = total ?? noTotal;
-        rows.put(usageTotals, organizationId, { upTo: position, sum: addUse(before, sum), named, told });
-      }
+      if (total !== undefined && total.upTo >= position) continue;
+      const { sum: before, named, told } = total ?? noTotal;
+      rows.put(usageTotals, organizationId, { upTo: position, sum: addUse(before, sum), named, told });
     }
   },
 };
@@ -180,28 +169,47 @@ const applyTotals = ({ data, position, revision, metadata }: Recorded, rows: Row
     rows.put(usageTold, last, { upTo: position, revision, at: metadata.at });
 };
 
-/** What of one event goes to the same minute, project, key and model of an organization. */
-interface Gathered {
-  readonly organizationId: string;
+interface MinuteSum {
   /** The number of the minute since 1970. */
   readonly minute: number;
-  /** What follows the prefix of a key. */
-  readonly place: string;
-  readonly of: UsageRow;
   sum: UsageSum;
 }
 
-const gatheredIn = (settlements: readonly Settlement[]): Iterable<Gathered> => {
+/** What one event says of one key of a project and one model. */
+interface Gathered {
+  readonly organizationId: string;
+  /** What follows the prefix of a key. */
+  readonly place: string;
+  readonly of: UsageRow;
+  readonly minutes: MinuteSum[];
+}
+
+/** Minutes by the hour or day that they are in. @param length of it in minutes */
+const byUnit = (minutes: readonly MinuteSum[], length: number): Map<number, MinuteSum[]> => {
+  const units = new Map<number, MinuteSum[]>();
+  for (const each of minutes) {
+    const unit = Math.floor(each.minute / length);
+    const known = units.get(unit);
+    if (known) known.push(each);
+    else units.set(unit, [each]);
+  }
+  return units;
+};
+
+const gatheredIn = (data: Recorded['data']): Iterable<Gathered> => {
   const all = new Map<string, Gathered>();
-  for (const settlement of settlements) {
-    const { organization_id: organizationId, project_id: projectId, key_id: keyId, model } = settlement;
-    const minute = Math.floor(settlement.settled_at / minuteMs);
+  for (const { organizationId, projectId, keyId, model, at, sum } of usesIn(data)) {
     const place = `${projectId}:${keyId}:${model}`;
-    const whole = `${minute} ${organizationId} ${place}`;
-    const before = all.get(whole);
-    const sum = useOf(settlement);
-    if (before) before.sum = addUse(before.sum, sum);
-    else all.set(whole, { organizationId, minute, place, of: { projectId, keyId, model }, sum });
+    const whole = `${organizationId}:${place}`;
+    let gathered = all.get(whole);
+    if (gathered === undefined) {
+      gathered = { organizationId, place, of: { projectId, keyId, model }, minutes: [] };
+      all.set(whole, gathered);
+    }
+    const minute = Math.floor(at / minuteMs);
+    const known = gathered.minutes.find((each) => each.minute === minute);
+    if (known) known.sum = addUse(known.sum, sum);
+    else gathered.minutes.push({ minute, sum });
   }
   return all.values();
 };

@@ -111,6 +111,8 @@ export interface Signals {
   'certificate.reloaded': { readonly validTo: string };
   /** The files of the certificate have changed and cannot be used; the one that was read before is served on. */
   'certificate.refused': { readonly fault: string };
+  /** The certificate that is served has expired, and the files hold no other. */
+  'certificate.expired': { readonly validTo: string };
   'server.draining': { readonly inFlight: number };
 }
 

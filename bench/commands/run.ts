@@ -125,6 +125,7 @@ const ownScenario = (name: LoadName, options: OwnLoad & CommonOptions): Scenario
     about: [
       load.at ? `Against ${load.at.url.origin}.` : 'Against a gateway that the bench has started, on this machine.',
     ],
+    isElsewhere: load.at !== null,
     async run(stage) {
       const contender = await openLoad(stage, load);
       const rounds = { rounds: 1, seconds: duration, warmUpSeconds: options.warmup };

@@ -28,6 +28,7 @@ const saturation = (load: LoadOptions, name: string, options: SaturateOptions): 
   id: 'saturate',
   title: `${name}: how much it takes before it is late`,
   about: [`Open loop, each rate for ${options.stepSeconds} s; latencies count from the intended time.`],
+  isElsewhere: load.at !== null,
   run: async (stage) => sweep(stage, await openLoad(stage, load), options),
 });
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, startServer } from '../machine/server-process.ts';
+import { whoOf } from '../report/who.ts';
 import type { Stage } from '../stage.ts';
 import { noKeys, type Target } from '../target.ts';
 import { haproxyConfig } from './haproxy.ts';
@@ -60,7 +61,7 @@ export const startProxies = async (
   for (const { program, configOf, commandOf } of proxies) {
     const version = versionOf(program);
     if (version === null) {
-      notes.push(`${program} skipped: it is not installed (Debian: apt-get install ${program})`);
+      notes.push(`${whoOf(program)} skipped: it is not installed (Debian: apt-get install ${program})`);
       continue;
     }
     const port = await freePort();

@@ -63,7 +63,9 @@ const whole = (evidence: Evidence): string[] => {
   const { rounds, cores, load, steal, bare, loads } = evidence;
   const reasons: string[] = [...(evidence.reasons ?? [])];
   if (rounds !== null && rounds < fewestRounds)
-    reasons.push(`${rounds} rounds are fewer than the ${fewestRounds} that a median needs`);
+    reasons.push(
+      `${rounds === 1 ? 'one round is' : `${rounds} rounds are`} fewer than the ${fewestRounds} that a median needs`,
+    );
   if (steal !== null && steal > mostSteal)
     reasons.push(`the hypervisor took ${percent(steal)} of the time (limit ${percent(mostSteal)})`);
   const most = Math.max(load.before, load.after);

@@ -5,7 +5,7 @@ import { plainBehaviour } from '../sim/behaviour.ts';
 import { bareContender, closedPlan, contender } from './plans.ts';
 import { type Api, messageRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
-import { forwarded, forwardedOpenai, inProcess, weirUnderLoad } from './weir-under-load.ts';
+import { forwarded, forwardedOpenai, inProcess, warmCrowd, weirUnderLoad } from './weir-under-load.ts';
 
 const others = { chat: 'POST /v1/chat/completions', responses: 'POST /v1/responses' } as const;
 const apis: readonly Api[] = ['messages', 'chat', 'responses'];
@@ -44,7 +44,7 @@ export const otherApis: Scenario = {
   ],
   async run(stage) {
     const sim = await stage.sim(plainBehaviour);
-    const { weir, keys } = await weirUnderLoad(stage, { sim });
+    const { weir, keys } = await weirUnderLoad(stage, { sim, crowds: [warmCrowd] });
     const target = { ...weir, keys };
     const contenders: Contender[] = [await bareContender(stage)];
     for (const work of works) {

@@ -10,7 +10,7 @@ import { formerOf } from './gate.ts';
 import { bareContender, closedPlan, contender, otherTargets } from './plans.ts';
 import { type MessageOptions, messageRequest } from './requests.ts';
 import type { Scenario } from './scenario.ts';
-import { forwarded, inProcess, weirUnderLoad } from './weir-under-load.ts';
+import { forwarded, inProcess, warmCrowd, weirUnderLoad } from './weir-under-load.ts';
 
 const own: BarRule = {
   id: 'messages-own',
@@ -70,10 +70,10 @@ export const messages: Scenario = {
   ],
   async run(stage) {
     const sim = await stage.sim(plainBehaviour);
-    const { weir, keys } = await weirUnderLoad(stage, { sim });
+    const { weir, keys } = await weirUnderLoad(stage, { sim, crowds: [warmCrowd] });
     const target = { ...weir, keys };
     const { former } = stage.settings;
-    const before = former === null ? null : await weirUnderLoad(stage, { sim, main: former });
+    const before = former === null ? null : await weirUnderLoad(stage, { sim, crowds: [warmCrowd], main: former });
     const contenders: Contender[] = [
       await bareContender(stage),
       contender('own-0.6k', 'Weir, own part, 0.6 KB', target, closedPlan(stage, message(inProcess))),

@@ -20,7 +20,7 @@ const cpu: BarRule = {
 };
 const besides = (name: string): BarRule => ({
   id: `models-${name}`,
-  title: `GET /v1/models, CPU per request beside ${name} with three request rates`,
+  title: `GET /v1/models, CPU per request beside ${whoOf(name)} with three request rates`,
   unit: '×',
   atMost: 1.1,
 });
@@ -83,7 +83,7 @@ export const models: Scenario = {
             barOf(
               besides(name),
               cpuRatio(own, results.get(name)),
-              results.has(name) ? note : `${name} was not measured`,
+              results.has(name) ? note : `${whoOf(name)} was not measured`,
             ),
           ),
           !isLimited

@@ -25,5 +25,7 @@ export interface Scenario {
   readonly title: string;
   /** What is done, in sentences. */
   readonly about: readonly string[];
+  /** Measures a gateway at an address: nothing of this checkout is run, and nothing has to be built. */
+  readonly isElsewhere?: boolean;
   run(stage: Stage): Promise<Findings>;
 }

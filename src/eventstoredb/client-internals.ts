@@ -1,6 +1,6 @@
 /**
  * Every reach into what `@eventstore/db-client` neither exports nor documents: four members that it declares protected, and
- * the messages that it sends. Nobody else reaches there. A test fails when another version is installed; what to look at then
+ * the messages that it sends, one of which is decoded better. Nobody else reaches there. A test fails when another version is installed; what to look at then
  * is the class `Client` of the package, and whether its defects (README) are still there.
  */
 import shared from '@eventstore/db-client/generated/shared_pb.js';
@@ -11,6 +11,20 @@ export { messages, shared };
 
 /** The version that all this was checked against. */
 export const checkedClient = '6.2.1';
+
+const proposed = messages.BatchAppendReq.ProposedMessage.prototype;
+const given = proposed.getData;
+/**
+ * The client hands over the JSON of an event as base64, and google-protobuf decodes that in JavaScript, once to see how long
+ * the message is and once to send it: 6 µs for each request in an event of accounts. Node's decoder is a hundred times as fast.
+ */
+proposed.getData_asU8 = function () {
+  const data = given.call(this);
+  if (typeof data !== 'string') return data;
+  const { buffer, byteOffset, length } = Buffer.from(data, 'base64');
+  // A plain array: the writer would copy a Buffer.
+  return new Uint8Array(buffer, byteOffset, length);
+};
 
 type StreamCreator = (
   service: unknown,

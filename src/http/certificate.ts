@@ -12,22 +12,23 @@ export interface Certificate {
   readonly files: CertificateFiles;
   /** Tells one content from another; the key itself is not kept. */
   readonly digest: string;
+  readonly validFrom: Date;
   readonly validTo: Date;
 }
 
-/** What a new content of the files has come to: it is served from now on, or why it is not. */
-export type CertificateReload = { readonly validTo: Date } | { readonly fault: string };
+/** What a look at the files has come to: a new content is served from now on, or why it is not, or what is served has expired. */
+export type CertificateNews = { readonly validTo: Date } | { readonly fault: string } | { readonly expired: Date };
 
 /** Files that no server can use; the message is one sentence, and holds nothing of what is in them. */
 export class UnusableCertificate extends Error {
   override readonly name = 'UnusableCertificate';
   readonly of: 'certificate' | 'key';
-  /** Of the content that is not usable. */
-  readonly digest: string;
+  /** Tells this fault of this content from any other, and from the content itself: by tomorrow it may be usable. */
+  readonly identity: string;
   constructor(of: 'certificate' | 'key', message: string, digest: string) {
     super(message);
     this.of = of;
-    this.digest = digest;
+    this.identity = `${digest} ${message}`;
   }
 }
 
@@ -35,6 +36,16 @@ const digestOf = (...contents: readonly Uint8Array[]): string => {
   const hash = createHash('sha256');
   for (const content of contents) hash.update(`${content.length} `).update(content);
   return hash.digest('hex');
+};
+
+const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
+
+/** The certificates of a file, the server's first; undefined where one cannot be read, also the last of a file that is half written. */
+const chainIn = (pem: Buffer): readonly X509Certificate[] | undefined => {
+  const text = pem.toString('latin1');
+  if (text.replace(block, '').includes('---')) return undefined;
+  const certificates = [...text.matchAll(block)].filter(([, label]) => label!.endsWith('CERTIFICATE'));
+  return attempt(() => certificates.map(([certificate]) => new X509Certificate(certificate)));
 };
 
 /** The result, or undefined where it throws: what OpenSSL says of a file helps nobody, and may cite it. */
@@ -49,7 +60,7 @@ const attempt = <T>(work: () => T): T | undefined => {
 const contentOf = (of: 'certificate' | 'key', file: string): Promise<Buffer> =>
   readFile(file).catch((error: NodeJS.ErrnoException) => {
     const code = error.code ?? 'unknown';
-    throw new UnusableCertificate(of, `${file} cannot be read (${code}).`, `${of} ${code}`);
+    throw new UnusableCertificate(of, `${file} cannot be read (${code}).`, '');
   });
 
 /** Reads the two files, and whether they belong to each other. @throws UnusableCertificate */
@@ -61,19 +72,26 @@ export const readCertificate = async (files: CertificateFiles): Promise<Certific
   const refuse = (of: 'certificate' | 'key', message: string): never => {
     throw new UnusableCertificate(of, message, digest);
   };
-  const leaf =
-    attempt(() => new X509Certificate(cert)) ?? refuse('certificate', `${certFile} is no certificate in PEM.`);
+  const [leaf] = chainIn(cert) ?? refuse('certificate', `${certFile} does not end where a certificate in PEM ends.`);
+  if (leaf === undefined) return refuse('certificate', `${certFile} holds no certificate in PEM.`);
   const key =
     attempt(() => createPrivateKey(pem)) ?? refuse('key', `${keyFile} is no private key in PEM without a password.`);
   if (!attempt(() => leaf.checkPrivateKey(key))) refuse('key', `${keyFile} is not the key of ${certFile}.`);
-  return { files, digest, validTo: new Date(leaf.validTo) };
+  return { files, digest, validFrom: new Date(leaf.validFrom), validTo: new Date(leaf.validTo) };
+};
+
+/** Why a certificate should not come into force today; undefined where it may. */
+const untimely = ({ validFrom, validTo }: Certificate, now = Date.now()): string | undefined => {
+  if (validTo.getTime() <= now) return `expired at ${validTo.toISOString()}`;
+  if (validFrom.getTime() > now) return `is not valid before ${validFrom.toISOString()}`;
+  return undefined;
 };
 
 export interface CertificateWatch {
   /** Has new connections be served with what is in the files now. @throws Error where the server cannot use it */
   readonly use: () => void;
-  /** Told of each new content, once. */
-  readonly reloaded: (outcome: CertificateReload) => void;
+  /** Told of each new content, and of an expiry, once. */
+  readonly tell: (news: CertificateNews) => void;
   /** How often the files are read. Their content decides: they may be links that are turned to other files. */
   readonly everyMs?: number | undefined;
 }
@@ -85,30 +103,47 @@ export interface CertificateWatch {
  * @returns what ends it
  */
 export const followCertificate = (
-  { files, digest }: Certificate,
-  { use, reloaded, everyMs = 1000 }: CertificateWatch,
+  first: Certificate,
+  { use, tell, everyMs = 1000 }: CertificateWatch,
 ): (() => void) => {
-  let seen = digest;
+  const { files } = first;
+  let { digest: seen, validTo } = first;
   let suspect: string | undefined;
+  let isExpired = false;
   const take = async (): Promise<void> => {
+    if (!isExpired && validTo.getTime() <= Date.now()) {
+      isExpired = true;
+      tell({ expired: validTo });
+    }
     try {
       const next = await readCertificate(files);
-      if (next.digest === seen) return;
+      if (next.digest === seen) {
+        suspect = undefined;
+        return;
+      }
+      const refuse = (message: string): never => {
+        throw new UnusableCertificate('certificate', message, next.digest);
+      };
+      const fault = untimely(next);
+      if (fault !== undefined) refuse(`${files.certFile} ${fault}.`);
       try {
         use();
       } catch {
-        throw new UnusableCertificate('certificate', `The server cannot use ${files.certFile}.`, next.digest);
+        refuse(`The server cannot use ${files.certFile}.`);
       }
       seen = next.digest;
-      reloaded({ validTo: next.validTo });
+      validTo = next.validTo;
+      suspect = undefined;
+      isExpired = false;
+      tell({ validTo });
     } catch (error) {
       if (!(error instanceof UnusableCertificate)) throw error;
-      if (error.digest === seen) return;
-      if (suspect === error.digest) {
-        seen = error.digest;
-        reloaded({ fault: error.message });
+      if (error.identity === seen) return;
+      if (suspect === error.identity) {
+        seen = error.identity;
+        tell({ fault: error.message });
       }
-      suspect = error.digest;
+      suspect = error.identity;
     }
   };
   let isLooking = false;

@@ -180,10 +180,11 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
         handOver(app, apps.at(-1)!, next);
         apps.push(next);
       },
-      reloaded: (outcome) =>
-        'fault' in outcome
-          ? publish('certificate.refused', outcome)
-          : publish('certificate.reloaded', { validTo: outcome.validTo.toISOString() }),
+      tell(news) {
+        if ('fault' in news) publish('certificate.refused', news);
+        else if ('expired' in news) publish('certificate.expired', { validTo: news.expired.toISOString() });
+        else publish('certificate.reloaded', { validTo: news.validTo.toISOString() });
+      },
       everyMs: options.certificateLookMs,
     });
 

@@ -7,16 +7,20 @@ import { sizeIn } from './text/view-sizes.ts';
 /** Where an evaluation may run: `loop` at once, `worker` in a thread, or not at all. */
 export type EvaluationPlace = 'loop' | 'worker' | 'too much work' | 'too much text';
 
+export interface Price {
+  readonly place: EvaluationPlace;
+  /** What an evaluation takes at the worst. */
+  readonly nanos: number;
+}
+
 /** Decides before anything is evaluated (contract H, run-time budget). */
-export const placeFor = (rule: CompiledRule, view: TextView): EvaluationPlace => {
+export const priceOf = ({ cost }: CompiledRule, view: TextView): Price => {
   const sizeOf = (name: string): number => sizeIn(view, name);
-  if (evaluated(rule.cost.work, sizeOf) > maxWork) return 'too much work';
-  const scanned = evaluated(rule.cost.scanned, sizeOf);
-  if (scanned > maxScanned) return 'too much text';
-  if (scanned > maxScannedOnLoop) return 'worker';
-  return nanosOf(rule, view) > maxNanosOnLoop ? 'worker' : 'loop';
+  const nanos = evaluated(cost.nanos, sizeOf);
+  if (evaluated(cost.work, sizeOf) > maxWork) return { place: 'too much work', nanos };
+  const scanned = evaluated(cost.scanned, sizeOf);
+  if (scanned > maxScanned) return { place: 'too much text', nanos };
+  return { place: scanned > maxScannedOnLoop || nanos > maxNanosOnLoop ? 'worker' : 'loop', nanos };
 };
 
-/** What an evaluation takes at the worst. */
-export const nanosOf = (rule: CompiledRule, view: TextView): number =>
-  evaluated(rule.cost.nanos, (name) => sizeIn(view, name));
+export const placeFor = (rule: CompiledRule, view: TextView): EvaluationPlace => priceOf(rule, view).place;

@@ -22,7 +22,7 @@ export interface CompiledRule {
   readonly patterns: number;
   readonly cost: Cost;
   /** @throws whatever the engine or a function of a rule throws */
-  readonly calculate: (variables: Readonly<Record<string, unknown>>) => unknown;
+  readonly calculate: (variables: object) => unknown;
   /** Lets go of everything that the last calculation has seen. */
   readonly forget: () => void;
 }

@@ -1,4 +1,4 @@
-import { type EvaluationPlace, nanosOf, placeFor } from './budget.ts';
+import { type EvaluationPlace, type Price, priceOf } from './budget.ts';
 import type { CompiledRule } from './compile.ts';
 import { failed, type Verdict } from './score.ts';
 import { differs, type RuleView } from './text/view.ts';
@@ -30,15 +30,12 @@ export const tooLarge = (place: EvaluationPlace): Verdict | null =>
   isTooLarge(place) ? failed(`${place} for this rule`) : null;
 
 /** Where both copies may be evaluated together, and how long that may take at the worst, in nanoseconds. */
-export const costOfBoth = (
-  rule: CompiledRule,
-  view: RuleView,
-): { readonly place: EvaluationPlace; readonly nanos: number } => {
-  const plain = { place: placeFor(rule, view), nanos: nanosOf(rule, view) };
+export const costOfBoth = (rule: CompiledRule, view: RuleView): Price => {
+  const plain = priceOf(rule, view);
   if (isTooLarge(plain.place) || !differs(view, rule.reads)) return plain;
-  const folded = placeFor(rule, view.folded);
-  const place = plain.place === 'loop' || isTooLarge(folded) ? folded : plain.place;
-  return { place, nanos: plain.nanos + nanosOf(rule, view.folded) };
+  const folded = priceOf(rule, view.folded);
+  const place = plain.place === 'loop' || isTooLarge(folded.place) ? folded.place : plain.place;
+  return { place, nanos: plain.nanos + folded.nanos };
 };
 
 /**

@@ -84,10 +84,12 @@ export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
     });
     const late = rules.filter((_, index) => verdicts[index] === null);
     if (late.length === 0) return verdicts as readonly Verdict[];
-    return pool.judge(late.map(sent), view.subject, now).then((rest) => {
-      let next = 0;
-      return verdicts.map((verdict) => verdict ?? rest[next++]!);
-    });
+    return pool
+      .judge(late.map(sent), () => view.subject(), now)
+      .then((rest) => {
+        let next = 0;
+        return verdicts.map((verdict) => verdict ?? rest[next++]!);
+      });
   };
 
   return {

@@ -2,6 +2,36 @@ import type { CompiledRule } from './compile.ts';
 import { type Outcome, timed } from './language/overtime.ts';
 import type { TextView } from './text/view.ts';
 
+/** What a rule is evaluated on. A class, whose roots are made where the rule reads them. */
+class Context {
+  readonly #variables: TextView['variables'];
+  readonly #now: number;
+
+  constructor(variables: TextView['variables'], now: number) {
+    this.#variables = variables;
+    this.#now = now;
+  }
+
+  get request() {
+    return this.#variables.request;
+  }
+  get response() {
+    return this.#variables.response;
+  }
+  get project() {
+    return this.#variables.project;
+  }
+  get key() {
+    return this.#variables.key;
+  }
+  get org() {
+    return this.#variables.org;
+  }
+  get now() {
+    return new Date(this.#now);
+  }
+}
+
 /** Calculates the rule's value here and now, within `millis` as far as the clock is looked at. Never throws. */
 export const run = (
   rule: CompiledRule,
@@ -9,7 +39,7 @@ export const run = (
   now: number,
   millis: number = Number.POSITIVE_INFINITY,
 ): Outcome => {
-  const outcome = timed(millis, () => rule.calculate({ ...view.variables, now: new Date(now) }));
+  const outcome = timed(millis, () => rule.calculate(new Context(view.variables, now)));
   rule.forget();
   return outcome;
 };

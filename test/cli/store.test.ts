@@ -265,7 +265,7 @@ describe('weir store export and import', () => {
     expect(existsSync(env.DATA_DIR)).toBe(false);
   });
 
-  test('an import that is killed is finished by the same command', async () => {
+  test('an import that is killed is finished by the same command', { timeout: 120_000 }, async () => {
     const { weir, dir, env } = bench();
     const file = join(dir, 'many.ndjson');
     const events = 6000;

@@ -58,7 +58,7 @@ const seconds = (text: unknown): number => Number(/^(\d+)s$/.exec(String(text))?
 const mostDrainSeconds = readConfig({}).DRAIN_MS / 1000;
 
 describe('the image', () => {
-  const { copied, env, user, entrypoint, volumes, stopSignal } = containerfile();
+  const { copied, env, user, entrypoint, volumes, stopSignal, healthCheck } = containerfile();
 
   test('takes from the repository what is there, and from its first stage what that makes', () => {
     for (const { from, paths } of copied)
@@ -79,6 +79,7 @@ describe('the image', () => {
     expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
     expect(entrypoint).toEqual(['node', `/opt/weir/${bin.weir}`]);
     expect(stopSignal).toBe('SIGTERM');
+    expect(existsSync(join(root, healthCheck.at(-1)!.replace('/opt/weir/', '')))).toBe(true);
   });
 });
 
@@ -110,6 +111,7 @@ describe('compose.yaml', () => {
       tmpfs: ['/tmp'],
       cap_drop: ['ALL'],
       security_opt: ['no-new-privileges:true'],
+      init: true,
     });
     // After the answers in flight it closes what it has open, for ten seconds at most.
     expect(seconds(weir.stop_grace_period)).toBeGreaterThanOrEqual(mostDrainSeconds + 10);

@@ -163,7 +163,8 @@ const race = async (server: Server, head: number, width: number): Promise<Raced>
   let answered = 0;
   let archived: Promise<void> | undefined;
   const archiveNow = async (): Promise<void> => {
-    const { status, text } = await archive(server, project);
+    let { status, text } = await archive(server, project);
+    while (status === 503) ({ status, text } = await archive(server, project));
     if (status !== 200) throw new Error(`the archive was answered with ${status} ${text}`);
     // What was made before works no more, although other creations are still on their way.
     for (const got of await Promise.all(keys.map(({ value }) => use(server, value)))) {

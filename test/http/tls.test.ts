@@ -30,15 +30,18 @@ beforeEach(() => {
   told = [];
   silence = onSignal((name, signal) => {
     if (name === 'certificate.reloaded') told.push('reloaded');
+    if (name === 'certificate.expired') told.push('expired');
     if (name === 'certificate.refused') told.push((signal as { fault: string }).fault.replaceAll(dir, ''));
   });
 });
 afterEach(async () => {
   release?.();
   silence();
-  await service.stop();
+  await service?.stop();
   rmSync(dir, { recursive: true });
 });
+
+const cutOff = 'does not end where a certificate in PEM ends.';
 
 const files = () => ({ certFile: join(dir, 'live/tls.crt'), keyFile: join(dir, 'live/tls.key') });
 
@@ -164,8 +167,14 @@ describe('a certificate that changes', () => {
     const second = certified('second.example');
     for (const [broken, why] of [
       [{ cert: second.cert, key: first.key }, '/live/tls.key is not the key of /live/tls.crt.'],
-      [{ cert: '', key: second.key }, '/live/tls.crt is no certificate in PEM.'],
+      [{ cert: '', key: second.key }, '/live/tls.crt holds no certificate in PEM.'],
       [{ cert: second.cert, key: 'secret words' }, '/live/tls.key is no private key in PEM without a password.'],
+      [{ cert: second.cert + ca.cert.slice(0, 300), key: second.key }, `/live/tls.crt ${cutOff}`],
+      [{ cert: second.cert.slice(0, 300), key: second.key }, `/live/tls.crt ${cutOff}`],
+      [
+        { cert: first.cert, key: second.key.slice(0, 60) },
+        '/live/tls.key is no private key in PEM without a password.',
+      ],
     ] as const) {
       told.length = 0;
       await renew(broken);
@@ -181,6 +190,82 @@ describe('a certificate that changes', () => {
     await renew(second);
     await eventually(() => served()).toBe('second.example');
     expect(told).toEqual(['/live/tls.key cannot be read (ENOENT).', 'reloaded']);
+  });
+
+  test('that has expired, or whose time has not come, is told once and comes into force when its time comes', async () => {
+    turn(put('first', first));
+    await start();
+    const [late, early] = [
+      { from: -2, to: -1 },
+      { from: 2.5 / 3600, to: 24 },
+    ].map((times) => signedBy(ca, ['second.example', '127.0.0.1'], times));
+    await renew(late!);
+    await eventually(() => told).toEqual([expect.stringMatching(/^\/live\/tls\.crt expired at .*Z\.$/)]);
+    expect(await served()).toBe('first.example');
+    told.length = 0;
+    await renew(early!);
+    await eventually(() => told.at(-1)).toBe('reloaded');
+    expect(await served()).toBe('second.example');
+    // Unless the machine was so slow that its time had come at the first look.
+    expect(told.filter((what) => what !== 'reloaded').every((what) => what.includes('is not valid before'))).toBe(true);
+    expect(told.length).toBeLessThan(3);
+  });
+
+  test('that is served and expires is served on, and told once', async () => {
+    turn(put('first', signedBy(ca, ['first.example', '127.0.0.1'], { from: -2, to: -1 })));
+    await start();
+    await eventually(() => told).toEqual(['expired']);
+    turn(put('second', certified('second.example')));
+    await eventually(() => told).toEqual(['expired', 'reloaded']);
+    expect(await served()).toBe('second.example');
+  });
+
+  test('that is taken away and put back, or cannot be read for a while, is served throughout', async () => {
+    turn(put('first', first));
+    await start();
+    for (const hide of [
+      () => rmSync(join(dir, 'live')),
+      () => turn('nowhere'),
+      () => turn('live'),
+      () => turn(put('half', { cert: first.cert, key: '' })),
+      () => {
+        rmSync(files().certFile);
+        mkdirSync(files().certFile);
+      },
+    ]) {
+      told.length = 0;
+      hide();
+      await eventually(() => told.length).toBe(1);
+      expect(told[0]).toMatch(/^\/live\/tls\.(crt|key) (cannot be read \(E[A-Z]+\)|is no private key in PEM.*)\.$/);
+      expect(await served()).toBe('first.example');
+      rmSync(join(dir, 'first'), { recursive: true });
+      turn(put('first', first));
+      await eventually(() => told.at(-1)).toBe('reloaded');
+      expect(told).toHaveLength(2);
+    }
+  });
+
+  test('that is written in place, piece by piece, never shows half of itself', async () => {
+    turn(put('first', first));
+    await start();
+    let served: string | undefined = 'first.example';
+    for (let round = 0; round < 4; round++) {
+      const next = certified(`number-${round}.example`);
+      const seen = new Set<string>();
+      for (const [file, text] of [
+        [files().certFile, next.cert + ca.cert],
+        [files().keyFile, next.key],
+      ] as const) {
+        for (let at = 0; at <= text.length; at += 100) {
+          writeFileSync(file, text.slice(0, at));
+          seen.add(await ask('/v1/models').then(({ by }) => by));
+        }
+        writeFileSync(file, text);
+      }
+      expect([...seen].filter((name) => name !== served)).toEqual([]);
+      served = `number-${round}.example`;
+      await eventually(async () => (await ask('/v1/models')).by).toBe(served);
+    }
   });
 
   test('loses no connection that comes meanwhile', async () => {
@@ -200,6 +285,26 @@ describe('a certificate that changes', () => {
     isOver = true;
     for (const seen of await Promise.all(callers)) expect(seen.size).toBeGreaterThan(1);
   });
+});
+
+test('of a chain that is cut off anywhere nothing is taken but whole certificates', async () => {
+  const bag = 'Bag Attributes\n    friendlyName: first\n';
+  const chain = bag + first.cert + ca.cert;
+  const ends = [bag.length + first.cert.length, chain.length];
+  const whole = new Set(ends.flatMap((end) => [end - 1, end]));
+  for (let length = 0; length <= chain.length; length++) {
+    turn(put('cut', { cert: chain.slice(0, length), key: first.key }));
+    const taken = await readCertificate(files()).then(
+      () => true,
+      (error: Error) => {
+        expect(error.name).toBe('UnusableCertificate');
+        return false;
+      },
+    );
+    expect(taken, `cut after ${length}`).toBe(
+      whole.has(length) || (length > ends[0]! && !chain.slice(ends[0], length).includes('---')),
+    );
+  }
 });
 
 test('TLS 1.2 and 1.3 are spoken, older ones and HTTP in the clear are not', async () => {

@@ -44,7 +44,7 @@ describe('patterns', () => {
     for (const rule of [`request.text.matches("${pattern}")`, `request.text.countMatches("${pattern}") > 0`]) {
       const compiled = accepted(rule);
       const started = performance.now();
-      expect(compiled.calculate({ ...view.variables })).toBe(false);
+      expect(compiled.calculate(view.variables)).toBe(false);
       expect(performance.now() - started).toBeLessThan(1000);
     }
   });
@@ -65,7 +65,7 @@ describe('patterns', () => {
     ]) {
       const compiled = accepted(rule);
       const started = performance.now();
-      compiled.calculate({ ...userSays(a28).variables });
+      compiled.calculate(userSays(a28).variables);
       expect(performance.now() - started).toBeLessThan(1000);
     }
   });
@@ -97,7 +97,7 @@ describe('patterns', () => {
 
   test('share nothing between rules', () => {
     const [first, second] = [accepted('request.text.matches("a")'), accepted('request.text.matches("b")')];
-    const variables = { ...requestOf({ messages: [{ role: 'user', content: 'a' }] }).variables };
+    const { variables } = requestOf({ messages: [{ role: 'user', content: 'a' }] });
     expect([first.calculate(variables), second.calculate(variables), first.calculate(variables)]).toEqual([
       true,
       false,

@@ -4,7 +4,7 @@ import type { RuleError } from '../../src/rules/rule-error.ts';
 import { leastRequest, leastResponse, sampleOwner, sampleTime } from '../../src/rules/samples.ts';
 import type { Verdict } from '../../src/rules/score.ts';
 import type { RequestText, ResponseText } from '../../src/rules/text/request-text.ts';
-import { type RuleView, requestView, responseView } from '../../src/rules/text/view.ts';
+import { type RuleView, requestView, responseView, type TextView } from '../../src/rules/text/view.ts';
 import { trialHere } from '../../src/rules/trial.ts';
 import { verdictHere } from '../../src/rules/verdict.ts';
 
@@ -32,14 +32,14 @@ export const responseOf = (response: Partial<ResponseText> = {}): RuleView =>
 
 export const userSays = (content: string): RuleView => requestOf({ messages: [{ role: 'user', content }] });
 
-const verdictOf = (text: string, view: RuleView = requestOf(), direction: Direction = 'request'): Verdict =>
+const verdictOf = (text: string, view: TextView = requestOf(), direction: Direction = 'request'): Verdict =>
   verdictHere(accepted(text, direction), view, sampleTime)!;
 
 /** The score of a rule, or its error message. */
-export const scoreIn = (text: string, view?: RuleView, direction?: Direction): number | string => {
+export const scoreIn = (text: string, view?: TextView, direction?: Direction): number | string => {
   const verdict = verdictOf(text, view, direction);
   return verdict.verdict === 'score' ? verdict.scoreBasisPoints : verdict.message;
 };
 
-export const holds = (text: string, view?: RuleView, direction?: Direction): boolean =>
+export const holds = (text: string, view?: TextView, direction?: Direction): boolean =>
   scoreIn(text, view, direction) === 10_000;

@@ -13,9 +13,7 @@ const rule =
 /** Judged in both copies, as policies are. */
 const isSeen = (answer: ReturnType<typeof answerText>): boolean => {
   const view = responseOf(answer);
-  return [view, { ...view, variables: view.folded.variables, sizes: new Map() }].some(
-    (copy) => scoreIn(rule, copy, 'response') === 10_000,
-  );
+  return [view, view.folded].some((copy) => scoreIn(rule, copy, 'response') === 10_000);
 };
 const whole = (endpoint: Endpoint, body: object | string) =>
   answerText(endpoint, typeof body === 'string' ? body : JSON.stringify(body));

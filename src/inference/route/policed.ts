@@ -32,7 +32,8 @@ const besideOf = ({ request, need, most }: RequestSeen, told: Told): Beside => {
   const { estimatedTokens: inputTokens, maxTokens: named, grows } = need;
   // Where none is named, an upstream is told the most that its model says, or nothing, which is the same.
   const maxTokens = grows === true ? Math.max(named, request?.max_tokens ?? most) : named;
-  return { ...told, inputTokens, maxTokens };
+  const { endpoint, model, stream } = told;
+  return { endpoint, model, stream, inputTokens, maxTokens };
 };
 
 /** A copy of a request, with its text, for replays. */
@@ -55,7 +56,10 @@ export const viewOf = (seen: RequestSeen, outgoing: () => Buffer, text: Told, ca
   const { request } = seen;
   const beside = besideOf(seen, text);
   const owner = ownerOf(caller);
-  if (request === null) return bodyView({ ...beside, body: outgoing() }, owner);
+  if (request === null) {
+    const { endpoint, model, maxTokens, inputTokens, stream } = beside;
+    return bodyView({ endpoint, model, maxTokens, inputTokens, stream, body: outgoing() }, owner);
+  }
   // Every API is in the form of messages by now; what it is called stays.
   const inMessages = bodyText({ ...request }, { ...beside, endpoint: 'messages' });
   return requestView({ ...inMessages, endpoint: text.endpoint }, owner);

@@ -51,6 +51,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'limits.trouble',
   'tiers.refused',
   'certificate.refused',
+  'certificate.expired',
   'usage.recovered',
   'upstream.opened',
   'traces.unsent',

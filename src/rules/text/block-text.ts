@@ -50,6 +50,15 @@ const note = (found: Found, text: unknown, said: boolean): void => {
 const readBlock = (found: Found, block: Block, said: boolean): void =>
   readOthers(found, block, readWritten(found, block, said));
 
+/** Where the usual kinds have what is written. What they are called says nothing then. */
+const read = {
+  text: ['type', 'text'],
+  refusal: ['type', 'refusal'],
+  input: ['type', 'input'],
+  arguments: ['type', 'arguments'],
+  content: ['type', 'content'],
+} as const;
+
 /** Reads what is written in a block, by its kind. @returns the members that it was in; the others are read beside it */
 const readWritten = (found: Found, block: Block, said: boolean): readonly string[] => {
   const { type } = block;
@@ -58,22 +67,22 @@ const readWritten = (found: Found, block: Block, said: boolean): readonly string
     case 'input_text':
     case 'output_text':
       note(found, block.text, said);
-      return ['text'];
+      return read.text;
     case 'refusal':
       note(found, block.refusal, said);
-      return ['refusal'];
+      return read.refusal;
     case 'tool_use':
       noteInput(found, block.input, said);
-      return ['input'];
+      return read.input;
     case 'custom_tool_call':
       note(found, block.input, said);
       return ['input'];
     case 'function_call':
       note(found, block.arguments, said);
-      return ['arguments'];
+      return read.arguments;
     case 'tool_result':
       readContent(found, block.content, false);
-      return ['content'];
+      return read.content;
     case 'function_call_output':
     case 'custom_tool_call_output':
       readContent(found, block.output, false);
@@ -126,9 +135,12 @@ const noteInput = (found: Found, input: unknown, said: boolean): void => {
   if (said) for (let at = from; at < found.text.length; at += 1) found.said.push(at);
 };
 
-const readOthers = (found: Found, block: Block, read: readonly string[]): void => {
-  const others = Object.entries(block).filter(([name]) => !read.includes(name));
-  if (others.length > 0) addLeaves(found.beside, Object.fromEntries(others), { met: found });
+const readOthers = (found: Found, block: Block, known: readonly string[]): void => {
+  for (const name in block) {
+    if (known.includes(name)) continue;
+    addLeaves(found.beside, block, { met: found, except: known });
+    return;
+  }
 };
 
 /** Title and context are read by models too. */

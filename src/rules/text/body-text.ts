@@ -12,17 +12,28 @@ const unsent: ReadonlySet<string> = new Set([
 ]);
 
 /** What is left of a body once its conversation has been read. Nobody gives words to a member's name here: values alone. */
-const othersOf = (body: Body, ...read: readonly string[]): readonly unknown[] =>
-  Object.entries(body).flatMap(([name, value]) => (unsent.has(name) || read.includes(name) ? [] : [value]));
+const othersOf = (body: Body, ...read: readonly string[]): readonly unknown[] => {
+  const others: unknown[] = [];
+  for (const name in body) {
+    const value = body[name];
+    // Numbers and the like hold no text.
+    if (!mayHoldText(value) || unsent.has(name) || read.includes(name)) continue;
+    others.push(value);
+  }
+  return others;
+};
+
+const mayHoldText = (value: unknown): boolean =>
+  typeof value === 'string' || (typeof value === 'object' && value !== null);
 
 const isObject = (value: unknown): value is Body =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The items of a list, in whatever form they are: one that is no object is what it says. */
 const itemsOf = (value: unknown): readonly Body[] =>
-  (Array.isArray(value) ? value : value == null ? [] : [value]).map((item) =>
-    isObject(item) ? item : { content: item },
-  );
+  (Array.isArray(value) ? value : value == null ? [] : [value]).map(itemOf);
+
+const itemOf = (value: unknown): Body => (isObject(value) ? value : { content: value });
 
 const named = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
@@ -42,9 +53,12 @@ const namesOf = (tool: Body): readonly string[] => {
 };
 
 const toolsOf = ({ tools, functions, mcp_servers: servers }: Body): RequestText['tools'] =>
-  [...itemsOf(tools), ...itemsOf(functions), ...itemsOf(servers)].flatMap(namesOf).map((name) => ({ name }));
+  tools == null && functions == null && servers == null
+    ? undefined
+    : [...itemsOf(tools), ...itemsOf(functions), ...itemsOf(servers)].flatMap(namesOf).map((name) => ({ name }));
 
 const metadataOf = ({ metadata, safety_identifier: safe, user }: Body): RequestText['metadata'] => {
+  if (metadata == null && safe == null && user == null) return undefined;
   const given = isObject(metadata) ? metadata : {};
   return given.user_id === undefined ? { ...given, user_id: safe ?? user } : given;
 };
@@ -74,7 +88,15 @@ const withSystem = (lead: unknown, all: readonly Message[]): Pick<RequestText, '
   return { system, messages };
 };
 
+/** Whether a message is no more than a known role and its content, as nearly every one is: then it is taken as it is. */
+const isPlain = (message: Body): message is Body & Message => {
+  if (typeof message.role !== 'string' || !roles.has(message.role)) return false;
+  for (const name in message) if (name !== 'role' && name !== 'content') return false;
+  return true;
+};
+
 const chatMessage = (message: Body): Message => {
+  if (isPlain(message) && message.role !== 'tool' && message.role !== 'function') return message;
   const { role: given, content, refusal, tool_calls: calls, ...others } = message;
   const { role, strange } = roleOf(given);
   if (role === 'tool' || role === 'function') {
@@ -92,6 +114,7 @@ const chatMessage = (message: Body): Message => {
 const callers: ReadonlySet<unknown> = new Set(['function_call', 'reasoning', 'custom_tool_call', 'mcp_call']);
 
 const inputItem = (item: Body): Message => {
+  if (isPlain(item)) return item;
   if (item.role !== undefined && (item.type === undefined || item.type === 'message')) {
     const { role: given, content, type: _, ...others } = item;
     const { role, strange } = roleOf(given);
@@ -100,7 +123,9 @@ const inputItem = (item: Body): Message => {
   return { role: callers.has(item.type) ? 'assistant' : 'user', content: [item] };
 };
 
-const plainMessage = ({ role: given, content, ...others }: Body): Message => {
+const plainMessage = (message: Body): Message => {
+  if (isPlain(message)) return message;
+  const { role: given, content, ...others } = message;
   const { role, strange } = roleOf(given);
   if (strange === undefined && Object.keys(others).length === 0) return { role, content };
   return { role, content: [content, { ...others, ...strange }] };
@@ -128,9 +153,9 @@ const conversationIn = (
 };
 
 /** A body of one of the APIs as rules read it: all that a model may be given of it, in members that Weir knows or not. */
-export const bodyText = (body: Body, beside: Beside): RequestText => ({
-  ...beside,
-  ...conversationIn(beside.endpoint, body),
-  tools: toolsOf(body),
-  metadata: metadataOf(body),
-});
+export const bodyText = (body: Body, { endpoint, model, maxTokens, inputTokens, stream }: Beside): RequestText => {
+  const { system, messages, others } = conversationIn(endpoint, body);
+  const [tools, metadata] = [toolsOf(body), metadataOf(body)];
+  // Every member by its name, here and in what follows: to copy an object with `...` takes a microsecond.
+  return { endpoint, model, maxTokens, inputTokens, stream, system, messages, others, tools, metadata };
+};

@@ -12,10 +12,17 @@ const normal = (text: string): string => (mayChange.test(text) ? text.normalize(
  * Pieces of text, newline-joined, in NFC. Nothing composes across a line break, so joining texts that are in NFC
  * already gives the same.
  */
-const joined = (pieces: readonly string[]): string => normal(pieces.length === 1 ? pieces[0]! : pieces.join('\n'));
+const joined = (pieces: readonly string[]): string =>
+  pieces.length === 0 ? '' : normal(pieces.length === 1 ? pieces[0]! : pieces.join('\n'));
 
-/** Texts that are not empty, newline-joined. */
-export const lines = (...texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n');
+/** Two texts, newline-joined where neither is empty. */
+export const lines = (one: string, other: string): string =>
+  one === '' ? other : other === '' ? one : `${one}\n${other}`;
+
+const unpackedWith = (pieces: readonly string[], between: string): string => {
+  if (pieces.length === 0) return '';
+  return folded(pieces.length === 1 ? unpacked(pieces[0]!) : pieces.map(unpacked).join(between));
+};
 
 /** How the two copies of a text are made of its pieces (contract H, N16). */
 export interface Copy {
@@ -30,8 +37,8 @@ export const plainCopy: Copy = { written: joined, apart: joined, one: normal };
 
 /** As a reader takes it: who writes one word in two blocks has written one word, and JSON is read without its escapes. */
 export const foldedCopy: Copy = {
-  written: (pieces) => (pieces.length === 0 ? '' : folded(pieces.map(unpacked).join(''))),
-  apart: (pieces) => (pieces.length === 0 ? '' : folded(pieces.map(unpacked).join('\n'))),
+  written: (pieces) => unpackedWith(pieces, ''),
+  apart: (pieces) => unpackedWith(pieces, '\n'),
   one: (text) => folded(unpacked(text)),
 };
 

@@ -25,33 +25,44 @@ export interface ResponsePieces {
   readonly calls: readonly { readonly name: string; readonly arguments: string }[];
 }
 
-const entryOf = ([key, value]: [string, unknown]): readonly (readonly [string, string])[] =>
-  typeof value === 'string' ? [[key, value]] : [];
+const entriesIn = (metadata: Readonly<Record<string, unknown>> | undefined): (readonly [string, string])[] => {
+  const entries: (readonly [string, string])[] = [];
+  if (metadata === undefined) return entries;
+  for (const [key, value] of Object.entries(metadata)) if (typeof value === 'string') entries.push([key, value]);
+  return entries;
+};
 
 export const piecesOf = (request: RequestText): RequestPieces => {
   const { endpoint, model, maxTokens, inputTokens, stream } = request;
   const system = nothingFound();
   readContent(system, request.system, false);
-  const messages = request.messages.map(({ role, content }) => {
+  let { images, documents, thinking } = system;
+  const messages: (MessagePieces & { readonly role: string })[] = [];
+  for (const { role, content } of request.messages) {
     const found = nothingFound();
     readContent(found, content, true);
-    return { role, ...found };
-  });
+    images ||= found.images;
+    documents ||= found.documents;
+    thinking ||= found.thinking;
+    messages.push({ role, text: found.text, said: found.said, beside: found.beside });
+  }
   const others: string[] = [];
   if (request.others !== undefined) addLeaves(others, request.others);
-  const holds = (kind: 'images' | 'documents' | 'thinking'): boolean =>
-    system[kind] || messages.some((message) => message[kind]);
   return {
-    ...{ endpoint, model, maxTokens, inputTokens, stream },
+    endpoint,
+    model,
+    maxTokens,
+    inputTokens,
+    stream,
     system: { text: system.text, said: [], beside: system.beside },
-    messages: messages.map(({ role, text, said, beside }) => ({ role, text, said, beside })),
+    messages,
     others,
-    toolNames: (request.tools ?? []).map(({ name }) => name),
-    metadata: Object.entries(request.metadata ?? {}).flatMap(entryOf),
-    images: holds('images'),
-    documents: holds('documents'),
+    toolNames: request.tools?.map(({ name }) => name) ?? [],
+    metadata: entriesIn(request.metadata),
+    images,
+    documents,
     // Unspecified: like its neighbours it speaks of what the messages hold, not of whether the answer may think.
-    thinking: holds('thinking'),
+    thinking,
   };
 };
 
@@ -85,21 +96,35 @@ export const responsePiecesOf = ({ content, stopReason, outputTokens, others }: 
 const asciiShare = 8;
 const beyondAscii = /[^\t\n\r -~]/;
 
-const unitsIn = (pieces: readonly string[]): number =>
-  pieces.reduce((sum, piece) => sum + (beyondAscii.test(piece) ? piece.length : piece.length / asciiShare), 0);
+const asciiUnits = (text: string): number => (beyondAscii.test(text) ? text.length : text.length / asciiShare);
+const allUnits = (text: string): number => text.length;
 
-/** How much text has to be brought into a form before rules can read it: UTF-16 units, those of ASCII for less. */
-export const lengthOf = (request: RequestPieces): number => {
-  let units = unitsIn(request.system.text) + unitsIn(request.system.beside) + unitsIn(request.others);
-  for (const { text, beside } of request.messages) units += unitsIn(text) + unitsIn(beside) + perMessage;
+const unitsIn = (pieces: readonly string[], unitsOf: (text: string) => number): number => {
+  let units = 0;
+  for (const piece of pieces) units += unitsOf(piece);
   return units;
+};
+
+const unitsOf = ({ system, messages, others }: RequestPieces, of: (text: string) => number): number => {
+  let units = unitsIn(system.text, of) + unitsIn(system.beside, of) + unitsIn(others, of);
+  for (const { text, beside } of messages) units += unitsIn(text, of) + unitsIn(beside, of) + perMessage;
+  return units;
+};
+
+/** Less than that is little, whatever it is written in. */
+const little = 4096;
+
+/** How much text has to be brought into a form before rules can read it: UTF-16 units, those of ASCII for less, unless few. */
+export const lengthOf = (request: RequestPieces): number => {
+  const units = unitsOf(request, allUnits);
+  return units <= little ? units : unitsOf(request, asciiUnits);
 };
 
 /** The same of an answer. */
 export const answerLength = ({ text, calls }: ResponsePieces): number =>
   calls.reduce(
-    (units, call) => units + unitsIn([call.arguments]) + perMessage,
-    unitsIn(text.text) + unitsIn(text.beside),
+    (units, call) => units + asciiUnits(call.arguments) + perMessage,
+    unitsIn(text.text, asciiUnits) + unitsIn(text.beside, asciiUnits),
   );
 
 /** What a message costs beyond its text, in units of text. */

@@ -1,5 +1,5 @@
 import { type MessageRecord, messageType, type RequestValues } from '../language/variables.ts';
-import { type Copy, foldedCopy, lines, textOf } from './normal-text.ts';
+import { type Copy, foldedCopy, lines, plainCopy, textOf } from './normal-text.ts';
 import type { RequestPieces } from './pieces.ts';
 import type { RequestText } from './request-text.ts';
 
@@ -79,7 +79,7 @@ export class RequestFields implements RequestValues {
     return this.#messages;
   }
   get text() {
-    this.#text ??= this.#whole();
+    this.#text ??= this.#copy === foldedCopy ? foldedText(this.#pieces(), this.system) : plainText(this.#pieces());
     return this.#text;
   }
   get user_text() {
@@ -100,16 +100,6 @@ export class RequestFields implements RequestValues {
     return this.#metadata;
   }
 
-  #whole(): string {
-    const { messages, others } = this.#pieces();
-    const copy = this.#copy;
-    const rest = copy.apart(others);
-    if (copy !== foldedCopy) return lines(this.system, ...messages.map((message) => textOf(copy, message)), rest);
-    // Who writes one word in two messages has written one word.
-    const written = copy.written(messages.flatMap(({ text }) => text));
-    return lines(this.system, written, copy.apart(messages.flatMap(({ beside }) => beside)), rest);
-  }
-
   #saidByUsers(): readonly (readonly string[])[] {
     this.#said ??= this.#pieces()
       .messages.filter(({ role, said }) => !others.has(role) && said.length > 0)
@@ -117,3 +107,29 @@ export class RequestFields implements RequestValues {
     return this.#said;
   }
 }
+
+const addAll = (all: string[], pieces: readonly string[]): void => {
+  for (const piece of pieces) all.push(piece);
+};
+
+const plainText = ({ system, messages, others }: RequestPieces): string => {
+  const all = [...system.text, ...system.beside];
+  for (const { text, beside } of messages) {
+    addAll(all, text);
+    addAll(all, beside);
+  }
+  addAll(all, others);
+  return plainCopy.apart(all);
+};
+
+/** Who writes one word in two messages has written one word. */
+const foldedText = ({ messages, others }: RequestPieces, system: string): string => {
+  const written: string[] = [];
+  const besides: string[] = [];
+  for (const { text, beside } of messages) {
+    addAll(written, text);
+    addAll(besides, beside);
+  }
+  const said = lines(foldedCopy.written(written), foldedCopy.apart(besides));
+  return lines(lines(system, said), foldedCopy.apart(others));
+};

@@ -3,18 +3,38 @@ import { readField, type TextView } from './view.ts';
 
 /** The size with the given name (see sizes.ts) in a view; each is measured once per view. */
 export const sizeIn = (view: TextView, name: string): number => {
+  const path = pathIn(name);
+  const value = readField(view, path.root, path.field);
+  if (typeof value === 'string') return value.length;
   const known = view.sizes.get(name);
   if (known !== undefined) return known;
-  const measured = measure(view, name);
+  const measured = measure(value, path);
   view.sizes.set(name, measured);
   return measured;
 };
 
-const measure = (view: TextView, name: string): number => {
-  const counts = name.endsWith('#');
-  const [root, field, part] = (counts ? name.slice(0, -1) : name).split('.') as [RootName, string, string?];
-  const value = readField(view, root, field);
-  if (typeof value === 'string') return value.length;
+interface Path {
+  readonly root: RootName;
+  readonly field: string;
+  readonly part: string | undefined;
+  readonly counts: boolean;
+}
+
+const paths = new Map<string, Path>();
+
+/** What a name of a size says. There are as many as rules may name. */
+const pathIn = (name: string): Path => {
+  let known = paths.get(name);
+  if (known === undefined) {
+    const counts = name.endsWith('#');
+    const [root, field, part] = (counts ? name.slice(0, -1) : name).split('.') as [RootName, string, string?];
+    known = { root, field, part, counts };
+    paths.set(name, known);
+  }
+  return known;
+};
+
+const measure = (value: unknown, { root, field, part, counts }: Path): number => {
   if (value instanceof Map) {
     if (counts) return value.size;
     return total(part === 'key' ? value.keys() : value.values());

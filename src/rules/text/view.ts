@@ -1,6 +1,8 @@
 import { maxParsedOnLoop } from '../language/limits.ts';
 import {
   type MessageRecord,
+  type RequestValues,
+  type ResponseValues,
   type RootName,
   roots,
   type ToolCallRecord,
@@ -22,7 +24,7 @@ import { responseValues } from './response-values.ts';
 
 /** What rules see in one of the two copies of a text (contract N16). */
 export interface TextView {
-  readonly variables: Readonly<Partial<Record<RootName, TypedRecord<unknown>>>>;
+  readonly variables: { readonly [name in RootName]?: TypedRecord<unknown> | undefined };
   /** Sizes measured so far, by name (see sizes.ts). */
   readonly sizes: Map<string, number>;
 }
@@ -41,87 +43,142 @@ export interface Subject {
   readonly owner: RequestOwner;
 }
 
-/** The variables of one request, or of one answer, for any number of rules. Each text is built once, when first read. */
-export interface RuleView extends TextView {
-  readonly subject: () => Subject;
-  /** How much text it is made of (`lengthOf`). */
-  readonly length: () => number;
-  /** The folded copy. */
-  readonly folded: TextView;
-  /** Fields of which it is known whether the copies differ. */
-  readonly differing: Map<string, boolean>;
+type RequestRecord = TypedRecord<RequestValues>;
+type ResponseRecord = TypedRecord<ResponseValues>;
+
+/** The roots of one copy. Those that few rules read are made when one does. */
+class Variables {
+  readonly request: RequestRecord;
+  readonly response: ResponseRecord | undefined;
+  readonly #owner: RequestOwner;
+  readonly #copy: Copy;
+
+  constructor(request: RequestRecord, response: ResponseRecord | undefined, owner: RequestOwner, copy: Copy) {
+    this.request = request;
+    this.response = response;
+    this.#owner = owner;
+    this.#copy = copy;
+  }
+
+  get project() {
+    const { id, name } = this.#owner.project;
+    return new roots.project.Record({ id, name: this.#copy.one(name) });
+  }
+  get key() {
+    const { id, name } = this.#owner.key;
+    return new roots.key.Record({ id, name: this.#copy.one(name) });
+  }
+  get org() {
+    const { id, tier } = this.#owner.org;
+    return new roots.org.Record({ id, tier: BigInt(tier) });
+  }
 }
 
-/** The view of rules of the request direction. */
-export const requestView = (request: RequestText, owner: RequestOwner): RuleView => {
-  const pieces = normalizedOnce(() => piecesOf(request));
-  return viewFrom(request, { pieces, owner, answer: null });
+class CopyView implements TextView {
+  readonly variables: Variables;
+  #sizes: Map<string, number> | undefined;
+
+  constructor(variables: Variables) {
+    this.variables = variables;
+  }
+
+  get sizes(): Map<string, number> {
+    this.#sizes ??= new Map();
+    return this.#sizes;
+  }
+}
+
+interface Source {
+  /** Of a body that is too large to be parsed on the loop; else null. */
+  readonly raw: RawBody | null;
+  readonly pieces: () => RequestPieces;
+  readonly answer: (() => ResponsePieces) | null;
+  readonly owner: RequestOwner;
+}
+
+/**
+ * The variables of one request, or of one answer, for any number of rules. Each text is built once, when first read. A class,
+ * since there is one for each request.
+ */
+export class RuleView extends CopyView {
+  /** Fields of which it is known whether the copies differ. */
+  readonly differing = new Map<string, boolean>();
+  readonly #source: Source;
+  /** The fields of the request in the folded copy. */
+  readonly #foldedRequest: () => RequestRecord;
+  #folded: CopyView | undefined;
+
+  constructor(source: Source, request: RequestRecord, foldedRequest: () => RequestRecord) {
+    super(variablesOf(source, request, plainCopy));
+    this.#source = source;
+    this.#foldedRequest = foldedRequest;
+  }
+
+  /** The folded copy. */
+  get folded(): TextView {
+    return this.#foldedView();
+  }
+
+  subject(): Subject {
+    const { raw, pieces, answer, owner } = this.#source;
+    return { request: raw ?? pieces(), response: answer?.() ?? null, owner };
+  }
+
+  /** How much text it is made of (`lengthOf`). */
+  length(): number {
+    const { raw, pieces, answer } = this.#source;
+    const request = raw === null ? lengthOf(pieces()) : raw.body.length;
+    return answer === null ? request : request + answerLength(answer());
+  }
+
+  /** The same request with its answer, beside what has already been read. */
+  answered(response: ResponseText): RuleView {
+    const answer = normalizedOnce(() => responsePiecesOf(response));
+    const folded = () => this.#foldedView().variables.request;
+    return new RuleView({ ...this.#source, answer }, this.variables.request, folded);
+  }
+
+  #foldedView(): CopyView {
+    this.#folded ??= new CopyView(variablesOf(this.#source, this.#foldedRequest(), foldedCopy));
+    return this.#folded;
+  }
+}
+
+const variablesOf = ({ answer, owner }: Source, request: RequestRecord, copy: Copy): Variables => {
+  const response = answer === null ? undefined : new roots.response.Record(responseValues(answer, copy));
+  return new Variables(request, response, owner, copy);
 };
 
-/** The view of rules of the response direction, beside what `ofRequest` has already read. */
-export const responseView = (ofRequest: RuleView, response: ResponseText): RuleView => {
-  const answer = normalizedOnce(() => responsePiecesOf(response));
-  const { subject } = ofRequest;
-  const withAnswer = (view: TextView, copy: Copy): TextView => ({
-    variables: { ...view.variables, response: new roots.response.Record(responseValues(answer, copy)) },
-    sizes: new Map(view.sizes),
-  });
-  return {
-    ...withAnswer(ofRequest, plainCopy),
-    folded: withAnswer(ofRequest.folded, foldedCopy),
-    subject: () => ({ ...subject(), response: answer() }),
-    length: normalizedOnce(() => ofRequest.length() + answerLength(answer())),
-    differing: new Map(ofRequest.differing),
-  };
+const viewFrom = (request: ConstructorParameters<typeof RequestFields>[0], source: Source): RuleView => {
+  const fieldsIn = (copy: Copy) => new roots.request.Record(new RequestFields(request, source.pieces, copy));
+  return new RuleView(source, fieldsIn(plainCopy), () => fieldsIn(foldedCopy));
 };
+
+/** The view of rules of the request direction. */
+export const requestView = (request: RequestText, owner: RequestOwner): RuleView =>
+  viewFrom(request, { raw: null, pieces: normalizedOnce(() => piecesOf(request)), owner, answer: null });
+
+/** The view of rules of the response direction, beside what `ofRequest` has already read. */
+export const responseView = (ofRequest: RuleView, response: ResponseText): RuleView => ofRequest.answered(response);
 
 /** The view of a body in the form of its API. A large one is parsed where the rules are evaluated. */
 export const bodyView = (raw: RawBody, owner: RequestOwner): RuleView => {
   const pieces = normalizedOnce(() => piecesIn(raw));
-  const view = viewFrom(raw, { pieces, owner, answer: null });
-  if (raw.body.length <= maxParsedOnLoop) return view;
-  return { ...view, subject: () => ({ request: raw, response: null, owner }), length: () => raw.body.length };
+  const isLarge = raw.body.length > maxParsedOnLoop;
+  return viewFrom(raw, { raw: isLarge ? raw : null, pieces, owner, answer: null });
 };
 
-const piecesIn = ({ body, form, ...beside }: RawBody): RequestPieces => {
-  const { endpoint } = beside;
+const piecesIn = (raw: RawBody): RequestPieces => {
+  const { body, endpoint, form = endpoint, model, maxTokens, inputTokens, stream } = raw;
   const parsed = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString());
-  return piecesOf({ ...bodyText(parsed, { ...beside, endpoint: form ?? endpoint }), endpoint });
+  const text = bodyText(parsed, { endpoint: form, model, maxTokens, inputTokens, stream });
+  return piecesOf(form === endpoint ? text : { ...text, endpoint });
 };
 
 /** The same view in another thread. */
 export const viewOf = ({ request, response, owner }: Subject): RuleView => {
   const pieces = normalizedOnce(() => ('body' in request ? piecesIn(request) : request));
-  return viewFrom(request, { pieces, owner, answer: response && (() => response) });
-};
-
-const viewFrom = (
-  request: ConstructorParameters<typeof RequestFields>[0],
-  parts: {
-    readonly pieces: () => RequestPieces;
-    readonly owner: RequestOwner;
-    readonly answer: (() => ResponsePieces) | null;
-  },
-): RuleView => {
-  const { pieces, owner, answer } = parts;
-  const copyOf = (copy: Copy): TextView => ({
-    variables: {
-      request: new roots.request.Record(new RequestFields(request, pieces, copy)),
-      project: new roots.project.Record({ id: owner.project.id, name: copy.one(owner.project.name) }),
-      key: new roots.key.Record({ id: owner.key.id, name: copy.one(owner.key.name) }),
-      org: new roots.org.Record({ id: owner.org.id, tier: BigInt(owner.org.tier) }),
-      ...(answer && { response: new roots.response.Record(responseValues(answer, copy)) }),
-    },
-    sizes: new Map(),
-  });
-  const plain = copyOf(plainCopy);
-  return {
-    ...plain,
-    folded: copyOf(foldedCopy),
-    subject: () => ({ request: pieces(), response: answer?.() ?? null, owner }),
-    length: normalizedOnce(() => lengthOf(pieces()) + (answer ? answerLength(answer()) : 0)),
-    differing: new Map(),
-  };
+  return viewFrom(request, { raw: null, pieces, owner, answer: response && (() => response) });
 };
 
 /** The value of `root.field`; undefined where the view has no such root. */
@@ -133,13 +190,25 @@ export const differs = (view: RuleView, reads: Iterable<string>): boolean => {
   for (const path of reads) {
     let known = view.differing.get(path);
     if (known === undefined) {
-      const [root, field] = path.split('.') as [RootName, string];
+      const [root, field] = pathIn(path);
       known = isOther(readField(view, root, field), readField(view.folded, root, field));
       view.differing.set(path, known);
     }
     if (known) return true;
   }
   return false;
+};
+
+const paths = new Map<string, readonly [RootName, string]>();
+
+/** Root and field of `request.text`. There are as many as rules may name. */
+const pathIn = (path: string): readonly [RootName, string] => {
+  let known = paths.get(path);
+  if (known === undefined) {
+    known = path.split('.') as [RootName, string];
+    paths.set(path, known);
+  }
+  return known;
 };
 
 const isOther = (one: unknown, other: unknown): boolean => {

@@ -59,7 +59,8 @@ describe('a quiet run', () => {
 
 describe('a run is INVALID', () => {
   test.each<[string, Partial<Evidence>, RegExp]>([
-    ['with fewer than five rounds', { rounds: 4 }, /4 rounds/],
+    ['with fewer than five rounds', { rounds: 4 }, /4 rounds are fewer/],
+    ['with one round', { rounds: 1 }, /one round is fewer than the 5/],
     ['when the hypervisor took more than 2 %', { steal: 0.021 }, /hypervisor took 2\.1 %/],
     ['when others were at work before', { load: { before: 3.1, after: 2 } }, /load average was 3\.1 \(limit 3/],
     ['when others were at work after', { load: { before: 1, after: 4.2 } }, /load average was 4\.2/],

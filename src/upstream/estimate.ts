@@ -111,7 +111,7 @@ export const restBytes = (value: unknown, known: readonly string[]): number => {
   if (!isBlock(value) || Array.isArray(value)) return 0;
   let bytes = 0;
   for (const [name, member] of Object.entries(value)) {
-    if (known.includes(name) || !(typeof member === 'string' || isBlock(member))) continue;
+    if (!(typeof member === 'string' || isBlock(member)) || known.includes(name)) continue;
     bytes += Buffer.byteLength(name) + 4 + jsonBytes(member);
   }
   return bytes;

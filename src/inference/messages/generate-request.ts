@@ -5,16 +5,19 @@ import type { MessagesBody, MessagesCount } from './messages-schema.ts';
 import { type ThinkingInput, thinkingBudget, thinkingType } from './thinking-schema.ts';
 import { type ToolChoiceInput, type ToolsInput, toolChoiceType } from './tools-schema.ts';
 
-/** What the upstream is asked for: a valid body with its defaults filled in, null made absent and turns merged. */
-export const generateRequest = (body: MessagesBody, hosted: ConnectedModel): GenerateRequest => ({
-  ...countRequest(body, hosted),
-  max_tokens: body.max_tokens,
-  temperature: body.temperature ?? undefined,
-  top_p: body.top_p ?? undefined,
-  top_k: body.top_k ?? undefined,
-  stop_sequences: body.stop_sequences ?? undefined,
-  metadata: body.metadata?.user_id == null ? undefined : { user_id: body.metadata.user_id },
-});
+/**
+ * What the upstream is asked for: a valid body with its defaults filled in, null made absent and turns merged. Assigned, since
+ * a spread gives each object a hidden class of its own.
+ */
+export const generateRequest = (body: MessagesBody, hosted: ConnectedModel): GenerateRequest =>
+  Object.assign(countRequest(body, hosted), {
+    max_tokens: body.max_tokens,
+    temperature: body.temperature ?? undefined,
+    top_p: body.top_p ?? undefined,
+    top_k: body.top_k ?? undefined,
+    stop_sequences: body.stop_sequences ?? undefined,
+    metadata: body.metadata?.user_id == null ? undefined : { user_id: body.metadata.user_id },
+  });
 
 /** The part of it whose tokens are counted. */
 export const countRequest = (body: MessagesCount, hosted: ConnectedModel): CountRequest => ({

@@ -68,6 +68,11 @@ export class EventOutput {
     this.#full = !sink.write(events);
   };
 
+  /** Whether to wait for `room` before the next events: a promise for each of them would cost as much as the event. */
+  get isFull(): boolean {
+    return this.#full || this.#pending.length >= batch;
+  }
+
   /** Resolves when more events are welcome: the client keeps up, or is gone. */
   async room(): Promise<void> {
     const { sink } = this.#options;

@@ -53,7 +53,7 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, cloc
       }
       output.send(events);
       sent = events;
-      await output.room();
+      if (output.isFull) await output.room();
       if (sink.gone) return;
       const step = await pieces.next();
       if (step.done === true) throw new UpstreamError('provider_error', 'The provider ended its answer too early.');

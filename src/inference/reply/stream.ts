@@ -53,7 +53,7 @@ export const streamAnswer = async (sink: Sink, stream: AnswerStream): Promise<vo
     await begin(stream, output);
     let isBegun = false;
     for (;;) {
-      await output.room();
+      if (output.isFull) await output.room();
       if (sink.gone) return;
       const step = await chunks.next();
       if (step.done === true) throw new UpstreamError('provider_error', 'The provider ended its answer too early.');

@@ -43,9 +43,17 @@ export const responsesRoute = (options: InferenceOptions): Route => {
     judge: judgeTranslated,
     form: ({ strict, passed }, id) => {
       if (strict === null) {
-        // What the request says beyond the model is the upstream's to repeat.
-        const repeated = repeatedOf({ model: passed.fields.model, input: '' });
-        return responsesForm({ id, createdAt: now(), repeated, asSummary: false, now });
+        const { model } = passed.fields;
+        return responsesForm({
+          id,
+          createdAt: now(),
+          // What the request says beyond the model is the upstream's to repeat, unless it comes too late.
+          get repeated() {
+            return repeatedOf({ model, input: '' });
+          },
+          asSummary: false,
+          now,
+        });
       }
       const { placeOf, repeated, asSummary } = strict;
       const form = responsesForm({ id, createdAt: now(), repeated, asSummary, now });

@@ -56,7 +56,9 @@ export const translatingReader = <Body extends Asked, Extra extends object>(
     const body = asMessages(translated.body);
     if (body instanceof Refused) return new Refused(inPlace(body.refusal, placeOf));
     const namesMaximum = maximumOf(request) != null;
-    return { ...extra(request), model, policy_ids, stream, body: body as MessagesBody, placeOf, namesMaximum };
+    const input: TranslatedInput = { model, policy_ids, stream, body: body as MessagesBody, placeOf, namesMaximum };
+    // A spread would give each object a hidden class of its own.
+    return Object.assign(input, extra(request));
   };
 };
 

@@ -1,5 +1,6 @@
 import { ExactNumber } from '../../exact-number.ts';
-import { dataText, dataUrlOf, isOpaque, rawData } from './data.ts';
+import { dataText, dataUrlOf, isOpaque, rawData, usualMediaTypes } from './data.ts';
+import { tokensOf } from './strings.ts';
 
 /**
  * The strings of a value of any shape, with the names of members where those are the client's own words. Nothing is left out
@@ -25,18 +26,15 @@ const protocol: ReadonlySet<string> = new Set(
 const sealed: ReadonlySet<string> = new Set(['signature', 'encrypted_content', 'encrypted_index']);
 /** Members that hold Base64 without saying of what. */
 const raw: ReadonlySet<string> = new Set(['file_data', 'data', 'b64_json', 'image_data', 'bytes', 'result']);
+/** Members of whose data URLs a model is given what they hold. Anywhere else it may be given the letters. */
+const fetched: ReadonlySet<string> = new Set([...raw, 'url', 'image_url', 'file_url']);
 
 /** Members whose usual values say nothing. Any other value of them is read. */
 const usual: Readonly<Record<string, ReadonlySet<string>>> = {
   type: protocol,
   ttl: new Set(['5m', '1h']),
   role: new Set(['user', 'assistant', 'system', 'developer', 'tool', 'function']),
-  media_type: new Set(
-    (
-      'image/png image/jpeg image/gif image/webp image/svg+xml application/pdf application/json application/octet-stream ' +
-      'text/plain text/html text/markdown text/csv'
-    ).split(' '),
-  ),
+  media_type: usualMediaTypes,
 };
 const isUsual = (name: string, value: string): boolean => Object.hasOwn(usual, name) && usual[name]!.has(value);
 
@@ -80,7 +78,7 @@ const sayings = (name: string, text: string, mediaType: unknown, met: Met | unde
   const url = dataUrlOf(text);
   if (url !== null) {
     if (met) noticeData(met, url.mediaType);
-    return [url.says];
+    return fetched.has(name) ? [url.says] : [text, url.says];
   }
   if (name === 'data' && typeof mediaType === 'string') return [dataText(mediaType, text)];
   if (sealed.has(name)) return isOpaque(text) ? [] : rawData(text);
@@ -141,10 +139,12 @@ const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.lengt
 export const unpacked = (text: string): string => {
   if (!/^\s*[[{"]/.test(text)) return text;
   try {
-    const found: string[] = [];
-    addLeaves(found, JSON.parse(text), { isInput: true });
-    return found.join('\n');
+    JSON.parse(text);
   } catch {
     return text;
   }
+  // Out of the text, and not out of what was parsed: there a member that is named twice is there once.
+  const found: string[] = [];
+  addLeaves(found, tokensOf(text), { isInput: true });
+  return found.join('\n');
 };

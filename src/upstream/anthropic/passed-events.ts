@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { noUsage, type Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
-import { dataOf, type FrameReader, frameAt, joined, readFrames } from '../transport/event-frames.ts';
+import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../transport/event-frames.ts';
 import { type Fields, fieldsOf, parsedJson, within } from '../transport/fields.ts';
 import { mostPassedTokens, type OwnDocument, type OwnNames } from '../transport/own-names.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
@@ -32,9 +32,7 @@ export class PassedEventReader implements PassedReader, FrameReader {
   #started = false;
   /** Whether the tokens of the output have been told. */
   #isCounted = false;
-  #runs: Buffer[] = [];
-  #runStart = 0;
-  #runEnd = 0;
+  #passed = new Passage();
   usage: Usage = noUsage;
   outputBytes = 0;
   ended = false;
@@ -57,33 +55,21 @@ export class PassedEventReader implements PassedReader, FrameReader {
 
   /** Reads whole events. What passes is a part of them where it can be. */
   readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
-    this.#runs = [];
-    this.#runStart = 0;
-    this.#runEnd = 0;
+    this.#passed = new Passage();
     const failure = readFrames(this, events);
-    this.#runs.push(events.subarray(this.#runStart, this.#runEnd));
-    return { events: joined(this.#runs), failure };
+    return { events: this.#passed.whole, failure };
   }
 
   readAt(events: Buffer, at: number): number {
     const quick = this.#started ? this.#quick(events, at) : -1;
     if (quick !== -1) {
-      this.#pass(events, at, quick);
+      this.#passed.pass(events, at, quick);
       return quick;
     }
     const frame = frameAt(events, at);
     const end = at + frame.length;
-    if (this.#read(frame)) this.#pass(events, at, end);
+    if (this.#read(frame)) this.#passed.pass(events, at, end);
     return end;
-  }
-
-  /** Events that follow each other pass in one piece. */
-  #pass(events: Buffer, at: number, end: number): void {
-    if (this.#runEnd !== at) {
-      if (this.#runEnd > this.#runStart) this.#runs.push(events.subarray(this.#runStart, this.#runEnd));
-      this.#runStart = at;
-    }
-    this.#runEnd = end;
   }
 
   /** The end of an event that need not be parsed, -1 for any other. */

@@ -3,18 +3,17 @@ import { type Edit, edited } from '../../json/outer-members.ts';
 import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
 import type { Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
-import { dataOf, type FrameReader, frameAt, joined, readFrames } from '../transport/event-frames.ts';
+import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../transport/event-frames.ts';
 import { fieldsOf, parsedJson } from '../transport/fields.ts';
 import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
-import { AlikeChunks, type Span } from './alike-chunks.ts';
+import { AlikeEvents, type Varying } from './alike-events.ts';
 import { guessedUsage, readUsage } from './chat-usage.ts';
 import { chatLabels, writtenIn } from './written.ts';
 
 const nameBytes = (name: string): Buffer => Buffer.from(name);
-const [choices, delta, finish, usage, error] = ['choices', 'delta', 'finish_reason', 'usage', 'error'].map(
-  nameBytes,
-) as [Buffer, Buffer, Buffer, Buffer, Buffer];
+const [choices, delta, finish] = ['choices', 'delta', 'finish_reason'].map(nameBytes) as [Buffer, Buffer, Buffer];
+const [usage, error, padding] = ['usage', 'error', 'obfuscation'].map(nameBytes) as [Buffer, Buffer, Buffer];
 const labelNames = chatLabels.map(nameBytes);
 
 const dataHead = nameBytes('data: ');
@@ -29,8 +28,8 @@ interface Read {
   readonly usage: Usage | null;
   /** Whether it has no choice: then there is nothing but usage. */
   readonly isEmpty: boolean;
-  /** Where its one text begins and ends in the document, if it says nothing else. */
-  readonly only: Span | null;
+  /** What differs from one such chunk to the next: its one text, where it says nothing else; nothing of any other. */
+  readonly varying: readonly Varying[];
 }
 
 /**
@@ -42,14 +41,14 @@ export class PassedChunkReader implements PassedReader, FrameReader {
   readonly #hide: Hide;
   readonly #hidesUsage: boolean;
   /** Chunks before the first that says something. */
-  #start: Buffer[] | null = [];
+  #start: Passage | null = new Passage();
   /** What the last chunk began with, up to its names: the next one begins alike. */
   #prefix: Buffer = Buffer.alloc(0);
   #ownPrefix: Buffer = Buffer.alloc(0);
-  readonly #alike = new AlikeChunks();
+  readonly #alike = new AlikeEvents();
   #usage: Usage | null = null;
   #finished = false;
-  #passed: Buffer[] = [];
+  #passed = new Passage();
   outputBytes = 0;
   ended = false;
 
@@ -66,7 +65,7 @@ export class PassedChunkReader implements PassedReader, FrameReader {
   takeStart(): Buffer | null {
     const start = this.#start;
     this.#start = null;
-    return start === null || start.length === 0 ? null : Buffer.concat(start);
+    return start === null || start.whole.length === 0 ? null : start.whole;
   }
 
   /** Not every server says `[DONE]`, but all say why they have finished. @throws UpstreamError for one that has not */
@@ -76,9 +75,9 @@ export class PassedChunkReader implements PassedReader, FrameReader {
   }
 
   readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
-    this.#passed = [];
+    this.#passed = new Passage();
     const failure = readFrames(this, events);
-    return { events: joined(this.#passed), failure };
+    return { events: this.#passed.whole, failure };
   }
 
   readAt(events: Buffer, at: number): number {
@@ -89,12 +88,13 @@ export class PassedChunkReader implements PassedReader, FrameReader {
       return at + frame.length;
     }
     this.outputBytes += text.bytes;
-    this.#passed.push(this.#ownPrefix, events.subarray(at + this.#prefix.length, text.end));
+    this.#passed.put(this.#ownPrefix);
+    this.#passed.pass(events, at + this.#prefix.length, text.end);
     return text.end;
   }
 
   /** @throws UpstreamError for an error, and for what is no chunk */
-  #read(frame: Buffer, passed: Buffer[]): void {
+  #read(frame: Buffer, passed: Passage): void {
     if (frame.equals(doneFrame)) {
       this.#end(passed);
       return;
@@ -116,15 +116,15 @@ export class PassedChunkReader implements PassedReader, FrameReader {
     const isStart = this.#start !== null && this.outputBytes === 0 && !this.#finished;
     const whole = isPlain ? frame : Buffer.concat([dataHead, document, doneFrame.subarray(-2)]);
     this.#pass(whole, scanned !== null, isStart ? this.#start! : passed);
-    const { only } = read;
-    if (isPlain && only !== null && dataHead.length + only.start > this.#prefix.length) {
-      this.#alike.learn(frame, { start: dataHead.length + only.start, end: dataHead.length + only.end });
+    const { varying } = read;
+    if (isPlain && varying.length > 0 && dataHead.length + varying[0]!.start > this.#prefix.length) {
+      this.#alike.learn(frame, varying, dataHead.length);
     }
   }
 
-  #end(passed: Buffer[]): void {
+  #end(passed: Passage): void {
     this.finish();
-    passed.push(doneFrame);
+    passed.put(doneFrame);
   }
 
   /** What the `data` lines of an event hold, on one line; null for an event without any. */
@@ -148,15 +148,16 @@ export class PassedChunkReader implements PassedReader, FrameReader {
       isFinish: deltas.some(({ finish_reason: reason }) => reason != null),
       usage: readUsage(chunk.usage, mostPassedTokens),
       isEmpty: deltas.length === 0,
-      only: null,
+      varying: [],
     };
   }
 
   /** @param isPlain whether no member of it comes twice */
-  #pass(frame: Buffer, isPlain: boolean, passed: Buffer[]): void {
+  #pass(frame: Buffer, isPlain: boolean, passed: Passage): void {
     const { length } = this.#prefix;
     if (isPlain && length > 0 && frame.length > length && frame.compare(this.#prefix, 0, length, 0, length) === 0) {
-      passed.push(this.#ownPrefix, frame.subarray(length));
+      passed.put(this.#ownPrefix);
+      passed.pass(frame, length, frame.length);
       return;
     }
     const document = frame.subarray(dataHead.length, -2);
@@ -166,7 +167,8 @@ export class PassedChunkReader implements PassedReader, FrameReader {
     this.#prefix = Buffer.from(frame.subarray(0, end));
     this.#ownPrefix = edited(this.#prefix, edits.map(shifted));
     this.#alike.forget();
-    passed.push(this.#ownPrefix, frame.subarray(end));
+    passed.put(this.#ownPrefix);
+    passed.pass(frame, end, frame.length);
   }
 }
 
@@ -191,14 +193,23 @@ const scannedChunk = (): Read | null => {
     if (reason !== -1 && tape.kind(reason) !== Kind.null) isFinish = true;
   }
   const used = said === -1 || tape.kind(said) !== Kind.object ? null : readUsage(tape.value(said), mostPassedTokens);
-  const isOnly = texts.count === 1 && !isFinish && used === null;
+  const isAlike = texts.count === 1 && !isFinish && used === null;
   return {
     textBytes: texts.bytes,
     isFinish,
     usage: used,
     isEmpty: end === list + 1,
-    only: isOnly ? { start: tape.start(texts.last), end: tape.end(texts.last) } : null,
+    varying: isAlike ? varyingOf(texts.last) : [],
   };
+};
+
+/** The text, and what hides its length from those who only see the length of events. */
+const varyingOf = (text: number): readonly Varying[] => {
+  const said = { start: tape.start(text), end: tape.end(text), isText: true };
+  const hiding = tape.member(0, padding);
+  if (hiding === -1 || tape.kind(hiding) !== Kind.string) return [said];
+  const hidden = { start: tape.start(hiding), end: tape.end(hiding) };
+  return hiding < text ? [hidden, said] : [said, hidden];
 };
 
 interface Texts {

@@ -3,14 +3,17 @@ import { edited, outerMembers } from '../../json/outer-members.ts';
 import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
 import type { Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
-import { dataOf, type FrameReader, frameAt, joined, readFrames } from '../transport/event-frames.ts';
+import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../transport/event-frames.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
-import { mostPassedTokens, type OwnNames, parsedNames } from '../transport/own-names.ts';
+import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
+import { AlikeEvents, type Varying } from './alike-events.ts';
 import { guessedUsage } from './chat-usage.ts';
 import { readResponseUsage } from './response-usage.ts';
 
-const [response, delta, type] = ['response', 'delta', 'type'].map((name) => Buffer.from(name)) as [
+const nameBytes = (name: string): Buffer => Buffer.from(name);
+const [response, delta, type] = ['response', 'delta', 'type'].map(nameBytes) as [Buffer, Buffer, Buffer];
+const [sequence, padding, used] = ['sequence_number', 'obfuscation', 'usage'].map(nameBytes) as [
   Buffer,
   Buffer,
   Buffer,
@@ -33,7 +36,8 @@ export class PassedResponseReader implements PassedReader, FrameReader {
   /** Events before the first that says something. */
   #start: Buffer[] | null = [];
   #usage: Usage | null = null;
-  #passed: Buffer[] = [];
+  readonly #alike = new AlikeEvents();
+  #passed = new Passage();
   outputBytes = 0;
   ended = false;
 
@@ -57,28 +61,61 @@ export class PassedResponseReader implements PassedReader, FrameReader {
   }
 
   readAll(events: Buffer): ReturnType<PassedReader['readAll']> {
-    this.#passed = [];
+    this.#passed = new Passage();
     const failure = readFrames(this, events);
-    return { events: joined(this.#passed), failure };
+    return { events: this.#passed.whole, failure };
   }
 
   /** @throws UpstreamError for an error, and for what is no event */
   readAt(events: Buffer, at: number): number {
+    const text = this.#alike.textAt(events, at);
+    if (text !== null) {
+      this.outputBytes += text.bytes;
+      this.#passed.pass(events, at, text.end);
+      return text.end;
+    }
     const frame = frameAt(events, at);
-    if (this.#isPiece(frame)) this.#passed.push(frame);
-    else this.#readParsed(frame);
-    return at + frame.length;
+    const end = at + frame.length;
+    if (this.#isPiece(frame)) this.#passed.pass(events, at, end);
+    else if (!this.#readWhole(frame)) this.#readParsed(frame);
+    return end;
   }
 
   /** Whether it is an event that only adds to what has been said; that it is counted. */
   #isPiece(frame: Buffer): boolean {
-    const start = frame.indexOf(dataLine);
-    if (start === -1 || frame.indexOf(0x0a, start) !== frame.length - 2) return false;
-    if (!tape.scan(frame.subarray(start + dataLine.length, -2)) || tape.kind(0) !== Kind.object) return false;
+    const line = frame.indexOf(dataLine);
+    if (line === -1 || frame.indexOf(0x0a, line) !== frame.length - 2) return false;
+    const start = line + dataLine.length;
+    if (!tape.scan(frame.subarray(start, -2)) || tape.kind(0) !== Kind.object) return false;
     const [kind, added] = [tape.member(0, type), tape.member(0, delta)];
     if (kind === -1 || tape.kind(kind) !== Kind.string || tape.spells(kind, errorType)) return false;
     if (tape.member(0, response) !== -1) return false;
-    if (added !== -1 && tape.kind(added) === Kind.string) this.outputBytes += tape.textBytes(added);
+    if (added !== -1 && tape.kind(added) === Kind.string) {
+      this.outputBytes += tape.textBytes(added);
+      this.#alike.learn(frame, varying(), start);
+    }
+    return true;
+  }
+
+  /** Whether it is an event that has the whole response, written as servers write it; that it is read. */
+  #readWhole(frame: Buffer): boolean {
+    const start = frame.indexOf(dataLine) + dataLine.length;
+    if (frame.includes(failed) || !tape.scan(frame.subarray(start, -2)) || tape.kind(0) !== Kind.object) return false;
+    const [kind, whole] = [tape.member(0, type), tape.member(0, response)];
+    if (whole === -1 || tape.kind(whole) !== Kind.object || kind === -1 || tape.member(0, delta) !== -1) return false;
+    const name = frame.toString('latin1', start + tape.start(kind), start + tape.end(kind));
+    if (frame.toString('latin1', 0, start + tape.start(0)) !== `event: ${name}\ndata: `) return false;
+    const edits = scannedNames(tape, whole, this.#own);
+    if (edits === null) return false;
+    const usage = tape.member(whole, used);
+    if (ends.has(name)) this.#end(usage === -1 ? null : tape.value(usage));
+    this.#pass(
+      name,
+      edited(
+        frame,
+        edits.map(({ start: from, end, text }) => ({ start: start + from, end: start + end, text })),
+      ),
+    );
     return true;
   }
 
@@ -94,9 +131,13 @@ export class PassedResponseReader implements PassedReader, FrameReader {
     if (typeof event.delta === 'string') this.outputBytes += Buffer.byteLength(event.delta);
     const document = Buffer.from(data.replaceAll('\n', ' '));
     const whole = Buffer.concat([Buffer.from(`event: ${name}\ndata: `), this.#named(document, event), blankLine]);
-    if (this.#start !== null && beginnings.has(name)) this.#start.push(whole);
-    else this.#passed.push(whole);
-    if (ends.has(name)) this.#end(event);
+    this.#pass(name, whole);
+    if (ends.has(name)) this.#end(fieldsOf(event.response, 'response').usage);
+  }
+
+  #pass(name: string, event: Buffer): void {
+    if (this.#start !== null && beginnings.has(name)) this.#start.push(event);
+    else this.#passed.put(event);
   }
 
   #named(document: Buffer, event: Fields): Buffer {
@@ -106,10 +147,24 @@ export class PassedResponseReader implements PassedReader, FrameReader {
     return edited(document, parsedNames(document, valueStart, this.#own));
   }
 
-  #end({ response: whole }: Fields): void {
-    this.#usage = readResponseUsage(fieldsOf(whole, 'response').usage, mostPassedTokens);
+  #end(told: unknown): void {
+    this.#usage = readResponseUsage(told, mostPassedTokens);
     this.ended = true;
   }
 }
+
+/** What of the event on the tape differs from one to the next. */
+const varying = (): readonly Varying[] => {
+  const found: Varying[] = [];
+  const end = tape.next(0);
+  for (let at = 1; at < end; at = tape.next(at + 1)) {
+    const value = at + 1;
+    const span = { start: tape.start(value), end: tape.end(value) };
+    const isText = tape.spells(at, delta);
+    if (tape.kind(value) === Kind.string && (isText || tape.spells(at, padding))) found.push({ ...span, isText });
+    if (tape.kind(value) === Kind.number && tape.spells(at, sequence)) found.push({ ...span, isNumber: true });
+  }
+  return found;
+};
 
 const blankLine = Buffer.from('\n\n');

@@ -83,7 +83,8 @@ class Paced implements AsyncIterator<Chunk> {
       this.#ended = true;
       return Promise.resolve(done);
     }
-    const wait = this.#due(step.value) - (this.#clock.monotonic() - this.#began);
+    const due = this.#due(step.value);
+    const wait = due > 0 ? due - (this.#clock.monotonic() - this.#began) : 0;
     return wait > 0 ? this.#after(wait, step) : Promise.resolve(step);
   }
 

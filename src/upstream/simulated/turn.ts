@@ -38,6 +38,9 @@ const textOf = (blocks: readonly InputBlock[]): string => {
 
 /** The beginning of a text on one line, at most 80 UTF-16 units, no surrogate pair cut in two. */
 export const excerpt = (text: string): string => {
-  const line = text.slice(0, 320).replace(/\s+/g, ' ').trim();
+  const line = text
+    .slice(0, 320)
+    .replace(/\s{2,}|[^\S ]/g, ' ')
+    .trim();
   return (line.length <= 80 ? line : `${line.slice(0, 77)}…`).replace(/[\ud800-\udbff](?![\udc00-\udfff])/g, '');
 };

@@ -41,8 +41,40 @@ export const readFrames = (reader: FrameReader, events: Buffer): unknown => {
   }
 };
 
-/** Pieces in one; of a single one nothing is copied. */
-export const joined = (pieces: readonly Buffer[]): Buffer => (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+/** What is passed on of events, in order. Those that follow each other pass in one piece. */
+export class Passage {
+  readonly #pieces: Buffer[] = [];
+  #events: Buffer = noBytes;
+  #start = 0;
+  #end = 0;
+
+  /** A part of these events as it is. */
+  pass(events: Buffer, start: number, end: number): void {
+    if (events !== this.#events || start !== this.#end) {
+      this.#cut();
+      this.#events = events;
+      this.#start = start;
+    }
+    this.#end = end;
+  }
+
+  put(bytes: Buffer): void {
+    this.#cut();
+    this.#pieces.push(bytes);
+  }
+
+  /** All of it. Of a single piece nothing is copied. */
+  get whole(): Buffer {
+    this.#cut();
+    const pieces = this.#pieces;
+    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+  }
+
+  #cut(): void {
+    if (this.#end > this.#start) this.#pieces.push(this.#events.subarray(this.#start, this.#end));
+    this.#start = this.#end;
+  }
+}
 
 /** The values of an event's `data` lines, joined by line feeds; null for an event without any. */
 export const dataOf = (frame: Buffer): string | null => {

@@ -1,0 +1,85 @@
+const quote = 0x22;
+const backslash = 0x5c;
+const lineFeed = 0x0a;
+const letterU = 0x75;
+const zero = 0x30;
+const nine = 0x39;
+
+/** A value that differs from one event to the next: a string between its quotes, or a whole number without a sign. */
+export interface Varying {
+  readonly start: number;
+  readonly end: number;
+  /** The model has written it. */
+  readonly isText?: boolean;
+  readonly isNumber?: boolean;
+}
+
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= zero && byte <= nine;
+
+/** Bytes from which on a call into native code is worth it. */
+const longPiece = 64;
+
+const isAt = (bytes: Buffer, at: number, what: Buffer): boolean => {
+  const { length } = what;
+  if (at + length > bytes.length) return false;
+  if (length >= longPiece) return bytes.compare(what, 0, length, at, at + length) === 0;
+  for (let index = 0; index < length; index++) if (bytes[at + index] !== what[index]) return false;
+  return true;
+};
+
+/**
+ * Most events of a stream are alike but for few values, one of which is the text that they carry: all else is the same, byte
+ * for byte, so that whatever the last one meant the next one means. Such an event need not be read.
+ */
+export class AlikeEvents {
+  /** What is before, between and after the values that differ; nothing where no event has been learnt. */
+  #same: readonly Buffer[] = [];
+  #varying: readonly Varying[] = [];
+
+  /** No event is like the last any more. */
+  forget(): void {
+    this.#same = [];
+  }
+
+  /** @param varying of the document in the event, in their order @param start of the document */
+  learn(frame: Buffer, varying: readonly Varying[], start: number): void {
+    let from = 0;
+    const same = varying.map((value) => {
+      const piece = Buffer.from(frame.subarray(from, start + value.start));
+      from = start + value.end;
+      return piece;
+    });
+    this.#same = [...same, Buffer.from(frame.subarray(from))];
+    this.#varying = varying;
+  }
+
+  /** The end of the event that begins there, and the bytes of its text in UTF-8; null for one that is not like the last. */
+  textAt(bytes: Buffer, from: number): { readonly end: number; readonly bytes: number } | null {
+    const same = this.#same;
+    if (same.length === 0 || !isAt(bytes, from, same[0]!)) return null;
+    let at = from + same[0]!.length;
+    let textBytes = 0;
+    for (let index = 1; index < same.length; index++) {
+      const { isText, isNumber } = this.#varying[index - 1]!;
+      const start = at;
+      if (isNumber) {
+        while (isDigit(bytes[at])) at++;
+        if (at === start) return null;
+      } else {
+        let escapes = 0;
+        for (; bytes[at] !== quote; at++) {
+          if (at >= bytes.length || bytes[at] === lineFeed) return null;
+          if (bytes[at] !== backslash) continue;
+          // It stands for one byte; \u for one to four.
+          if (bytes[at + 1] === letterU) return null;
+          escapes += 1;
+          at += 1;
+        }
+        if (isText) textBytes += at - start - escapes;
+      }
+      if (!isAt(bytes, at, same[index]!)) return null;
+      at += same[index]!.length;
+    }
+    return { end: at, bytes: textBytes };
+  }
+}

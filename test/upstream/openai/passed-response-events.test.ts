@@ -1,0 +1,174 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { PassedResponseReader } from '../../../src/upstream/openai/passed-response-events.ts';
+import { UpstreamError } from '../../../src/upstream/port.ts';
+import { EventFrames } from '../../../src/upstream/transport/event-frames.ts';
+
+/** Events of responses that pass: those with the response get its own names, all others stay, and what is read is what is in them. */
+
+const theirs = { id: 'resp_theirs', model: 'their "model"' };
+const own = { id: 'resp_own', model: 'ours' };
+const hide = (text: string): string => text.replaceAll('secret', '[hidden]');
+
+type Names = typeof own;
+/** One event as the upstream writes it, or with other names of its response. */
+type Written = (names: Names) => string;
+
+const event = (type: string, data: string): string => `event: ${type}\ndata: ${data}\n\n`;
+const usage = '{"input_tokens":7,"input_tokens_details":{"cached_tokens":2},"output_tokens":5}';
+
+/** How servers write an event that adds text, and one with the response. */
+const styles = [
+  {
+    delta: (type: string, number: number, text: string, padding: string) =>
+      event(
+        type,
+        `{"type":"${type}","sequence_number":${number},"item_id":"msg_1","output_index":0,"content_index":0,"delta":${text},"logprobs":[],"obfuscation":"${padding}"}`,
+      ),
+    whole: (type: string, number: number, { id, model }: Names) =>
+      event(
+        type,
+        `{"type":"${type}","sequence_number":${number},"response":{"id":"${id}","object":"response","metadata":{"id":"${theirs.id}"},"model":${JSON.stringify(model)},"output":[],"usage":${usage}}}`,
+      ),
+  },
+  {
+    delta: (type: string, number: number, text: string) =>
+      event(
+        type,
+        `{"content_index": 0, "delta": ${text}, "item_id": "msg_1", "sequence_number": ${number}, "type": "${type}"}`,
+      ),
+    whole: (type: string, number: number, { id, model }: Names) =>
+      event(
+        type,
+        `{"response": {"model": ${JSON.stringify(model)}, "usage": ${usage}, "id": "${id}"}, "sequence_number": ${number}, "type": "${type}"}`,
+      ),
+  },
+  {
+    delta: (type: string, _: number, text: string) => event(type, `{"type":"${type}","delta":${text}}`),
+    whole: (type: string, _: number, { id, model }: Names) =>
+      event(type, `{"type":"${type}","response":{"id":"${id}","model":${JSON.stringify(model)},"usage":${usage}}}`),
+  },
+] as const;
+
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 8 }).map((said) => JSON.stringify(said)),
+  fc.constantFrom('"\\u00e9"', '"\\ud83d\\ude00a"', '"a\\/b"', '"\\\\\\""', '"}]}"', '""'),
+);
+const deltaTypes = ['response.output_text.delta', 'response.function_call_arguments.delta'] as const;
+
+/** @param at its place in the stream */
+const added = fc.record({
+  style: fc.constantFrom(...styles),
+  type: fc.constantFrom(deltaTypes[0], deltaTypes[0], deltaTypes[1]),
+  text,
+  padding: fc.stringMatching(/^[A-Za-z0-9]{0,12}$/),
+});
+
+const read = (events: string, cuts: readonly number[] = []) => {
+  const reader = new PassedResponseReader(own, hide);
+  const frames = new EventFrames(1_000_000);
+  const bytes = Buffer.from(events);
+  const edges = [0, ...[...cuts].map((cut) => cut % bytes.length).sort((one, other) => one - other), bytes.length];
+  let out = '';
+  for (const [index, end] of edges.slice(1).entries()) {
+    const passed = reader.readAll(frames.push(Buffer.from(bytes.subarray(edges[index], end))));
+    if (passed.events.length > 0) out += (reader.takeStart()?.toString() ?? '') + passed.events.toString();
+    if (passed.failure !== null) throw passed.failure;
+  }
+  return { reader, out };
+};
+
+test('whatever is in them, and in whatever pieces they come', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...styles),
+      fc.array(added, { maxLength: 12 }),
+      fc.boolean(),
+      fc.constantFrom('response.completed', 'response.incomplete'),
+      fc.array(fc.nat(), { maxLength: 6 }),
+      (style, deltas, isOneStyle, last, cuts) => {
+        const written: readonly Written[] = [
+          (names) => style.whole('response.created', 0, names),
+          (names) => style.whole('response.in_progress', 1, names),
+          () => event('response.output_item.added', '{"type":"response.output_item.added","item":{"id":"msg_1"}}'),
+          ...deltas.map(({ style: its, type, text: said, padding }, at): Written => {
+            return () => (isOneStyle ? style : its).delta(type, at + 8, said, padding);
+          }),
+          (names) => style.whole(last, deltas.length + 8, names),
+        ];
+        const { reader, out } = read(written.map((each) => each(theirs)).join(''), cuts);
+        expect(out).toBe(written.map((each) => each(own)).join(''));
+        const bytes = deltas.reduce((sum, { text: said }) => sum + Buffer.byteLength(JSON.parse(said)), 0);
+        expect(reader.outputBytes).toBe(bytes);
+        expect(reader.usage).toMatchObject({ input_tokens: 5, cache_read_input_tokens: 2, output_tokens: 5 });
+        expect(reader.ended).toBe(true);
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
+
+describe('after many that are alike', () => {
+  const [style] = styles;
+  const alike = (number: string, said: string): string =>
+    style.delta(deltaTypes[0], 4, said, 'x').replace('"sequence_number":4', `"sequence_number":${number}`);
+  const before = alike('4', '"a"') + alike('5', '"b"');
+
+  test('one that differs in any other byte is read', () => {
+    const error = event('error', '{"type":"error","code":"server_error","message":"secret"}');
+    expect(() => read(before + error)).toThrow(UpstreamError);
+    const whole = style.whole('response.completed', 6, theirs);
+    expect(read(before + whole).out).toBe(before + style.whole('response.completed', 6, own));
+    const other = alike('6', '"c"').replace('"output_index":0', '"output_index":1');
+    expect(read(before + other + alike('7', '"d"')).reader.outputBytes).toBe(4);
+  });
+
+  test.each(['', '-6', '6.5', '"6"', '6e3', 'null'])('a number that is %j is read', (number) => {
+    const odd = alike(number, '"four"');
+    if (number === '') expect(() => read(before + odd)).toThrow(UpstreamError);
+    else expect(read(before + odd + alike('7', '"é"')).reader.outputBytes).toBe(2 + 4 + 2);
+  });
+
+  test.each(['"a', '"a\n"', '"a\\"', '7', 'a"'])('a text that is %j is no text', (said) => {
+    const odd = alike('6', said);
+    if (said === '7') expect(read(before + odd).reader.outputBytes).toBe(2);
+    else expect(() => read(before + odd)).toThrow(UpstreamError);
+  });
+});
+
+describe('an event with the response', () => {
+  const data = (names: Names, more = '') =>
+    `{"type":"response.completed","response":{"id":"${names.id}"${more},"model":${JSON.stringify(names.model)},"usage":${usage}}}`;
+
+  test.each([
+    ['without the name of its event', `data: ${data(theirs)}\n\n`],
+    ['with another name', `event: else\ndata: ${data(theirs)}\n\n`],
+    ['with an id of its own', `id: 7\nevent: response.completed\ndata: ${data(theirs)}\n\n`],
+    ['without a space', `event: response.completed\ndata:${data(theirs)}\n\n`],
+    ['with spaces', `event: response.completed\ndata:  ${data(theirs)}\n\n`],
+    ['on two lines', `event: response.completed\ndata: ${data(theirs).replace('}}', '}\ndata: }')}\n\n`],
+  ])('%s is written as the API writes it', (_, given) => {
+    const { out, reader } = read(given);
+    expect(JSON.parse(out.slice(out.indexOf('data: ') + 6))).toEqual(JSON.parse(data(own)));
+    expect(out).toMatch(/^event: response\.completed\ndata: +\{.*\n\n$/);
+    expect(reader.ended).toBe(true);
+  });
+
+  test('that has failed is told without what is to be hidden', () => {
+    const more = ',"status":"failed","error":{"message":"secret"}';
+    const { out } = read(`event: response.completed\ndata: ${data(theirs, more)}\n\n`);
+    expect(out).toContain('[hidden]');
+    expect(out).not.toContain('secret');
+    expect(out).toContain('"resp_own"');
+  });
+
+  test('counts the text that it adds', () => {
+    const both = data(theirs).replace('"type"', '"delta":"four","type"');
+    expect(read(`event: response.completed\ndata: ${both}\n\n`).reader.outputBytes).toBe(4);
+  });
+
+  test.each(['null', '[]', '"x"', '7'])('needs one, and %s is none', (whole) => {
+    const given = `{"type":"response.completed","response":${whole}}`;
+    expect(() => read(event('response.completed', given))).toThrow(UpstreamError);
+  });
+});

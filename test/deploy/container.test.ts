@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { eventually } from '../e2e/process.ts';
 import { certificateAuthority, signedBy } from '../support/certificates.ts';
 import { type Container, endAll, healthy, lacks, laidOut, type Root, start } from './container.ts';
 import { containerfile } from './containerfile.ts';
-import { buildImage, imageLacks, imageRoot } from './image.ts';
+import { buildImage, imageLacks, imageRoot, removeImage } from './image.ts';
 
 /** The image as a container: its files over this machine's own libraries, and, at length, as buildah builds it. */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 600_000 });
@@ -14,6 +14,7 @@ const image = containerfile();
 const [uid = 0] = image.user.split(':').map(Number);
 
 afterEach(endAll);
+afterAll(removeImage);
 
 const isNode = (pid: number): boolean => {
   try {

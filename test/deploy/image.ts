@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freshDir } from '../e2e/process.ts';
@@ -42,10 +42,12 @@ const buildahIn = (dir: string) => {
 };
 
 let built: ReturnType<typeof buildahIn> | undefined;
+let folder: string | undefined;
 /** Takes minutes. @throws Error with what the builder said */
 export const buildImage = (): void => {
   const dir = freshDir();
   mkdirSync(dir);
+  folder = dir;
   makeBase(dir);
   writeFileSync(
     join(dir, 'Containerfile'),
@@ -57,6 +59,11 @@ export const buildImage = (): void => {
   const file = ['-f', join(repository, 'src/deploy/Containerfile'), '-t', 'weir', repository];
   buildah('bud', '--isolation', 'chroot', '--format', 'docker', ...base, ...file);
   built = buildah;
+};
+
+/** Takes long, too: there is a whole copy of the files for each container. */
+export const removeImage = (): void => {
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 };
 
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';

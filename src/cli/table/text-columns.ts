@@ -7,7 +7,8 @@ export const columnsOf = (text: string): number => stringWidth(text);
 const characters = new Intl.Segmenter();
 
 /** Half an id or half an address is of no use to anybody: one is never broken, whatever room there is. */
-export const isWhole = (word: string): boolean => timeOfId(word) !== null || /^https?:\/\//.test(word);
+export const isWhole = (word: string): boolean =>
+  timeOfId(word.slice(word.indexOf('-') + 1)) !== null || /^https?:\/\//.test(word);
 
 /** What of a word fits into so many columns, one character at least, and the rest. */
 const cut = (word: string, columns: number): readonly [string, string] => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { when } from '../../src/cli/audit-questions/words.ts';
+import { whenIn } from '../../src/cli/audit-questions/words.ts';
 import { projectKey } from '../../src/domain/project-key.ts';
 import { type Fact, genesis, record, stateOf } from '../../src/kernel/aggregate.ts';
 import { archive, call, createKey, createProject, type Json, paths } from './calls.ts';
@@ -174,7 +174,7 @@ describe('beside a running server', () => {
       for (const shown of ['\\u202egnp.exe', '\\u2066', '\\u061c']) expect(page).toContain(shown);
     }
     for (const { type, revision, at, metadata } of recorded) {
-      expect(plain).toContain(`${when(Date.parse(at))}  revision ${revision}: ${type}\n`);
+      expect(plain).toContain(`${whenIn({})(Date.parse(at))}  revision ${revision}: ${type}\n`);
       expect(plain).toContain(`${metadata.actor.type} ${metadata.actor.id}`);
     }
     const [event] = await historyOf(hostile);

@@ -9,7 +9,7 @@ import type { RowReader } from '../../kernel/rows.ts';
 import { allRows } from '../all-rows.ts';
 import { documents, jsonOf, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { parseTime } from './moment.ts';
+import { checkSpan, noteWhatIsAhead, parseTime } from './moment.ts';
 import { reading, readingRows } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { actorAt, called, changeOf, isSaid, labelOf, reasonOf, textOf, when } from './words.ts';
@@ -29,7 +29,9 @@ export const diffCommand = (terminal: Terminal): Command =>
     .action(async (id: string, options: Options) => {
       const { from, to = systemClock.wall() } = options;
       const json = jsonOf(terminal, options);
-      if (to < from) throw new UsageError('--to must not be before --from.');
+      if (options.to === undefined && from > to) throw new UsageError('--from has not come yet.');
+      checkSpan(from, to);
+      noteWhatIsAhead(terminal, to);
       const ask = async (past: Past, ids: readonly string[]): Promise<void> => {
         const width = widthOf(terminal, options);
         let shown = 0;

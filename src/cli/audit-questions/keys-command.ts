@@ -7,7 +7,7 @@ import { systemClock } from '../../clock.ts';
 import type { ProjectKey } from '../../domain/project-key.ts';
 import { documents, jsonOf, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { parseTime } from './moment.ts';
+import { noteWhatIsAhead, parseTime } from './moment.ts';
 import { reading } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { actorAt, ahead, called, reasonOf, when } from './words.ts';
@@ -25,6 +25,7 @@ export const keysCommand = (terminal: Terminal): Command =>
         checkId(id);
         if (!id.startsWith('proj_')) throw new UsageError(`${printable(id)} is not the id of a project: proj_….`);
         const at = options.at ?? systemClock.wall();
+        noteWhatIsAhead(terminal, at);
         const project = standingAt(await lifeOf(store, id), { time: at });
         const past = pastOf(store);
         const keys = await keysAt(past, project, at);

@@ -11,7 +11,7 @@ import { documents, jsonOf, type Output } from '../table/listing.ts';
 import { type Terminal, UsageError, untilStopped } from '../terminal.ts';
 import { entryPage, entryThen } from './entry-page.ts';
 import { countsOf, entriesIn, entriesOf, organizationsOf, type PageQuery } from './log-query.ts';
-import { parseTime } from './moment.ts';
+import { checkSpan, parseTime } from './moment.ts';
 import { readingRows } from './reading.ts';
 import { widthOf } from './sheet.ts';
 
@@ -31,6 +31,10 @@ const aType = (text: string, before?: readonly string[]): readonly string[] => {
   throw new InvalidArgumentError(`Give one of ${auditTypes.join(', ')}.`);
 };
 
+/** An operator also as `weir audit who` names one. */
+const anActor = (text: string, before?: readonly string[]): readonly string[] =>
+  several(text.replace(/^operator:/, ''), before);
+
 const anOrder = (text: string): 'asc' | 'desc' => {
   if (text === 'asc' || text === 'desc') return text;
   throw new InvalidArgumentError('Give asc or desc.');
@@ -48,7 +52,7 @@ export const logCommand = (terminal: Terminal): Command =>
     .argument('[organization]', 'org_…; default: every organization')
     .option('--type <type>', 'such as api_key.created; may be repeated, as all that follow here', aType)
     .option('--project <id>', 'proj_…', several)
-    .option('--actor <id>', 'akey_…, key_…, oac_…, or an OS user', several)
+    .option('--actor <id>', 'akey_…, key_…, oac_…, or an OS user', anActor)
     .option('--resource <id>', 'what it happened to', several)
     .option('--request <id>', 'req_…', several)
     .option('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
@@ -59,6 +63,7 @@ export const logCommand = (terminal: Terminal): Command =>
     .option('--before <entry>', 'audit_…: end in front of it; needs an organization')
     .option('--follow', 'then each new entry as it comes, until Ctrl-C')
     .action((organization: string | undefined, options: Options) => {
+      checkSpan(options.from, options.to);
       if (organization === undefined && (options.after ?? options.before) !== undefined)
         throw new UsageError('--after and --before need an organization: weir audit log org_….');
       if (options.follow && (options.order === 'asc' || options.to !== undefined))

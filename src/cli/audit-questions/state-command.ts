@@ -5,7 +5,7 @@ import { pastOf } from '../../audit/past.ts';
 import { systemClock } from '../../clock.ts';
 import { documents, jsonOf, type Output } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';
-import { parseMoment } from './moment.ts';
+import { noteWhatIsAhead, parseMoment } from './moment.ts';
 import { reading } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { actorAt, called, fieldsOf, when } from './words.ts';
@@ -24,6 +24,7 @@ export const stateCommand = (terminal: Terminal): Command =>
         const found = standingAt(await lifeOf(store, id), options.at);
         const past = pastOf(store);
         const at = momentOf(options.at, found.at);
+        noteWhatIsAhead(terminal, at);
         const effective = await effectiveIn(past, found, at);
         const owners = await ownersAt(past, found, at);
         const { state, revision, event } = found;

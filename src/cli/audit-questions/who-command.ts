@@ -15,7 +15,7 @@ import { documents, jsonOf, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { entryPage, entryThen } from './entry-page.ts';
 import { entriesIn, organizationsOf } from './log-query.ts';
-import { parseTime } from './moment.ts';
+import { checkSpan, parseTime } from './moment.ts';
 import { readingRows } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { called, when } from './words.ts';
@@ -45,6 +45,7 @@ export const whoCommand = (terminal: Terminal): Command =>
     .option('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
     .option('--to <time>', 'the same, exclusive; default: now', parseTime)
     .action((id: string, options: Options) => {
+      checkSpan(options.from, options.to);
       const find = finder(id);
       return readingRows(terminal, async (store, rows) => {
         const past = pastOf(store);

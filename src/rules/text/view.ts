@@ -1,3 +1,4 @@
+import { parseExactly } from '../../exact-number.ts';
 import { maxParsedOnLoop } from '../language/limits.ts';
 import {
   type MessageRecord,
@@ -169,9 +170,16 @@ export const bodyView = (raw: RawBody, owner: RequestOwner): RuleView => {
   return viewFrom(raw, { raw: isLarge ? raw : null, pieces, owner, answer: null });
 };
 
+/**
+ * Whether there may be a number that JSON.parse would change: a long one, one that ends in a zero behind its point, one with an
+ * exponent, a very small one, a negative zero. The model is given the digits, and so are rules.
+ */
+const inexact = /[[:,]\s*(?:-?[\d.]{15}|-?\d+\.\d*0(?!\d)|-?[\d.]+[eE]|-?0\.0{6}|-0(?![.\d]))/;
+
 const piecesIn = (raw: RawBody): RequestPieces => {
   const { body, endpoint, form = endpoint, model, maxTokens, inputTokens, stream } = raw;
-  const parsed = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString());
+  const said = Buffer.from(body.buffer, body.byteOffset, body.length).toString();
+  const parsed = inexact.test(said) ? (parseExactly(said) as Readonly<Record<string, unknown>>) : JSON.parse(said);
   const text = bodyText(parsed, { endpoint: form, model, maxTokens, inputTokens, stream });
   return piecesOf(form === endpoint ? text : { ...text, endpoint });
 };

@@ -125,7 +125,7 @@ async function pump(
     for (const message of last?.() ?? []) call.send(frame(message));
     call.end();
   } catch (error) {
-    call.fail(asDamage(error, 'The file of the store'));
+    call.fail(error instanceof RpcError ? error : asDamage(error, 'The file of the store'));
   }
 }
 

@@ -14,7 +14,7 @@ const ofPages = /MDB_(INVALID|CORRUPTED|PAGE_NOTFOUND|VERSION_MISMATCH)/;
 
 /** The error as damage, where it is LMDB's about its pages; otherwise as it is. @param what is damaged then */
 export function asDamage(error: unknown, what: string): unknown {
-  // LMDB's have no class of their own. Those of ours may hold the name of a stream.
-  if (!(error instanceof Error) || error.constructor !== Error || !ofPages.test(error.message)) return error;
-  return new StoreCorrupt(`${what} is damaged: ${error.message}`);
+  if (error instanceof StoreCorrupt) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return ofPages.test(message) ? new StoreCorrupt(`${what} is damaged: ${message}`) : error;
 }

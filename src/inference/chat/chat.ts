@@ -49,7 +49,7 @@ export const chatRoute = (options: InferenceOptions): Route =>
       if (strict === null) return form;
       // Taken out, so that the request is not held until the answer has ended.
       const { placeOf } = strict;
-      return { ...form, inPlace: (refused) => inPlace(refused, placeOf) };
+      return Object.assign(form, { inPlace: (refused: Refusal) => inPlace(refused, placeOf) });
     },
   });
 

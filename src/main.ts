@@ -62,6 +62,14 @@ const osUser = (): string => {
   }
 };
 
+/** Nobody who asks for a verdict by the exit status may take a full disk for one. */
+let failure: number | undefined;
+process.on('uncaughtExceptionMonitor', () => {
+  process.once('exit', () => {
+    process.exitCode = failure ?? 1;
+  });
+});
+
 const code = await program({
   argv: process.argv.slice(2),
   env: process.env,
@@ -70,6 +78,9 @@ const code = await program({
   interrupted,
   left,
   endSoon,
+  failsWith(status) {
+    failure = status;
+  },
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   columns: process.stdout.columns || Number(process.env.COLUMNS) || 80,

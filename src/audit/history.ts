@@ -100,8 +100,12 @@ export const takenBy = (life: readonly Step[], moment: Moment): number => {
   return later < 0 ? life.length : later;
 };
 
-/** The state after the events up to a moment; without a moment, after all. @throws NoHistory when it did not exist then */
+/** The state after the events up to a moment; without a moment, after all. @throws NoHistory when it did not exist then, or has not come so far */
 export const standingAt = (life: readonly Step[], moment?: Moment): Step => {
+  const newest = life.at(-1);
+  // A date without its dashes is such a number, and what it was last is not the answer.
+  if (newest && moment && 'revision' in moment && moment.revision > newest.revision)
+    throw new NoHistory(`${newest.id} has no revision ${moment.revision}: its last is ${newest.revision}.`);
   const last = life[(moment === undefined ? life.length : takenBy(life, moment)) - 1];
   if (!last) throw new NoHistory(`${life[0]?.id} did not exist then.`);
   return last;

@@ -13,6 +13,8 @@ export interface Terminal {
   readonly left?: Promise<void>;
   /** For a command that ends although a part of it may be stuck: the process is gone in two seconds, whatever is. */
   readonly endSoon: () => void;
+  /** The status to end with where the process itself fails, such as at output that cannot be written; 1 where it is not said. */
+  readonly failsWith?: (status: number) => void;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   /** How wide the terminal is that is written to; 80 where it is none. */

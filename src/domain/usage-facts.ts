@@ -67,7 +67,7 @@ const fields = [
 ] as const satisfies readonly (keyof Settlement)[];
 
 /** The values of an account, in an order that does not change. */
-export const rowOf = (settlement: Settlement): readonly Value[] => fields.map((field) => settlement[field]);
+const rowOf = (settlement: Settlement): readonly Value[] => fields.map((field) => settlement[field]);
 
 const blank = Object.fromEntries(fields.map((field) => [field, null])) as Record<string, unknown>;
 

@@ -29,20 +29,18 @@ export const parsedCheckpoint = (signed: string): SignedCheckpoint | undefined =
   return { origin, size: Number(size), root: Buffer.from(root, 'base64'), note, signed };
 };
 
-const lastLine = /^\u2014 .*\n(?!\u2014 )/gmu;
+/** Three lines, an empty one, and signatures; those of Ed25519 have 92 characters, what is shorter is the beginning of one. */
+const wholeNote =
+  /^[^\u2014\n][^\n]*\n(?:0|[1-9]\d{0,15})\n[A-Za-z0-9+/]{43}=\n\n(?:\u2014 [^\s+]+ [A-Za-z0-9+/]{91,}={0,2}\n)+/gmu;
 
-/** The notes of a file in which they stand one behind another. */
-export const notesIn = (text: string): string[] => {
-  const notes: string[] = [];
-  let from = 0;
-  for (const match of text.matchAll(lastLine)) {
-    const end = match.index + match[0].length;
-    notes.push(text.slice(from, end));
-    from = end;
-  }
-  const rest = text.slice(from);
-  return rest.trim() === '' ? notes : [...notes, rest];
-};
+/**
+ * The notes of checkpoints in a file in which they stand one behind another.
+ * @returns `rest`: what else is there, such as what is left of a write that broke off
+ */
+export const notesIn = (text: string): { readonly notes: readonly string[]; readonly rest: string } => ({
+  notes: text.match(wholeNote) ?? [],
+  rest: text.replace(wholeNote, '').trim(),
+});
 
 /** An inclusion proof with its checkpoint, to be kept (c2sp.org/tlog-proof). */
 export const tlogProof = (index: number, proof: readonly Hash[], signed: string): string =>

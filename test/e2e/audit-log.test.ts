@@ -1,5 +1,17 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { leafHash } from '../../src/kernel/event-hash.ts';
@@ -9,6 +21,7 @@ import { isConsistent, isIncluded } from '../../src/merkle/tree.ts';
 import { hasPython, judged } from '../audit/verifier/second-verifier.ts';
 import { call, createKey, createProject, paths } from './calls.ts';
 import { weirHere } from './here.ts';
+import { atItsStore } from './remote-store.ts';
 import { eventually, freshDir, runWeir, type Server, startServer } from './server.ts';
 
 // Each command is a process of its own, on a machine that may be busy with other things.
@@ -26,7 +39,7 @@ let project: string;
 
 /** Leaves that the newest checkpoint in the sink covers. */
 const sunk = (): number => {
-  const notes = existsSync(sink) ? notesIn(readFileSync(sink, 'utf8')) : [];
+  const notes = existsSync(sink) ? notesIn(readFileSync(sink, 'utf8')).notes : [];
   return parsedCheckpoint(notes.at(-1) ?? '')?.size ?? 0;
 };
 
@@ -213,7 +226,7 @@ describe('over HTTP', () => {
     expect((await audit(env, 'prove', 'project-proj_none@0')).code).toBe(1);
     expect((await audit(env, 'prove', 'nonsense')).code).toBe(2);
 
-    const notes = notesIn(readFileSync(sink, 'utf8'));
+    const notes = notesIn(readFileSync(sink, 'utf8')).notes;
     const [older, newer] = [join(folder(), 'older'), join(folder(), 'newer')];
     writeFileSync(older, notes[0]!);
     writeFileSync(newer, notes.at(-1)!);
@@ -221,6 +234,61 @@ describe('over HTTP', () => {
     const [from, to] = [parsedCheckpoint(notes[0]!)!, parsedCheckpoint(notes.at(-1)!)!];
     expect(isConsistent(from, to, proven.stdout.trim().split('\n').map(bytes))).toBe(true);
     expect((await audit(env, 'consistency', newer, older)).code).toBe(1);
+  });
+});
+
+describe('what is outside', () => {
+  test('may hold what a write that broke off has left', async () => {
+    const kept = await keptCheckpoints();
+    const [first, ...others] = notesIn(readFileSync(kept, 'utf8')).notes;
+    const torn = join(folder(), 'torn');
+    writeFileSync(
+      torn,
+      `${first}${first?.slice(0, 150)}\n${first?.slice(0, 60)}\n${others.join('')}${first?.slice(0, -9)}`,
+    );
+    const env = { DATA_DIR: server.dataDir };
+    const file = join(folder(), 'whole.ndjson');
+    expect((await audit(env, 'export', '--out', file)).code).toBe(0);
+    const report = await verified(env, '--against', torn);
+    expect(report).toMatchObject({ code: 0, findings: [] });
+    expect(report.stderr).toMatch(/torn holds 1\d lines that belong to no checkpoint/);
+    await expectWhole(file, torn);
+  });
+
+  test('is missed where a sink has nothing of it', async () => {
+    const empty = join(folder(), 'checkpoints');
+    const env = { DATA_DIR: server.dataDir };
+    const none = { code: 2, findings: [], stderr: expect.stringContaining(`${empty} is in AUDIT_SINKS`) };
+    expect(await verified({ ...env, AUDIT_SINKS: empty })).toMatchObject(none);
+    writeFileSync(empty, '');
+    expect(await verified({ ...env, AUDIT_SINKS: empty })).toMatchObject(none);
+    expect(await verified({ ...env, AUDIT_SINKS: `${empty},${sink}` })).toMatchObject({ ...none, code: 0 });
+    writeFileSync(empty, 'nonsense\n');
+    expect(await verified({ ...env, AUDIT_SINKS: empty })).toMatchObject({ code: 3, verdict: 'unreadable' });
+    const { code, stderr } = await verified(env, '--against', join(folder(), 'none'));
+    expect([code, stderr]).toEqual([3, expect.stringMatching(/There is no file .*none\.\n$/)]);
+  });
+
+  test.skipIf(!existsSync('/dev/full'))('is no verdict where the report cannot be written', async () => {
+    const full = openSync('/dev/full', 'w');
+    const env = { ...process.env, ...(await atItsStore({ DATA_DIR: server.dataDir })) };
+    for (const args of [[], ['--json']]) {
+      const weir = spawn(process.execPath, ['dist/src/main.js', 'audit', 'verify', ...args], {
+        env,
+        stdio: ['ignore', full, 'ignore'],
+      });
+      const [code] = await once(weir, 'exit');
+      expect(code).toBe(3);
+    }
+    closeSync(full);
+  });
+
+  test('is asked for what can be proven alone', async () => {
+    const env = { DATA_DIR: server.dataDir };
+    const checkpoint = await audit(env, 'prove', 'auditLog-checkpoints@0');
+    expect([checkpoint.code, checkpoint.stderr]).toEqual([1, expect.stringContaining('no leaf of the tree')]);
+    const of = await audit(env, 'export', '--organization', project, '--out', join(folder(), 'none'));
+    expect([of.code, of.stderr]).toEqual([2, `${project} is not the id of an organization: org_….\n`]);
   });
 });
 
@@ -338,7 +406,7 @@ describe('an older backup that is put in the place of the log', () => {
     await signedIn('lost 3');
     expect(await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept })).toMatchObject({ code: 0, findings: [] });
     await gateway.stop();
-    const seen = notesIn(readFileSync(kept, 'utf8'));
+    const seen = notesIn(readFileSync(kept, 'utf8')).notes;
     const outside = join(folder(), 'seen before');
     writeFileSync(outside, seen.join(''));
 

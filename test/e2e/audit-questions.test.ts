@@ -20,8 +20,8 @@ let middle: string;
 const here = (...args: string[]) => weirHere(['audit', ...args], { DATA_DIR: server.dataDir });
 
 const said = async (...args: string[]): Promise<string> => {
-  const { code, stdout, stderr } = await here(...args);
-  expect(`${code} ${stderr}`).toBe('0 ');
+  const { code, stdout, stderr } = await here(...args, '--utc');
+  expect(`${code} ${stderr.replace(/^.* has not come yet: .*\n/, '')}`).toBe('0 ');
   // Whatever is asked, the page can be pasted into a report.
   if (!args.includes('--jsonl')) for (const line of stdout.split('\n')) expect([...line].length, line).toBeLessThan(81);
   return stdout;
@@ -248,7 +248,8 @@ describe('the audit log', () => {
     expect(found.map(({ type }) => type)).toEqual(['api_key.updated']);
     const request = String(found[0]?.request_id);
     expect(await json('log', '--request', request)).toEqual(found);
-    expect(await json('log', '--actor', 'jo', '--type', 'billing.credited')).toHaveLength(1);
+    for (const actor of ['jo', 'operator:jo'])
+      expect(await json('log', '--actor', actor, '--type', 'billing.credited')).toHaveLength(1);
     expect(await json('log', '--project', project, '--from', early, '--to', middle, '--order', 'asc')).toMatchObject([
       { type: 'api_key.created' },
       { type: 'project.updated' },
@@ -319,12 +320,68 @@ test('bad ids and times are told with their place', async () => {
     [['log', '--after', 'audit_x'], 2, /need an organization/],
     [['log', organization, '--after', 'audit_x'], 1, /^There is no entry audit_x in the log of org_/],
     [['log', '--follow', '--order', 'asc'], 2, /--follow goes with neither/],
+    [['log', '--from', '2026-02-03', '--to', '2026-02-02'], 2, /^--to must not be before --from\.$/],
+    [['who', 'operator:jo', '--from', '2026-02-03', '--to', '2026-02-02'], 2, /^--to must not be before --from\.$/],
+    [['diff', laptop, '--from', '2999-01-01'], 2, /^--from has not come yet\.$/],
+    [['state', project, '--at', '20260203'], 1, /^proj_\w+ has no revision 20260203: its last is \d+\.$/],
   ];
   for (const [args, status, sentence] of cases) {
     const { code, stdout, stderr } = await here(...args);
     expect([code, stdout], args.join(' ')).toEqual([status, '']);
     expect(stderr.trimEnd().split('\n')[0]).toMatch(sentence);
   }
+});
+
+test('times are those of whoever reads them, with the zone, and can be asked for as they stand on a page', async () => {
+  const zone = process.env.TZ;
+  const asked = { DATA_DIR: server.dataDir };
+  try {
+    for (const [tz, ahead] of [
+      ['Asia/Kolkata', '+05:30'],
+      ['America/St_Johns', '-03:30'],
+    ] as const) {
+      process.env.TZ = tz;
+      const there = await weirHere(['audit', 'state', short, '--at', '2026-12-31T20:00:00.5Z'], asked);
+      const [, local] = /as of +(\S+ \S+ \S+)\n/.exec(there.stdout) ?? [];
+      expect(local).toBe(
+        tz === 'Asia/Kolkata' ? `2027-01-01 01:30:00.500 ${ahead}` : `2026-12-31 16:30:00.500 ${ahead}`,
+      );
+      const asPasted = await weirHere(['audit', 'state', short, '--at', local!], asked);
+      expect(asPasted.stdout).toBe(there.stdout);
+      const utc = await weirHere(['audit', 'state', short, '--at', local!, '--utc'], asked);
+      expect(utc.stdout).toMatch(/as of +2026-12-31 20:00:00\.500 UTC\n/);
+      for (const args of [
+        ['keys', project],
+        ['diff', short, '--from', early],
+        ['history', short],
+        ['who', 'operator:jo'],
+        ['log'],
+      ]) {
+        const { stdout } = await weirHere(['audit', ...args], asked);
+        expect(stdout, args[0]).toMatch(new RegExp(`\\d\\d:\\d\\d:\\d\\d(\\.\\d+)? \\${ahead}`));
+        expect(stdout, args[0]).not.toContain('UTC');
+        const { stdout: json } = await weirHere(['audit', ...args, '--jsonl'], asked);
+        expect(json, args[0]).toMatch(/T\d\d:\d\d:\d\d\.\d{3}Z"|"(effective_)?at":\d/);
+      }
+    }
+  } finally {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
+  }
+});
+
+test('what has not come yet is no evidence, and that is said', async () => {
+  const ahead = /^2999-01-01 00:00:00 UTC has not come yet: this is what will be if nothing changes until then\.$/;
+  for (const args of [
+    ['state', project, '--at'],
+    ['keys', project, '--at'],
+    ['diff', laptop, '--from', '2026-01-01', '--to'],
+  ]) {
+    const { code, stdout, stderr } = await here(...args, '2999-01-01', '--utc');
+    expect([code, stdout === '', stderr.trimEnd()]).toEqual([0, false, expect.stringMatching(ahead)]);
+    expect((await here(...args, '3000-01-01', '--jsonl')).code).toBe(0);
+  }
+  expect((await here('keys', project)).stderr).toBe('');
 });
 
 /** What differs from run to run: ids, times, and who sits at the machine. */

@@ -90,8 +90,22 @@ describe('a checkpoint', () => {
   });
 
   test('stands in a file behind others', () => {
-    expect(notesIn(at(1) + at(2) + at(30))).toEqual([at(1), at(2), at(30)]);
-    expect(notesIn(`${at(1)}broken`)).toEqual([at(1), 'broken']);
-    expect(notesIn('')).toEqual([]);
+    expect(notesIn(at(1) + at(2) + at(30))).toEqual({ notes: [at(1), at(2), at(30)], rest: '' });
+    expect(notesIn(`hello\n${at(1)}broken`)).toEqual({ notes: [at(1)], rest: 'hello\nbroken' });
+    expect(notesIn('')).toEqual({ notes: [], rest: '' });
+  });
+
+  test('is found behind what is left of another, wherever its write broke off', () => {
+    const cosigned = withSignatures({
+      ...parsedNote(at(2))!,
+      signatures: [...parsedNote(at(2))!.signatures, ...parsedNote(signed(parsedNote(at(2))!.text, other))!.signatures],
+    });
+    for (let end = 1; end < cosigned.length; end++) {
+      const left = cosigned.slice(0, end);
+      const { notes } = notesIn(`${at(1)}${left}${left.endsWith('\n') ? '' : '\n'}${at(3)}`);
+      const found = notes.flatMap((note) => parsedCheckpoint(note) ?? []);
+      expect(found.every(({ note }) => isSignedWith(note, signer.verifier))).toBe(true);
+      expect(found.map(({ size }) => size).filter((size) => size !== 2)).toEqual([1, 3]);
+    }
   });
 });

@@ -165,6 +165,33 @@ const messagesWays: Readonly<Record<string, object>> = {
   'the id of a file': user({ type: 'document', source: { type: 'file', file_id: 'nightfall' } }),
   'the mark of a cache': user({ ...text('Hi'), cache_control: { type: 'ephemeral', ttl: 'nightfall' } }),
   'another member of the mark of a cache': user({ ...text('Hi'), cache_control: { note: 'nightfall' } }),
+  'ASCII in tags': user(
+    text([...'nightfall'].map((each) => String.fromCodePoint(0xe0000 + each.charCodeAt(0))).join('')),
+  ),
+  'a word that ends in tags': user(text('night\u{e0066}\u{e0061}\u{e006c}\u{e006c}')),
+  'marks that make one letter with theirs': user(text('n\u0300i\u0307g\u0307h\u0323t\u0307fall')),
+  'circles around the letters': user(text('n\u20ddight\u20ddfall')),
+  'marks of another script': user(text('n\u0e34igh\u05b0tf\u093call')),
+  'marks of annotations, and no characters': user(text('n\ufff9ight\ufdd0fall\uffff')),
+  'letters with a bar': user(text('nig\u0127\u0167fa\u0142\u0142')),
+  'small letters that are drawn like capitals': user(text('nigh\u0442fall nigh\u03c4fall')),
+  'escapes of escapes': user(text('see "night\\\\\\\\u0066all"')),
+  'a member of a JSON text that comes again': user(text('{"a":"ni\u200bghtfall","a":"x"}')),
+  'a member deep in a JSON text that comes again': user(text('[{"b":{"n\u0456ghtfall":1,"a":2,"n\u0456ghtfall":3}}]')),
+  'the description of a tool that begins like an address of data': tool({ description: 'data: nightfall is, well' }),
+  'the description of a tool that is like an address of data': tool({
+    description: `data:image/png;base64,iVBORw0KGgo/${'tell/of/nightfall/'.repeat(9)}`,
+  }),
+  'the input of a tool that is like an address of data': assistant({
+    type: 'tool_use',
+    id: 't',
+    name: 'n',
+    input: { a: `data:;base64,${'tell/of/nightfall/'.repeat(9)}` },
+  }),
+  'the type in an address of data': user({ type: 'new_thing', url: 'data:text/nightfall,x' }),
+  'a document that is called a PDF and begins with a control': user(document('application/pdf', '\u0007nightfall')),
+  'a document in UTF-8 that names another character set': user(document('text/plain; charset=utf-16le', 'nightfall')),
+  'Base64 with blanks': user({ type: 'new_thing', data: [...base64('nightfall')].join(' ') }),
   'the end of a very long text': user(text(`${'a'.repeat(3_000_000)}nightfall`)),
   'the end of a very long disguise': user(text(`${'é\u200b'.repeat(60_000)}n\u0456ghtf\u0430ll`)),
 };
@@ -238,6 +265,10 @@ const chatWays: Readonly<Record<string, object>> = {
     ...chat({ role: 'user', content: 'Hi' }),
   },
   'a role that nobody knows': chat({ role: 'nightfall', content: 'Hi' }),
+  'arguments of a call that name a member twice': chat({
+    role: 'assistant',
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":"n\u0456ghtfall","a":1}' } }],
+  }),
   'the arguments of a call': chat({
     role: 'assistant',
     tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":"night\\u0066all"}' } }],
@@ -385,6 +416,8 @@ describe('the folded copy', () => {
     ['a‐b–c', 'a-b-c'],
     ['line\none\ttwo', 'line\none\ttwo'],
     ['💩👩‍💻', '💩👩💻'],
+    ['a\\\\u0062c', 'abc'],
+    ['か\u3099ﾊﾟ', 'がパ'],
   ])('of %s', (given, expected) => {
     expect(folded(given)).toBe(expected);
   });

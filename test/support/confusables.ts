@@ -15,6 +15,12 @@ const smallCapitals =
   'a\u1d00 b\u0299 c\u1d04 d\u1d05 e\u1d07 f\ua730 g\u0262 h\u029c i\u026a j\u1d0a k\u1d0b l\u029f m\u1d0d n\u0274 ' +
   'o\u1d0f p\u1d18 r\u0280 s\ua731 t\u1d1b u\u1d1c v\u1d20 w\u1d21 y\u028f z\u1d22';
 
+/** Letters with a bar, which to Unicode are two characters, and small letters that are drawn like capitals of ASCII. */
+const more =
+  'A\u023a a\u2c65 B\u0243 b\u0180 C\u023b c\u023c D\u0110 d\u0111 E\u0246 e\u0247 G\u01e4 g\u01e5 H\u0126 h\u0127 I\u0197 ' +
+  'i\u0268 J\u0248 j\u0249 L\u0141 l\u0142 l\u019a l\u026b O\u00d8 o\u00f8 o\u0275 r\u024d T\u0166 t\u0167 U\u0244 u\u0289 Y\u024e ' +
+  'y\u024f Z\u01b5 z\u01b6 k\u03ba k\u043a m\u043c t\u03c4 t\u0442';
+
 const letterOrSymbol = /^[\p{L}\p{S}]$/u;
 
 /** The letter that a character is read as; null where it stays. */
@@ -55,7 +61,7 @@ export const tableOf = (text: string): string => {
     const letter = readAs(char(from!), char(to!));
     if (letter !== null) add(letter, char(from!));
   }
-  for (const [letter, each] of smallCapitals.split(' ').map((pair) => [...pair])) add(letter!, each!);
+  for (const [letter, each] of `${smallCapitals} ${more}`.split(' ').map((pair) => [...pair])) add(letter!, each!);
   const rows = [...byLetter]
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([letter, those]) => `  ${letter}: '${escaped([...those].sort())}',`);
@@ -64,7 +70,8 @@ export const tableOf = (text: string): string => {
 
 /**
  * Characters that are drawn like an ASCII letter and that NFKC leaves alone: letters and symbols of the confusables of Unicode
- * (UTS #39, Unicode License), and all small capitals; without what stands for more than one character.
+ * (UTS #39, Unicode License), all small capitals, and letters with a bar; without
+ * what else stands for more than one character.
  * Source: version ${version}, SHA-256 ${hash('sha256', text)}; of Unicode ${process.versions.unicode}.
  */
 const drawnAlike: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { entriesOf } from '../../src/usage/journal/entry.ts';
+import { type Entry, entriesOf, lineOf } from '../../src/usage/journal/entry.ts';
 import { JournalFiles } from '../../src/usage/journal/files.ts';
 import { Journal } from '../../src/usage/journal/journal.ts';
 import { recover } from '../../src/usage/journal/recover.ts';
@@ -52,6 +52,29 @@ describe('the journal', () => {
       { kind: 'settled', settlement: settlement('a') },
     ]);
     await journal.close();
+  });
+
+  test('has each value of a line where it belongs', () => {
+    const word = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:@+/-]{0,40}$/);
+    const number = fc.nat(Number.MAX_SAFE_INTEGER);
+    const like = <T extends object>(one: T): fc.Arbitrary<T> =>
+      fc.record(
+        Object.fromEntries(
+          Object.entries(one).map(([name, value]) => [
+            name,
+            name === 'first_token_ms' ? fc.option(number) : typeof value === 'string' ? word : number,
+          ]),
+        ),
+      ) as unknown as fc.Arbitrary<T>;
+    fc.assert(
+      fc.property(like(begun('a')), like(settlement('a')), (one, other) => {
+        const entries: Entry[] = [
+          { kind: 'begun', begun: one },
+          { kind: 'settled', settlement: other },
+        ];
+        expect(entriesOf(entries.map(lineOf).join(''))).toEqual({ entries, damaged: 0 });
+      }),
+    );
   });
 
   test('closes a file and begins another, and says which are still needed', async () => {

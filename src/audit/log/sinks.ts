@@ -1,8 +1,9 @@
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import type { Millis } from '../../clock.ts';
 import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import type { HashSource } from '../../merkle/tree.ts';
 import { publish } from '../../telemetry.ts';
+import { post } from './post.ts';
 import type { SinkAddress } from './sink-address.ts';
 import { askWitness } from './witness.ts';
 
@@ -10,7 +11,7 @@ export interface SinkOptions {
   readonly addresses: readonly SinkAddress[];
   /** Leaves of the tree up to whatever was signed, for a witness's proof of consistency. */
   readonly leaves: () => HashSource;
-  /** A witness's signature has come; the note with it is brought to the other sinks. */
+  /** The first pause before a sink that is away is tried again, and the longest. */
   readonly retryMs?: readonly [first: Millis, longest: Millis];
 }
 
@@ -26,38 +27,58 @@ const answerMs: Millis = 10_000;
 
 type Bring = (checkpoint: SignedCheckpoint) => Promise<void>;
 
+/** Whether a file ends within a line: a write to it broke off, since its disk was full or its machine went down. */
+const endsInLine = async (path: string): Promise<boolean> => {
+  try {
+    const about = await stat(path);
+    // To open a pipe for reading would wait for somebody to write.
+    if (!about.isFile() || about.size === 0) return false;
+    const file = await open(path, 'r');
+    try {
+      const { buffer } = await file.read(Buffer.alloc(1), 0, 1, about.size - 1);
+      return buffer[0] !== lineFeed;
+    } finally {
+      await file.close();
+    }
+  } catch {
+    // What cannot be read may be written to all the same.
+    return false;
+  }
+};
+
+const lineFeed = 0x0a;
+
 /** Appended and synced: what is in the file stays as it is, also where it may only be added to. */
-const toFile =
-  (path: string): Bring =>
-  async ({ signed }) => {
+const toFile = (path: string): Bring => {
+  /** As far as is known, what is in the file is whole. */
+  let isWhole = false;
+  return async ({ signed }) => {
+    const text = isWhole || !(await endsInLine(path)) ? signed : `\n${signed}`;
+    isWhole = false;
     const file = await open(path, 'a', 0o644);
     try {
-      await file.appendFile(signed);
+      await file.appendFile(text);
       await file.datasync();
+      isWhole = true;
     } finally {
       await file.close();
     }
   };
+};
 
 const toWebhook =
   (url: string): Bring =>
-  async ({ signed }) => {
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'text/plain; charset=utf-8' },
-      body: signed,
-      redirect: 'error',
-      signal: AbortSignal.timeout(answerMs),
+  ({ signed }) =>
+    post(url, signed, answerMs, async ({ ok, status }) => {
+      if (!ok) throw new Error(`it answered ${status}`);
     });
-    await answer.body?.cancel();
-    if (!answer.ok) throw new Error(`it answered ${answer.status}`);
-  };
 
 /** One sink: the newest checkpoint waits for it, and those of a file all do. */
 const keeper = (name: string, bring: Bring, isEach: boolean, [first, longest]: readonly [Millis, Millis]) => {
   let waiting: SignedCheckpoint[] = [];
   let running: Promise<void> | undefined;
-  let isLost = false;
+  /** Why it is away; said again where the reason is another: that a witness has signed another tree is more than that it was away. */
+  let lost: string | undefined;
   let isClosing = false;
   let wake = (): void => {};
 
@@ -76,12 +97,13 @@ const keeper = (name: string, bring: Bring, isEach: boolean, [first, longest]: r
       try {
         await bring(next);
         waiting = waiting.slice(waiting.indexOf(next) + 1);
-        if (isLost) publish('audit.sink_back', { sink: name });
-        isLost = false;
+        if (lost !== undefined) publish('audit.sink_back', { sink: name });
+        lost = undefined;
         ms = first;
       } catch (error) {
-        if (!isLost) publish('audit.sink_lost', { sink: name, error });
-        isLost = true;
+        const why = String(error);
+        if (why !== lost) publish('audit.sink_lost', { sink: name, error });
+        lost = why;
         if (isClosing) return;
         await pause(ms);
         ms = Math.min(longest, ms * 2);

@@ -2,11 +2,17 @@ import type { Millis } from '../../clock.ts';
 import { parsedCheckpoint, type SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { isSignedWith, signatureOf, withSignatures } from '../../merkle/note.ts';
 import { consistencyProof, type HashSource } from '../../merkle/tree.ts';
+import { beginningOf, post } from './post.ts';
 import type { WitnessAddress } from './sink-address.ts';
 
 /** The witness has signed something else, or a tree that is not this one. */
 class WitnessRefused extends Error {
   override readonly name = 'WitnessRefused';
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
 }
 
 /**
@@ -19,29 +25,29 @@ export const askWitness = (
   answerMs: Millis,
 ): ((checkpoint: SignedCheckpoint) => Promise<SignedCheckpoint>) => {
   let known = 0;
-  const post = (checkpoint: SignedCheckpoint): Promise<Response> => {
+  const ask = (checkpoint: SignedCheckpoint): Promise<Answer> => {
     const proof = consistencyProof(leaves(), known, checkpoint.size).map((hash) => `${hash.toString('base64')}\n`);
-    return fetch(`${url}/add-checkpoint`, {
-      method: 'POST',
-      body: `old ${known}\n${proof.join('')}\n${checkpoint.signed}`,
-      redirect: 'error',
-      signal: AbortSignal.timeout(answerMs),
-    });
+    const body = `old ${known}\n${proof.join('')}\n${checkpoint.signed}`;
+    return post(`${url}/add-checkpoint`, body, answerMs, async (answer) => ({
+      status: answer.status,
+      text: await beginningOf(answer),
+    }));
   };
   return async (checkpoint) => {
-    let answer = await post(checkpoint);
+    let answer = await ask(checkpoint);
     if (answer.status === 409) {
-      const size = Number.parseInt(await answer.text(), 10);
+      const said = /^(0|[1-9]\d{0,14})\n?$/.exec(answer.text)?.[1];
+      if (said === undefined) throw new WitnessRefused('it has signed another tree, and does not say of what size');
+      const size = Number(said);
       // It has seen a later one, so the log in front of us was shortened; or another of the same size.
-      if (!Number.isSafeInteger(size) || size > checkpoint.size || size === known) {
+      if (size > checkpoint.size || size === known) {
         throw new WitnessRefused(`it has signed another tree, of ${size} leaves`);
       }
       known = size;
-      answer = await post(checkpoint);
+      answer = await ask(checkpoint);
     }
-    const text = await answer.text();
-    if (!answer.ok) throw new WitnessRefused(`it answered ${answer.status}`);
-    const signatures = text.split('\n').flatMap((line) => signatureOf(line) ?? []);
+    if (answer.status !== 200) throw new WitnessRefused(`it answered ${answer.status}`);
+    const signatures = answer.text.split('\n').flatMap((line) => signatureOf(line) ?? []);
     const { note } = checkpoint;
     const own = signatures.filter((signature) => isSignedWith({ text: note.text, signatures: [signature] }, verifier));
     if (own.length === 0) throw new WitnessRefused('its signature is not its own');

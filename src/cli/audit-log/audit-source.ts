@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { signersOf } from '../../app/audit-log.ts';
 import { secretsOf } from '../../app/config-secrets.ts';
 import { type EventLog, existingEventLog } from '../../app/event-log.ts';
@@ -67,13 +67,25 @@ const keyOf = (text: string): Verifier => {
   );
 };
 
-/** The checkpoints in a file: what a sink has gathered, or a single one. @throws Failure where there is none */
-export const checkpointsIn = (path: string): SignedCheckpoint[] => {
+/**
+ * The checkpoints in a file: what a sink has gathered, or a single one.
+ * @param passedOver told of what is no checkpoint
+ * @throws Failure where there is none
+ */
+export const checkpointsIn = (path: string, passedOver: (says: string) => void): SignedCheckpoint[] => {
   if (!existsSync(path)) throw new Failure(`There is no file ${path}.`);
-  const found = notesIn(atFile(path)).flatMap((note) => parsedCheckpoint(note) ?? []);
+  const { notes, rest } = notesIn(atFile(path));
+  const found = notes.flatMap((note) => parsedCheckpoint(note) ?? []);
   if (found.length === 0) throw new Failure(`${path} holds no signed checkpoint.`);
+  const lines = notes.length - found.length + (rest === '' ? 0 : rest.split('\n').length);
+  if (lines > 0)
+    passedOver(
+      `${path} holds ${countOf(lines, 'line')} that belong to no checkpoint, as a write that broke off leaves.`,
+    );
   return found;
 };
+
+const countOf = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 const atFile = (path: string): string => {
   try {
@@ -83,10 +95,23 @@ const atFile = (path: string): string => {
   }
 };
 
-/** Checkpoints from outside: of the files that were named, or else of the sinks that are files. */
-export const outsideCheckpoints = (config: Config, named: readonly string[]): SignedCheckpoint[] => {
-  const sinks = (config.AUDIT_SINKS ?? []).flatMap((sink) =>
-    sink.kind === 'file' && existsSync(sink.path) ? [sink.path] : [],
-  );
-  return (named.length > 0 ? named : sinks).flatMap(checkpointsIn);
+/**
+ * Checkpoints from outside: of the files that were named, or else of the sinks that are files.
+ * @param note told of what is not as it should be there, and is no reason to stop
+ */
+export const outsideCheckpoints = (
+  config: Config,
+  named: readonly string[],
+  note: (says: string) => void,
+): SignedCheckpoint[] => {
+  if (named.length > 0) return named.flatMap((path) => checkpointsIn(path, note));
+  return (config.AUDIT_SINKS ?? []).flatMap((sink) => {
+    if (sink.kind !== 'file') return [];
+    // Whoever rewrites the log may have removed the file, too.
+    if (!existsSync(sink.path) || statSync(sink.path).size === 0) {
+      note(`${sink.path} is in AUDIT_SINKS, and there is nothing in it.`);
+      return [];
+    }
+    return checkpointsIn(sink.path, note);
+  });
 };

@@ -10,7 +10,7 @@ import { entriesOf } from '../../audit/log/organization-entries.ts';
 import { leafList } from '../../audit/log/proof.ts';
 import { whose } from '../../domain/streams.ts';
 import type { EventStore, Recorded } from '../../kernel/store.ts';
-import type { Terminal } from '../terminal.ts';
+import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { allEvents, onLog } from './audit-source.ts';
 
 interface Options {
@@ -24,15 +24,18 @@ export const exportCommand = (terminal: Terminal): Command =>
     .description('Write every event with the proof that a signed checkpoint covers it, to be verified without Weir')
     .requiredOption('--out <file>', 'the file; must not be there yet')
     .option('--organization <id>', 'the audit log of one organization (default: every event there is)')
-    .action((options: Options) =>
-      onLog(terminal, async ({ store }) => {
+    .action((options: Options) => {
+      const { organization } = options;
+      if (organization !== undefined && !organization.startsWith('org_'))
+        throw new UsageError(`${printable(organization)} is not the id of an organization: org_….`);
+      return onLog(terminal, async ({ store }) => {
         const draft = `${options.out}.partial`;
         if (existsSync(options.out)) throw new Failure(`${options.out} exists already.`);
         const file = await open(draft, 'w', 0o600).catch((error: unknown) => {
           throw new Failure(`${options.out} cannot be written: ${fileFault(error)}.`, 1, error);
         });
         try {
-          const events = await writeAll(terminal, store, options.organization, file);
+          const events = await writeAll(terminal, store, organization, file);
           await file.sync();
           await rename(draft, options.out);
           terminal.out(`${options.out} holds ${events} events, each with its proof.\n`);
@@ -40,8 +43,8 @@ export const exportCommand = (terminal: Terminal): Command =>
           await file.close();
           await rm(draft, { force: true });
         }
-      }),
-    );
+      });
+    });
 
 async function* ours(log: AsyncIterable<Recorded>): AsyncGenerator<Recorded> {
   for await (const event of log) if (whose(event) === 'ours' && event.stream !== checkpointStream) yield event;

@@ -34,6 +34,9 @@ export const proveCommand = (terminal: Terminal): Command =>
     .action((text: string, options: { leaf?: true }) =>
       onLog(terminal, async ({ store }) => {
         const event = await eventAt(store, text);
+        if (event.stream === checkpointStream) {
+          throw new Failure('A checkpoint is no leaf of the tree: it signs the tree.');
+        }
         const leaves = await leafList(store.read(checkpointStream));
         const { newest, indexOf } = leaves;
         const canonical = canonicalEvent(event);
@@ -48,8 +51,8 @@ export const proveCommand = (terminal: Terminal): Command =>
       }),
     );
 
-const checkpointIn = (path: string): SignedCheckpoint => {
-  const found = checkpointsIn(path);
+const checkpointIn = (terminal: Terminal, path: string): SignedCheckpoint => {
+  const found = checkpointsIn(path, (says) => terminal.err(`${printable(says)}\n`));
   return found.at(-1) as SignedCheckpoint;
 };
 
@@ -61,7 +64,7 @@ export const consistencyCommand = (terminal: Terminal): Command =>
     .argument('<newer>', 'another')
     .action((older: string, newer: string) =>
       onLog(terminal, async ({ store }) => {
-        const [one, two] = [checkpointIn(older), checkpointIn(newer)];
+        const [one, two] = [checkpointIn(terminal, older), checkpointIn(terminal, newer)];
         if (one.size > two.size) throw new Failure('The second checkpoint is the older one.');
         const leaves = await leafList(store.read(checkpointStream));
         const size = leaves.newest?.size ?? 0;

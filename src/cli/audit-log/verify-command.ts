@@ -5,9 +5,11 @@ import { type Verdict, verdictOf } from '../../audit/log/verify/verdict.ts';
 import { type Report, verifyLog } from '../../audit/log/verify/verify.ts';
 import { systemClock } from '../../clock.ts';
 import { BadConfig, readConfig } from '../../config.ts';
+import { CORRUPT_SIGNALS, StoreCorrupt } from '../../embedded/index.ts';
+import { StoreDamaged } from '../../kernel/store.ts';
 import { endWithParent, runApart } from '../apart.ts';
 import { documents, jsonOf, type Output, show, showOne } from '../table/listing.ts';
-import { type Terminal, UsageError } from '../terminal.ts';
+import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { allEvents, onLog, outsideCheckpoints, trustedKeys } from './audit-source.ts';
 
 interface Options extends Output {
@@ -38,30 +40,27 @@ export const verifyCommand = (terminal: Terminal): Command =>
     .action(async (options: Options) => {
       if (options.here) endWithParent();
       jsonOf(terminal, options);
-      const code =
-        !options.here && (await opensFiles(readConfig(terminal.env)))
-          ? await verifyApart(terminal, options)
-          : await verify(terminal, options);
+      terminal.failsWith?.(unreadable);
+      const isApart = !options.here && (await opensFiles(readConfig(terminal.env)));
+      const code = await (isApart ? verifyApart(terminal) : verify(terminal, options)).catch((error) => {
+        if (error instanceof UsageError || error instanceof BadConfig) throw error;
+        return cannotRead(terminal, options, error);
+      });
       // All has been said.
       if (code !== 0) throw new Failure('', code);
     });
 
 /** @returns the exit status */
 const verify = async (terminal: Terminal, options: Options): Promise<number> => {
-  let report: Report;
-  try {
-    report = await onLog(terminal, async ({ store, failed }, config) => {
-      const verifying = verifyLog(allEvents(terminal, store, 'Verifying'), {
-        against: outsideCheckpoints(config, options.against),
-        trusted: await trustedKeys(config, store, options.pub),
-        now: systemClock.wall(),
-      });
-      return Promise.race([verifying, failed.then((reason) => Promise.reject(reason))]);
+  const note = (says: string) => terminal.err(`${printable(says)}\n`);
+  const report = await onLog(terminal, async ({ store, failed }, config) => {
+    const verifying = verifyLog(allEvents(terminal, store, 'Verifying'), {
+      against: outsideCheckpoints(config, options.against, note),
+      trusted: await trustedKeys(config, store, options.pub),
+      now: systemClock.wall(),
     });
-  } catch (error) {
-    if (error instanceof UsageError || error instanceof BadConfig) throw error;
-    return cannotRead(terminal, options, error instanceof Error ? error.message : String(error));
-  }
+    return Promise.race([verifying, failed.then((reason) => Promise.reject(reason))]);
+  });
   const verdict = verdictOf(report);
   const json = jsonOf(terminal, options);
   json?.add(documentOf(report, verdict));
@@ -72,18 +71,27 @@ const verify = async (terminal: Terminal, options: Options): Promise<number> => 
 };
 
 /** The files of a store are mapped into the process that reads them: where they are damaged, reading may kill it. */
-const verifyApart = async (terminal: Terminal, options: Output): Promise<number> => {
+const verifyApart = async (terminal: Terminal): Promise<number> => {
   const end = await runApart(terminal, [...terminal.argv, '--here']);
-  return 'code' in end ? end.code : cannotRead(terminal, options, `Reading it kills the process (${end.signal}).`);
+  if ('code' in end) return end.code;
+  if (!CORRUPT_SIGNALS.has(end.signal)) throw new Error(`The process that reads it was ended by ${end.signal}.`);
+  throw new StoreDamaged(`Reading it kills the process (${end.signal}).`);
 };
 
+/** Whether something is wrong with what the store holds, and not with its server, the way there or a file that was named. */
+const isDamage = (error: unknown): boolean =>
+  error instanceof StoreDamaged ||
+  error instanceof StoreCorrupt ||
+  (error instanceof Failure && error.cause instanceof StoreCorrupt);
+
 /** Whatever else goes wrong must not look like a verdict. */
-const cannotRead = (terminal: Terminal, options: Output, why: string): number => {
-  const says = `The log cannot be verified. ${why}`;
+const cannotRead = (terminal: Terminal, options: Output, error: unknown): number => {
+  const says = `The log cannot be verified. ${error instanceof Error ? error.message : String(error)}`;
   const json = jsonOf(terminal, options);
   json?.add({ verdict: 'unreadable', says });
   json?.end();
-  terminal.err(`${says} weir store verify names what is damaged.\n`);
+  const hint = isDamage(error) ? ' weir store verify names what is damaged.' : '';
+  terminal.err(`${printable(says)}${hint}\n`);
   return unreadable;
 };
 

@@ -7,13 +7,14 @@ import { type Past, pastOf } from '../../audit/past.ts';
 import { readConfig } from '../../config.ts';
 import type { RowReader } from '../../kernel/rows.ts';
 import type { EventStore } from '../../kernel/store.ts';
-import { documents, jsonOf, type Output } from '../table/listing.ts';
+import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { type Terminal, UsageError, untilStopped } from '../terminal.ts';
 import { entryPage, entryThen } from './entry-page.ts';
 import { countsOf, entriesIn, entriesOf, organizationsOf, type PageQuery } from './log-query.ts';
-import { parseTime } from './moment.ts';
+import { checkSpan, parseTime } from './moment.ts';
 import { readingRows } from './reading.ts';
 import { widthOf } from './sheet.ts';
+import { whenIn } from './words.ts';
 
 interface Options extends PageQuery, Output {
   readonly follow?: true;
@@ -31,6 +32,10 @@ const aType = (text: string, before?: readonly string[]): readonly string[] => {
   throw new InvalidArgumentError(`Give one of ${auditTypes.join(', ')}.`);
 };
 
+/** An operator also as `weir audit who` names one. */
+const anActor = (text: string, before?: readonly string[]): readonly string[] =>
+  several(text.replace(/^operator:/, ''), before);
+
 const anOrder = (text: string): 'asc' | 'desc' => {
   if (text === 'asc' || text === 'desc') return text;
   throw new InvalidArgumentError('Give asc or desc.');
@@ -43,12 +48,12 @@ const aCount = (text: string): number => {
 
 /** `weir audit log`: the audit log of one organization, or of all, by the filters of `GET /v1/organization/audit_logs`. */
 export const logCommand = (terminal: Terminal): Command =>
-  documents(new Command('log'))
+  listing(new Command('log'))
     .description('The audit log: who did what, newest first; of one organization, or of all')
     .argument('[organization]', 'org_…; default: every organization')
     .option('--type <type>', 'such as api_key.created; may be repeated, as all that follow here', aType)
     .option('--project <id>', 'proj_…', several)
-    .option('--actor <id>', 'akey_…, key_…, oac_…, or an OS user', several)
+    .option('--actor <id>', 'akey_…, key_…, oac_…, or an OS user', anActor)
     .option('--resource <id>', 'what it happened to', several)
     .option('--request <id>', 'req_…', several)
     .option('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
@@ -59,6 +64,7 @@ export const logCommand = (terminal: Terminal): Command =>
     .option('--before <entry>', 'audit_…: end in front of it; needs an organization')
     .option('--follow', 'then each new entry as it comes, until Ctrl-C')
     .action((organization: string | undefined, options: Options) => {
+      checkSpan(options.from, options.to);
       if (organization === undefined && (options.after ?? options.before) !== undefined)
         throw new UsageError('--after and --before need an organization: weir audit log org_….');
       if (options.follow && (options.order === 'asc' || options.to !== undefined))
@@ -91,10 +97,11 @@ const printer = (terminal: Terminal, options: Options): Printer => {
     };
   }
   const width = widthOf(terminal, options);
+  const when = whenIn(options);
   let count = 0;
   return {
     async entry(past, row) {
-      terminal.out(`${count === 0 ? '' : '\n'}${await entryPage(past, row, width)}`);
+      terminal.out(`${count === 0 ? '' : '\n'}${await entryPage(past, row, width, when)}`);
       count += 1;
     },
     end() {

@@ -7,7 +7,7 @@ export const columnsOf = (text: string): number => stringWidth(text);
 const characters = new Intl.Segmenter();
 
 /** Half an id is of no use to anybody: one is never broken, whatever room there is. */
-export const isWhole = (word: string): boolean => timeOfId(word) !== null;
+export const isWhole = (word: string): boolean => timeOfId(word.slice(word.indexOf('-') + 1)) !== null;
 
 /** What of a word fits into so many columns, one character at least, and the rest. */
 const cut = (word: string, columns: number): readonly [string, string] => {

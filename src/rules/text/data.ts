@@ -9,15 +9,23 @@ const binary =
 const magics = ['%PDF', '\x89PNG', '\xff\xd8\xff', 'GIF8', 'RIFF', 'PK\x03\x04', '\x1f\x8b', 'OggS', 'ID3', 'fLaC'];
 const isControl = (byte: number): boolean => byte < 32 && byte !== 9 && byte !== 10 && byte !== 12 && byte !== 13;
 const base64Only = /^[A-Za-z0-9+/_\-\r\n]+={0,2}\s*$/;
+/** As far as servers put up with it that blanks stand in it. */
+const spacedBase64 = /^[A-Za-z0-9+/_\-\s]+={0,2}\s*$/;
 const sayable = /[^\p{Cc}\ufffd]/u;
 
 /** Shorter than this, nothing that is sealed or signed is. */
 const leastOpaque = 64;
 
+const isKnownFile = (bytes: Buffer): boolean => {
+  const head = bytes.subarray(0, 8).toString('latin1');
+  return magics.some((magic) => head.startsWith(magic));
+};
+
 const looksLikeText = (bytes: Buffer): boolean => {
+  if (isKnownFile(bytes)) return false;
   const head = bytes.subarray(0, 96);
-  if (magics.some((magic) => head.subarray(0, magic.length).toString('latin1') === magic)) return false;
-  return !head.some(isControl) || isUtf16(head) !== null;
+  // Hardly any file is valid UTF-8, and a text that begins with a control still is one.
+  return !head.some(isControl) || isUtf16(head) !== null || isUtf8(bytes);
 };
 
 /** By its mark, or by every other byte being zero. */
@@ -34,13 +42,17 @@ const isUtf16 = (bytes: Buffer): 'le' | 'be' | null => {
   return odd > most ? 'le' : even > most ? 'be' : null;
 };
 
-/** Text out of bytes: in the character set that is named, else UTF-16 that looks like it, else UTF-8, else one byte a letter. */
+/**
+ * Text out of bytes: in the character set that is named, else UTF-16 that looks like it, else UTF-8, else one byte a letter.
+ * Nobody is believed who names a set of a text in UTF-8.
+ */
 const textOf = (bytes: Buffer, mediaType: string): string => {
   const named = /charset\s*=\s*"?([^";,\s]+)/i.exec(mediaType)?.[1];
   const label = named ?? { le: 'utf-16le', be: 'utf-16be', no: 'utf-8' }[isUtf16(bytes) ?? 'no'];
   try {
     const text = new TextDecoder(label).decode(bytes);
-    return named === undefined && label === 'utf-8' && !isUtf8(bytes) ? `${text}\n${bytes.toString('latin1')}` : text;
+    if (named !== undefined) return isUtf8(bytes) ? lines(text, bytes.toString()) : text;
+    return label === 'utf-8' && !isUtf8(bytes) ? `${text}\n${bytes.toString('latin1')}` : text;
   } catch {
     return bytes.toString();
   }
@@ -49,12 +61,10 @@ const textOf = (bytes: Buffer, mediaType: string): string => {
 /** What data of that media type says; empty where it is not text. Nobody is believed who calls a text an image. */
 export const dataText = (mediaType: unknown, base64: string): string => {
   const type = typeof mediaType === 'string' ? mediaType : '';
-  if (binary.test(type) && !looksLikeText(Buffer.from(base64.slice(0, 160), 'base64'))) return '';
+  const isBinary = binary.test(type);
+  if ((isBinary || type === '') && isKnownFile(Buffer.from(base64.slice(0, 16), 'base64'))) return '';
   const bytes = Buffer.from(base64, 'base64');
-  if (type === '' && !looksLikeText(bytes)) {
-    const head = bytes.subarray(0, 8).toString('latin1');
-    if (magics.some((magic) => head.startsWith(magic))) return '';
-  }
+  if (isBinary && !looksLikeText(bytes)) return '';
   const text = textOf(bytes, type);
   return sayable.test(text) ? text : '';
 };
@@ -68,19 +78,32 @@ const percent = (text: string): string => {
   }
 };
 
-/** What a data URL holds; null for what is none. */
+/** Each once, one on each line. */
+const lines = (...texts: readonly string[]): string => [...new Set(texts)].filter((text) => text !== '').join('\n');
+
+/** Media types by which nobody says anything. */
+export const usualMediaTypes: ReadonlySet<string> = new Set(
+  (
+    'image/png image/jpeg image/gif image/webp image/svg+xml application/pdf application/json application/octet-stream ' +
+    'text/plain text/html text/markdown text/csv'
+  ).split(' '),
+);
+
+/** What a data URL holds, and what is said where its media type should be; null for what is none. */
 export const dataUrlOf = (text: string): { readonly mediaType: string; readonly says: string } | null => {
   if (!isDataUrl(text)) return null;
   const comma = text.indexOf(',');
   if (comma === -1) return null;
   const mediaType = percent(text.slice(text.indexOf(':') + 1, comma));
   const body = text.slice(comma + 1);
-  if (!/;\s*base64\s*$/i.test(mediaType)) return { mediaType, says: percent(body) };
+  const type = mediaType.replace(/;\s*base64\s*$/i, '');
+  const header = usualMediaTypes.has(type) ? '' : type;
+  if (type === mediaType) return { mediaType, says: lines(header, percent(body)) };
   const base64 = body.includes('%') ? percent(body) : body;
   const says = dataText(mediaType, base64);
   // Who writes plain words where Base64 should be has written words.
   const isMeant = base64.length >= leastOpaque && base64Only.test(base64);
-  return { mediaType, says: isMeant ? says : `${body}\n${says}` };
+  return { mediaType, says: isMeant ? lines(header, says) : lines(header, body, says) };
 };
 
 const isDataUrl = (text: string): boolean => {
@@ -95,8 +118,9 @@ export const isOpaque = (text: string): boolean =>
 
 /** What a string says that may be data without saying so: itself, and its text where it is Base64. */
 export const rawData = (text: string): readonly string[] => {
-  if (!base64Only.test(text)) return [text];
+  if (!spacedBase64.test(text)) return [text];
   const says = dataText('', text);
+  if (!base64Only.test(text)) return [text, says];
   if (says === '') return text.length < leastOpaque ? [text] : [];
   return [text, says];
 };

@@ -1,5 +1,6 @@
 import { ExactNumber } from '../../exact-number.ts';
-import { dataText, dataUrlOf, isOpaque, rawData } from './data.ts';
+import { dataText, dataUrlOf, isOpaque, rawData, usualMediaTypes } from './data.ts';
+import { countStrings, stringsOf } from './strings.ts';
 
 /**
  * The strings of a value of any shape, with the names of members where those are the client's own words. Nothing is left out
@@ -25,18 +26,15 @@ const protocol: ReadonlySet<string> = new Set(
 const sealed: ReadonlySet<string> = new Set(['signature', 'encrypted_content', 'encrypted_index']);
 /** Members that hold Base64 without saying of what. */
 const raw: ReadonlySet<string> = new Set(['file_data', 'data', 'b64_json', 'image_data', 'bytes', 'result']);
+/** Members of whose data URLs a model is given what they hold. Anywhere else it may be given the letters. */
+const fetched: ReadonlySet<string> = new Set([...raw, 'url', 'image_url', 'file_url']);
 
 /** Members whose usual values say nothing. Any other value of them is read. */
 const usual: Readonly<Record<string, ReadonlySet<string>>> = {
   type: protocol,
   ttl: new Set(['5m', '1h']),
   role: new Set(['user', 'assistant', 'system', 'developer', 'tool', 'function']),
-  media_type: new Set(
-    (
-      'image/png image/jpeg image/gif image/webp image/svg+xml application/pdf application/json application/octet-stream ' +
-      'text/plain text/html text/markdown text/csv'
-    ).split(' '),
-  ),
+  media_type: usualMediaTypes,
 };
 const isUsual = (name: string, value: string): boolean => Object.hasOwn(usual, name) && usual[name]!.has(value);
 
@@ -80,7 +78,7 @@ const sayings = (name: string, text: string, mediaType: unknown, met: Met | unde
   const url = dataUrlOf(text);
   if (url !== null) {
     if (met) noticeData(met, url.mediaType);
-    return [url.says];
+    return fetched.has(name) ? [url.says] : [text, url.says];
   }
   if (name === 'data' && typeof mediaType === 'string') return [dataText(mediaType, text)];
   if (sealed.has(name)) return isOpaque(text) ? [] : rawData(text);
@@ -140,11 +138,36 @@ const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.lengt
 /** The strings in a text that is JSON, which a model reads without its escapes; the text itself where it is not. */
 export const unpacked = (text: string): string => {
   if (!/^\s*[[{"]/.test(text)) return text;
+  let value: unknown;
   try {
-    const found: string[] = [];
-    addLeaves(found, JSON.parse(text), { isInput: true });
-    return found.join('\n');
+    value = JSON.parse(text);
   } catch {
     return text;
   }
+  const found: string[] = [];
+  addLeaves(found, value, { isInput: true });
+  // What was parsed has the last of members that are named alike, and whoever reads the text has read all of them.
+  if (stringsIn(value) !== countStrings(text)) addLeaves(found, stringsOf(text).all(), { isInput: true });
+  return found.join('\n');
+};
+
+/** How many strings a value has, names of members among them. */
+const stringsIn = (value: unknown): number => {
+  let count = 0;
+  const open: unknown[] = [];
+  const meet = (item: unknown): void => {
+    if (typeof item === 'string') count += 1;
+    else if (typeof item === 'object' && item !== null) open.push(item);
+  };
+  for (meet(value); open.length > 0; ) {
+    const next = open.pop();
+    if (Array.isArray(next)) for (const item of next) meet(item);
+    else {
+      for (const item of Object.values(next as object)) {
+        count += 1;
+        meet(item);
+      }
+    }
+  }
+  return count;
 };

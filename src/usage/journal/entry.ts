@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { microDollarsOf, type Price, type Taken } from '../../domain/charge.ts';
 import type { Decision } from '../../domain/decision-facts.ts';
-import { accountOf, rowOf, type Settlement } from '../../domain/usage-facts.ts';
+import { accountOf, type Settlement } from '../../domain/usage-facts.ts';
 
 /** Of a request, what is known when it begins. */
 const begunFields = [
@@ -56,12 +56,16 @@ export const abandoned = ({ asked_at, input_tokens, images, micro_dollars, ...wh
   first_token_ms: null,
 });
 
+// Values alone, since names would be half of it. There are two lines for each request: put together by hand, of ids in which
+// nothing needs an escape, they cost half of what JSON.stringify takes.
+const begunJson = (e: Begun): string =>
+  `["${e.request_id}","${e.organization_id}","${e.project_id}","${e.key_id}","${e.model}","${e.api}","${e.price}",${e.asked_at},${e.input_tokens},${e.images},${e.micro_dollars}]`;
+const settledJson = (e: Settlement): string =>
+  `["${e.request_id}","${e.organization_id}","${e.project_id}","${e.key_id}","${e.model}","${e.api}",${e.input_tokens},${e.output_tokens},${e.cache_creation_input_tokens},${e.cache_read_input_tokens},${e.images},"${e.usage_source}","${e.price}",${e.micro_dollars},${e.status},${e.settled_at},${e.duration_ms},${e.first_token_ms}]`;
+
 const jsonOf = (entry: Entry): string => {
-  if (entry.kind === 'decided') return `{"decided":${JSON.stringify(entry.decision)}}`;
-  // Values alone, since names would be half of it.
-  if (entry.kind === 'settled') return JSON.stringify(rowOf(entry.settlement));
-  const { begun } = entry;
-  return JSON.stringify(begunFields.map((field) => begun[field]));
+  if (entry.kind === 'begun') return begunJson(entry.begun);
+  return entry.kind === 'settled' ? settledJson(entry.settlement) : `{"decided":${JSON.stringify(entry.decision)}}`;
 };
 
 /** A line: the checksum of the JSON that follows, in eight hexadecimal digits, a blank, the JSON, and the end of the line. */

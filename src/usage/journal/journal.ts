@@ -125,10 +125,10 @@ export class Journal {
   #append(entries: readonly Entry[]): boolean {
     const file = this.#file!;
     // Ids, names of models and numbers: a byte each character.
-    const bytes = Buffer.from(entries.map(lineOf).join(''), 'latin1');
+    const text = entries.length === 1 ? lineOf(entries[0]!) : entries.map(lineOf).join('');
     try {
       let done = 0;
-      while (done < bytes.length) done += writeSync(file.fd, bytes, done, bytes.length - done, this.#bytes + done);
+      while (done < text.length) done += writeSync(file.fd, text.slice(done), this.#bytes + done, 'latin1');
     } catch (error) {
       this.#failed(error);
       try {
@@ -138,7 +138,7 @@ export class Journal {
       }
       return false;
     }
-    this.#bytes += bytes.length;
+    this.#bytes += text.length;
     this.#isUnsynced = true;
     for (const entry of entries) this.#note(entry);
     return true;

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { sinkOf } from '../../../src/audit/log/sink-address.ts';
 import { openSinks, type SinkOptions } from '../../../src/audit/log/sinks.ts';
+import { askWitness } from '../../../src/audit/log/witness.ts';
 import { checkpointText, notesIn, parsedCheckpoint, type SignedCheckpoint } from '../../../src/merkle/checkpoint.ts';
 import { isSignedWith, signed, signerOf, verifierOf } from '../../../src/merkle/note.ts';
 import { consistencyProof, rootOf } from '../../../src/merkle/tree.ts';
@@ -89,7 +90,7 @@ describe('a file', () => {
     const sinks = opened([path]);
     for (const size of [2, 3, 400]) sinks.bring(checkpoint(size));
     await sinks.close();
-    expect(notesIn(readFileSync(path, 'utf8'))).toEqual([1, 2, 3, 400].map((size) => checkpoint(size).signed));
+    expect(notesIn(readFileSync(path, 'utf8')).notes).toEqual([1, 2, 3, 400].map((size) => checkpoint(size).signed));
   });
 
   test('on a mount that is away gets them all when it is back', async () => {
@@ -102,7 +103,27 @@ describe('a file', () => {
     mkdirSync(dir);
     await vi.waitFor(() => expect(signals).toHaveLength(2));
     await sinks.close();
-    expect(notesIn(readFileSync(join(dir, 'checkpoints'), 'utf8'))).toHaveLength(2);
+    expect(notesIn(readFileSync(join(dir, 'checkpoints'), 'utf8')).notes).toHaveLength(2);
+  });
+});
+
+describe('a file that ends within a line, since a write broke off', () => {
+  const left = checkpoint(1).signed.slice(0, -20);
+
+  test('gets the next checkpoint on a line of its own', async () => {
+    const path = join(folder(), 'checkpoints');
+    writeFileSync(path, left);
+    const sinks = opened([path]);
+    for (const size of [2, 3]) sinks.bring(checkpoint(size));
+    await sinks.close();
+    expect(readFileSync(path, 'utf8')).toBe(`${left}\n${checkpoint(2).signed}${checkpoint(3).signed}`);
+  });
+
+  test.skipIf(!existsSync('/dev/full'))('is not read where it is no file', async () => {
+    const signals = said();
+    const sinks = opened(['/dev/full']);
+    sinks.bring(checkpoint(1));
+    await vi.waitFor(() => expect(signals).toEqual(['audit.sink_lost /dev/full']));
   });
 });
 
@@ -130,6 +151,35 @@ describe('a webhook', () => {
     expect(signals).toEqual([`audit.sink_lost ${url}`, `audit.sink_back ${url}`]);
   });
 
+  test('is told of once for each reason why it is away', async () => {
+    let status = 500;
+    const url = await served((_, response) => response.writeHead(status).end());
+    const errors: string[] = [];
+    ends.push(onSignal((_, signal) => errors.push(String((signal as { error?: unknown }).error ?? 'back'))));
+    const sinks = opened([url]);
+    sinks.bring(checkpoint(1));
+    await vi.waitFor(() => expect(errors).toHaveLength(1));
+    status = 403;
+    await vi.waitFor(() => expect(errors).toHaveLength(2));
+    status = 200;
+    await vi.waitFor(() => expect(errors).toHaveLength(3));
+    expect(errors).toEqual(['Error: it answered 500', 'Error: it answered 403', 'back']);
+  });
+
+  test('that has accepted may go on answering', async () => {
+    let isLeft = false;
+    const url = await served((request, response) => {
+      response.writeHead(200).write('and so on');
+      request.socket.once('close', () => {
+        isLeft = true;
+      });
+    });
+    const sinks = opened([url]);
+    sinks.bring(checkpoint(1));
+    await sinks.close();
+    await vi.waitFor(() => expect(isLeft).toBe(true));
+  });
+
   test('that never answers keeps nobody from closing for longer than one attempt', async () => {
     const url = await served((_, response) => response.writeHead(500).end());
     const sinks = opened([url]);
@@ -149,7 +199,7 @@ describe('a witness', () => {
       await vi.waitFor(() => expect(witness.size).toBe(size));
     }
     await sinks.close();
-    const last = parsedCheckpoint(notesIn(readFileSync(path, 'utf8')).at(-1)!)!;
+    const last = parsedCheckpoint(notesIn(readFileSync(path, 'utf8')).notes.at(-1)!)!;
     expect(last.size).toBe(600);
     expect(isSignedWith(last.note, verifierOf(witness.key)!)).toBe(true);
     expect(isSignedWith(last.note, signer.verifier)).toBe(true);
@@ -179,5 +229,56 @@ describe('a witness', () => {
     second.bring(checkpoint(300, fork));
     await vi.waitFor(() => expect(signals).toEqual([`audit.sink_lost ${witness.url}`]));
     expect(witness.size).toBe(100);
+  });
+
+  const asked = async (listener: RequestListener, answerMs = 5_000): Promise<unknown> => {
+    const url = await served(listener);
+    const verifier = verifierOf(startWitnessKey())!;
+    return askWitness(
+      { url, verifier },
+      () => leaves,
+      answerMs,
+    )(checkpoint(8)).catch((error: unknown) => String(error));
+  };
+
+  test.each([
+    ['-5\n', 'it has signed another tree, and does not say of what size'],
+    ['x\n', 'it has signed another tree, and does not say of what size'],
+    ['5 and more\n', 'it has signed another tree, and does not say of what size'],
+    ['99999999999999999999\n', 'it has signed another tree, and does not say of what size'],
+    ['500\n', 'it has signed another tree, of 500 leaves'],
+    ['0\n', 'it has signed another tree, of 0 leaves'],
+    ['3\n', 'it answered 409'],
+  ])('that says 409 and %j is told of', async (text, why) => {
+    expect(await asked((_, response) => response.writeHead(409).end(text))).toBe(`WitnessRefused: ${why}`);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['nonsense', 'hello\n\u001b[31m'],
+    ['a signature of another size', `\u2014 witness.example ${Buffer.alloc(34).toString('base64')}\n`],
+  ])('that answers %s has signed nothing', async (_, text) => {
+    expect(await asked((_request, response) => response.end(text))).toBe(
+      'WitnessRefused: its signature is not its own',
+    );
+  });
+
+  test('whose answer has no end is read as far as one has to say', async () => {
+    let sent = 0;
+    const answer = await asked((request, response) => {
+      const line = Buffer.alloc(64 * 1024, '\u2014 witness.example AAAA\n');
+      const more = (): void => {
+        sent += line.length;
+        if (sent < 512 * 1024 * 1024 && !request.socket.destroyed) response.write(line, more);
+      };
+      more();
+    });
+    expect(answer).toBe('WitnessRefused: its signature is not its own');
+    expect(sent).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  test('that begins to answer and goes no further is given up', async () => {
+    const answer = await asked((_, response) => response.writeHead(200).write('\u2014 '), 50);
+    expect(answer).toBe('NoAnswer: it has not answered in 0.05 s');
   });
 });

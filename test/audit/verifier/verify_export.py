@@ -164,17 +164,12 @@ def checkpoint(text):
     return origin, int(size), unbase64(root, 32)
 
 
+NOTE = re.compile(r'^[^—\n][^\n]*\n[0-9]{1,16}\n[A-Za-z0-9+/]{43}=\n\n(?:— [^\s+]+ [A-Za-z0-9+/]{91,}={0,2}\n)+', re.MULTILINE)
+
+
 def notes(text):
-    """The notes of a file, one behind another: a line after signatures that is none of theirs begins the next."""
-    found, signed = [], False
-    for line in text.splitlines(True):
-        signature = line.startswith('— ')
-        if not found or (signed and not signature):
-            if not line.strip():
-                continue
-            found.append('')
-        found[-1], signed = found[-1] + line, signature
-    return found
+    """The notes of a file, one behind another; what a write that broke off has left between them is none."""
+    return NOTE.findall(text)
 
 
 # RFC 6962.

@@ -34,7 +34,9 @@ export const verdictOf = ({
     const says = `Nothing is wrong with the ${covered} leaves that were signed. Without a checkpoint from outside (--against) nobody can say whether there were more.`;
     return { code: 2, says };
   }
-  const tail = uncovered > 0 ? ` ${uncovered} events behind the last checkpoint are chained and not signed yet.` : '';
+  const events =
+    uncovered === 1 ? '1 event behind the last checkpoint is' : `${uncovered} events behind the last checkpoint are`;
+  const tail = uncovered > 0 ? ` ${events} chained and not signed yet.` : '';
   return {
     code: 0,
     says: `Whole: ${covered} leaves, of which the first ${outside} are proven never to have been others.${tail}`,

@@ -1,3 +1,4 @@
+import type { Refusal } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
 import { type InferenceOptions, inferenceRoute } from '../route/inference-route.ts';
 import { inPlace } from '../translation/translated.ts';

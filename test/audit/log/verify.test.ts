@@ -193,6 +193,14 @@ describe('a log that somebody has touched', () => {
     expect((await verify(forged)).findings).toMatchObject([{ class: 'signature', revision: event.revision }]);
   });
 
+  test('a checkpoint from outside that no key of the log has signed is no evidence', async () => {
+    const { log } = await signedLog(randomOf(8), 4);
+    const { size, root } = notesOf(log).at(-1)!;
+    const note = signed(checkpointText({ origin, size, root }), signersOf('another')(1));
+    const { findings } = await verify(log, { against: [parsedCheckpoint(note)!] });
+    expect(findings).toMatchObject([{ class: 'signature', index: size }]);
+  });
+
   test('an edit explains no fork in front of it', async () => {
     const { log } = await signedLog(randomOf(9), 9);
     const index = leavesIn(log).findLastIndex(({ stream }, i) => i < coveredBy(log) && !isRemovable(stream));

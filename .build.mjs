@@ -37,7 +37,7 @@ const bundle = async (entry, file) => {
 const [entry, file] = process.argv.slice(2);
 if (entry) await bundle(entry, file);
 else {
-  for (const folder of ['src/embedded', 'src/rules']) {
+  for (const folder of ['src/embedded', 'src/rules', 'src/inference/large']) {
     for (const name of readdirSync(folder)) {
       if (name.endsWith('.mjs')) put(`dist/${folder}/${name}`, readFileSync(`${folder}/${name}`));
     }

@@ -7,7 +7,7 @@ export type ValueDigest = Uint8Array;
 const bits = 8192;
 const probes = 5;
 
-export const emptyDigest: ValueDigest = new Uint8Array(bits / 8);
+export const emptyDigest = (): ValueDigest => new Uint8Array(bits / 8);
 
 /** FNV-1a, from two different starts: the probes are combinations of the two. */
 const hash = (text: string, start: number): number => {
@@ -16,18 +16,21 @@ const hash = (text: string, start: number): number => {
   return (value ^ (value >>> 15)) >>> 0;
 };
 
-const placesOf = (text: string): number[] => {
-  const first = hash(text, 0x811c9dc5);
+/** Calls `each` with the bits of a text, as long as that returns true. @returns whether it always did */
+const everyPlace = (text: string, each: (place: number) => boolean): boolean => {
   const step = hash(text, 0x2545f491) | 1;
-  return Array.from({ length: probes }, (_, i) => ((first + Math.imul(i, step)) >>> 0) & (bits - 1));
+  let place = hash(text, 0x811c9dc5);
+  for (let i = 0; i < probes; i++, place = (place + step) >>> 0) if (!each(place & (bits - 1))) return false;
+  return true;
 };
 
-/** A digest that holds these texts too. */
-export const addTo = (digest: ValueDigest, texts: readonly string[]): ValueDigest => {
-  const next = digest.slice();
-  for (const text of texts) for (const place of placesOf(text)) next[place >> 3]! |= 1 << (place & 7);
-  return next;
+/** From now on the digest holds this text too. */
+export const addTo = (digest: ValueDigest, text: string): void => {
+  everyPlace(text, (place) => {
+    digest[place >> 3]! |= 1 << (place & 7);
+    return true;
+  });
 };
 
 export const mayHold = (digest: ValueDigest, text: string): boolean =>
-  placesOf(text).every((place) => ((digest[place >> 3] ?? 0) & (1 << (place & 7))) !== 0);
+  everyPlace(text, (place) => ((digest[place >> 3] ?? 0) & (1 << (place & 7))) !== 0);

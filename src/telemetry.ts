@@ -16,6 +16,12 @@ export interface Signals {
   'stream.passed_over': { readonly stream: string; readonly type: string };
   /** The rows of these are gone, and are made again from the log's beginning. */
   'projection.rebuilt': { readonly reason: string; readonly projections: readonly string[] };
+  /**
+   * At the start: so much of the log has been read into the rows, in percent of the way to its end as it was then, null while
+   * that is not known. Told every few seconds where it takes long, and when it is done.
+   */
+  'projection.catching_up': { readonly events: number; readonly percent: number | null; readonly seconds: number };
+  'projection.caught_up': { readonly events: number; readonly seconds: number };
   /** The volume is full: the rows stay as they are, commands are refused, and all goes on when there is room. */
   'projection.held': { readonly error: unknown };
   'projection.failed': { readonly error: unknown };

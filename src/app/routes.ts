@@ -25,6 +25,7 @@ import { messagesRoute } from '../inference/messages/messages.ts';
 import { modelsRoutes } from '../inference/models/models.ts';
 import { responsesRoute } from '../inference/responses/responses.ts';
 import { storedResponseRoutes } from '../inference/responses/stored-responses.ts';
+import type { LargeBodies } from '../inference/route/large-bodies.ts';
 import type { TiersInForce } from '../limits/tiers/tiers-in-force.ts';
 import type { Windows } from '../limits/windows.ts';
 import type { PolicyGuard } from '../policies/guard.ts';
@@ -36,6 +37,8 @@ import { healthRoutes, type Readiness } from './health.ts';
 export const allRoutes = (dependencies: {
   readonly admin: Administration;
   readonly models: ReadonlyMap<string, ConnectedModel>;
+  /** The threads that read large bodies; without them, in tests, the event loop does. */
+  readonly large?: LargeBodies;
   readonly ownedBy: string;
   readonly clock: Clock;
   readonly evaluator: Evaluator;
@@ -56,12 +59,13 @@ export const allRoutes = (dependencies: {
   readonly publicUrl: () => string;
 }): Route[] => {
   const { admin, models, ownedBy, clock, evaluator, windows, tiers, readiness, knowledge, publicUrl } = dependencies;
-  const { isBehind, creditAgeMs, balanceOf, policies } = dependencies;
+  const { isBehind, creditAgeMs, balanceOf, policies, large } = dependencies;
+  const inference = { models, policies, clock, ...(large && { large }) };
   const routes = [
-    messagesRoute({ models, policies, clock, answerId: () => newId('msg', clock) }),
-    countTokensRoute(models, policies),
-    chatRoute({ models, policies, clock, answerId: () => newId('msg', clock).replace('msg_', 'chatcmpl-') }),
-    responsesRoute({ models, policies, clock, answerId: () => newId('msg', clock).replace('msg_', 'resp_') }),
+    messagesRoute({ ...inference, answerId: () => newId('msg', clock) }),
+    countTokensRoute(models, policies, large),
+    chatRoute({ ...inference, answerId: () => newId('msg', clock).replace('msg_', 'chatcmpl-') }),
+    responsesRoute({ ...inference, answerId: () => newId('msg', clock).replace('msg_', 'resp_') }),
     ...storedResponseRoutes(),
     ...modelsRoutes({
       models: [...models.values()].map(({ model }) => model),

@@ -19,6 +19,7 @@ import { accessRecordSeconds } from '../domain/access-facts.ts';
 import { lasts, whose } from '../domain/streams.ts';
 import { expectPort, type HttpServer, serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
+import { openLargeBodies } from '../inference/route/large-bodies.ts';
 import type { Context } from '../kernel/actor.ts';
 import { freshness } from '../kernel/freshness.ts';
 import { logIdOf } from '../kernel/log-id.ts';
@@ -57,6 +58,7 @@ import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
 import { whoStands } from './standing.ts';
+import { sweepRows } from './sweep-rows.ts';
 import { certificateOf } from './tls.ts';
 
 /** Whatever is stuck, the process is at its end within ten seconds: of its failure, or of the last answer in flight. */
@@ -168,6 +170,7 @@ const start = async (parts: {
     },
   });
   open.later('the read models', models.close);
+  open.later('the rows that do not stay', sweepRows(models, clock));
   const { rebuild } = models;
   const aggregates = allAggregates(store);
   let reactors: Reactors | undefined;
@@ -246,6 +249,8 @@ const start = async (parts: {
   open.later('the totals of organizations', tellTotals({ store, untold: () => untoldOf(rows), clock }));
   const connected = connectModels(declared, { clock });
   open.later('the models', connected.close);
+  const large = openLargeBodies(declared);
+  open.later('the threads of large bodies', large.close);
   const evaluator = openEvaluator();
   open.later('the rules', evaluator.close);
   const { REPLAY_TEXT_MINUTES: minutes } = config;
@@ -263,6 +268,7 @@ const start = async (parts: {
   const routes = allRoutes({
     admin,
     models: connected,
+    large,
     ownedBy: config.OWNED_BY,
     clock,
     evaluator,

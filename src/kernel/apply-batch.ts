@@ -1,3 +1,4 @@
+import type { Passing } from './row-sweep.ts';
 import type { RowReader, Table } from './rows.ts';
 import type { Recorded } from './store.ts';
 
@@ -21,6 +22,8 @@ export interface Projection {
    * that some of its rows have already, and must know them by their position. A range of its tables is read after `written`.
    */
   readonly isHeld?: true;
+  /** Those of its rows that do not stay; absent where all do. */
+  readonly passing?: readonly Passing[];
   apply(event: Recorded, rows: Rows): void;
 }
 
@@ -41,22 +44,27 @@ export const applyBatch = (
   batch: readonly Recorded[],
   stored: Pick<RowReader, 'get'>,
 ): Applied => {
-  const changes = new Map<string, Map<string, object | null>>();
-  const own = new Set(projection.tables.map(({ name }) => name));
+  /** What is changed of each table, and rows that were read: the events of a batch often concern the same. */
+  const touched = new Map<string, { readonly changed: Map<string, object | null>; readonly read: Map<string, object> }>(
+    projection.tables.map(({ name }) => [name, { changed: new Map(), read: new Map() }]),
+  );
   /** Rows of others may be further on, or not as far: nothing can be said by them that will be said again. */
-  const changesOf = ({ name }: Table<unknown>): Map<string, object | null> => {
-    if (!own.has(name)) throw new Error(`${projection.name} does not declare the table ${name}`);
-    const known = changes.get(name) ?? new Map<string, object | null>();
-    changes.set(name, known);
+  const own = ({ name }: Table<unknown>) => {
+    const known = touched.get(name);
+    if (!known) throw new Error(`${projection.name} does not declare the table ${name}`);
     return known;
   };
   const rows: Rows = {
     get<Row>(from: Table<Row>, key: string): Row | undefined {
-      const row = changesOf(from).get(key);
-      return row === undefined ? stored.get(from, key) : row === null ? undefined : (row as Row);
+      const { changed, read } = own(from);
+      const change = changed.get(key);
+      if (change !== undefined) return (change ?? undefined) as Row | undefined;
+      const row = (read.get(key) as Row | undefined) ?? stored.get(from, key);
+      if (row !== undefined) read.set(key, row as object);
+      return row;
     },
-    put: (into, key, row) => void changesOf(into).set(key, row),
-    remove: (from, key) => void changesOf(from).set(key, null),
+    put: (into, key, row) => void own(into).changed.set(key, row),
+    remove: (from, key) => void own(from).changed.set(key, null),
   };
   for (const [index, event] of batch.entries()) {
     if (!projection.categories.includes(categoryOf(event.stream))) continue;
@@ -67,5 +75,7 @@ export const applyBatch = (
       return { ...applyBatch(projection, batch.slice(0, index), stored), failure: { event, error: error as Error } };
     }
   }
-  return { changes };
+  return {
+    changes: new Map([...touched].flatMap(([name, { changed }]) => (changed.size > 0 ? [[name, changed]] : []))),
+  };
 };

@@ -1,12 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { publish } from '../telemetry.ts';
 import { type Applied, applyBatch, type Projection } from './apply-batch.ts';
+import { catchingUp } from './catching-up.ts';
 import { allLast, checkpointAfter, fitness, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
 import { HeldRows } from './held-rows.ts';
 import { readPage } from './log-page.ts';
 import { serial } from './mailbox.ts';
 import type { Ours } from './ownership.ts';
 import { roomIn } from './room.ts';
+import { rowSweep } from './row-sweep.ts';
 import { rowWriter, type WrittenStep } from './row-writer.ts';
 import { openRows, type RowReader, type RowStore, type Table } from './rows.ts';
 import { type Standstill, toldStandstill } from './standstill.ts';
@@ -28,6 +30,12 @@ export interface ReadModels extends RowReader {
   readonly position: bigint | null;
   /** Resolves once a range of these tables shows all that `get` does. */
   written(reads: readonly Table<object>[]): Promise<void>;
+  /**
+   * Looks at some of the rows that do not stay, and removes those that are over.
+   * @param now wall time
+   * @returns whether it has been round all of them
+   */
+  sweep(now: number): Promise<boolean>;
   /** Makes the next reads see what is committed by now, also where rows were read earlier in this turn of the loop. */
   refresh(): void;
   /** Nothing can be written to the volume: the rows stay as they are until there is room. */
@@ -120,12 +128,16 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   const keeper = keeperOf(followers);
   const inTurn = serial();
   const room = roomIn(options.dir, (error) => publish('projection.held', { error }));
-  const { get, write, writeHeld } = rowWriter(rows, room, followers);
+  const { get, write, gather, gatheredWritten, writeHeld } = rowWriter(rows, room, followers);
+  const passing = projections.flatMap((projection) => projection.passing ?? []);
+  const sweep = rowSweep(rows, passing, (changes) => room.write(() => rows.write(changes, new Map())));
   const waiters = new Set<Waiter>();
   /** Events of others since the checkpoints were written. */
   let passed = 0;
   /** With damage before this the rows would lack more than the news: whoever opens them is told. */
   let isOpen = false;
+  /** Nobody reads the rows yet, so they need not be in the file batch by batch. */
+  let isGathering = true;
 
   const going = (): Follower[] => followers.filter(({ stopped }) => !stopped);
   const leastOf = (some: readonly Follower[]): bigint | null =>
@@ -133,6 +145,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
       (least, { position }) => (isBefore(position, least) ? position : least),
       some[0]?.position ?? null,
     );
+  const progress = catchingUp(store, () => leastOf(going()));
 
   /** Tells the waiters that it concerns. */
   const look = (): void => {
@@ -168,7 +181,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     if (mine.length > 0 || passed >= mostPassed) {
       const steps = concerned.map((follower) => stepOf(follower, mine, end));
       if (mine.length > 0 && isOpen) options.committing?.(mine);
-      if (!(await write(steps))) return;
+      if (!(await (isGathering ? gather : write)(steps))) return;
       passed = 0;
       for (const { follower, failure, position, checkpoint } of steps) {
         follower.position = position;
@@ -180,6 +193,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
       for (const follower of concerned) follower.position = end;
     }
     look();
+    if (isGathering) progress.came(batch.length);
   };
 
   const deliver = (batch: readonly Recorded[]): Promise<void> => inTurn(() => apply(batch));
@@ -205,13 +219,19 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     fail = reject;
   });
   failed.catch(() => {});
+  const stopGathering = async (): Promise<void> => {
+    if (!isGathering) return;
+    isGathering = false;
+    await gatheredWritten();
+    progress.done();
+  };
   /** Resolves when all that the store knew has been applied, or nothing more can be. */
   const follow = (): Promise<Subscription> =>
     new Promise((resolve, reject) => {
       const opened = store.subscribe({
         after: leastOf(going().length > 0 ? going() : followers),
         deliver,
-        caughtUp: () => resolve(opened),
+        caughtUp: () => void inTurn(stopGathering).then(() => resolve(opened), reject),
         failed(error) {
           if (isOpen && error instanceof StoreDamaged) {
             for (const follower of going()) stop(follower, error);
@@ -249,6 +269,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     get,
     range: rows.range,
     written: (reads) => inTurn(() => writeHeld(reads.map(keeper))),
+    sweep: (now) => inTurn(() => sweep(now)),
     refresh: rows.refresh,
     reached(position, withinMs, reads) {
       return new Promise((resolve) => {

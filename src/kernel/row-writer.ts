@@ -1,5 +1,6 @@
 import type { Projection } from './apply-batch.ts';
 import type { KeptCheckpoint } from './checkpoint.ts';
+import { GatheredRows } from './gathered-rows.ts';
 import type { HeldRows } from './held-rows.ts';
 import type { Room } from './room.ts';
 import type { Changes, RowStore, Table } from './rows.ts';
@@ -20,10 +21,31 @@ export interface WrittenStep {
 /** The rows of all followers of the log, as the file has them and as they are held. */
 export const rowWriter = (rows: RowStore<KeptCheckpoint>, room: Pick<Room, 'write'>, writers: readonly Writer[]) => {
   const heldIn = new Map(writers.flatMap(({ projection, held }) => projection.tables.map(({ name }) => [name, held])));
+  const gathered = new GatheredRows((changes, marks) => room.write(() => rows.write(changes, marks)));
+
+  /** What these steps change at once, and what has to be held. */
+  const parted = (steps: readonly WrittenStep[]) => {
+    const changes = new Map<string, Changes extends ReadonlyMap<string, infer Changed> ? Changed : never>();
+    const marks = new Map<string, KeptCheckpoint>();
+    const later: WrittenStep[] = [];
+    for (const step of steps) {
+      const { held, projection } = step.follower;
+      if (held && !(held.isEmpty && step.changes.size === 0)) {
+        later.push(step);
+        continue;
+      }
+      for (const [table, changed] of step.changes) changes.set(table, changed);
+      if (step.checkpoint) marks.set(projection.name, step.checkpoint);
+    }
+    const hold = (): void => {
+      for (const { follower, changes: own, checkpoint } of later) follower.held!.add(own, checkpoint);
+    };
+    return { changes, marks, hold };
+  };
 
   return {
     get<Row>(from: Table<Row>, key: string): Row | undefined {
-      const row = heldIn.get(from.name)?.get(from, key);
+      const row = heldIn.get(from.name)?.get(from, key) ?? gathered.get(from, key);
       return row === undefined ? rows.get(from, key) : ((row ?? undefined) as Row | undefined);
     },
 
@@ -32,23 +54,22 @@ export const rowWriter = (rows: RowStore<KeptCheckpoint>, room: Pick<Room, 'writ
      * @returns whether it is done
      */
     async write(steps: readonly WrittenStep[]): Promise<boolean> {
-      const changes = new Map<string, Changes extends ReadonlyMap<string, infer Changed> ? Changed : never>();
-      const marks = new Map<string, KeptCheckpoint>();
-      const later: WrittenStep[] = [];
-      for (const step of steps) {
-        const { held, projection } = step.follower;
-        if (held && !(held.isEmpty && step.changes.size === 0)) {
-          later.push(step);
-          continue;
-        }
-        for (const [table, changed] of step.changes) changes.set(table, changed);
-        if (step.checkpoint) marks.set(projection.name, step.checkpoint);
-      }
+      const { changes, marks, hold } = parted(steps);
       const isNothing = changes.size === 0 && marks.size === 0;
       if (!isNothing && !(await room.write(() => rows.write(changes, marks)))) return false;
-      for (const { follower, changes: own, checkpoint } of later) follower.held!.add(own, checkpoint);
+      hold();
       return true;
     },
+
+    /** The same, but that `get` alone shows it, until there is much of it or `gatheredWritten`. */
+    async gather(steps: readonly WrittenStep[]): Promise<boolean> {
+      const { changes, marks, hold } = parted(steps);
+      hold();
+      return gathered.add(changes, marks);
+    },
+
+    /** Resolves once all that was gathered is in the file. @returns whether it is */
+    gatheredWritten: (): Promise<boolean> => gathered.end(),
 
     /** Writes what these hold, a slice in a turn of the loop, as long as there is room. @param slices of each, at most */
     async writeHeld(some: readonly Writer[], slices = Number.POSITIVE_INFINITY): Promise<void> {

@@ -5,7 +5,7 @@ import type { Direction } from './language/variables.ts';
 import { failed, type Verdict } from './score.ts';
 import type { RuleView } from './text/view.ts';
 import type { SentRule } from './threads/job.ts';
-import { ThreadPool } from './threads/thread-pool.ts';
+import { RuleThreads } from './threads/rule-threads.ts';
 import { placeOfTrial, type Trial, trialHere } from './trial.ts';
 
 export interface Evaluator {
@@ -55,8 +55,8 @@ const never = 10_001;
 /** One evaluator serves the whole process; it owns the worker threads. */
 export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
   const deadlineMillis = options.deadlineMillis ?? workerDeadlineMillis;
-  const pool = new ThreadPool(options.threads ?? 2, deadlineMillis);
-  const trials = new ThreadPool(1, deadlineMillis);
+  const pool = new RuleThreads(options.threads ?? 2, deadlineMillis);
+  const trials = new RuleThreads(1, deadlineMillis);
 
   /** Evaluates one rule here and now; null where it could take longer than is left, in milliseconds. */
   const here = (judged: JudgedRule, view: RuleView, now: number, left: number): Verdict | null => {

@@ -90,6 +90,23 @@ export type CountRequest = Omit<
   'max_tokens' | 'temperature' | 'top_p' | 'top_k' | 'stop_sequences' | 'metadata'
 >;
 
+/** What an upstream is to do with a request. */
+export type Purpose = 'answer' | 'stream' | 'count';
+
+/** What one upstream sends for a request, or, of a simulated model, what comes of it. Plain data, made in another thread. */
+export type Written =
+  | { readonly body: Uint8Array }
+  | { readonly answer: Answer }
+  | { readonly failure: Pick<UpstreamError, 'code' | 'message' | 'status' | 'told'> };
+
+/** A large request, of which nothing but this has come from the thread that has read it (contract N9). */
+export interface WrittenRequest {
+  /** The upstream's own name of the model. */
+  readonly model: string;
+  /** By `Upstream.written`, for the same purpose. */
+  readonly written: readonly (Written | null)[];
+}
+
 /** Tokens; 0 where the upstream does not say (contract G.3). `input_tokens` excludes cached ones. */
 export interface Usage {
   readonly input_tokens: number;
@@ -212,13 +229,18 @@ export interface Inexpressible {
 /** Neither keeps the request: what of it is still needed after the call is held once, in the form in which it is sent. */
 export interface Upstream {
   /** @throws UpstreamError */
-  answer(request: GenerateRequest, options: GenerateOptions): Promise<Answer>;
+  answer(request: GenerateRequest | WrittenRequest, options: GenerateOptions): Promise<Answer>;
   /** Rejects with an UpstreamError on the first step or in the middle; `end` is yielded exactly once, last. */
-  stream(request: GenerateRequest, options: GenerateOptions): AsyncIterable<Chunk>;
+  stream(request: GenerateRequest | WrittenRequest, options: GenerateOptions): AsyncIterable<Chunk>;
   /** Null for a request that can be asked for; absent where every one can. No other may be given to `answer` and `stream`. */
   inexpressible?(request: GenerateRequest): Inexpressible | null;
   /** As `MessagesPassing.countTokens`; absent where the upstream cannot count. */
-  countTokens?(request: CountRequest, options: GenerateOptions): Promise<number | null>;
+  countTokens?(request: CountRequest | WrittenRequest, options: GenerateOptions): Promise<number | null>;
+  /**
+   * What each of the upstreams that this one stands for would send; null for one that has no place for all of it. A request is
+   * written in a thread so that `answer` and the others have no more to do than to send it. Absent where none ever is.
+   */
+  written?(request: GenerateRequest | CountRequest, purpose: Purpose): readonly (Written | null)[];
   /** Whether the same request gets the same answer. */
   readonly repeatable?: true;
   /** By the API; absent where the upstream speaks none of ours. */

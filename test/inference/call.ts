@@ -29,6 +29,8 @@ export interface CallOptions {
   readonly allowance?: Allowance;
   /** Whether the answer is an upstream's own, which need not be as the route is described. */
   readonly isForeign?: boolean;
+  /** White space is put behind the body until it has so many bytes. */
+  readonly bytes?: number;
 }
 
 /** What a client would see of a reply, with the stream not yet run. */
@@ -51,9 +53,9 @@ const expectDescribed = (route: Route, { status, headers, body, stream }: Answer
   if (status !== 499) known({ method: route.method, path: route.path, status, media, body: stream ? undefined : body });
 };
 
-const readOf = (route: Route, body: unknown, caller: ProjectPrincipal): unknown | Refused => {
+const readOf = (route: Route, body: unknown, caller: ProjectPrincipal, bytes = 0): unknown | Refused => {
   if (route.body === undefined) return undefined;
-  if ('read' in route.body) return route.body.read(Buffer.from(jsonText(body)), caller);
+  if ('read' in route.body) return route.body.read(Buffer.from(jsonText(body).padEnd(bytes)), caller);
   const parsed = route.body.safeParse(body);
   return parsed.success ? parsed.data : new Refused(invalid(route.family, 'body', body, parsed.error));
 };
@@ -61,7 +63,7 @@ const readOf = (route: Route, body: unknown, caller: ProjectPrincipal): unknown 
 /** Does what the server does between the last byte of a body and the handler, and hands the reply back. */
 export const send = async (route: Route, body: unknown, options: CallOptions = {}): Promise<Answered> => {
   const requestId = 'req_1';
-  const read = readOf(route, body, principal(options.tier));
+  const read = readOf(route, body, principal(options.tier), options.bytes);
   const seen = (reply: Reply): Answered => {
     const answer = answered(reply);
     if (options.isForeign !== true) expectDescribed(route, answer);

@@ -138,7 +138,7 @@ test('an event that some rows have met counts in the others alone', async () => 
   }
   expect(await models.reached(store.log[1]!.position, 5_000)).toBe(true);
   const again = applyBatch(usage, store.log, models);
-  expect([...again.changes.values()].map(({ size }) => size)).toEqual([0, 0, 0]);
+  expect(again.changes.size).toBe(0);
   // Without the row of one key, as a crash leaves it whose slice was not written.
   const lacking = applyBatch(usage, store.log, {
     get: (from, key) => (key.includes('key_2') ? undefined : models.get(from, key)),
@@ -166,7 +166,7 @@ test('totals that were told are not met twice', async () => {
   }
   expect(store.log).toHaveLength(6);
   const again = applyBatch(usage, store.log, models);
-  expect([...again.changes.values()].map(({ size }) => size)).toEqual([0, 0, 0, 0]);
+  expect(again.changes.size).toBe(0);
   await models.close();
 });
 

@@ -4,7 +4,7 @@ import { fault } from '../../errors.ts';
 import type { RowReader } from '../../kernel/rows.ts';
 import { compileRule, isCompiled } from '../../rules/compile.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
-import { NoThread } from '../../rules/threads/rule-thread.ts';
+import { NoThread } from '../../threads/worker-thread.ts';
 
 /** What a policy's own stream cannot judge: the rule's language and the projects that it names. */
 

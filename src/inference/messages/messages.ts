@@ -1,18 +1,16 @@
 import type { Route } from '../../http/route.ts';
 import { type InferenceOptions, inferenceRoute } from '../route/inference-route.ts';
 import { messagesForm } from './messages-events.ts';
+import { messagesReading } from './messages-reading.ts';
 import { messageResponse } from './messages-response-schema.ts';
-import { type MessagesBody, messagesBody } from './messages-schema.ts';
-import { passingBody } from './passing-schema.ts';
-import { messagesReader, type PassedFields } from './read-messages.ts';
-import { strictTask } from './strict-task.ts';
+import { messagesBody } from './messages-schema.ts';
 
 /** Headers of a client that mean something to an upstream of this API (contract N1). */
 export const passedNames = ['anthropic-version', 'anthropic-beta'] as const;
 
 /** `POST /v1/messages` (contract A.5, G.1–G.5, N1): the answer of a model, whole or as server-sent events. */
 export const messagesRoute = (options: InferenceOptions): Route =>
-  inferenceRoute<MessagesBody, PassedFields>(options, {
+  inferenceRoute(options, {
     path: '/v1/messages',
     operation: 'createMessage',
     summary: 'Generate an answer to a conversation',
@@ -21,8 +19,7 @@ export const messagesRoute = (options: InferenceOptions): Route =>
     request: messagesBody,
     response: messageResponse,
     errors: ['thread_unsupported_request'],
-    read: messagesReader(options.models, { strict: messagesBody, passing: passingBody, needsMaxTokens: true }),
-    judge: strictTask,
+    reading: messagesReading(options.models),
     form: ({ strict, passed }, id, head) => {
       const { model, context_management: managed } = strict ?? passed.fields;
       const versioned = head.header('anthropic-version') !== undefined;

@@ -43,7 +43,9 @@ export const messagesReader = <Strict, Fields extends PassedCount>(
         const refusal = model.dedicated_to === undefined ? messagesStateRefusal(fields) : null;
         if (refusal !== null) return new Refused(refusal);
         const estimatedTokens = estimateInputTokens(fields as unknown as Estimable);
-        return { fields, estimatedTokens, maxTokens: fields.max_tokens ?? 0 };
+        const { model: name, stream, policy_ids, context_management: managed, max_tokens } = fields;
+        const read = { model: name, stream, policy_ids, max_tokens, context_management: managed == null ? null : {} };
+        return { fields: read as PassedCount as Fields, estimatedTokens, maxTokens: max_tokens ?? 0 };
       },
     },
   });

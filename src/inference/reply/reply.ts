@@ -4,7 +4,7 @@ import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Allowance, Headers, Meter, Reply } from '../../http/route.ts';
 import { writtenBytesOf } from '../../upstream/estimate.ts';
-import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream } from '../../upstream/port.ts';
+import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream, WrittenRequest } from '../../upstream/port.ts';
 import { believed, type Most, outputOf, Spending, sentTokens, tokensTaken } from '../spending.ts';
 import { upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
@@ -98,7 +98,7 @@ const streamedReply = async (asked: AsyncIterable<Chunk>, generation: Generation
 
 /** Asks the upstream, and answers with what it says. */
 export const answerReply = (
-  { upstream, request }: { readonly upstream: Upstream; readonly request: GenerateRequest },
+  { upstream, request }: { readonly upstream: Upstream; readonly request: GenerateRequest | WrittenRequest },
   isStreamed: boolean,
   generation: Generation,
   timing: Timing,

@@ -1,26 +1,16 @@
 import type { Route } from '../../http/route.ts';
-import { bodyReader } from '../route/body-reader.ts';
 import { type InferenceOptions, inferenceRoute } from '../route/inference-route.ts';
 import { inPlace } from '../translation/translated.ts';
-import { judgeTranslated, type TranslatedInput, translatingReader } from '../translation/translated-task.ts';
-import type { PassedResponses } from './passing-rules.ts';
-import { passingResponses } from './read-passing.ts';
 import { responseObject } from './response-schema.ts';
-import { type Repeated, repeatedOf } from './response-text.ts';
+import { repeatedOf } from './response-text.ts';
 import { responsesForm } from './responses-form.ts';
-import { type ResponsesBody, responsesBody } from './responses-schema.ts';
-import { responsesToMessages } from './responses-to-messages.ts';
-
-/** A request in Weir's own form, with what its answer repeats. */
-interface ResponsesInput extends TranslatedInput {
-  readonly repeated: Repeated;
-  readonly asSummary: boolean;
-}
+import { responsesReading } from './responses-reading.ts';
+import { responsesBody } from './responses-schema.ts';
 
 /** `POST /v1/responses` (contract G.7): the answer of a model, whole or as server-sent events. Nothing of it is stored. */
 export const responsesRoute = (options: InferenceOptions): Route => {
   const now = () => Math.floor(options.clock.wall() / 1000);
-  return inferenceRoute<ResponsesInput, PassedResponses>(options, {
+  return inferenceRoute(options, {
     path: '/v1/responses',
     operation: 'createResponse',
     summary: 'Generate an answer to a conversation, as a response',
@@ -28,19 +18,7 @@ export const responsesRoute = (options: InferenceOptions): Route => {
     name: 'responses',
     request: responsesBody,
     response: responseObject,
-    read: bodyReader(options.models, {
-      strict: translatingReader(options.models, {
-        schema: responsesBody,
-        translate: responsesToMessages,
-        maximumOf: ({ max_output_tokens: most }) => most,
-        extra: (request: ResponsesBody) => ({
-          repeated: repeatedOf(request),
-          asSummary: request.reasoning?.summary != null,
-        }),
-      }),
-      passed: passingResponses,
-    }),
-    judge: judgeTranslated,
+    reading: responsesReading(options.models),
     form: ({ strict, passed }, id) => {
       if (strict === null) {
         const { model } = passed.fields;

@@ -1,4 +1,4 @@
-import type { ProjectPrincipal } from '../../access/principal.ts';
+import type { Refusal } from '../../errors.ts';
 import { Refused } from '../../http/refused.ts';
 import { parseJson, type ValueBudget, valueBudget } from '../../http/request/json.ts';
 import { type Edit, edited, outerMembers, withoutMember } from '../../json/outer-members.ts';
@@ -7,7 +7,7 @@ import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { Passing, Upstream } from '../../upstream/port.ts';
 import { isServedTo } from '../models/model-requirements.ts';
 import { pricedImages, pricedImagesOnTape } from './images.ts';
-import type { TokenNeed } from './task.ts';
+import type { LargeTask, TokenNeed } from './task.ts';
 
 /** A JSON object with exact numbers, as `parseJson` reads it. */
 type Json = Exclude<ReturnType<typeof parseJson>, Refused>;
@@ -34,7 +34,7 @@ export interface PassedBody<Fields, P extends Passing = Passing> extends TokenNe
 
 /** What a body has been read as: for a model that passes it on, or for all others. */
 export type ReadBody<Strict, Fields, P extends Passing = Passing> =
-  | { readonly strict: Strict; readonly passed: null }
+  | { readonly strict: Strict; readonly passed: null; readonly judged?: LargeTask | Refusal }
   | { readonly strict: null; readonly passed: PassedBody<Fields, P> };
 
 export const askedOf = <Strict extends Asked, Fields extends Asked>(body: ReadBody<Strict, Fields>): Asked =>
@@ -48,6 +48,11 @@ interface ReadFields<Fields> extends TokenNeed {
   readonly hidesUsage?: boolean;
 }
 
+/** A body of which the event loop reads no more than this; a copy, for the core lends its memory for one step alone. */
+export interface LargeBody {
+  readonly large: Buffer;
+}
+
 /** What was read without parsing; where the name of the model stands in the bytes, its quotes included. */
 export interface QuickFields<Fields> extends ReadFields<Fields> {
   readonly modelStart: number;
@@ -58,8 +63,12 @@ export interface QuickFields<Fields> extends ReadFields<Fields> {
 export interface BodyRules<Strict, Fields, P extends Passing> {
   /** @param budget what is left of the values that a request may have, for documents inside of it (contract N9) */
   readonly strict: (value: Json, budget: ValueBudget) => Strict | Refused;
-  /** Absent while no upstream speaks the API. */
-  readonly passed?: PassingRules<Fields, P>;
+  readonly passed: PassingRules<Fields, P>;
+}
+
+/** A model whose upstream takes requests of an API as they are. */
+interface PassingModel<P extends Passing> extends ConnectedModel {
+  readonly passing: P;
 }
 
 /** How one API reads bodies that go to their upstream as they are. */
@@ -71,36 +80,63 @@ export interface PassingRules<Fields, P extends Passing = Passing> {
   readonly loose: (value: Json, hosted: ConnectedModel, bytes: Buffer) => ReadFields<Fields> | Refused;
 }
 
+/** Whom the models of a request have to be there for. */
+export type ServedTo = Parameters<typeof isServedTo>[1];
+
+export interface BodyReader<Strict, Fields, P extends Passing = Passing> {
+  /** A body that passes without being parsed; null for one that has to be. */
+  readonly quick: (bytes: Buffer, principal: ServedTo) => PassedBody<Fields, P> | null;
+  readonly whole: (bytes: Buffer, principal: ServedTo) => ReadBody<Strict, Fields, P> | Refused;
+  /** How the upstream of a model passes requests of the API on, if it does. */
+  readonly passing: (upstream: Upstream) => P | undefined;
+}
+
+/**
+ * A longer body that does not pass unparsed is read in a thread: one of tiny values takes the event loop up to 20 ms at this size,
+ * and one of 4 MiB up to 700 (contract N9).
+ */
+const mostReadHere = 64 * 1024;
+
+/** Reads a body as far as the event loop may. @param threads whether there are any for large bodies */
+export const readHere =
+  <Strict, Fields, P extends Passing>({ quick, whole }: BodyReader<Strict, Fields, P>, threads: boolean) =>
+  (bytes: Buffer, principal: ServedTo): ReadBody<Strict, Fields, P> | LargeBody | Refused => {
+    const passed = quick(bytes, principal);
+    if (passed !== null) return { strict: null, passed };
+    return threads && bytes.length > mostReadHere ? { large: Buffer.from(bytes) } : whole(bytes, principal);
+  };
+
 /**
  * Reads the bodies of one API: which rules hold depends on the model that they name (contract N1). A model that the
  * caller does not have is judged by the rules of strict ones, so that nothing tells it from one that does not exist.
  */
-export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
+export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
   models: ReadonlyMap<string, ConnectedModel>,
   { strict: strictly, passed: rules }: BodyRules<Strict, Fields, P>,
-): ((bytes: Buffer, principal: ProjectPrincipal) => ReadBody<Strict, Fields, P> | Refused) => {
+): BodyReader<Strict, Fields, P> => {
   const readStrictly = (value: Json, budget: ValueBudget): ReadBody<Strict, Fields, P> | Refused => {
     const strict = strictly(value, budget);
     return strict instanceof Refused ? strict : { strict, passed: null };
   };
-  if (rules === undefined) {
-    return (bytes) => {
-      const budget = valueBudget();
-      const value = parseJson(bytes, budget);
-      return value instanceof Refused ? value : readStrictly(value, budget);
-    };
-  }
-
+  /** Of each model that was asked for, with the way to pass on to it. */
+  const passingModels = new WeakMap<ConnectedModel, PassingModel<P> | null>();
+  const passingOf = (hosted: ConnectedModel): PassingModel<P> | null => {
+    let known = passingModels.get(hosted);
+    if (known === undefined) {
+      const passing = hosted.model.passthrough ? rules.passing(hosted.upstream) : undefined;
+      known = passing === undefined ? null : { ...hosted, passing };
+      passingModels.set(hosted, known);
+    }
+    return known;
+  };
   /** The model of that name, where it passes requests of the caller on. */
-  const passingModel = (name: unknown, principal: ProjectPrincipal) => {
+  const passingModel = (name: unknown, principal: ServedTo): PassingModel<P> | null => {
     const hosted = typeof name === 'string' ? models.get(name) : undefined;
-    if (hosted === undefined || !hosted.model.passthrough || !isServedTo(hosted.model, principal)) return undefined;
-    const passing = rules.passing(hosted.upstream);
-    return passing && { ...hosted, passing };
+    return hosted !== undefined && isServedTo(hosted.model, principal) ? passingOf(hosted) : null;
   };
 
   /** Most bodies are passed on without being parsed; null for one that has to be. */
-  const readQuickly = (bytes: Buffer, principal: ProjectPrincipal): PassedBody<Fields, P> | null => {
+  const readQuickly = (bytes: Buffer, principal: ServedTo): PassedBody<Fields, P> | null => {
     if (!tape.scan(bytes)) return null;
     const name = quickModel(tape);
     const hosted = passingModel(name, principal);
@@ -124,14 +160,12 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     return { passing, fields, estimatedTokens, maxTokens, grows, longest, hidesUsage, images, bytes: outgoing };
   };
 
-  return (bytes, principal) => {
-    const passed = readQuickly(bytes, principal);
-    if (passed !== null) return { strict: null, passed };
+  const readWhole = (bytes: Buffer, principal: ServedTo): ReadBody<Strict, Fields, P> | Refused => {
     const budget = valueBudget();
     const value = parseJson(bytes, budget);
     if (value instanceof Refused) return value;
     const hosted = passingModel(value.model, principal);
-    if (hosted === undefined) return readStrictly(value, budget);
+    if (hosted === null) return readStrictly(value, budget);
     const read = rules.loose(value, hosted, bytes);
     if (read instanceof Refused) return read;
     const { edits, hidesUsage = false, ...rest } = read;
@@ -139,6 +173,8 @@ export const bodyReader = <Strict, Fields = never, P extends Passing = Passing>(
     const images = pricedImages(hosted.model, value);
     return { strict: null, passed: { ...rest, passing: hosted.passing, hidesUsage, images, bytes: outgoing } };
   };
+
+  return { quick: readQuickly, whole: readWhole, passing: rules.passing };
 };
 
 const model = Buffer.from('model');

@@ -3,7 +3,6 @@ import type { ProjectPrincipal } from '../../access/principal.ts';
 import type { Clock } from '../../clock.ts';
 import { type Code, isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
-import type { Refused } from '../../http/refused.ts';
 import { type Family, type Head, type Metered, type Reply, type Route, route } from '../../http/route.ts';
 import { noPolicies, type PolicyGuard } from '../../policies/guard.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
@@ -15,10 +14,12 @@ import { growthOf } from '../reply/growth.ts';
 import { passedHeaders, passedReply } from '../reply/passed-reply.ts';
 import { answerReply } from '../reply/reply.ts';
 import { mostTokensOf } from '../spending.ts';
-import { admission, type Judge, needOf } from './admission.ts';
-import { type Asked, askedOf, type ReadBody } from './body-reader.ts';
-import { pricedImages } from './images.ts';
+import { admission, needOf } from './admission.ts';
+import { type Asked, askedOf, type LargeBody, type ReadBody, readHere } from './body-reader.ts';
+import { type LargeBodies, withLarge } from './large-bodies.ts';
 import { copyOf, policed, viewOf } from './policed.ts';
+import type { Reading } from './reading.ts';
+import { bytesOf, imagesOf, subjectOf } from './subject.ts';
 import { tokensOf } from './task.ts';
 
 /** What every route of models needs. */
@@ -27,6 +28,8 @@ export interface InferenceOptions {
   readonly models: ReadonlyMap<string, ConnectedModel>;
   /** By which requests and answers are judged; by default, for tests, there are none. */
   readonly policies?: PolicyGuard;
+  /** The threads that read large bodies; without them, in tests, the event loop does. */
+  readonly large?: LargeBodies;
   readonly clock: Clock;
   /** A new id of an answer, in the form of the API: `msg_…`, `chatcmpl-…`. */
   readonly answerId: () => string;
@@ -35,7 +38,7 @@ export interface InferenceOptions {
 }
 
 /** One API of models: what differs from the others. */
-export interface InferenceApi<Strict extends Asked, Fields extends Asked> {
+export interface InferenceApi<Rest extends Asked, Strict extends Rest, Fields extends Asked> {
   readonly path: string;
   readonly operation: string;
   readonly summary: string;
@@ -47,10 +50,9 @@ export interface InferenceApi<Strict extends Asked, Fields extends Asked> {
   readonly response: z.ZodType;
   /** Codes beyond those that every one of them has. */
   readonly errors?: readonly Code[];
-  readonly read: (bytes: Buffer, principal: ProjectPrincipal) => ReadBody<Strict, Fields> | Refused;
-  readonly judge: Judge<Strict>;
+  readonly reading: Reading<Rest, Strict, Fields>;
   /** How the answer is written. It must not hold the request, which may be large. */
-  readonly form: (body: ReadBody<Strict, Fields>, id: string, head: Head) => AnswerForm;
+  readonly form: (body: ReadBody<Rest, Fields>, id: string, head: Head) => AnswerForm;
   /** Headers of a client that mean something to an upstream of the same API (contract N1). */
   readonly passedHeaders?: readonly string[];
 }
@@ -59,14 +61,14 @@ export interface InferenceApi<Strict extends Asked, Fields extends Asked> {
 export const bodyLimit = 32 * 1024 * 1024;
 
 /** The way of a request for a model, the same for every API (contract F.2): admitted, asked of its upstream, answered. */
-export const inferenceRoute = <Strict extends Asked, Fields extends Asked = never>(
-  { models, policies = noPolicies, clock, answerId, after = realAfter }: InferenceOptions,
-  api: InferenceApi<Strict, Fields>,
+export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields extends Asked>(
+  { models, policies = noPolicies, large, clock, answerId, after = realAfter }: InferenceOptions,
+  api: InferenceApi<Rest, Strict, Fields>,
 ): Route => {
-  const { path, operation, summary, family, request, read, passedHeaders: passedNames = [] } = api;
-  const { tokens, resolve } = admission<Strict, Fields>(models, policies, api.judge);
+  const { path, operation, summary, family, request, reading, passedHeaders: passedNames = [] } = api;
+  const { tokens, resolve } = admission<Rest, Strict, Fields>(models, policies, reading.judge);
   const timing = { clock, after };
-  return route<ProjectPrincipal, Record<string, never>, Record<string, never>, ReadBody<Strict, Fields>>({
+  return route<ProjectPrincipal, Record<string, never>, Record<string, never>, ReadBody<Rest, Fields> | LargeBody>({
     method: 'POST',
     path,
     operation,
@@ -74,7 +76,7 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
     tag: 'Inference',
     family,
     access: { credential: 'project', permission: 'inference:create', apiKeyHeader: true },
-    body: { schema: request, read },
+    body: { schema: request, read: readHere(reading.reader, large !== undefined) },
     bodyLimit,
     replies: {
       200: {
@@ -85,56 +87,60 @@ export const inferenceRoute = <Strict extends Asked, Fields extends Asked = neve
     },
     errors: [...answerErrors, ...(api.errors ?? [])],
     tokens,
-    handle: (call): Reply | Promise<Reply> => {
-      const { allowance, head, principal, signal, body, watched } = call;
-      const { requestId } = head;
-      const task = resolve(call);
-      if (isRefusal(task)) return failure(task, family, requestId);
-      const { model, stream, policy_ids: named } = askedOf(body);
-      watched?.aims(model);
-      const isStreamed = stream === true;
-      const hosted = models.get(model)!.model;
-      // The bytes of the body are lent for this step alone.
-      let outgoing: Buffer | undefined;
-      const bytes = (): Buffer => {
-        outgoing ??= task.passed!.bytes();
-        return outgoing;
-      };
+    handle: withLarge(
+      large,
+      { api: api.name, family, models, reader: reading.reader },
+      (call, body): Reply | Promise<Reply> => {
+        const { allowance, head, principal, signal, watched } = call;
+        const { requestId } = head;
+        const task = resolve({ body, principal });
+        if (isRefusal(task)) return failure(task, family, requestId);
+        const { model, stream, policy_ids: named } = askedOf(body);
+        watched?.aims(model);
+        const isStreamed = stream === true;
+        const hosted = models.get(model)!.model;
+        // The bytes of the body are lent for this step alone.
+        let outgoing: Buffer | undefined;
+        const bytes = (): Buffer => {
+          outgoing ??= bytesOf(task);
+          return outgoing;
+        };
 
-      /** What has passed every policy: its tokens are reserved and its upstream is asked. */
-      const answered = (watch: AnswerWatch | null): Reply | Promise<Reply> => {
-        const need = needOf(task);
-        const full = allowance.reserve(tokensOf(need));
-        if (full !== undefined) return failure(full, family, requestId);
-        const { estimatedTokens, maxTokens } = need;
-        const images = task.passed?.images ?? pricedImages(hosted, task.strict!.request);
-        const metered = { requestId, model, api: api.name, estimatedTokens, images, maxTokens };
-        const account = allowance.meter(metered);
-        if (isRefusal(account)) return failure(account, family, requestId);
-        const meter = watched?.asks(metered, account) ?? account;
-        // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
-        allowance.spent = estimatedTokens;
-        const id = answerId();
-        const form = api.form(body, id, head);
-        const grow = growthOf(allowance, need);
-        const most = mostTokensOf(need, hosted.context_length);
-        const { trace } = call;
-        const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, trace, signal, watch };
-        if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
-        const { passing, hidesUsage } = task.passed;
-        const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };
-        return passedReply(passing, passed, isStreamed, generation, timing);
-      };
+        /** What has passed every policy: its tokens are reserved and its upstream is asked. */
+        const answered = (watch: AnswerWatch | null): Reply | Promise<Reply> => {
+          const need = needOf(task);
+          const full = allowance.reserve(tokensOf(need));
+          if (full !== undefined) return failure(full, family, requestId);
+          const { estimatedTokens, maxTokens } = need;
+          const images = imagesOf(task, hosted);
+          const metered = { requestId, model, api: api.name, estimatedTokens, images, maxTokens };
+          const account = allowance.meter(metered);
+          if (isRefusal(account)) return failure(account, family, requestId);
+          const meter = watched?.asks(metered, account) ?? account;
+          // Once the upstream has been asked, the input is spent, whatever comes of it (contract F.4).
+          allowance.spent = estimatedTokens;
+          const id = answerId();
+          const form = api.form(body, id, head);
+          const grow = growthOf(allowance, need);
+          const most = mostTokensOf(need, hosted.context_length);
+          const { trace } = call;
+          const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, trace, signal, watch };
+          if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
+          const { passing, hidesUsage } = task.passed;
+          const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };
+          return passedReply(passing, passed, isStreamed, generation, timing);
+        };
 
-      const { kept } = policies;
-      if (task.policies === null && kept === null) return answered(null);
-      const text = { endpoint: api.name, model, stream: isStreamed };
-      const subject = { request: task.strict?.request ?? null, need: needOf(task), most: hosted.max_output_length };
-      kept?.add(copyOf(subject, bytes, text, { caller: principal, requestId, at: clock.wall() }));
-      if (task.policies === null) return answered(null);
-      const asked = { policies: task.policies, caller: principal, named: named ?? [], requestId };
-      const view = viewOf(subject, bytes, text, principal);
-      return policed(policies, { ...asked, view }, { endpoint: api.name, family }, answered);
-    },
+        const { kept } = policies;
+        if (task.policies === null && kept === null) return answered(null);
+        const text = { endpoint: api.name, model, stream: isStreamed };
+        const subject = subjectOf(task, hosted);
+        kept?.add(copyOf(subject, bytes, text, { caller: principal, requestId, at: clock.wall() }));
+        if (task.policies === null) return answered(null);
+        const asked = { policies: task.policies, caller: principal, named: named ?? [], requestId };
+        const view = viewOf(subject, bytes, text, principal);
+        return policed(policies, { ...asked, view }, { endpoint: api.name, family }, answered);
+      },
+    ),
   });
 };

@@ -18,9 +18,11 @@ import { bodyView, type RuleView, requestView } from '../../rules/text/view.ts';
 import type { AnswerWatch } from '../reply/answer-watch.ts';
 import type { TokenNeed } from './task.ts';
 
-interface RequestSeen {
-  /** In Weir's own form; null for a body that passes. */
+export interface RequestSeen {
+  /** In Weir's own form; null for a body that passes, and one that a thread has written out. */
   readonly request: (object & { readonly max_tokens?: number | undefined }) | null;
+  /** Of one that a thread has written out, in the form of messages: what its upstream is told, where it is told any. */
+  readonly writtenMost?: number | null;
   readonly need: TokenNeed;
   /** The longest answer of the model, in tokens. */
   readonly most: number;
@@ -28,13 +30,16 @@ interface RequestSeen {
 
 type Told = Pick<RequestText, 'endpoint' | 'model' | 'stream'>;
 
-const besideOf = ({ request, need, most }: RequestSeen, told: Told): Beside => {
+const besideOf = ({ request, need, most, writtenMost }: RequestSeen, told: Told): Beside => {
   const { estimatedTokens: inputTokens, maxTokens: named, grows } = need;
   // Where none is named, an upstream is told the most that its model says, or nothing, which is the same.
-  const maxTokens = grows === true ? Math.max(named, request?.max_tokens ?? most) : named;
+  const maxTokens = grows === true ? Math.max(named, request?.max_tokens ?? writtenMost ?? most) : named;
   const { endpoint, model, stream } = told;
   return { endpoint, model, stream, inputTokens, maxTokens };
 };
+
+/** Whether the body is in the form of the API that it came by. */
+const isTheirs = ({ request, writtenMost }: RequestSeen): boolean => request === null && writtenMost === undefined;
 
 /** A copy of a request, with its text, for replays. */
 export const copyOf = (
@@ -44,7 +49,7 @@ export const copyOf = (
   { caller, requestId, at }: { readonly caller: PolicyCaller; readonly requestId: string; readonly at: Millis },
 ): KeptRequest => {
   const body = seen.request === null ? Buffer.from(outgoing()) : Buffer.from(jsonText(seen.request));
-  const form = seen.request === null ? told.endpoint : 'messages';
+  const form = isTheirs(seen) ? told.endpoint : 'messages';
   return { requestId, at, owner: ownerOf(caller), body: { ...besideOf(seen, told), body, form } };
 };
 
@@ -58,7 +63,8 @@ export const viewOf = (seen: RequestSeen, outgoing: () => Buffer, text: Told, ca
   const owner = ownerOf(caller);
   if (request === null) {
     const { endpoint, model, maxTokens, inputTokens, stream } = beside;
-    return bodyView({ endpoint, model, maxTokens, inputTokens, stream, body: outgoing() }, owner);
+    const form = isTheirs(seen) ? endpoint : 'messages';
+    return bodyView({ endpoint, model, maxTokens, inputTokens, stream, body: outgoing(), form }, owner);
   }
   // Every API is in the form of messages by now; what it is called stays.
   const inMessages = bodyText({ ...request }, { ...beside, endpoint: 'messages' });
@@ -83,8 +89,10 @@ const watchOf = (guard: PolicyGuard, asked: Judged, endpoint: RequestText['endpo
   };
 };
 
-const withHeaders = (reply: Reply, headers: Readonly<Record<string, string>>): Reply =>
-  Object.keys(headers).length === 0 ? reply : { ...reply, headers: { ...reply.headers, ...headers } };
+const withHeaders = (reply: Reply, headers: Readonly<Record<string, string>>): Reply => ({
+  ...reply,
+  headers: { ...reply.headers, ...headers },
+});
 
 /**
  * Judges a request before anything of it leaves the gateway, and has it answered where it may (contract G.8). The usual one is
@@ -99,6 +107,7 @@ export const policed = (
   const go = ({ refused, headers }: Outcome): Reply | Promise<Reply> => {
     if (refused !== null) return failure(refused, family, asked.requestId);
     const reply = answered(watchOf(guard, asked, endpoint));
+    if (Object.keys(headers).length === 0) return reply;
     return reply instanceof Promise ? reply.then((made) => withHeaders(made, headers)) : withHeaders(reply, headers);
   };
   if (asked.policies.request.length === 0) return go(nothing);

@@ -1,5 +1,4 @@
-import type { GenerateRequest, Upstream } from '../../upstream/port.ts';
-
+import type { GenerateRequest, Upstream, WrittenRequest } from '../../upstream/port.ts';
 /** Tokens that a request may use: of its input, estimated, and of the longest answer that it allows (contract F.4). */
 export interface TokenNeed {
   readonly estimatedTokens: number;
@@ -18,6 +17,26 @@ export interface StrictTask extends TokenNeed {
   readonly upstream: Upstream;
   readonly request: GenerateRequest;
 }
+
+/** Judged by its model in the thread that has read it: a request in Weir's own form, of which no object has come back. */
+export interface LargeTask extends TokenNeed {
+  /** Images that have a price. */
+  readonly images: number;
+  /** The request as JSON, in the form of messages. */
+  readonly text: Uint8Array;
+  /** What the upstream is told, where it is told any. */
+  readonly most: number | undefined;
+  /** As `Upstream.written` makes it. */
+  readonly written: WrittenRequest['written'];
+}
+
+/** A large one of them, which a thread has written out. */
+export interface WrittenTask extends Omit<LargeTask, 'written'> {
+  readonly upstream: Upstream;
+  readonly request: WrittenRequest;
+}
+
+export const isWrittenTask = (task: StrictTask | WrittenTask): task is WrittenTask => 'text' in task;
 
 /** What is reserved for a request (contract F.4). */
 export const tokensOf = ({ estimatedTokens, maxTokens }: TokenNeed): number => estimatedTokens + maxTokens;

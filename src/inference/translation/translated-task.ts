@@ -21,6 +21,19 @@ export interface TranslatedInput extends Asked {
   readonly namesMaximum: boolean;
 }
 
+/** What is needed of it once it has been judged. */
+export interface TranslatedRest extends Asked {
+  /** Null where the translation has not been kept. */
+  readonly placeOf: Translated['placeOf'] | null;
+}
+
+export const restOfTranslated = ({ model, stream, policy_ids }: TranslatedInput): TranslatedRest => ({
+  model,
+  stream,
+  policy_ids,
+  placeOf: null,
+});
+
 /** What a translation reads besides the request. */
 export interface Translation {
   /** Tokens that the model answers with, for a request that names no limit. */

@@ -29,10 +29,14 @@ export const nothingOfUser = (list: string): TranslationFault => ({
   input: null,
 });
 
-/** A refusal of the translated request, told by what the caller sent. */
-export const inPlace = (refused: Refusal, placeOf: Translated['placeOf']): Refusal => {
+/**
+ * A refusal of the translated request, told by what the caller sent.
+ * @param placeOf null where it is not known any more: then it is told without a place
+ */
+export const inPlace = (refused: Refusal, placeOf: Translated['placeOf'] | null): Refusal => {
   const [first] = refused.details;
   if (first === undefined) return refused;
+  if (placeOf === null) return { ...refused, param: null, message: first.msg, details: [] };
   const param = placeOf(first.loc.slice(1)).map(String).join('.');
   return { ...refused, param, message: `${param}: ${first.msg}`, details: [] };
 };

@@ -1,6 +1,7 @@
 import { RE2JS } from 're2js';
 import { checkTime, giveUp, isHurried } from './overtime.ts';
-import { beforeSimulation, limitMemory, limitStates, rangesOf } from './re2-internals.ts';
+import { beforeSimulation, limitMemory, limitStates, programOf, rangesOf } from './re2-internals.ts';
+import { requiredIn } from './required.ts';
 
 /**
  * The automaton that the engine builds while it matches. Ordinary patterns need 10 to 400 KiB; the engine's default
@@ -28,6 +29,8 @@ export class Pattern {
   /** Character ranges of all classes in the program. */
   readonly ranges: number;
   readonly #engine: RE2JS;
+  /** What is in every text that matches; most do not have it. */
+  #required: RegExp | null = null;
 
   constructor(source: string) {
     const engine = RE2JS.compile(source);
@@ -41,6 +44,8 @@ export class Pattern {
    * where a slow simulation would start: a call cannot be interrupted, and `[ab]*a[ab]{15}c` takes a second for 512 KiB.
    */
   prepare(): void {
+    const program = programOf(this.#engine);
+    this.#required = program && requiredIn(program);
     limitMemory(this.#engine, automatonBytes);
     beforeSimulation(this.#engine, (characters) => {
       if (isHurried() && characters * this.instructions > mostHurriedSteps) giveUp();
@@ -50,6 +55,7 @@ export class Pattern {
   /** Whether any part of `text` matches. @throws Overtime */
   test(text: string): boolean {
     checkTime();
+    if (this.#required !== null && !this.#required.test(text)) return false;
     // With nothing to go back to when it is full, the automaton gives up at once instead of starting over and over.
     limitStates(this.#engine, isHurried() ? 0 : automatonBytes);
     return this.#engine.test(text);

@@ -8,14 +8,46 @@ import type { RE2JS } from 're2js';
 /** The version that all this was checked against. */
 export const checkedRe2 = '2.10.0';
 
-interface Program {
-  readonly inst: readonly { readonly runes?: readonly number[] | undefined }[];
+/** Kinds of instructions, as far as they are told apart here. */
+export const Op = {
+  alt: 1,
+  altMatch: 2,
+  capture: 3,
+  emptyWidth: 4,
+  fail: 5,
+  match: 6,
+  nop: 7,
+  rune: 8,
+  rune1: 9,
+} as const;
+/** The last kind: `.` but for a line feed. Those above look behind, which no pattern of a rule may do. */
+const lastOp = 11;
+
+interface Instruction {
+  readonly op: number;
+  /** The next instruction; with a fork, one of the two. */
+  readonly out: number;
+  /** Of a fork the other next one; of a rune, whether its case is folded. */
+  readonly arg: number;
+  /** Code points, as ranges where it is more than one. */
+  readonly runes: ArrayLike<number>;
 }
+
+export interface Program {
+  readonly start: number;
+  readonly inst: readonly Instruction[];
+}
+
+/** What a pattern was compiled to; null where it has instructions that are not known here. */
+export const programOf = (engine: RE2JS): Program | null => {
+  const program = engine.re2().prog as Program;
+  return program.inst.every(({ op }) => op <= lastOp) ? program : null;
+};
 
 /** Character ranges of all classes in the program. */
 export const rangesOf = (engine: RE2JS): number => {
   const { inst } = engine.re2().prog as Program;
-  return inst.reduce((sum, { runes }) => sum + (runes?.length ?? 0) / 2, 0);
+  return inst.reduce((sum, { runes }) => sum + runes.length / 2, 0);
 };
 
 /** How much the automaton may take in all. */

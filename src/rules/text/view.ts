@@ -1,3 +1,4 @@
+import { parseExactly } from '../../exact-number.ts';
 import { maxParsedOnLoop } from '../language/limits.ts';
 import {
   type MessageRecord,
@@ -20,7 +21,7 @@ import {
 } from './pieces.ts';
 import type { RequestOwner, RequestText, ResponseText } from './request-text.ts';
 import { RequestFields } from './request-values.ts';
-import { responseValues } from './response-values.ts';
+import { ResponseFields } from './response-values.ts';
 
 /** What rules see in one of the two copies of a text (contract N16). */
 export interface TextView {
@@ -135,7 +136,8 @@ export class RuleView extends CopyView {
   answered(response: ResponseText): RuleView {
     const answer = normalizedOnce(() => responsePiecesOf(response));
     const folded = () => this.#foldedView().variables.request;
-    return new RuleView({ ...this.#source, answer }, this.variables.request, folded);
+    const { raw, pieces, owner } = this.#source;
+    return new RuleView({ raw, pieces, answer, owner }, this.variables.request, folded);
   }
 
   #foldedView(): CopyView {
@@ -145,7 +147,7 @@ export class RuleView extends CopyView {
 }
 
 const variablesOf = ({ answer, owner }: Source, request: RequestRecord, copy: Copy): Variables => {
-  const response = answer === null ? undefined : new roots.response.Record(responseValues(answer, copy));
+  const response = answer === null ? undefined : new roots.response.Record(new ResponseFields(answer, copy));
   return new Variables(request, response, owner, copy);
 };
 
@@ -168,9 +170,16 @@ export const bodyView = (raw: RawBody, owner: RequestOwner): RuleView => {
   return viewFrom(raw, { raw: isLarge ? raw : null, pieces, owner, answer: null });
 };
 
+/**
+ * Whether there may be a number that JSON.parse would change: a long one, one that ends in a zero behind its point, one with an
+ * exponent, a very small one, a negative zero. The model is given the digits, and so are rules.
+ */
+const inexact = /[[:,]\s*(?:-?[\d.]{15}|-?\d+\.\d*0(?!\d)|-?[\d.]+[eE]|-?0\.0{6}|-0(?![.\d]))/;
+
 const piecesIn = (raw: RawBody): RequestPieces => {
   const { body, endpoint, form = endpoint, model, maxTokens, inputTokens, stream } = raw;
-  const parsed = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString());
+  const said = Buffer.from(body.buffer, body.byteOffset, body.length).toString();
+  const parsed = inexact.test(said) ? (parseExactly(said) as Readonly<Record<string, unknown>>) : JSON.parse(said);
   const text = bodyText(parsed, { endpoint: form, model, maxTokens, inputTokens, stream });
   return piecesOf(form === endpoint ? text : { ...text, endpoint });
 };

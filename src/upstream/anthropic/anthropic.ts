@@ -1,9 +1,10 @@
 import { jsonText } from '../../exact-number.ts';
 import type { Secret } from '../../secrets/secret.ts';
 import type { ReachedAnthropic } from '../models/model-schema.ts';
-import type { GenerateRequest, Upstream } from '../port.ts';
+import type { CountRequest, GenerateRequest, Upstream, WrittenRequest } from '../port.ts';
 import { streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
 import { Endpoint, type EndpointDependencies } from '../transport/endpoint.ts';
+import { bodyIn } from '../transport/written.ts';
 import { EventReader } from './anthropic-events.ts';
 import { readMessage } from './anthropic-message.ts';
 import { countTokens } from './count-tokens.ts';
@@ -32,7 +33,11 @@ export const anthropicUpstream = (declared: ReachedAnthropic, dependencies: Anth
         options,
         new EventReader(contextLength, endpoint.hide),
       ),
-    countTokens: (request, options) => countTokens(endpoint, Buffer.from(jsonText(request)), {}, options),
+    countTokens: (request, options) =>
+      countTokens(endpoint, bodyIn(request) ?? Buffer.from(jsonText(request)), {}, options),
+    written: (request, purpose) => [
+      { body: purpose === 'count' ? Buffer.from(jsonText(request)) : bodyOf(request, purpose === 'stream') },
+    ],
     passing: { messages: passingMessages(endpoint) },
     close: () => endpoint.close(),
   };
@@ -46,4 +51,5 @@ const headersOf = (asked: Readonly<Record<string, string>>, apiKey: Secret, requ
 });
 
 /** The request as it goes out, and all of it that is kept while the upstream is silent: bytes outside the engine's heap. */
-const bodyOf = (request: GenerateRequest, stream: boolean): Buffer => Buffer.from(jsonText({ ...request, stream }));
+const bodyOf = (request: GenerateRequest | CountRequest | WrittenRequest, stream: boolean): Buffer =>
+  bodyIn(request) ?? Buffer.from(jsonText({ ...request, stream }));

@@ -1,8 +1,9 @@
 import type { Clock, Millis } from '../../clock.ts';
 import { edited, outerMembers } from '../../json/outer-members.ts';
 import { publish } from '../../telemetry.ts';
-import type { GenerateOptions, GenerateRequest, PassedRequest, Passing, Upstream } from '../port.ts';
+import type { GenerateOptions, GenerateRequest, PassedRequest, Passing, Upstream, WrittenRequest } from '../port.ts';
 import { RetryBudget } from '../transport/retry-budget.ts';
+import { isWritten } from '../transport/written.ts';
 import { Breaker, type BreakerState } from './breaker.ts';
 import { type Asked, firstOf, type Group, type Member, tell } from './first-of.ts';
 import { Rotation } from './rotation.ts';
@@ -57,11 +58,23 @@ const upstreamOf = (group: Group): Upstream => {
   const [first] = members as readonly [Member];
   const all = (has: (upstream: Upstream) => unknown): boolean => members.every(({ upstream }) => has(upstream));
   const bodyFor = bodiesFor(first.model);
+  /** With the upstream's own name of the model, or what was written for this upstream. */
+  const requestFor = <T extends { readonly model: string }>(
+    request: T | WrittenRequest,
+    member: Member,
+  ): T | WrittenRequest => {
+    const { model } = member;
+    return isWritten(request as WrittenRequest)
+      ? { model, written: [(request as WrittenRequest).written[members.indexOf(member)]!] }
+      : { ...request, model };
+  };
   return {
     answer: (request, options) =>
-      whole(ableTo(group, request), options, (member) => member.upstream.answer(named(request, member), options)),
+      whole(ableTo(group, request), options, (member) => member.upstream.answer(requestFor(request, member), options)),
     stream: (request, options) =>
-      streamed(ableTo(group, request), options, (member) => member.upstream.stream(named(request, member), options)),
+      streamed(ableTo(group, request), options, (member) =>
+        member.upstream.stream(requestFor(request, member), options),
+      ),
     ...(all(({ inexpressible }) => inexpressible) && {
       inexpressible: (request) => {
         const found = members.map(({ upstream }) => upstream.inexpressible!(request));
@@ -70,7 +83,15 @@ const upstreamOf = (group: Group): Upstream => {
     }),
     ...(all(({ countTokens }) => countTokens) && {
       countTokens: (request, options) =>
-        whole(group, options, async (member) => member.upstream.countTokens!(named(request, member), options)),
+        whole(group, options, async (member) => member.upstream.countTokens!(requestFor(request, member), options)),
+    }),
+    ...(all(({ written }) => written) && {
+      written: (request, purpose) =>
+        members.flatMap((member) =>
+          purpose === 'count' || isAble(member, request as GenerateRequest)
+            ? member.upstream.written!({ ...request, model: member.model }, purpose)
+            : [null],
+        ),
     }),
     passing: {
       ...(all(({ passing }) => passing?.messages) && {
@@ -92,10 +113,16 @@ const upstreamOf = (group: Group): Upstream => {
 };
 
 /** Those that have a place for all of the request: there is one, or it would have been refused. */
-const ableTo = (group: Group, request: GenerateRequest): Group => {
-  const isAble = ({ upstream }: Member): boolean => (upstream.inexpressible?.(request) ?? null) === null;
-  return group.members.every(isAble) ? group : { ...group, members: group.members.filter(isAble) };
+const ableTo = (group: Group, request: GenerateRequest | WrittenRequest): Group => {
+  const { members } = group;
+  const able = members.filter((member, index) =>
+    isWritten(request) ? request.written[index] !== null : isAble(member, request),
+  );
+  return able.length === members.length ? group : { ...group, members: able };
 };
+
+const isAble = ({ upstream }: Member, request: GenerateRequest): boolean =>
+  (upstream.inexpressible?.(request) ?? null) === null;
 
 const passingOf = (
   group: Group,
@@ -107,9 +134,6 @@ const passingOf = (
   stream: (request, options) =>
     streamed(group, options, (member) => member.upstream.passing![api]!.stream(bodyFor(request, member), options)),
 });
-
-/** The request with the upstream's own name of the model. */
-const named = <T extends Pick<GenerateRequest, 'model'>>(request: T, { model }: Member): T => ({ ...request, model });
 
 const bodiesFor =
   (known: string) =>

@@ -97,6 +97,17 @@ const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment
   };
 };
 
+/** The same without credentials, for a thread that asks no upstream. */
+export const withoutCredentials = (models: readonly DeclaredModel[]): readonly DeclaredModel[] =>
+  models.map(({ model, upstreams }) => ({
+    model,
+    upstreams: upstreams.map((part) => {
+      const { upstream } = part;
+      if (upstream.kind === 'simulated') return part;
+      return { ...part, upstream: { ...upstream, apiKey: new Secret(''), ca: null } };
+    }),
+  }));
+
 const reachedBy = <T extends DeclaredAnthropic | DeclaredOpenai>(each: T, env: Environment) => ({
   ...each,
   apiKey: new Secret((each.api_key_env === undefined ? undefined : env[each.api_key_env]) ?? ''),

@@ -1,9 +1,10 @@
 import { jsonText } from '../../exact-number.ts';
 import type { Secret } from '../../secrets/secret.ts';
 import type { ReachedOpenai } from '../models/model-schema.ts';
-import type { GenerateOptions, GenerateRequest, Upstream } from '../port.ts';
+import type { GenerateOptions, GenerateRequest, Upstream, WrittenRequest } from '../port.ts';
 import { streamedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
 import { Endpoint, type EndpointDependencies } from '../transport/endpoint.ts';
+import { bodyIn } from '../transport/written.ts';
 import { ChatChunkReader } from './chat-chunks.ts';
 import { type CallId, readCompletion } from './chat-completion.ts';
 import { type ChatDialect, chatRequest } from './chat-request.ts';
@@ -24,10 +25,12 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
   const endpoint = new Endpoint(declared, headersOf, dependencies);
   const { contextLength, thinks } = dependencies;
   const dialect: ChatDialect = { maxTokensName: declared.max_tokens_name, thinks };
-  const outgoing = (request: GenerateRequest, stream: boolean) => ({
+  const bodyOf = (request: GenerateRequest, stream: boolean): Buffer =>
+    Buffer.from(jsonText(chatRequest(request, stream, dialect)));
+  const outgoing = (request: GenerateRequest | WrittenRequest, stream: boolean) => ({
     path,
     isTranslated: true,
-    body: Buffer.from(jsonText(chatRequest(request, stream, dialect))),
+    body: bodyIn(request) ?? bodyOf(request as GenerateRequest, stream),
   });
   return {
     inexpressible,
@@ -42,6 +45,9 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
         options,
         new ChatChunkReader(contextLength, endpoint.hide, callIds(options)),
       ),
+    // The API does not count.
+    written: (request, purpose) =>
+      purpose === 'count' ? [null] : [{ body: bodyOf(request as GenerateRequest, purpose === 'stream') }],
     passing: {
       chat: passingChat(endpoint),
       ...(declared.apis.includes('responses') && { responses: passingResponses(endpoint) }),

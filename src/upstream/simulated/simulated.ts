@@ -1,8 +1,18 @@
 import type { Cancellation } from '../../cancellation.ts';
 import type { Clock, Millis } from '../../clock.ts';
 import type { DeclaredSimulated } from '../models/model-schema.ts';
-import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream } from '../port.ts';
+import {
+  type Answer,
+  type Chunk,
+  type GenerateOptions,
+  type GenerateRequest,
+  type Upstream,
+  UpstreamError,
+  type Written,
+  type WrittenRequest,
+} from '../port.ts';
 import { sleep as realSleep, type Sleep } from '../sleep.ts';
+import { isWritten } from '../transport/written.ts';
 import { chunksOf } from './chunks.ts';
 import { simulate } from './simulated-answer.ts';
 
@@ -22,7 +32,7 @@ export const simulatedUpstream = (
   repeatable: true,
   async answer(request, { signal }): Promise<Answer> {
     if (signal.aborted) throw signal.reason;
-    const answer = simulate(request, declared);
+    const answer = answerTo(request, declared);
     const wait = declared.first_token_ms + Math.max(0, answer.usage.output_tokens - 1) * declared.token_ms;
     if (wait > 0) await sleep(wait, signal);
     return answer;
@@ -30,8 +40,29 @@ export const simulatedUpstream = (
   stream: (request, options) => ({
     [Symbol.asyncIterator]: () => new Paced(declared, request, options, clock, sleep),
   }),
+  written: (request, purpose) => [purpose === 'count' ? null : answerOrFailure(request as GenerateRequest, declared)],
   close: () => Promise.resolve(),
 });
+
+/** @throws UpstreamError */
+const answerTo = (request: GenerateRequest | WrittenRequest, declared: DeclaredSimulated): Answer => {
+  if (!isWritten(request)) return simulate(request, declared);
+  const [written] = request.written;
+  if (written == null || 'body' in written) throw new Error('The request was written for another upstream.');
+  if ('answer' in written) return written.answer;
+  const { code, message, status, told } = written.failure;
+  throw new UpstreamError(code, message, { status, told });
+};
+
+const answerOrFailure = (request: GenerateRequest, declared: DeclaredSimulated): Written => {
+  try {
+    return { answer: simulate(request, declared) };
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+    const { code, message, status, told } = error;
+    return { failure: { code, message, status, told } };
+  }
+};
 
 const done: IteratorResult<Chunk> = { done: true, value: undefined };
 
@@ -42,7 +73,7 @@ const done: IteratorResult<Chunk> = { done: true, value: undefined };
  */
 class Paced implements AsyncIterator<Chunk> {
   readonly #declared: DeclaredSimulated;
-  #request: GenerateRequest | null;
+  #request: GenerateRequest | WrittenRequest | null;
   readonly #signal: Cancellation;
   readonly #clock: Clock;
   readonly #sleep: Sleep;
@@ -53,7 +84,7 @@ class Paced implements AsyncIterator<Chunk> {
 
   constructor(
     declared: DeclaredSimulated,
-    request: GenerateRequest,
+    request: GenerateRequest | WrittenRequest,
     options: GenerateOptions,
     clock: Clock,
     sleep: Sleep,
@@ -70,7 +101,7 @@ class Paced implements AsyncIterator<Chunk> {
     if (this.#signal.aborted) return this.#abort();
     if (this.#request !== null) {
       try {
-        this.#chunks = chunksOf(simulate(this.#request, this.#declared), this.#declared.tokens_per_delta);
+        this.#chunks = chunksOf(answerTo(this.#request, this.#declared), this.#declared.tokens_per_delta);
       } catch (error) {
         this.#ended = true;
         return Promise.reject(error);

@@ -175,7 +175,7 @@ describe('streams', () => {
       {
         ...one,
         answer: () => one.answer(request(), options()),
-        stream: (...a) => one.stream(...a),
+        stream: () => one.stream(request(), options()),
         close: async () => {},
       },
       new ScriptedUpstream().streams(...chunks),

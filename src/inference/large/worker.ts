@@ -1,0 +1,40 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../../clock.ts';
+import { connect } from '../../upstream/connect.ts';
+import { type DeclaredModel, withoutCredentials } from '../../upstream/models/models.ts';
+import { chatReading } from '../chat/chat-reading.ts';
+import { countReading } from '../messages/count-reading.ts';
+import { messagesReading } from '../messages/messages-reading.ts';
+import { responsesReading } from '../responses/responses-reading.ts';
+import { type LargeApi, type LargeJob, type LargeRead, memoryOf, readLarge } from '../route/read-large.ts';
+
+// The models as they are declared. This thread asks no upstream: it judges requests by what each can be asked, and writes them.
+const models = connect(withoutCredentials(workerData as readonly DeclaredModel[]), { clock: systemClock });
+
+const [messages, count, chat, responses] = [
+  messagesReading(models),
+  countReading(models),
+  chatReading(models),
+  responsesReading(models),
+] as const;
+
+const readers: Readonly<Record<LargeApi, (job: LargeJob) => LargeRead<unknown, unknown>>> = {
+  messages: (job) => readLarge(messages, models, job),
+  count: (job) => readLarge(count, models, job),
+  'chat.completions': (job) => readLarge(chat, models, job),
+  responses: (job) => readLarge(responses, models, job),
+};
+
+const read = (job: LargeJob): LargeRead<unknown, unknown> => {
+  try {
+    return readers[job.api](job);
+  } catch (error) {
+    return { fault: String(error) };
+  }
+};
+
+parentPort?.on('message', (job: LargeJob) => {
+  const made = read(job);
+  parentPort?.postMessage(made, memoryOf(made));
+});
+parentPort?.postMessage('ready');

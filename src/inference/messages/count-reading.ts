@@ -1,0 +1,23 @@
+import { estimateInputTokens } from '../../upstream/estimate.ts';
+import type { GenerateRequest, MessagesPassing } from '../../upstream/port.ts';
+import type { Models, Reading } from '../route/reading.ts';
+import { countRequest } from './generate-request.ts';
+import { modelRefusal } from './messages-model-rules.ts';
+import { type MessagesCount, messagesCount } from './messages-schema.ts';
+import { passingCount } from './passing-schema.ts';
+import { messagesReader, type PassedCount } from './read-messages.ts';
+
+export type CountRest = Pick<MessagesCount, 'model' | 'stream' | 'policy_ids'>;
+
+/** Of `count_tokens`: what is asked for is a count, so a request is one without what only an answer needs. */
+export const countReading = (models: Models): Reading<CountRest, MessagesCount, PassedCount, MessagesPassing> => ({
+  reader: messagesReader(models, { strict: messagesCount, passing: passingCount, needsMaxTokens: false }),
+  judge: (body, hosted) => {
+    const refused = modelRefusal(body, hosted.model);
+    if (refused !== null) return refused;
+    const request = countRequest(body, hosted) as GenerateRequest;
+    const { upstream } = hosted;
+    return { upstream, request, estimatedTokens: estimateInputTokens(request), maxTokens: body.max_tokens ?? 0 };
+  },
+  rest: ({ model, stream, policy_ids }) => ({ model, stream, policy_ids }),
+});

@@ -1,0 +1,84 @@
+import type { ProjectPrincipal } from '../../access/principal.ts';
+import { refusal } from '../../errors.ts';
+import { failure } from '../../http/error-envelopes.ts';
+import type { Call, Family, Reply } from '../../http/route.ts';
+import { ThreadPool } from '../../threads/thread-pool.ts';
+import { NoThread } from '../../threads/worker-thread.ts';
+import { type DeclaredModel, withoutCredentials } from '../../upstream/models/models.ts';
+import type { Passing } from '../../upstream/port.ts';
+import { largeEntry } from '../large-place.ts';
+import type { Asked, BodyReader, LargeBody, ReadBody } from './body-reader.ts';
+import type { LargeApi, LargeJob, LargeRead } from './read-large.ts';
+import type { Models } from './reading.ts';
+
+/** Bodies that are read at once; each has a thread, and a heap of so many MiB at most. */
+const threads = 2;
+const heap = 1024;
+/** What one body may take, and how long it waits for a thread: the worst takes two seconds of a thread. */
+const deadlineMillis = 5000;
+
+/** Reads large bodies in threads (contract N9). */
+export interface LargeBodies {
+  /** Null where no thread was free in time, or this body was too much for one. */
+  read(job: LargeJob): Promise<LargeRead<unknown, unknown> | null>;
+  close(): Promise<void>;
+}
+
+export const openLargeBodies = (models: readonly DeclaredModel[]): LargeBodies => {
+  const data = withoutCredentials(models);
+  const pool = new ThreadPool<LargeJob, LargeRead<unknown, unknown>>(
+    { entry: largeEntry, data, heap },
+    threads,
+    deadlineMillis,
+  );
+  return {
+    async read(job) {
+      try {
+        const { results } = await pool.run(() => ({ job, lent: [job.body.buffer as ArrayBuffer] }), 1);
+        return results[0] ?? null;
+      } catch (error) {
+        if (error instanceof NoThread) return null;
+        throw error;
+      }
+    },
+    close: () => pool.close(),
+  };
+};
+
+type InferenceCall<Body> = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, Body, undefined>;
+
+/** How one API takes what a thread has read. */
+interface Taking<Rest, Fields, P extends Passing> {
+  readonly api: LargeApi;
+  readonly family: Family;
+  readonly models: Models;
+  readonly reader: Pick<BodyReader<Rest, Fields, P>, 'passing'>;
+}
+
+/** Handles a request, and before that has its body read in a thread where it is a large one. */
+export const withLarge =
+  <Rest extends Asked, Fields extends Asked, P extends Passing>(
+    large: LargeBodies | undefined,
+    { api, family, models, reader }: Taking<Rest, Fields, P>,
+    handle: (call: InferenceCall<unknown>, body: ReadBody<Rest, Fields, P>) => Reply | Promise<Reply>,
+  ) =>
+  (call: InferenceCall<ReadBody<Rest, Fields, P> | LargeBody>): Reply | Promise<Reply> => {
+    const { body, head, principal } = call;
+    if (!('large' in body)) return handle(call, body);
+    const { organizationId, allowedModels } = principal;
+    const job = { api, body: body.large, served: { organizationId, allowedModels } };
+    return large!.read(job).then((made): Reply | Promise<Reply> => {
+      if (made === null) return failure(refusal('server_busy'), family, head.requestId);
+      const read = made as LargeRead<Rest, Fields>;
+      if ('fault' in read) throw new Error(`A large body could not be read: ${read.fault}`);
+      if ('refusal' in read) return failure(read.refusal, family, head.requestId);
+      if ('strict' in read) {
+        const { strict, judged } = read;
+        return handle(call, { strict, passed: null, ...(judged && { judged }) });
+      }
+      const { body: outgoing, ...passed } = read.passed;
+      const bytes = Buffer.from(outgoing.buffer, outgoing.byteOffset, outgoing.byteLength);
+      const passing = reader.passing(models.get(passed.fields.model)!.upstream)!;
+      return handle(call, { strict: null, passed: { ...passed, passing, bytes: () => bytes } });
+    });
+  };

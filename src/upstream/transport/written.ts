@@ -1,0 +1,15 @@
+import type { CountRequest, GenerateRequest, WrittenRequest } from '../port.ts';
+
+type Request = GenerateRequest | CountRequest | WrittenRequest;
+
+/** Whether a thread has written the request out. */
+export const isWritten = (request: Request): request is WrittenRequest => 'written' in request;
+
+/** What has been written for the one upstream that is asked; null for a request that it has to write itself. */
+export const bodyIn = (request: Request): Buffer | null => {
+  if (!isWritten(request)) return null;
+  const [written] = request.written;
+  if (written == null || !('body' in written)) throw new Error('The request was written for another upstream.');
+  const { buffer, byteOffset, byteLength } = written.body;
+  return Buffer.from(buffer, byteOffset, byteLength);
+};

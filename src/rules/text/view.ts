@@ -178,7 +178,8 @@ const inexact = /[[:,]\s*(?:-?[\d.]{15}|-?\d+\.\d*0(?!\d)|-?[\d.]+[eE]|-?0\.0{6}
 
 const piecesIn = (raw: RawBody): RequestPieces => {
   const { body, endpoint, form = endpoint, model, maxTokens, inputTokens, stream } = raw;
-  const said = Buffer.from(body.buffer, body.byteOffset, body.length).toString();
+  // On the loop it is a Buffer already; what a thread is sent is none.
+  const said = (Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.length)).toString();
   const parsed = inexact.test(said) ? (parseExactly(said) as Readonly<Record<string, unknown>>) : JSON.parse(said);
   const text = bodyText(parsed, { endpoint: form, model, maxTokens, inputTokens, stream });
   return piecesOf(form === endpoint ? text : { ...text, endpoint });

@@ -69,7 +69,7 @@ describe.skipIf(isRemote)('files of a store that kill whoever reads them', () =>
       await handle.close();
     });
     // LMDB itself may say something above it.
-    expect(stderr).toMatch(/(^|\n)The log cannot be verified\. [^\n]+\n$/);
+    expect(stderr).toMatch(/(^|\n)The log cannot be verified\. [^\n]+ weir store verify names what is damaged\.\n$/);
     expect(stderr).not.toMatch(/\n? {4}at /);
     expect(code).toBe(3);
   });

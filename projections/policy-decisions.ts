@@ -1,6 +1,7 @@
-import type { PoliciesDecided } from '../src/domain/decision-facts.ts';
+import { decisionSeconds, type PoliciesDecided } from '../src/domain/decision-facts.ts';
 import type { Direction } from '../src/domain/policy-terms.ts';
 import type { Projection } from '../src/kernel/projection.ts';
+import { passing } from '../src/kernel/row-sweep.ts';
 import { table } from '../src/kernel/rows.ts';
 import { factOf } from './recorded.ts';
 
@@ -29,6 +30,7 @@ export const policyDecisions: Projection = {
   version: 2,
   categories: ['policyDecision'],
   tables: [policyDecisionRows],
+  passing: [passing(policyDecisionRows, (_, { createdAt }, now) => createdAt + decisionSeconds * 1000 <= now)],
   apply(event, rows) {
     for (const decision of factOf<PoliciesDecided>(event).decisions) {
       const { id, policy_id: policyId, version, direction, verdict } = decision;

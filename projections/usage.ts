@@ -1,5 +1,6 @@
-import { totalStream, totalsOf, type UsageSum, usesIn } from '../src/domain/usage-facts.ts';
+import { accountSeconds, totalStream, totalsOf, type UsageSum, usesIn } from '../src/domain/usage-facts.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
+import { passing } from '../src/kernel/row-sweep.ts';
 import { type RowReader, table } from '../src/kernel/rows.ts';
 import type { Recorded } from '../src/kernel/store.ts';
 
@@ -52,6 +53,12 @@ export const lastTold = (models: Pick<RowReader, 'get'>): UsageTold | undefined 
 /** @param number of the day or hour since 1970 */
 export const usagePrefix = (organizationId: string, number: number): string =>
   `${organizationId}:${String(number).padStart(9, '0')}:`;
+
+/** Whether the accounts of all of a day or hour are gone by their age; its number stands in the key. */
+const isOver =
+  (unitMs: number) =>
+  (key: string, _: object, now: number): boolean =>
+    (Number(key.split(':')[1]) + 1) * unitMs + accountSeconds * 1000 <= now;
 
 export const noUse: UsageSum = {
   requests: 0,
@@ -118,6 +125,7 @@ export const usage: Projection = {
   categories: ['usage', 'usageTotal'],
   tables: [usageDays, usageHours, usageTotals, usageTold],
   isHeld: true,
+  passing: [passing(usageDays, isOver(minutesOfDay * minuteMs)), passing(usageHours, isOver(minutesOfHour * minuteMs))],
   apply(event, rows) {
     const { data, position, stream } = event;
     if (stream === totalStream) return applyTotals(event, rows);

@@ -4,7 +4,7 @@ import type { BearerPrincipal } from './principal.ts';
 
 /** A token that belongs to a credential, as the directory knows that at present. */
 export class KnownToken {
-  /** As it is sent, with its scheme: `Bearer gwp_…`. */
+  /** As it is sent, with its scheme: `Bearer gwp_` and so on. */
   readonly text: string;
   /** 32 latin1 characters, under the pepper with which the directory knows it. */
   readonly digest: string;

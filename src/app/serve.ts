@@ -58,6 +58,7 @@ import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
 import { whoStands } from './standing.ts';
+import { sweepRows } from './sweep-rows.ts';
 import { certificateOf } from './tls.ts';
 
 /** Whatever is stuck, the process is at its end within ten seconds: of its failure, or of the last answer in flight. */
@@ -169,6 +170,7 @@ const start = async (parts: {
     },
   });
   open.later('the read models', models.close);
+  open.later('the rows that do not stay', sweepRows(models, clock));
   const { rebuild } = models;
   const aggregates = allAggregates(store);
   let reactors: Reactors | undefined;

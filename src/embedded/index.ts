@@ -13,11 +13,12 @@ import { socketPath } from './socket-path.ts';
 import { DATA_FILE } from './store/database.ts';
 import { isShort, type Shortage } from './store/free-space.ts';
 import { checkMetaPages } from './store/meta-pages.ts';
-import { probe } from './store/probe.ts';
+import { CORRUPT_SIGNALS, probe } from './store/probe.ts';
 import { breakSeal, checkSeal, seal } from './store/seal.ts';
 
 export { runningEndpoint, StoreLocked } from './lock.ts';
 export { StoreCorrupt } from './store/corrupt.ts';
+export { CORRUPT_SIGNALS };
 
 export interface EmbeddedOptions {
   readonly dir: string;

@@ -1,3 +1,4 @@
+import type { Passing } from './row-sweep.ts';
 import type { RowReader, Table } from './rows.ts';
 import type { Recorded } from './store.ts';
 
@@ -21,6 +22,8 @@ export interface Projection {
    * that some of its rows have already, and must know them by their position. A range of its tables is read after `written`.
    */
   readonly isHeld?: true;
+  /** Those of its rows that do not stay; absent where all do. */
+  readonly passing?: readonly Passing[];
   apply(event: Recorded, rows: Rows): void;
 }
 

@@ -18,8 +18,6 @@ export class GatheredRows {
   #marks: Marks = new Map();
   #leaving: Gathered = new Map();
   #isLeft: Promise<boolean> = Promise.resolve(true);
-  /** Rows of the news, those that were changed again counted again. */
-  #count = 0;
 
   /** @param write resolves once both can be read, with whether they are written */
   constructor(write: Write) {
@@ -35,13 +33,14 @@ export class GatheredRows {
   /** @returns false once something could not be written, since whoever writes was told to end */
   async add(changes: Changes, marks: ReadonlyMap<string, KeptCheckpoint>): Promise<boolean> {
     for (const [table, changed] of changes) {
-      this.#count += changed.size;
       const known = this.#news.get(table);
       if (known === undefined) this.#news.set(table, new Map(changed));
       else for (const [key, row] of changed) known.set(key, row);
     }
     for (const [writer, mark] of marks) this.#marks.set(writer, mark);
-    return this.#count < mostRows || this.#leave();
+    let count = 0;
+    for (const { size } of this.#news.values()) count += size;
+    return count < mostRows || this.#leave();
   }
 
   /** Resolves once all is in the file. */
@@ -57,7 +56,6 @@ export class GatheredRows {
     this.#leaving = changes;
     this.#news = new Map();
     this.#marks = new Map();
-    this.#count = 0;
     this.#isLeft = this.#write(changes, marks).then((isWritten) => {
       if (isWritten) this.#leaving = new Map();
       return isWritten;

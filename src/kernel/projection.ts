@@ -8,6 +8,7 @@ import { readPage } from './log-page.ts';
 import { serial } from './mailbox.ts';
 import type { Ours } from './ownership.ts';
 import { roomIn } from './room.ts';
+import { rowSweep } from './row-sweep.ts';
 import { rowWriter, type WrittenStep } from './row-writer.ts';
 import { openRows, type RowReader, type RowStore, type Table } from './rows.ts';
 import { type Standstill, toldStandstill } from './standstill.ts';
@@ -29,6 +30,12 @@ export interface ReadModels extends RowReader {
   readonly position: bigint | null;
   /** Resolves once a range of these tables shows all that `get` does. */
   written(reads: readonly Table<object>[]): Promise<void>;
+  /**
+   * Looks at some of the rows that do not stay, and removes those that are over.
+   * @param now wall time
+   * @returns whether it has been round all of them
+   */
+  sweep(now: number): Promise<boolean>;
   /** Makes the next reads see what is committed by now, also where rows were read earlier in this turn of the loop. */
   refresh(): void;
   /** Nothing can be written to the volume: the rows stay as they are until there is room. */
@@ -122,6 +129,8 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   const inTurn = serial();
   const room = roomIn(options.dir, (error) => publish('projection.held', { error }));
   const { get, write, gather, gatheredWritten, writeHeld } = rowWriter(rows, room, followers);
+  const passing = projections.flatMap((projection) => projection.passing ?? []);
+  const sweep = rowSweep(rows, passing, (changes) => room.write(() => rows.write(changes, new Map())));
   const waiters = new Set<Waiter>();
   /** Events of others since the checkpoints were written. */
   let passed = 0;
@@ -260,6 +269,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     get,
     range: rows.range,
     written: (reads) => inTurn(() => writeHeld(reads.map(keeper))),
+    sweep: (now) => inTurn(() => sweep(now)),
     refresh: rows.refresh,
     reached(position, withinMs, reads) {
       return new Promise((resolve) => {

@@ -23,14 +23,14 @@ export const rowWriter = (rows: RowStore<KeptCheckpoint>, room: Pick<Room, 'writ
   const heldIn = new Map(writers.flatMap(({ projection, held }) => projection.tables.map(({ name }) => [name, held])));
   const gathered = new GatheredRows((changes, marks) => room.write(() => rows.write(changes, marks)));
 
-  /** What these steps change at once, and what has to be held. */
-  const parted = (steps: readonly WrittenStep[]) => {
+  /** What these steps change at once, and what has to be held. @param isHolding whether anything may be held that is not yet */
+  const parted = (steps: readonly WrittenStep[], isHolding: boolean) => {
     const changes = new Map<string, Changes extends ReadonlyMap<string, infer Changed> ? Changed : never>();
     const marks = new Map<string, KeptCheckpoint>();
     const later: WrittenStep[] = [];
     for (const step of steps) {
       const { held, projection } = step.follower;
-      if (held && !(held.isEmpty && step.changes.size === 0)) {
+      if (held && !(held.isEmpty && (!isHolding || step.changes.size === 0))) {
         later.push(step);
         continue;
       }
@@ -45,7 +45,8 @@ export const rowWriter = (rows: RowStore<KeptCheckpoint>, room: Pick<Room, 'writ
 
   return {
     get<Row>(from: Table<Row>, key: string): Row | undefined {
-      const row = heldIn.get(from.name)?.get(from, key) ?? gathered.get(from, key);
+      const held = heldIn.get(from.name)?.get(from, key);
+      const row = held === undefined ? gathered.get(from, key) : held;
       return row === undefined ? rows.get(from, key) : ((row ?? undefined) as Row | undefined);
     },
 
@@ -54,16 +55,16 @@ export const rowWriter = (rows: RowStore<KeptCheckpoint>, room: Pick<Room, 'writ
      * @returns whether it is done
      */
     async write(steps: readonly WrittenStep[]): Promise<boolean> {
-      const { changes, marks, hold } = parted(steps);
+      const { changes, marks, hold } = parted(steps, true);
       const isNothing = changes.size === 0 && marks.size === 0;
       if (!isNothing && !(await room.write(() => rows.write(changes, marks)))) return false;
       hold();
       return true;
     },
 
-    /** The same, but that `get` alone shows it, until there is much of it or `gatheredWritten`. */
+    /** The same, but that nothing is held, and `get` alone shows it until there is much of it or `gatheredWritten`. */
     async gather(steps: readonly WrittenStep[]): Promise<boolean> {
-      const { changes, marks, hold } = parted(steps);
+      const { changes, marks, hold } = parted(steps, false);
       hold();
       return gathered.add(changes, marks);
     },

@@ -68,9 +68,12 @@ export const consistencyProof = (source: HashSource, older: number, size: number
   return older === 0 || older === size ? [] : sub(0, size, true);
 };
 
+/** Of another length a hash would be cut, or filled up with what was hashed before. */
+const areHashes = (hashes: readonly Buffer[]): hashes is readonly Hash[] => hashes.every(({ length }) => length === 32);
+
 /** Whether the proof leads from the leaf at `index` to the root of a tree of `size` (RFC 9162, 2.1.3.2). */
 export const isIncluded = (leaf: Hash, index: number, size: number, proof: readonly Hash[], root: Hash): boolean => {
-  if (index < 0 || index >= size) return false;
+  if (index < 0 || index >= size || !areHashes([leaf, ...proof])) return false;
   let [node, last, result] = [index, size - 1, leaf];
   for (const each of proof) {
     if (last === 0) return false;
@@ -91,7 +94,7 @@ export const isConsistent = (
   newer: { readonly size: number; readonly root: Hash },
   proof: readonly Hash[],
 ): boolean => {
-  if (older.size > newer.size) return false;
+  if (older.size > newer.size || !areHashes(proof)) return false;
   if (older.size === newer.size) return proof.length === 0 && older.root.equals(newer.root);
   if (older.size === 0) return proof.length === 0 && older.root.equals(emptyRoot);
   let [node, last] = [older.size - 1, newer.size - 1];

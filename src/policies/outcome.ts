@@ -55,7 +55,8 @@ export const outcomeOf = (
   let failed: PolicyInForce | undefined;
   const decisions: PolicyDecision[] = [];
   const told: string[] = [];
-  for (const [index, policy] of policies.entries()) {
+  for (let index = 0; index < policies.length; index += 1) {
+    const policy = policies[index]!;
     const verdict = verdicts[index]!;
     const { id: policyId, version, isEnforcing } = policy;
     if (verdict.verdict === 'error') {

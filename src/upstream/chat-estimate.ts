@@ -1,28 +1,21 @@
-import { ExactNumber } from '../exact-number.ts';
 import {
-  base64PerPage,
   drawnBytes,
   estimateTokensOf,
   jsonBytes,
   labelBytes,
   perImage,
   perMessage,
+  perPages,
   restBytes,
   textBytes,
 } from './estimate.ts';
 import { known } from './known-members.ts';
+import { type Fields, fieldsOf, isObject, itemsOf } from './loose-fields.ts';
 
 /**
  * The input tokens of a chat completion that passes, estimated as those of messages are (contract F.4): texts, calls, tools and
  * the schema of the answer by their bytes, images and pages flat. What it does not know counts as the JSON that it is.
  */
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
-const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
-const itemsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** Members of a message that say who speaks. */
 export const labels = ['role', 'tool_call_id'];
@@ -55,8 +48,7 @@ export const estimateChatTokens = (body: Fields): number => {
       const link = fieldsOf(part).image_url;
       bytes += drawnBytes(typeof link === 'string' ? link : fieldsOf(link).url);
     } else if (data !== undefined) {
-      const said = fieldsOf(fieldsOf(part)[type as string])[data];
-      flat += perImage * Math.max(1, Math.ceil((typeof said === 'string' ? said.length : 0) / base64PerPage));
+      flat += perPages(fieldsOf(fieldsOf(part)[type as string])[data]);
     } else bytes += jsonBytes(part);
   };
   const addMember = (name: string, value: unknown): void => {

@@ -11,7 +11,10 @@ const bytesPerToken = 3;
 export const svg = 'image/svg+xml';
 export const drawnPrefix = `data:${svg}`;
 /** Unspecified: F.4 is silent on PDFs. A page is about as dear as an image and takes some 64 KiB of base64. */
-export const base64PerPage = 65_536;
+const base64PerPage = 65_536;
+/** Tokens of a file in Base64, of one page at least. */
+export const perPages = (base64: unknown): number =>
+  perImage * Math.max(1, Math.ceil((typeof base64 === 'string' ? base64.length : 0) / base64PerPage));
 
 /** UTF-8 bytes that a model wrote. */
 export const writtenBytesOf = (content: readonly AnswerBlock[]): number =>
@@ -102,7 +105,7 @@ const addDocument = (sum: Sum, block: InputBlock): void => {
   else if (source.type === 'text') sum.bytes += textBytes(source.data);
   else {
     const data = source.data;
-    sum.flat += perImage * Math.max(1, Math.ceil((typeof data === 'string' ? data.length : 0) / base64PerPage));
+    sum.flat += perPages(data);
   }
 };
 

@@ -1,28 +1,21 @@
-import { ExactNumber } from '../exact-number.ts';
 import {
-  base64PerPage,
   drawnBytes,
   estimateTokensOf,
   jsonBytes,
   labelBytes,
   perImage,
   perMessage,
+  perPages,
   restBytes,
   textBytes,
 } from './estimate.ts';
 import { known } from './known-members.ts';
+import { type Fields, fieldsOf, itemsOf } from './loose-fields.ts';
 
 /**
  * The input tokens of a response that passes, estimated as those of messages are (contract F.4): texts, calls and their results,
  * tools and the schema of the answer by their bytes, images and pages flat. What it does not know counts as the JSON that it is.
  */
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
-const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
-const itemsOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 interface Sum {
   bytes: number;
@@ -80,12 +73,11 @@ const addPart = (sum: Sum, part: unknown): void => {
       sum.bytes += drawnBytes(image_url);
       break;
     case 'input_file':
-    case 'input_audio': {
-      const said = type === 'input_file' ? file_data : (data ?? fieldsOf(input_audio).data);
-      const length = typeof said === 'string' ? said.length : 0;
-      sum.flat += perImage * Math.max(1, Math.ceil(length / base64PerPage));
+      sum.flat += perPages(file_data);
       break;
-    }
+    case 'input_audio':
+      sum.flat += perPages(data ?? fieldsOf(input_audio).data);
+      break;
     default:
       sum.bytes += jsonBytes(part);
   }

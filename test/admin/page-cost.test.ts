@@ -144,6 +144,7 @@ beforeAll(async () => {
     tables: [],
     written: async () => {},
     positionOf: () => 0n,
+    sweep: async () => true,
     reached: async () => true,
     position: 0n,
     hasNoRoom: false,

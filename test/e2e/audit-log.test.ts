@@ -384,6 +384,20 @@ describe('a copy', () => {
   });
 });
 
+test('a gateway brings what was signed before it to the sinks that it has', async () => {
+  const first = await startServer({});
+  const { dataDir } = first;
+  await createProject(first, 'signed before there was a sink');
+  await eventually(async () => ((await verified({ DATA_DIR: dataDir })).uncovered === 0 ? true : undefined));
+  await first.stop();
+  const { stdout } = await audit({ DATA_DIR: dataDir }, 'checkpoint');
+  const kept = join(folder(), 'checkpoints');
+  const second = await startServer({ dataDir, env: { AUDIT_SINKS: kept } });
+  await eventually(async () => (existsSync(kept) && readFileSync(kept, 'utf8') !== '' ? true : undefined));
+  expect(notesIn(readFileSync(kept, 'utf8')).notes[0]).toBe(stdout);
+  await second.stop();
+});
+
 describe('an older backup that is put in the place of the log', () => {
   test('is missed by what a sink has seen, also once the log has gone on from it', async () => {
     const kept = join(folder(), 'checkpoints');

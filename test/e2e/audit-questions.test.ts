@@ -20,7 +20,7 @@ let middle: string;
 const here = (...args: string[]) => weirHere(['audit', ...args], { DATA_DIR: server.dataDir });
 
 const said = async (...args: string[]): Promise<string> => {
-  const { code, stdout, stderr } = await here(...args);
+  const { code, stdout, stderr } = await here(...args, '--utc');
   expect(`${code} ${stderr.replace(/^.* has not come yet: .*\n/, '')}`).toBe('0 ');
   // Whatever is asked, the page can be pasted into a report.
   if (!args.includes('--jsonl')) for (const line of stdout.split('\n')) expect([...line].length, line).toBeLessThan(81);
@@ -332,6 +332,44 @@ test('bad ids and times are told with their place', async () => {
   }
 });
 
+test('times are those of whoever reads them, with the zone, and can be asked for as they stand on a page', async () => {
+  const zone = process.env.TZ;
+  const asked = { DATA_DIR: server.dataDir };
+  try {
+    for (const [tz, ahead] of [
+      ['Asia/Kolkata', '+05:30'],
+      ['America/St_Johns', '-03:30'],
+    ] as const) {
+      process.env.TZ = tz;
+      const there = await weirHere(['audit', 'state', short, '--at', '2026-12-31T20:00:00.5Z'], asked);
+      const [, local] = /as of +(\S+ \S+ \S+)\n/.exec(there.stdout) ?? [];
+      expect(local).toBe(
+        tz === 'Asia/Kolkata' ? `2027-01-01 01:30:00.500 ${ahead}` : `2026-12-31 16:30:00.500 ${ahead}`,
+      );
+      const asPasted = await weirHere(['audit', 'state', short, '--at', local!], asked);
+      expect(asPasted.stdout).toBe(there.stdout);
+      const utc = await weirHere(['audit', 'state', short, '--at', local!, '--utc'], asked);
+      expect(utc.stdout).toMatch(/as of +2026-12-31 20:00:00\.500 UTC\n/);
+      for (const args of [
+        ['keys', project],
+        ['diff', short, '--from', early],
+        ['history', short],
+        ['who', 'operator:jo'],
+        ['log'],
+      ]) {
+        const { stdout } = await weirHere(['audit', ...args], asked);
+        expect(stdout, args[0]).toMatch(new RegExp(`\\d\\d:\\d\\d:\\d\\d(\\.\\d+)? \\${ahead}`));
+        expect(stdout, args[0]).not.toContain('UTC');
+        const { stdout: json } = await weirHere(['audit', ...args, '--jsonl'], asked);
+        expect(json, args[0]).toMatch(/T\d\d:\d\d:\d\d\.\d{3}Z"|"(effective_)?at":\d/);
+      }
+    }
+  } finally {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
+  }
+});
+
 test('what has not come yet is no evidence, and that is said', async () => {
   const ahead = /^2999-01-01 00:00:00 UTC has not come yet: this is what will be if nothing changes until then\.$/;
   for (const args of [
@@ -339,7 +377,7 @@ test('what has not come yet is no evidence, and that is said', async () => {
     ['keys', project, '--at'],
     ['diff', laptop, '--from', '2026-01-01', '--to'],
   ]) {
-    const { code, stdout, stderr } = await here(...args, '2999-01-01');
+    const { code, stdout, stderr } = await here(...args, '2999-01-01', '--utc');
     expect([code, stdout === '', stderr.trimEnd()]).toEqual([0, false, expect.stringMatching(ahead)]);
     expect((await here(...args, '3000-01-01', '--jsonl')).code).toBe(0);
   }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { when } from '../../src/cli/audit-questions/words.ts';
+import { whenIn } from '../../src/cli/audit-questions/words.ts';
 import { projectKey } from '../../src/domain/project-key.ts';
 import { type Fact, genesis, record, stateOf } from '../../src/kernel/aggregate.ts';
 import { archive, call, createKey, createProject, type Json, paths } from './calls.ts';
@@ -46,7 +46,8 @@ const here = (...args: string[]): Promise<Finished> => weirHere(['audit', ...arg
 
 const succeeded = async (run: Promise<Finished>): Promise<string> => {
   const { code, signal, stdout, stderr } = await run;
-  expect(`${code ?? signal} ${stderr}`).toBe('0 ');
+  // What is ahead is no evidence, which is said.
+  expect(`${code ?? signal} ${stderr.replace(/^2999-.* has not come yet: .*\n$/, '')}`).toBe('0 ');
   return stdout;
 };
 
@@ -119,7 +120,7 @@ describe('beside a running server', () => {
       expect(await stateOfKey('--at', String(revision))).toEqual(folded(recorded.slice(0, revision + 1)));
       expect(await stateOfKey('--at', moment)).toEqual(folded(recorded.filter(({ at }) => at <= moment)));
     }
-    for (const later of ['4000', '2999-12-31T00:00:00Z', '2999-12-31T23:59:59+02:00'])
+    for (const later of ['2999-12-30T00:00:00Z', '2999-12-30T23:59:59+02:00'])
       expect(await stateOfKey('--at', later)).toEqual(folded(recorded));
     expect(await stateOfKey()).toEqual(folded(recorded));
   });
@@ -144,6 +145,7 @@ describe('beside a running server', () => {
       [['state', key, '--at', '2026-11-20T12:00:00'], /Give a time with its zone/],
       [['state', key, '--at', '2026-11-20'], new RegExp(`^${key} did not exist then\\.$`)],
       [['state', key, '--at', '-1'], /^error: /],
+      [['state', key, '--at', '4000'], new RegExp(`^${key} has no revision 4000: its last is \\d+\\.$`)],
       [['state', key, '--at'], /^error: option '--at <time\|revision>' argument missing$/],
       [['history'], /^error: missing required argument 'id'$/],
       [['history', key, 'more'], /^error: too many arguments/],
@@ -174,7 +176,7 @@ describe('beside a running server', () => {
       for (const shown of ['\\u202egnp.exe', '\\u2066', '\\u061c']) expect(page).toContain(shown);
     }
     for (const { type, revision, at, metadata } of recorded) {
-      expect(plain).toContain(`${when(Date.parse(at))}  revision ${revision}: ${type}\n`);
+      expect(plain).toContain(`${whenIn({})(Date.parse(at))}  revision ${revision}: ${type}\n`);
       expect(plain).toContain(`${metadata.actor.type} ${metadata.actor.id}`);
     }
     const [event] = await historyOf(hostile);

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -20,6 +20,7 @@ import {
 } from './calls.ts';
 import { weirHere } from './here.ts';
 import { Ledger } from './ledger.ts';
+import type { Environment } from './process.ts';
 import { type RemoteStore, startRemoteStore } from './remote-store.ts';
 import { eventually, freshDir, type Server, startServer } from './server.ts';
 
@@ -60,6 +61,29 @@ describe('the whole of Weir on an event store of its own process, over TLS with 
     const history = await weirHere(['audit', 'history', server.first.project_id, '--jsonl'], server.env);
     expect(JSON.parse(history.stdout.split('\n')[0]!)).toMatchObject({ type: 'project.created', revision: 0 });
     expect(server.log().filter(({ level }) => level > 30)).toEqual([]);
+  });
+
+  test('has its audit log verified there, and a store that is away is said to be no damage', async () => {
+    const verify = async (env: Environment) => {
+      const { code, stdout, stderr } = await weirHere(['audit', 'verify', '--jsonl'], env);
+      return { code, stderr, ...(JSON.parse(stdout) as { readonly covered: number; readonly uncovered: number }) };
+    };
+    // Without a checkpoint from elsewhere it cannot be excluded that something was taken back.
+    const report = await eventually(async () => {
+      const found = await verify(server.env);
+      return found.uncovered === 0 ? found : undefined;
+    });
+    expect(report).toMatchObject({ code: 2, verdict: 'open', findings: [], outside: null });
+    expect(report.covered).toBeGreaterThan(5);
+    const sink = join(freshDir('sink'), 'checkpoint');
+    mkdirSync(dirname(sink));
+    writeFileSync(sink, (await weirHere(['audit', 'checkpoint'], server.env)).stdout);
+    expect(await verify({ ...server.env, AUDIT_SINKS: sink })).toMatchObject({ code: 0, verdict: 'whole' });
+
+    const away = await verify({ ...server.env, EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false' });
+    expect(away).toMatchObject({ code: 3, verdict: 'unreadable' });
+    expect(away.stderr).toMatch(/^The log cannot be verified\. [^\n]+\n$/);
+    expect(away.stderr).not.toContain('damaged');
   });
 
   // Two clients in one thread lose each other's appends (architecture 4).

@@ -295,6 +295,19 @@ describe('what is read where', () => {
   });
 });
 
+test('an organization has sixteen bodies read at once, and the others have theirs beside it', async () => {
+  const read = async (organizationId: string) => {
+    const text = Buffer.from(JSON.stringify(body({ model: 'simulated' })).padEnd(large));
+    const served = { organizationId, allowedModels: null };
+    return (await threads.read({ api: 'messages', body: new Uint8Array(text), served })) !== null;
+  };
+  const mine = Array.from({ length: 17 }, () => read('org_1'));
+  const theirs = read('org_2');
+  expect(await Promise.all(mine)).toEqual([...Array(16).fill(true), false]);
+  expect(await theirs).toBe(true);
+  expect(await read('org_1')).toBe(true);
+});
+
 test('a thread that cannot be had is 503, and a fault of ours is not told', async () => {
   const busy: LargeBodies = { read: async () => null, close: async () => {} };
   const seen = await outcomeOf(routeOf('chat', { large: busy }), { messages: [], model: 'simulated' }, large);

@@ -8,6 +8,7 @@ import { type QuickBody, quickBody } from '../../src/inference/messages/quick-pa
 import { quickModel } from '../../src/inference/route/body-reader.ts';
 import { Tape } from '../../src/json/tape/tape.ts';
 import { type Estimable, estimateInputTokens } from '../../src/upstream/estimate.ts';
+import { jsonTexts } from './json-texts.ts';
 
 /** What is read without being parsed is what the schema and the rules would have read of it. */
 
@@ -51,91 +52,49 @@ const agree = (text: string, needsMax = true): boolean => {
   return true;
 };
 
-/** JSON texts: with escapes, digits that a double would lose, blanks. */
-const raw = {
-  string: fc.oneof(
-    fc.string({ unit: 'grapheme' }).map((text) => JSON.stringify(text)),
-    fc.constantFrom('"\\u0041\\ud83d\\ude00\\/"', '"te\\u0078t"', '"漢字"', '""', `"${'r'.repeat(70)}"`),
-  ),
-  number: fc.oneof(
-    fc.integer().map(String),
-    fc.constantFrom('0.5', '1.0', '-0', '9007199254740993', '1e2', '0.0000001', '123456789012345678901'),
-  ),
-};
-const member = (name: string, value: fc.Arbitrary<string>) => value.map((text) => `"${name}": ${text}`);
-const anyJson = fc.letrec<{ value: string }>((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 3 },
-    raw.string,
-    raw.number,
-    fc.constantFrom('null', 'true', 'false', '{}', '[]'),
-    fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(' , ')}]`),
-    fc
-      .uniqueArray(fc.tuple(fc.constantFrom('a', 'type', 'é', 'file_id', 'text', '1'), tie('value')), {
-        selector: ([name]) => name,
-        maxLength: 3,
-      })
-      .map((members) => `{${members.map(([name, value]) => `"${name}":${value}`).join(',')}}`),
-  ),
-})).value;
-
-/** Some of these members, in any order, most of them as they should be. */
-const objectOf = (members: Readonly<Record<string, fc.Arbitrary<string>>>, needed: readonly string[] = []) =>
-  fc
-    .record(Object.fromEntries(Object.entries(members).map(([name, value]) => [name, member(name, mostly(value))])), {
-      requiredKeys: [...needed],
-    })
-    .chain((chosen) => fc.shuffledSubarray(Object.values(chosen), { minLength: Object.keys(chosen).length }))
-    .map((all) => `{${all.join(',\n ')}}`);
-
-const mostly = (value: fc.Arbitrary<string>): fc.Arbitrary<string> =>
-  fc.oneof({ weight: 60, arbitrary: value }, { weight: 1, arbitrary: anyJson });
-const listOf = (item: fc.Arbitrary<string>, minLength = 0) =>
-  fc.array(mostly(item), { minLength, maxLength: 4 }).map((items) => `[${items.join(',')}]`);
-
-const flag = fc.constantFrom('true', 'false', 'null');
+const { string, number, anyJson, objectOf, listOf, flag } = jsonTexts({
+  strings: ['"\\u0041\\ud83d\\ude00\\/"'],
+  numbers: ['0.5', '1.0', '-0', '9007199254740993', '1e2', '0.0000001', '123456789012345678901'],
+  names: ['a', 'type', 'é', 'file_id', 'text', '1'],
+});
 const object = fc
   .dictionary(fc.constantFrom('type', 'properties', 'x'), fc.integer())
   .map((value) => JSON.stringify(value));
 const drawing = objectOf({
   media_type: fc.constantFrom('"image/svg+xml"', '"image\\/svg+xml"', '"image/png"'),
-  data: raw.string,
+  data: string,
 });
 const block = fc.oneof(
-  objectOf({ type: fc.constant('"text"'), text: raw.string, citations: anyJson }, ['type']),
-  objectOf({ type: fc.constant('"thinking"'), thinking: raw.string, signature: raw.string }, ['type']),
+  objectOf({ type: fc.constant('"text"'), text: string, citations: anyJson }, ['type']),
+  objectOf({ type: fc.constant('"thinking"'), thinking: string, signature: string }, ['type']),
   objectOf({ type: fc.constant('"image"'), source: object }, ['type']),
   objectOf({ type: fc.constant('"image"'), source: drawing }, ['type']),
-  objectOf({ type: fc.constant('"tool_use"'), id: raw.string, name: raw.string, input: anyJson }, ['type']),
-  objectOf({ type: fc.constant('"tool_result"'), tool_use_id: raw.string, content: fc.oneof(raw.string, anyJson) }, [
-    'type',
-  ]),
+  objectOf({ type: fc.constant('"tool_use"'), id: string, name: string, input: anyJson }, ['type']),
+  objectOf({ type: fc.constant('"tool_result"'), tool_use_id: string, content: fc.oneof(string, anyJson) }, ['type']),
   objectOf({ type: fc.constant('"server_tool_use"'), input: anyJson }, ['type']),
-  objectOf({ type: fc.constant('"document"'), title: raw.string }, ['type']),
+  objectOf({ type: fc.constant('"document"'), title: string }, ['type']),
 );
-const content = fc.oneof(raw.string, listOf(block));
+const content = fc.oneof(string, listOf(block));
 const body = objectOf(
   {
     model: fc.constantFrom('"m"', '"other model"', '"\\u006d"'),
     max_tokens: fc.constantFrom('1', '999990', '100', '7.0'),
-    messages: listOf(objectOf({ role: raw.string, content }), 1),
+    messages: listOf(objectOf({ role: string, content }), 1),
     system: fc.oneof(content, fc.constant('null')),
     stream: flag,
-    temperature: raw.number,
-    top_p: raw.number,
+    temperature: number,
+    top_p: number,
     top_k: fc.constantFrom('null', '40'),
-    stop_sequences: listOf(raw.string),
+    stop_sequences: listOf(string),
     tools: fc.oneof(
-      listOf(
-        objectOf({ name: raw.string, description: raw.string, input_schema: fc.oneof(object, anyJson), more: anyJson }),
-      ),
+      listOf(objectOf({ name: string, description: string, input_schema: fc.oneof(object, anyJson), more: anyJson })),
       fc.constant('null'),
     ),
     mcp_servers: anyJson,
-    tool_choice: objectOf({ type: raw.string, name: raw.string, disable_parallel_tool_use: flag }),
-    thinking: objectOf({ type: raw.string, budget_tokens: fc.constantFrom('1024', '-3', '2.0') }),
+    tool_choice: objectOf({ type: string, name: string, disable_parallel_tool_use: flag }),
+    thinking: objectOf({ type: string, budget_tokens: fc.constantFrom('1024', '-3', '2.0') }),
     output_config: objectOf({
-      format: objectOf({ type: raw.string, schema: fc.oneof(object, fc.constant('null')) }, ['type']),
+      format: objectOf({ type: string, schema: fc.oneof(object, fc.constant('null')) }, ['type']),
     }),
     context_management: fc.oneof(object, fc.constant('null')),
     metadata: object,

@@ -64,6 +64,8 @@ const flipped = (hash: Buffer, bit: number): Buffer => {
 const anyBit = fc.nat(255);
 const anySize = fc.oneof(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 65_000, max: many.length }));
 
+const otherLengths = (hash: Buffer): Buffer[] => [hash.subarray(0, 31), Buffer.concat([hash, Buffer.of(0)])];
+
 describe('proofs', () => {
   test('every leaf of every tree to 40, and some of each to 300, are included, and at no other place', () => {
     for (let size = 1; size <= 300; size++) {
@@ -92,6 +94,9 @@ describe('proofs', () => {
         const i = which % hashes.length;
         expect(isIncluded(leaf, index, size, hashes.with(i, flipped(hashes[i]!, bit)), root)).toBe(false);
         expect(isIncluded(leaf, index, size, hashes.toSpliced(i, 1), root)).toBe(false);
+        for (const other of otherLengths(hashes[i]!))
+          expect(isIncluded(leaf, index, size, hashes.with(i, other), root)).toBe(false);
+        for (const other of otherLengths(leaf)) expect(isIncluded(other, index, size, hashes, root)).toBe(false);
       }),
     );
   });
@@ -111,6 +116,8 @@ describe('proofs', () => {
         const i = which % hashes.length;
         expect(isConsistent(one!, two!, hashes.with(i, flipped(hashes[i]!, bit)))).toBe(false);
         expect(isConsistent(one!, two!, hashes.toSpliced(i, 1))).toBe(false);
+        for (const other of otherLengths(hashes[i]!))
+          expect(isConsistent(one!, two!, hashes.with(i, other))).toBe(false);
       }),
     );
   });

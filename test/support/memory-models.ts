@@ -55,6 +55,7 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
     },
     async written() {},
     refresh() {},
+    sweep: async () => true,
     hasNoRoom: false,
     reached: (wanted) =>
       new Promise((resolve) => {

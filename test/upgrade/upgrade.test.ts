@@ -92,5 +92,9 @@ describe.skipIf(isRemote).each(fixtureVersions())('data of %s', (version) => {
       );
       expect(code).toBe(1);
     }
+    // Nothing in it is damaged.
+    const { code, stderr } = await weirHere(['audit', 'verify'], { DATA_DIR: dataDir });
+    expect(stderr).toMatch(/^The log cannot be verified\. This data was written by Weir 97\.3\.1, [^\n]+ upgrade\.\n$/);
+    expect(code).toBe(3);
   });
 });

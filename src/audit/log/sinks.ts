@@ -109,15 +109,15 @@ const keeper = (name: string, bring: Bring, isEach: boolean, [first, longest]: r
         ms = Math.min(longest, ms * 2);
       }
     }
+    // Not a moment later: what is added from now on begins anew.
+    running = undefined;
   };
 
   return {
     add(checkpoint: SignedCheckpoint): void {
       // One may be on its way, and stays; of those behind it the newest says all that the others do.
       waiting = isEach ? [...waiting.slice(-mostWaiting), checkpoint] : [...waiting.slice(0, 1), checkpoint];
-      running ??= run().finally(() => {
-        running = undefined;
-      });
+      running ??= run();
     },
     async close(): Promise<void> {
       isClosing = true;

@@ -5,7 +5,8 @@ import { type Verdict, verdictOf } from '../../audit/log/verify/verdict.ts';
 import { type Report, verifyLog } from '../../audit/log/verify/verify.ts';
 import { systemClock } from '../../clock.ts';
 import { BadConfig, readConfig } from '../../config.ts';
-import { StoreCorrupt } from '../../embedded/index.ts';
+import { CORRUPT_SIGNALS, StoreCorrupt } from '../../embedded/index.ts';
+import { StoreDamaged } from '../../kernel/store.ts';
 import { endWithParent, runApart } from '../apart.ts';
 import { documents, jsonOf, type Output, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
@@ -73,12 +74,15 @@ const verify = async (terminal: Terminal, options: Options): Promise<number> => 
 const verifyApart = async (terminal: Terminal): Promise<number> => {
   const end = await runApart(terminal, [...terminal.argv, '--here']);
   if ('code' in end) return end.code;
-  throw new StoreUnreadable(`Reading it kills the process (${end.signal}).`);
+  if (!CORRUPT_SIGNALS.has(end.signal)) throw new Error(`The process that reads it was ended by ${end.signal}.`);
+  throw new StoreDamaged(`Reading it kills the process (${end.signal}).`);
 };
 
-class StoreUnreadable extends Error {
-  override readonly name = 'StoreUnreadable';
-}
+/** Whether something is wrong with what the store holds, and not with its server, the way there or a file that was named. */
+const isDamage = (error: unknown): boolean =>
+  error instanceof StoreDamaged ||
+  error instanceof StoreCorrupt ||
+  (error instanceof Failure && error.cause instanceof StoreCorrupt);
 
 /** Whatever else goes wrong must not look like a verdict. */
 const cannotRead = (terminal: Terminal, options: Output, error: unknown): number => {
@@ -86,11 +90,7 @@ const cannotRead = (terminal: Terminal, options: Output, error: unknown): number
   const json = jsonOf(terminal, options);
   json?.add({ verdict: 'unreadable', says });
   json?.end();
-  // Of a file that was named, or a store that is not there, nothing is damaged.
-  const hint =
-    error instanceof Failure && !(error.cause instanceof StoreCorrupt)
-      ? ''
-      : ` weir store verify names what is damaged.`;
+  const hint = isDamage(error) ? ' weir store verify names what is damaged.' : '';
   terminal.err(`${printable(says)}${hint}\n`);
   return unreadable;
 };

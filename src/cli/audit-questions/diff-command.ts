@@ -7,12 +7,12 @@ import { type Past, pastOf } from '../../audit/past.ts';
 import { systemClock } from '../../clock.ts';
 import type { RowReader } from '../../kernel/rows.ts';
 import { allRows } from '../all-rows.ts';
-import { documents, jsonOf, type Output } from '../table/listing.ts';
+import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { checkSpan, noteWhatIsAhead, parseTime } from './moment.ts';
 import { reading, readingRows } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
-import { actorAt, called, changeOf, isSaid, labelOf, reasonOf, textOf, when } from './words.ts';
+import { actorAt, called, changeOf, isSaid, labelOf, reasonOf, textOf, type When, whenIn } from './words.ts';
 
 interface Options extends Output {
   readonly from: number;
@@ -21,7 +21,7 @@ interface Options extends Output {
 
 /** `weir audit diff`: what has changed between two moments, field by field, with who, why and by which request. */
 export const diffCommand = (terminal: Terminal): Command =>
-  documents(new Command('diff'))
+  listing(new Command('diff'))
     .description('What changed between two moments, field by field; of an organization, all that it has')
     .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
     .requiredOption('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
@@ -31,7 +31,8 @@ export const diffCommand = (terminal: Terminal): Command =>
       const json = jsonOf(terminal, options);
       if (options.to === undefined && from > to) throw new UsageError('--from has not come yet.');
       checkSpan(from, to);
-      noteWhatIsAhead(terminal, to);
+      const when = whenIn(options);
+      noteWhatIsAhead(terminal, to, when);
       const ask = async (past: Past, ids: readonly string[]): Promise<void> => {
         const width = widthOf(terminal, options);
         let shown = 0;
@@ -39,7 +40,7 @@ export const diffCommand = (terminal: Terminal): Command =>
           const diff = await diffOf(past, each, from, to);
           if (json) json.add(asJson(diff));
           else if (hasChanged(diff))
-            terminal.out(`${shown === 0 ? '' : '\n'}${await page(past, diff, from, to, width)}`);
+            terminal.out(`${shown === 0 ? '' : '\n'}${await page(past, diff, from, to, { width, when })}`);
           else continue;
           shown += 1;
         }
@@ -93,12 +94,24 @@ const asJson = ({ id, from, to, effective, fields, events }: Diff): object => {
 };
 
 /** @param isNew whether it came to be by them: then there was nothing before */
-const changesOf = (fields: EventChange['fields'], isNew: boolean): Field[] =>
+const changesOf = (fields: EventChange['fields'], isNew: boolean, when: When): Field[] =>
   fields
     .filter(({ field }) => isSaid(field))
-    .map(({ field, from, to }): Field => [labelOf(field), isNew ? textOf(field, to) : changeOf(field, from, to)]);
+    .map(
+      ({ field, from, to }): Field => [
+        labelOf(field),
+        isNew ? textOf(field, to, when) : changeOf(field, from, to, when),
+      ],
+    );
 
-const page = async (past: Past, diff: Diff, from: number, to: number, width: number): Promise<string> => {
+/** How pages are laid out and times are written. */
+interface Sheet {
+  readonly width: number;
+  readonly when: When;
+}
+
+const page = async (past: Past, diff: Diff, from: number, to: number, sheetOf: Sheet): Promise<string> => {
+  const { width, when } = sheetOf;
   const { from: before, to: after, effective, fields, events } = diff;
   const titles: Field[] = [
     ['from', before ? `${when(from)}, revision ${before.revision}` : `${when(from)}, when it did not exist`],
@@ -109,18 +122,23 @@ const page = async (past: Past, diff: Diff, from: number, to: number, width: num
     titles.push(['effective', `${was} → ${effective.to.status}, by ${effective.to.because}`]);
   }
   // Of one event the changes stand with it, and the creation of what has more says nothing that does not stand above.
-  const sum = events.length > 1 ? changesOf(fields, before === null) : [];
+  const sum = events.length > 1 ? changesOf(fields, before === null, when) : [];
   const parts = [sheet(called(diff.id, nameOf(after)), [...titles, ...sum], width)];
   for (const [i, event] of events.entries()) {
     const isNew = before === null && i === 0;
-    const changes = isNew && events.length > 1 ? [] : changesOf(event.fields, isNew);
-    parts.push(await eventPart(past, event.step, changes, width));
+    const changes = isNew && events.length > 1 ? [] : changesOf(event.fields, isNew, when);
+    parts.push(await eventPart(past, event.step, changes, sheetOf));
   }
   return parts.join('');
 };
 
 /** One event of a diff: below its thing, further in. */
-const eventPart = async (past: Past, step: Step, changes: readonly Field[], width: number): Promise<string> => {
+const eventPart = async (
+  past: Past,
+  step: Step,
+  changes: readonly Field[],
+  { width, when }: Sheet,
+): Promise<string> => {
   const { actor, request_id } = step.event.metadata;
   const reason = reasonOf(actor, step.event.data);
   const whoAndWhy: Field[] = [

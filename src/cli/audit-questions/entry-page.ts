@@ -4,7 +4,7 @@ import { nameOf } from '../../audit/effective.ts';
 import type { Past } from '../../audit/past.ts';
 import { printable } from '../terminal.ts';
 import { type Field, sheet } from './sheet.ts';
-import { actorAt, calledAt, labelOf, reasonOf, when } from './words.ts';
+import { actorAt, calledAt, labelOf, reasonOf, type When } from './words.ts';
 
 /** An entry of the audit log as the API shows it, but that its project is named as it was then. */
 export const entryThen = async (past: Past, row: AuditRow): Promise<AuditEntry> => {
@@ -13,7 +13,7 @@ export const entryThen = async (past: Past, row: AuditRow): Promise<AuditEntry> 
 };
 
 /** Money is in dollars here, as the audit log has it. */
-const said = (name: string, value: unknown): string => {
+const said = (name: string, value: unknown, when: When): string => {
   if (name === 'amount') return `$${Number(value).toFixed(2)}`;
   if (value !== null && typeof value === 'number' && name.endsWith('_at')) return when(value * 1000);
   if (value === null) return name === 'expires_at' ? 'never' : 'none';
@@ -25,11 +25,11 @@ const said = (name: string, value: unknown): string => {
 const isRepeated = (name: string): boolean => name === 'title';
 
 /** An entry of the audit log for people. */
-export const entryPage = async (past: Past, row: AuditRow, width: number): Promise<string> => {
+export const entryPage = async (past: Past, row: AuditRow, width: number, when: When): Promise<string> => {
   const of = (fields: AuditRow['data'], word: string): Field[] =>
     Object.entries(fields ?? {})
       .filter(([name]) => !isRepeated(name))
-      .map(([name, value]): Field => [`${word}${labelOf(name)}`, said(name, value)]);
+      .map(([name, value]): Field => [`${word}${labelOf(name)}`, said(name, value, when)]);
   const reason = reasonOf(row.actor, {});
   const fields: Field[] = [
     ['what', await calledAt(past, row.resourceId, row.at)],

@@ -1,22 +1,23 @@
 import { Command } from 'commander';
 import { history } from '../../audit/history.ts';
 import type { Actor, Recorded } from '../../kernel/store.ts';
-import { documents, jsonOf, type Output } from '../table/listing.ts';
+import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { reading } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
-import { when } from './words.ts';
+import { type When, whenIn } from './words.ts';
 
 /** `weir audit history`: every event of one id, oldest first, as it was recorded. */
 export const historyCommand = (terminal: Terminal): Command =>
-  documents(new Command('history'))
+  listing(new Command('history'))
     .description('Every event of one id, oldest first')
     .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
     .action(async (id: string, options: Output) => {
       const json = jsonOf(terminal, options);
       const width = widthOf(terminal, options);
+      const when = whenIn(options);
       const events = await reading(terminal, (store) => history(store, id));
-      if (!json) return terminal.out(events.map((event) => page(event, width)).join('\n'));
+      if (!json) return terminal.out(events.map((event) => page(event, width, when)).join('\n'));
       for (const event of events) json.add(recordedAs(event));
       json.end();
     });
@@ -38,7 +39,7 @@ const whoOf = ({ type, id, host, command, name, reason }: Actor): string => {
   return lines.flatMap((line) => (line === undefined ? [] : [printable(line)])).join('\n');
 };
 
-const page = ({ revision, type, data, metadata }: Recorded, width: number): string => {
+const page = ({ revision, type, data, metadata }: Recorded, width: number, when: When): string => {
   const { at, actor, request_id: request } = metadata;
   const fields: Field[] = [
     ['by', whoOf(actor)],

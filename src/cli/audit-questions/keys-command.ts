@@ -5,18 +5,18 @@ import { type KeyAt, keysAt } from '../../audit/keys-at.ts';
 import { type Past, pastOf } from '../../audit/past.ts';
 import { systemClock } from '../../clock.ts';
 import type { ProjectKey } from '../../domain/project-key.ts';
-import { documents, jsonOf, type Output } from '../table/listing.ts';
+import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { noteWhatIsAhead, parseTime } from './moment.ts';
 import { reading } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
-import { actorAt, ahead, called, reasonOf, when } from './words.ts';
+import { actorAt, ahead, called, reasonOf, type When, whenIn } from './words.ts';
 
 const iso = (at: number): string => new Date(at).toISOString();
 
 /** `weir audit keys`: which keys a project had at a moment, and which of them could act. */
 export const keysCommand = (terminal: Terminal): Command =>
-  documents(new Command('keys'))
+  listing(new Command('keys'))
     .description('Which keys a project had at a moment, which of them could act, and why the others could not')
     .argument('<project>', 'proj_…')
     .option('--at <time>', 'a time, or a date (its first moment, UTC); default: now', parseTime)
@@ -25,7 +25,8 @@ export const keysCommand = (terminal: Terminal): Command =>
         checkId(id);
         if (!id.startsWith('proj_')) throw new UsageError(`${printable(id)} is not the id of a project: proj_….`);
         const at = options.at ?? systemClock.wall();
-        noteWhatIsAhead(terminal, at);
+        const when = whenIn(options);
+        noteWhatIsAhead(terminal, at, when);
         const project = standingAt(await lifeOf(store, id), { time: at });
         const past = pastOf(store);
         const keys = await keysAt(past, project, at);
@@ -53,7 +54,7 @@ export const keysCommand = (terminal: Terminal): Command =>
           width,
         );
         const pages: string[] = [head];
-        for (const key of keys) pages.push(await page(past, key, at, width));
+        for (const key of keys) pages.push(await page(past, key, at, width, when));
         return terminal.out(pages.join('\n'));
       }),
     );
@@ -83,6 +84,7 @@ const page = async (
   { id, key, effective, acts, cause }: KeyAt,
   at: number,
   width: number,
+  when: When,
 ): Promise<string> => {
   if (!key) return sheet(id, [['could act', 'no: admitted by the project and never made']], width);
   const { name, permissions, createdAt, expiresAt } = key.state.data as ProjectKey;

@@ -7,13 +7,14 @@ import { type Past, pastOf } from '../../audit/past.ts';
 import { readConfig } from '../../config.ts';
 import type { RowReader } from '../../kernel/rows.ts';
 import type { EventStore } from '../../kernel/store.ts';
-import { documents, jsonOf, type Output } from '../table/listing.ts';
+import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { type Terminal, UsageError, untilStopped } from '../terminal.ts';
 import { entryPage, entryThen } from './entry-page.ts';
 import { countsOf, entriesIn, entriesOf, organizationsOf, type PageQuery } from './log-query.ts';
 import { checkSpan, parseTime } from './moment.ts';
 import { readingRows } from './reading.ts';
 import { widthOf } from './sheet.ts';
+import { whenIn } from './words.ts';
 
 interface Options extends PageQuery, Output {
   readonly follow?: true;
@@ -47,7 +48,7 @@ const aCount = (text: string): number => {
 
 /** `weir audit log`: the audit log of one organization, or of all, by the filters of `GET /v1/organization/audit_logs`. */
 export const logCommand = (terminal: Terminal): Command =>
-  documents(new Command('log'))
+  listing(new Command('log'))
     .description('The audit log: who did what, newest first; of one organization, or of all')
     .argument('[organization]', 'org_…; default: every organization')
     .option('--type <type>', 'such as api_key.created; may be repeated, as all that follow here', aType)
@@ -96,10 +97,11 @@ const printer = (terminal: Terminal, options: Options): Printer => {
     };
   }
   const width = widthOf(terminal, options);
+  const when = whenIn(options);
   let count = 0;
   return {
     async entry(past, row) {
-      terminal.out(`${count === 0 ? '' : '\n'}${await entryPage(past, row, width)}`);
+      terminal.out(`${count === 0 ? '' : '\n'}${await entryPage(past, row, width, when)}`);
       count += 1;
     },
     end() {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Moment } from '../../audit/history.ts';
 import { systemClock } from '../../clock.ts';
 import { type Terminal, UsageError } from '../terminal.ts';
-import { when } from './words.ts';
+import type { When } from './words.ts';
 
 /** With the zone: without it a time would be read as of wherever the command runs. */
 const withZone = z.iso.datetime({ offset: true });
@@ -17,7 +17,10 @@ const shortened = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(Z|[+-]\d{2}:\d{2})$/;
  */
 const timeOf = (text: string): number | undefined => {
   if (date.safeParse(text).success) return Date.parse(`${text}T00:00:00Z`);
-  const iso = text.replace(/^(\S+) (\S+) UTC$/, '$1T$2Z').replace(shortened, '$1:00$2');
+  const iso = text
+    .replace(/^(\S+) (\S+) UTC$/, '$1T$2Z')
+    .replace(/^(\S+) (\S+) ([+-]\S+)$/, '$1T$2$3')
+    .replace(shortened, '$1:00$2');
   return withZone.safeParse(iso).success ? Date.parse(iso) : undefined;
 };
 
@@ -46,7 +49,7 @@ export const checkSpan = (from: number | undefined, to: number | undefined): voi
 };
 
 /** Says of a time that has not come that what is shown is no evidence of it. */
-export const noteWhatIsAhead = (terminal: Terminal, time: number): void => {
+export const noteWhatIsAhead = (terminal: Terminal, time: number, when: When): void => {
   if (time > systemClock.wall())
     terminal.err(`${when(time)} has not come yet: this is what will be if nothing changes until then.\n`);
 };

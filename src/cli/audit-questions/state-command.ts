@@ -3,18 +3,18 @@ import { effectiveIn, ownersAt } from '../../audit/effective.ts';
 import { checkId, lifeOf, type Moment, standingAt } from '../../audit/history.ts';
 import { pastOf } from '../../audit/past.ts';
 import { systemClock } from '../../clock.ts';
-import { documents, jsonOf, type Output } from '../table/listing.ts';
+import { jsonOf, listing, type Output } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';
 import { noteWhatIsAhead, parseMoment } from './moment.ts';
 import { reading } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
-import { actorAt, called, fieldsOf, when } from './words.ts';
+import { actorAt, called, fieldsOf, whenIn } from './words.ts';
 
 const iso = (at: number): string => new Date(at).toISOString();
 
 /** `weir audit state`: what one id was at a moment, as its own stream has it and as it could act. */
 export const stateCommand = (terminal: Terminal): Command =>
-  documents(new Command('state'))
+  listing(new Command('state'))
     .description('What one id was at a moment, or is now, and what it could do')
     .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
     .option('--at <time|revision>', 'a time, a date (its first moment, UTC), or the number of an event', parseMoment)
@@ -24,7 +24,8 @@ export const stateCommand = (terminal: Terminal): Command =>
         const found = standingAt(await lifeOf(store, id), options.at);
         const past = pastOf(store);
         const at = momentOf(options.at, found.at);
-        noteWhatIsAhead(terminal, at);
+        const when = whenIn(options);
+        noteWhatIsAhead(terminal, at, when);
         const effective = await effectiveIn(past, found, at);
         const owners = await ownersAt(past, found, at);
         const { state, revision, event } = found;
@@ -42,7 +43,7 @@ export const stateCommand = (terminal: Terminal): Command =>
           ...(effective.usable_keys === undefined ? [] : [['usable keys', String(effective.usable_keys)] as const]),
           ...owners.map((owner): Field => ['belongs to', `${called(owner.id, owner.name)}, ${owner.status}`]),
           ['last change', `${when(found.at)}, revision ${revision}: ${event.type}, by ${by}`],
-          ...fieldsOf(found, at),
+          ...fieldsOf(found, at, when),
         ];
         return terminal.out(sheet(id, fields, widthOf(terminal, options)));
       }),

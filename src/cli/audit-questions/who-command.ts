@@ -11,14 +11,14 @@ import type { RowReader } from '../../kernel/rows.ts';
 import type { EventStore } from '../../kernel/store.ts';
 import { settlementsBetween } from '../../usage/settlements.ts';
 import { dollars } from '../output.ts';
-import { documents, jsonOf, type Output } from '../table/listing.ts';
+import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { entryPage, entryThen } from './entry-page.ts';
 import { entriesIn, organizationsOf } from './log-query.ts';
 import { checkSpan, parseTime } from './moment.ts';
 import { readingRows } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
-import { called, when } from './words.ts';
+import { called, whenIn } from './words.ts';
 
 interface Options extends Output {
   readonly from?: number;
@@ -39,7 +39,7 @@ interface Credential {
 
 /** `weir audit who`: all that a credential, or an operator, did and was refused. */
 export const whoCommand = (terminal: Terminal): Command =>
-  documents(new Command('who'))
+  listing(new Command('who'))
     .description('All that a credential or an operator did, and what it was refused, oldest first')
     .argument('<credential>', 'akey_…, key_…, oac_…, oat_… or operator:NAME (the OS user, or what --actor said)')
     .option('--from <time>', 'a time, or a date (its first moment, UTC)', parseTime)
@@ -62,6 +62,7 @@ export const whoCommand = (terminal: Terminal): Command =>
           return json.end();
         }
         const width = widthOf(terminal, options);
+        const when = whenIn(options);
         const head: Field[] = [
           ...(from > 0 ? [['from', when(from)] as const] : []),
           ['to', when(to)],
@@ -70,7 +71,7 @@ export const whoCommand = (terminal: Terminal): Command =>
           ...(requests ? [['requests', inWords(requests)] as const] : []),
         ];
         terminal.out(sheet(credential.title, head, width));
-        for (const row of found) terminal.out(`\n${await entryPage(past, row, width)}`);
+        for (const row of found) terminal.out(`\n${await entryPage(past, row, width, when)}`);
       });
     });
 

@@ -3,11 +3,25 @@ import type { StateAt } from '../../audit/history.ts';
 import type { Past } from '../../audit/past.ts';
 import type { Actor } from '../../kernel/store.ts';
 import { dollars } from '../output.ts';
+import type { Output } from '../table/listing.ts';
 import { printable } from '../terminal.ts';
 
-/** A time for people: to the millisecond where it has some. */
-export const when = (at: number): string =>
-  new Date(at).toISOString().replace('T', ' ').replace('.000Z', ' UTC').replace('Z', ' UTC');
+/** A time for people: to the millisecond where it has some, and with its zone, so that it can be quoted. */
+export type When = (at: number) => string;
+
+const inUtc: When = (at) => new Date(at).toISOString().replace('T', ' ').replace('.000Z', ' UTC').replace('Z', ' UTC');
+
+/** The same in the zone of whoever reads it, with its distance from UTC. */
+const inLocalZone: When = (at) => {
+  const ahead = -new Date(at).getTimezoneOffset();
+  if (ahead === 0) return inUtc(at);
+  const [hours, minutes] = [Math.floor(Math.abs(ahead) / 60), Math.abs(ahead) % 60].map((n) =>
+    String(n).padStart(2, '0'),
+  );
+  return inUtc(at + ahead * 60_000).replace('UTC', `${ahead < 0 ? '-' : '+'}${hours}:${minutes}`);
+};
+
+export const whenIn = ({ utc }: Pick<Output, 'utc'>): When => (utc ? inUtc : inLocalZone);
 
 const units = [
   ['day', 86_400_000],
@@ -59,7 +73,7 @@ export const labelOf = (field: string): string =>
   field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replace(/_micros?$/, '');
 
 /** The value of a field for people: money in dollars, times as times, ids one behind another. */
-export const textOf = (field: string, value: unknown): string => {
+export const textOf = (field: string, value: unknown, when: When): string => {
   if (value === null || value === undefined) return ending(field) === 'expiresAt' ? 'never' : 'none';
   if (typeof value === 'number') {
     if (/At$/.test(field)) return when(value);
@@ -71,20 +85,21 @@ export const textOf = (field: string, value: unknown): string => {
   return textOf(
     field,
     Object.entries(value).map(([name, inner]) => (typeof inner === 'string' ? `${name} (${inner})` : name)),
+    when,
   );
 };
 
 /** What was put to a list and what was taken from it, or the value before and after. */
-export const changeOf = (field: string, from: unknown, to: unknown): string => {
+export const changeOf = (field: string, from: unknown, to: unknown, when: When): string => {
   const [before, after] = [namesIn(from), namesIn(to)];
   if ((before ?? after) === null || (from !== null && !before) || (to !== null && !after)) {
-    return `${textOf(field, from)} → ${textOf(field, to)}`;
+    return `${textOf(field, from, when)} → ${textOf(field, to, when)}`;
   }
   const added = (after ?? []).filter((name) => !before?.includes(name)).map((name) => `+ ${printable(name)}`);
   const gone = (before ?? []).filter((name) => !after?.includes(name)).map((name) => `- ${printable(name)}`);
   const all = [...added, ...gone].join('\n');
   // In another order, or with something else about one of them.
-  return all === '' ? `${textOf(field, from)} → ${textOf(field, to)}` : all;
+  return all === '' ? `${textOf(field, from, when)} → ${textOf(field, to, when)}` : all;
 };
 
 const namesIn = (value: unknown): string[] | null => {
@@ -113,19 +128,22 @@ export const reasonOf = (actor: Actor, data: Readonly<Record<string, unknown>>):
 };
 
 /** The standing of something as a page shows it, but for what nobody can read. */
-export const fieldsOf = ({ state }: StateAt, at: number): readonly (readonly [string, string])[] =>
+export const fieldsOf = ({ state }: StateAt, at: number, when: When): readonly (readonly [string, string])[] =>
   Object.entries(state.data as Record<string, unknown>)
     .filter(([field]) => isSaid(field))
-    .flatMap(([field, value]) => lines(field, value, at));
+    .flatMap(([field, value]) => lines(field, value, at, when));
 
-const lines = (field: string, value: unknown, at: number): (readonly [string, string])[] => {
+const lines = (field: string, value: unknown, at: number, when: When): (readonly [string, string])[] => {
   const plain = value as { readonly toJSON?: () => unknown } | null;
-  if (typeof plain?.toJSON === 'function') return lines(field, plain.toJSON(), at);
+  if (typeof plain?.toJSON === 'function') return lines(field, plain.toJSON(), at, when);
   const isNested = field === 'draft' || field === 'current';
   if (isNested && value !== null) {
-    return Object.entries(value as object).map(([name, inner]) => [`${field}.${labelOf(name)}`, textOf(name, inner)]);
+    return Object.entries(value as object).map(([name, inner]) => [
+      `${field}.${labelOf(name)}`,
+      textOf(name, inner, when),
+    ]);
   }
   const isAhead = field === 'expiresAt' && typeof value === 'number';
-  const text = textOf(field, value);
+  const text = textOf(field, value, when);
   return [[labelOf(field), isAhead ? `${text} (${ahead(value, at)})` : text]];
 };

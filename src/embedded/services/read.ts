@@ -8,6 +8,7 @@ import { noBoundary, nothingToRead, streamDeleted } from '../grpc/refusals.ts';
 import type { Handler } from '../grpc/server.ts';
 import { INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RpcError } from '../grpc/status.ts';
 import { answer, oneRequest } from '../grpc/unary.ts';
+import { asDamage } from '../store/corrupt.ts';
 import { LogCursor } from '../store/log-cursor.ts';
 import { isSoftDeleted } from '../store/metadata.ts';
 import { Page } from '../store/page.ts';
@@ -124,7 +125,7 @@ async function pump(
     for (const message of last?.() ?? []) call.send(frame(message));
     call.end();
   } catch (error) {
-    call.fail(error);
+    call.fail(error instanceof RpcError ? error : asDamage(error, 'The file of the store'));
   }
 }
 

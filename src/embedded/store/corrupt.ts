@@ -8,3 +8,13 @@ export class StoreCorrupt extends Error {
     this.name = 'StoreCorrupt';
   }
 }
+
+/** What LMDB says of pages that are not as it has written them. */
+const ofPages = /MDB_(INVALID|CORRUPTED|PAGE_NOTFOUND|VERSION_MISMATCH)/;
+
+/** The error as damage, where it is LMDB's about its pages; otherwise as it is. @param what is damaged then */
+export function asDamage(error: unknown, what: string): unknown {
+  if (error instanceof StoreCorrupt) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return ofPages.test(message) ? new StoreCorrupt(`${what} is damaged: ${message}`) : error;
+}

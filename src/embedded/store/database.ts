@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import { StoreCorrupt } from './corrupt.ts';
+import { asDamage, StoreCorrupt } from './corrupt.ts';
 import { getUint64, putUint64 } from './keys.ts';
 
 /** What lmdb-js takes here as it does in `putSync`, and its types leave out. */
@@ -33,11 +33,7 @@ export function openFiles(dir: string, noSync: boolean): LogFiles {
   try {
     return openTables(dir, noSync);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    if (/MDB_(INVALID|CORRUPTED|PAGE_NOTFOUND|VERSION_MISMATCH)/.test(message)) {
-      throw new StoreCorrupt(`${join(dir, DATA_FILE)} is damaged: ${message}`);
-    }
-    throw error;
+    throw asDamage(error, join(dir, DATA_FILE));
   }
 }
 

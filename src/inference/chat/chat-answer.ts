@@ -42,7 +42,7 @@ const completion = ({ id, model, created }: ChatEnvelope, { content, stop_reason
     role: 'assistant',
     content: texts.length === 0 ? null : texts.join(''),
     refusal: null,
-    ...(calls.length > 0 && { tool_calls: calls }),
+    tool_calls: calls.length > 0 ? calls : undefined,
   };
   return {
     id,

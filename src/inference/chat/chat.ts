@@ -1,3 +1,4 @@
+import type { Refusal } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
 import { type InferenceOptions, inferenceRoute } from '../route/inference-route.ts';
 import { inPlace } from '../translation/translated.ts';
@@ -24,6 +25,6 @@ export const chatRoute = (options: InferenceOptions): Route =>
       if (strict === null) return form;
       // Taken out, so that the request is not held until the answer has ended.
       const { placeOf } = strict;
-      return { ...form, inPlace: (refused) => inPlace(refused, placeOf) };
+      return Object.assign(form, { inPlace: (refused: Refusal) => inPlace(refused, placeOf) });
     },
   });

@@ -1,3 +1,4 @@
+import type { Refusal } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
 import { type InferenceOptions, inferenceRoute } from '../route/inference-route.ts';
 import { inPlace } from '../translation/translated.ts';
@@ -35,7 +36,7 @@ export const responsesRoute = (options: InferenceOptions): Route => {
       }
       const { placeOf, repeated, asSummary } = strict;
       const form = responsesForm({ id, createdAt: now(), repeated, asSummary, now });
-      return { ...form, inPlace: (refused) => inPlace(refused, placeOf) };
+      return Object.assign(form, { inPlace: (refused: Refusal) => inPlace(refused, placeOf) });
     },
   });
 };

@@ -66,6 +66,11 @@ export interface BodyRules<Strict, Fields, P extends Passing> {
   readonly passed: PassingRules<Fields, P>;
 }
 
+/** A model whose upstream takes requests of an API as they are. */
+interface PassingModel<P extends Passing> extends ConnectedModel {
+  readonly passing: P;
+}
+
 /** How one API reads bodies that go to their upstream as they are. */
 export interface PassingRules<Fields, P extends Passing = Passing> {
   /** How the upstream passes requests of this API on, if it does. */
@@ -113,12 +118,21 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     const strict = strictly(value, budget);
     return strict instanceof Refused ? strict : { strict, passed: null };
   };
+  /** Of each model that was asked for, with the way to pass on to it. */
+  const passingModels = new WeakMap<ConnectedModel, PassingModel<P> | null>();
+  const passingOf = (hosted: ConnectedModel): PassingModel<P> | null => {
+    let known = passingModels.get(hosted);
+    if (known === undefined) {
+      const passing = hosted.model.passthrough ? rules.passing(hosted.upstream) : undefined;
+      known = passing === undefined ? null : { ...hosted, passing };
+      passingModels.set(hosted, known);
+    }
+    return known;
+  };
   /** The model of that name, where it passes requests of the caller on. */
-  const passingModel = (name: unknown, principal: ServedTo) => {
+  const passingModel = (name: unknown, principal: ServedTo): PassingModel<P> | null => {
     const hosted = typeof name === 'string' ? models.get(name) : undefined;
-    if (hosted === undefined || !hosted.model.passthrough || !isServedTo(hosted.model, principal)) return undefined;
-    const passing = rules.passing(hosted.upstream);
-    return passing && { ...hosted, passing };
+    return hosted !== undefined && isServedTo(hosted.model, principal) ? passingOf(hosted) : null;
   };
 
   /** Most bodies are passed on without being parsed; null for one that has to be. */
@@ -151,7 +165,7 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     const value = parseJson(bytes, budget);
     if (value instanceof Refused) return value;
     const hosted = passingModel(value.model, principal);
-    if (hosted === undefined) return readStrictly(value, budget);
+    if (hosted === null) return readStrictly(value, budget);
     const read = rules.loose(value, hosted, bytes);
     if (read instanceof Refused) return read;
     const { edits, hidesUsage = false, ...rest } = read;

@@ -14,6 +14,8 @@ import type { Models } from './reading.ts';
 /** Bodies that are read at once; each has a thread, and a heap of so many MiB at most. */
 const threads = 2;
 const heap = 1024;
+/** Bodies of one organization that are read or wait for it: nobody takes all of the threads from the others. */
+const mostOfOne = 16;
 /** What one body may take, and how long it waits for a thread: the worst takes two seconds of a thread. */
 const deadlineMillis = 5000;
 
@@ -31,14 +33,23 @@ export const openLargeBodies = (models: readonly DeclaredModel[]): LargeBodies =
     threads,
     deadlineMillis,
   );
+  const reading = new Map<string, number>();
   return {
     async read(job) {
+      const { organizationId } = job.served;
+      const others = reading.get(organizationId) ?? 0;
+      if (others >= mostOfOne) return null;
+      reading.set(organizationId, others + 1);
       try {
         const { results } = await pool.run(() => ({ job, lent: [job.body.buffer as ArrayBuffer] }), 1);
         return results[0] ?? null;
       } catch (error) {
         if (error instanceof NoThread) return null;
         throw error;
+      } finally {
+        const left = reading.get(organizationId)! - 1;
+        if (left === 0) reading.delete(organizationId);
+        else reading.set(organizationId, left);
       }
     },
     close: () => pool.close(),

@@ -89,8 +89,10 @@ const watchOf = (guard: PolicyGuard, asked: Judged, endpoint: RequestText['endpo
   };
 };
 
-const withHeaders = (reply: Reply, headers: Readonly<Record<string, string>>): Reply =>
-  Object.keys(headers).length === 0 ? reply : { ...reply, headers: { ...reply.headers, ...headers } };
+const withHeaders = (reply: Reply, headers: Readonly<Record<string, string>>): Reply => ({
+  ...reply,
+  headers: { ...reply.headers, ...headers },
+});
 
 /**
  * Judges a request before anything of it leaves the gateway, and has it answered where it may (contract G.8). The usual one is
@@ -105,6 +107,7 @@ export const policed = (
   const go = ({ refused, headers }: Outcome): Reply | Promise<Reply> => {
     if (refused !== null) return failure(refused, family, asked.requestId);
     const reply = answered(watchOf(guard, asked, endpoint));
+    if (Object.keys(headers).length === 0) return reply;
     return reply instanceof Promise ? reply.then((made) => withHeaders(made, headers)) : withHeaders(reply, headers);
   };
   if (asked.policies.request.length === 0) return go(nothing);

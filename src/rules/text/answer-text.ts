@@ -35,7 +35,7 @@ export const inputOf = (text: string): unknown => {
   }
 };
 
-const blockOf = (value: Json): Block => ({ ...value, type: textOf(value.type) });
+const blockOf = (value: Json): Block => (typeof value.type === 'string' ? (value as Block) : { ...value, type: '' });
 /** Content of any form: a string is a text, and so is a string in a list. */
 const blocksOf = (content: unknown): Block[] =>
   typeof content === 'string'

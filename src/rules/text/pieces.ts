@@ -54,7 +54,7 @@ export const piecesOf = (request: RequestText): RequestPieces => {
     maxTokens,
     inputTokens,
     stream,
-    system: { text: system.text, said: [], beside: system.beside },
+    system: writtenIn(system),
     messages,
     others,
     toolNames: request.tools?.map(({ name }) => name) ?? [],
@@ -71,26 +71,30 @@ export const responsePiecesOf = ({ content, stopReason, outputTokens, others }: 
   const text = nothingFound();
   const calls: { name: string; arguments: string }[] = [];
   for (const block of content) {
-    const { type, name, input, id, ...more } = block as { readonly type: string; readonly [field: string]: unknown };
+    const { type, name, input, id } = block as { readonly type: string; readonly [field: string]: unknown };
     const isCall = type === 'tool_use';
     if (isCall || type.endsWith('_tool_use')) {
       calls.push({ name: String(name), arguments: typeof input === 'string' ? input : jsonText(input ?? {}) });
     }
-    if (isCall) addLeaves(text.beside, more, { skips: isUnread });
+    if (isCall) addLeaves(text.beside, block, { skips: isUnread, except: ofCall });
     else readContent(text, isIdOfAnswer('id', id) ? { ...block, id: null } : block, false);
   }
   if (others !== undefined) {
-    const known = new Set([...text.text, ...text.beside, ...calls.map((call) => call.arguments)]);
     const rest: string[] = [];
     addLeaves(rest, others, { isNameless: true, skips: isUnread });
+    if (rest.length === 0) return { stopReason, outputTokens, text: writtenIn(text), calls };
+    const known = new Set([...text.text, ...text.beside, ...calls.map((call) => call.arguments)]);
     for (const each of rest) {
       if (known.has(each)) continue;
       known.add(each);
       text.beside.push(each);
     }
   }
-  return { stopReason, outputTokens, text: { text: text.text, said: [], beside: text.beside }, calls };
+  return { stopReason, outputTokens, text: writtenIn(text), calls };
 };
+
+const ofCall = ['type', 'name', 'input', 'id'];
+const writtenIn = ({ text, beside }: MessagePieces): MessagePieces => ({ text, said: [], beside });
 
 /** How much quicker text that is ASCII alone is brought into its two copies than any other (measured). */
 const asciiShare = 8;

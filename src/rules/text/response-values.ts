@@ -1,37 +1,44 @@
-import { type ResponseValues, toolCallType } from '../language/variables.ts';
+import { type ResponseValues, type ToolCallRecord, toolCallType } from '../language/variables.ts';
 import { type Copy, normalizedOnce, textOf } from './normal-text.ts';
 import type { ResponsePieces } from './pieces.ts';
 
-/** The variables under `response` (contract H) in one of the two copies. */
-export const responseValues = (pieces: () => ResponsePieces, copy: Copy): ResponseValues => {
-  const text = normalizedOnce(() => textOf(copy, pieces().text));
-  const calls = normalizedOnce(() =>
-    pieces().calls.map((call) => {
-      const sent = normalizedOnce(() => copy.one(call.arguments));
+/** The variables under `response` (contract H) in one of the two copies; texts are built when a rule first reads them. */
+export class ResponseFields implements ResponseValues {
+  readonly #pieces: () => ResponsePieces;
+  readonly #copy: Copy;
+  #text: string | undefined;
+  #calls: readonly ToolCallRecord[] | undefined;
+  #toolNames: readonly string[] | undefined;
+
+  constructor(pieces: () => ResponsePieces, copy: Copy) {
+    this.#pieces = pieces;
+    this.#copy = copy;
+  }
+
+  get stop_reason() {
+    return this.#pieces().stopReason;
+  }
+  get output_tokens() {
+    return BigInt(this.#pieces().outputTokens);
+  }
+  get text() {
+    this.#text ??= textOf(this.#copy, this.#pieces().text);
+    return this.#text;
+  }
+  get tool_names() {
+    this.#toolNames ??= this.#pieces().calls.map(({ name }) => name);
+    return this.#toolNames;
+  }
+  get tool_calls() {
+    this.#calls ??= this.#pieces().calls.map((call) => {
+      const sent = normalizedOnce(() => this.#copy.one(call.arguments));
       return new toolCallType.Record({
         name: call.name,
         get arguments() {
           return sent();
         },
       });
-    }),
-  );
-  const toolNames = normalizedOnce(() => pieces().calls.map(({ name }) => name));
-  return {
-    get stop_reason() {
-      return pieces().stopReason;
-    },
-    get output_tokens() {
-      return BigInt(pieces().outputTokens);
-    },
-    get text() {
-      return text();
-    },
-    get tool_names() {
-      return toolNames();
-    },
-    get tool_calls() {
-      return calls();
-    },
-  };
-};
+    });
+    return this.#calls;
+  }
+}

@@ -21,7 +21,7 @@ import {
 } from './pieces.ts';
 import type { RequestOwner, RequestText, ResponseText } from './request-text.ts';
 import { RequestFields } from './request-values.ts';
-import { responseValues } from './response-values.ts';
+import { ResponseFields } from './response-values.ts';
 
 /** What rules see in one of the two copies of a text (contract N16). */
 export interface TextView {
@@ -136,7 +136,8 @@ export class RuleView extends CopyView {
   answered(response: ResponseText): RuleView {
     const answer = normalizedOnce(() => responsePiecesOf(response));
     const folded = () => this.#foldedView().variables.request;
-    return new RuleView({ ...this.#source, answer }, this.variables.request, folded);
+    const { raw, pieces, owner } = this.#source;
+    return new RuleView({ raw, pieces, answer, owner }, this.variables.request, folded);
   }
 
   #foldedView(): CopyView {
@@ -146,7 +147,7 @@ export class RuleView extends CopyView {
 }
 
 const variablesOf = ({ answer, owner }: Source, request: RequestRecord, copy: Copy): Variables => {
-  const response = answer === null ? undefined : new roots.response.Record(responseValues(answer, copy));
+  const response = answer === null ? undefined : new roots.response.Record(new ResponseFields(answer, copy));
   return new Variables(request, response, owner, copy);
 };
 
@@ -177,7 +178,8 @@ const inexact = /[[:,]\s*(?:-?[\d.]{15}|-?\d+\.\d*0(?!\d)|-?[\d.]+[eE]|-?0\.0{6}
 
 const piecesIn = (raw: RawBody): RequestPieces => {
   const { body, endpoint, form = endpoint, model, maxTokens, inputTokens, stream } = raw;
-  const said = Buffer.from(body.buffer, body.byteOffset, body.length).toString();
+  // On the loop it is a Buffer already; what a thread is sent is none.
+  const said = (Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.length)).toString();
   const parsed = inexact.test(said) ? (parseExactly(said) as Readonly<Record<string, unknown>>) : JSON.parse(said);
   const text = bodyText(parsed, { endpoint: form, model, maxTokens, inputTokens, stream });
   return piecesOf(form === endpoint ? text : { ...text, endpoint });

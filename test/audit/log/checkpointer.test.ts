@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { auditTreeHashes, auditTreeHead } from '../../../projections/audit-tree.ts';
-import { checkpointOf } from '../../../src/audit/log/checkpoint-event.ts';
+import { checkpointOf, newCheckpoint } from '../../../src/audit/log/checkpoint-event.ts';
 import { keysIn, rotateKey } from '../../../src/audit/log/keys.ts';
 import { checkpointStream, leafOf, stubOf } from '../../../src/audit/log/leaf.ts';
 import { hashOf } from '../../../src/kernel/event-hash.ts';
@@ -142,6 +142,24 @@ describe('a gateway that begins', () => {
   });
 });
 
+test('a checkpoint whose hashes are not what was signed is not followed', async () => {
+  const store = await begun();
+  const { models, checkpointer, seen } = await gateway(store);
+  await covered(store);
+  await models.reached(store.log.at(-1)!.position, 5_000);
+  const { tree, anchor, revision } = auditTreeHead(models)!;
+  const leaves = [leafOf(store.log[0]!)];
+  const forged = newCheckpoint({ tree, leaves, anchor, origin, key: 1, signer: signers(1), clock });
+  const hashes = Buffer.alloc(32, 7).toString('base64');
+  store.plantAsIs(checkpointStream, [{ ...forged, data: { ...forged.data, hashes } }]);
+  await vi.waitFor(() => expect(checkpointer.stopped).toBeDefined());
+  expect(checkpointer.stopped?.message).toBe(
+    `revision ${revision + 1} of ${checkpointStream} does not follow the one before`,
+  );
+  expect(seen.at(-1)?.size).toBe(tree.size);
+  await checkpointer.close();
+});
+
 describe('several gateways', () => {
   test('sign one tree, whoever is first', async () => {
     await fc.assert(
@@ -195,6 +213,18 @@ describe('the key', () => {
     expect((await keysIn(store)).keys.map(({ number, verifier }) => [number, verifier.text])).toEqual([
       [1, signers(1).verifier.text],
     ]);
+  });
+
+  test('that signs is the last of those that a checkpoint covers', async () => {
+    const store = await begun();
+    for (let n = 0; n < 2; n++) await rotateKey(store, signers, clock);
+    const { checkpointer } = await gateway(store, { delayMs: 20 });
+    await covered(store);
+    await checkpointer.close();
+    const [first, ...others] = checkpointsOf(store);
+    expect(others).toEqual([]);
+    expect(first?.key).toBe(3);
+    expect(isSignedWith(first!.checkpoint.note, signers(3).verifier)).toBe(true);
   });
 
   test('signs up to the checkpoint that covers its rotation, and the next one from there on', async () => {

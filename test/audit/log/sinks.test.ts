@@ -217,6 +217,22 @@ describe('a witness', () => {
     expect(consistencyProof(leaves, 100, 300).length).toBeGreaterThan(0);
   });
 
+  test('signs what it has signed for another gateway once more', async () => {
+    const witness = await startWitness('witness.example', signer.verifier);
+    ends.push(witness.close);
+    const path = join(folder(), 'checkpoints');
+    const first = opened([`witness+${witness.url}#${witness.key}`]);
+    first.bring(checkpoint(100));
+    await first.close();
+    const signals = said();
+    const second = opened([path, `witness+${witness.url}#${witness.key}`]);
+    second.bring(checkpoint(100));
+    await second.close();
+    expect(signals).toEqual([]);
+    const [, cosigned] = notesIn(readFileSync(path, 'utf8')).notes;
+    expect(isSignedWith(parsedCheckpoint(cosigned!)!.note, verifierOf(witness.key)!)).toBe(true);
+  });
+
   test('signs no fork, and that is said', async () => {
     const witness = await startWitness('witness.example', signer.verifier);
     ends.push(witness.close);

@@ -2,8 +2,10 @@ import { describe, expect, test, vi } from 'vitest';
 import { rotateKey } from '../../../src/audit/log/keys.ts';
 import { isRemovable } from '../../../src/domain/streams.ts';
 import type { Metadata, Recorded } from '../../../src/kernel/store.ts';
+import { checkpointText, parsedCheckpoint } from '../../../src/merkle/checkpoint.ts';
+import { signed } from '../../../src/merkle/note.ts';
 import { mutations } from './mutations.ts';
-import { clock, gateway, signers, signersOf, write } from './scene.ts';
+import { clock, gateway, origin, signers, signersOf, write } from './scene.ts';
 import { chainedAnew, checkpoint, coveredBy, leavesIn, notesOf, randomOf, signedLog, verify } from './signed-log.ts';
 
 /** AUDIT_SEEDS=1000 is what the README reports of. */
@@ -161,6 +163,55 @@ describe('a log that somebody has touched', () => {
     const forged = store.log.with(store.log.indexOf(event), { ...event, data: { name: 'x' } });
     expect((await verify(forged)).findings).toMatchObject([{ class: 'chain', index: covered + 2 }]);
     expect((await verify(chainedAnew(forged, event.stream))).findings).toEqual([]);
+  });
+
+  test('behind the last checkpoint an event has its link, and each stream all of its revisions', async () => {
+    const store = await signedLog(randomOf(3));
+    checkpoint(store);
+    const covered = coveredBy(store.log);
+    for (const kind of [1, 2]) for (let n = 0; n < 3; n++) write(store, kind, 8);
+    const at = (index: number): Recorded => leavesIn(store.log)[index]!;
+    const { prev: _, ...metadata } = at(covered + 1).metadata;
+    const forged = store.log.with(store.log.indexOf(at(covered + 1)), { ...at(covered + 1), metadata });
+    const unlinked = [covered + 1, covered + 2].map((index) => ({ class: 'chain', index }));
+    expect((await verify(forged)).findings).toMatchObject(unlinked);
+
+    // Without a chain a gap alone shows that one is gone.
+    const { stream, revision } = at(covered + 4);
+    const gap = store.log.filter((event) => event !== at(covered + 4));
+    expect((await verify(gap)).findings).toMatchObject([
+      { class: 'chain', index: covered + 4, stream, revision: revision + 1 },
+    ]);
+  });
+
+  test('a checkpoint that says it is of another log is none of this one', async () => {
+    const { log } = await signedLog(randomOf(8), 4);
+    const event = log.findLast(({ stream }) => stream === 'auditLog-checkpoints')!;
+    const { size, root } = notesOf(log).at(-1)!;
+    const note = signed(checkpointText({ origin: 'weir/another', size, root }), signers(1));
+    const forged = log.with(log.indexOf(event), { ...event, data: { ...event.data, note } });
+    expect((await verify(forged)).findings).toMatchObject([{ class: 'signature', revision: event.revision }]);
+  });
+
+  test('a checkpoint from outside that no key of the log has signed is no evidence', async () => {
+    const { log } = await signedLog(randomOf(8), 4);
+    const { size, root } = notesOf(log).at(-1)!;
+    const note = signed(checkpointText({ origin, size, root }), signersOf('another')(1));
+    const { findings } = await verify(log, { against: [parsedCheckpoint(note)!] });
+    expect(findings).toMatchObject([{ class: 'signature', index: size }]);
+  });
+
+  test('an edit explains no fork in front of it', async () => {
+    const { log } = await signedLog(randomOf(9), 9);
+    const index = leavesIn(log).findLastIndex(({ stream }, i) => i < coveredBy(log) && !isRemovable(stream));
+    const event = leavesIn(log)[index]!;
+    const edited = log.with(log.indexOf(event), { ...event, data: { name: 'x' } });
+    const seen = signed(checkpointText({ origin, size: 3, root: Buffer.alloc(32, 7) }), signers(1));
+    const { findings } = await verify(edited, { against: [parsedCheckpoint(seen)!] });
+    expect(findings).toMatchObject([
+      { class: 'forked', index: 0, to: 3 },
+      { class: 'altered', index },
+    ]);
   });
 
   test('checkpoints that are gone are missed', async () => {

@@ -8,6 +8,7 @@ import { quickModel } from '../../../src/inference/route/body-reader.ts';
 import { edited } from '../../../src/json/outer-members.ts';
 import { Tape } from '../../../src/json/tape/tape.ts';
 import { hosted, model } from '../hosted.ts';
+import { jsonTexts } from '../json-texts.ts';
 import { ScriptedUpstream } from '../scripted-upstream.ts';
 
 /** What is read without being parsed is what the schema and the rules would have read of it. */
@@ -52,53 +53,11 @@ const agree = (text: string): boolean => {
   return true;
 };
 
-const string = fc.oneof(
-  fc.string({ unit: 'grapheme' }).map((text) => JSON.stringify(text)),
-  fc.constantFrom(
-    '"\\u0041\\ud83d\\ude00\\/"',
-    '"te\\u0078t"',
-    '"漢字"',
-    '""',
-    '"data:image/svg+xml;utf8,<svg/>"',
-    '"data:im\\u0061ge/svg+xml"',
-    `"${'r'.repeat(70)}"`,
-  ),
-);
-const number = fc.oneof(fc.integer().map(String), fc.constantFrom('0.5', '1.0', '9007199254740993', '0.0000001'));
-const anyJson = fc.letrec<{ value: string }>((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 3 },
-    string,
-    number,
-    fc.constantFrom('null', 'true', 'false', '{}', '[]'),
-    fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(' , ')}]`),
-    fc
-      .uniqueArray(fc.tuple(fc.constantFrom('a', 'type', 'é', 'file_id', 'text', 'audio'), tie('value')), {
-        selector: ([name]) => name,
-        maxLength: 3,
-      })
-      .map((members) => `{${members.map(([name, value]) => `"${name}":${value}`).join(',')}}`),
-  ),
-})).value;
-
-const mostly = (value: fc.Arbitrary<string>): fc.Arbitrary<string> =>
-  fc.oneof({ weight: 60, arbitrary: value }, { weight: 1, arbitrary: anyJson });
-/** Some of these members, in any order, most of them as they should be. */
-const objectOf = (members: Readonly<Record<string, fc.Arbitrary<string>>>, needed: readonly string[] = []) =>
-  fc
-    .record(
-      Object.fromEntries(
-        Object.entries(members).map(([name, value]) => [name, mostly(value).map((text) => `"${name}": ${text}`)]),
-      ),
-      { requiredKeys: [...needed] },
-    )
-    .chain((chosen) => fc.shuffledSubarray(Object.values(chosen), { minLength: Object.keys(chosen).length }))
-    .map((all) => `{${all.join(',\n ')}}`);
-const listOf = (item: fc.Arbitrary<string>, minLength = 0) =>
-  fc.array(mostly(item), { minLength, maxLength: 4 }).map((items) => `[${items.join(',')}]`);
-
-const flag = fc.constantFrom('true', 'false', 'null');
-const constant = (value: unknown) => fc.constant(JSON.stringify(value));
+const { string, number, anyJson, objectOf, listOf, constant, flag } = jsonTexts({
+  strings: ['"\\u0041\\ud83d\\ude00\\/"', '"data:image/svg+xml;utf8,<svg/>"', '"data:im\\u0061ge/svg+xml"'],
+  numbers: ['0.5', '1.0', '9007199254740993', '0.0000001'],
+  names: ['a', 'type', 'é', 'file_id', 'text', 'audio'],
+});
 const called = objectOf({ name: string, arguments: string });
 const part = fc.oneof(
   objectOf({ type: constant('text'), text: string }, ['type']),

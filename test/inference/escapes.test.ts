@@ -167,6 +167,13 @@ describe('by a model that passes what it is asked, is refused, counted, and neve
     chat: ['max_output_tokens'],
     responses: ['max_tokens', 'max_completion_tokens', 'n', 'best_of'],
   };
+  /** Names of members, as servers that do not tell one case from another read them. */
+  const common = ['Model', 'STREAM', '\u017ftream', 'N_predict', 'Policy_IDs'];
+  const respelt: Readonly<Record<Api, readonly string[]>> = {
+    messages: [...common, 'Messages'],
+    chat: [...common, 'Messages', 'Store'],
+    responses: [...common, 'Input', 'Store'],
+  };
   const unknown = ['max_new_tokens', 'max_tokens_to_sample', 'max_length', 'n_predict', 'num_predict', 'n_cmpl'];
   const of = (api: Api, fields: object) => body(api, { [apis[api].limit]: 5, ...fields }, 'p');
   const rows: readonly Row[] = [
@@ -187,6 +194,9 @@ describe('by a model that passes what it is asked, is refused, counted, and neve
         ]),
         [api, 'a maximum twice', raw(api, `"${limit}":1,"${limit}":999990`, 'p')],
         [api, 'a maximum twice, once escaped', raw(api, `"${limit}":1,"${escaped(limit)}":999990`, 'p')],
+        ...[limit.toUpperCase(), limit.replace('k', '\u212a'), ...respelt[api]].map(
+          (name): Row => [api, `${name}, which some servers read`, of(api, { [name]: 'other' })],
+        ),
         [api, 'a stream as text', of(api, { stream: 'true' })],
         [api, 'a stream as a number', of(api, { stream: 1 })],
         [api, 'a stream in a list', of(api, { stream: [true] })],

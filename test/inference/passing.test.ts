@@ -238,6 +238,7 @@ const states: readonly (readonly [string, object, string])[] = [
     '422 unsupported_parameter messages.0.content.0.file_id',
   ],
   ['a file in the system prompt', { system: [image] }, '422 unsupported_parameter system.0.source.file_id'],
+  ['a file in other letters', { system: [{ FILE_id: 'f' }] }, '422 unsupported_parameter system.0.FILE_id'],
   ['a file of the request', { file_id: 'file_1' }, '422 unsupported_parameter file_id'],
   [
     'a file of a message',

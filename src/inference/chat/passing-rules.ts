@@ -45,6 +45,6 @@ export const chatState: StateNames = {
     background: 'false',
     store: 'false',
   },
-  anywhere: ['file_id', 'file_ids', 'vector_store_ids', 'skill_id'],
+  anywhere: ['file_id', 'file_ids', 'vector_store_ids', 'skill_id', 'tunnel_id', 'comparison_response_id'],
   ownData: ['text', 'arguments', 'parameters', 'schema', 'metadata', 'file_data', 'data', 'logit_bias'],
 };

@@ -9,6 +9,9 @@ const names: StateNames = {
   ownData: ['input', 'text', 'data', 'thinking', 'input_schema', 'input_examples', 'schema', 'metadata'],
 };
 
+/** Members of a request that name it. */
+export const messagesState = ['thread', ...Object.keys(names.members)];
+
 /** The refusal of a request of messages that names state which the upstream keeps (contract N1). */
 export const messagesStateRefusal = (body: PassingCount): Refusal | null =>
   body.thread != null ? refusal('thread_unsupported_request', { param: 'thread' }) : stateRefusal(body, names);

@@ -5,8 +5,8 @@ import type { ConnectedModel } from '../../upstream/connect.ts';
 import { type Estimable, estimateInputTokens } from '../../upstream/estimate.ts';
 import type { MessagesPassing } from '../../upstream/port.ts';
 import { bodyReader } from '../route/body-reader.ts';
-import { messagesStateRefusal } from './messages-state.ts';
-import type { PassingBody, PassingCount } from './passing-schema.ts';
+import { messagesState, messagesStateRefusal } from './messages-state.ts';
+import { type PassingBody, type PassingCount, passingBody } from './passing-schema.ts';
 import { quickBody } from './quick-passing.ts';
 
 /** What Weir itself reads of a body that passes. */
@@ -32,6 +32,7 @@ export const messagesReader = <Strict, Fields extends PassedCount>(
     strict: (value) => strictly(value) as Strict | Refused,
     passed: {
       passing: (upstream) => upstream.passing?.messages,
+      names: [...Object.keys(passingBody.shape), ...messagesState],
       quick: (tape, bytes, name) => {
         const quick = quickBody(tape, bytes, name, schemas.needsMaxTokens);
         return quick as (typeof quick & { readonly fields: Fields }) | null;

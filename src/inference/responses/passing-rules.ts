@@ -19,7 +19,21 @@ export const responsesState: StateNames = {
     background: 'false',
     store: 'false',
   },
-  anywhere: ['file_id', 'file_ids', 'vector_store_ids', 'container_id', 'skill_id'],
+  anywhere: [
+    'file_id',
+    'file_ids',
+    'vector_store_ids',
+    'container_id',
+    'skill_id',
+    'tunnel_id',
+    'comparison_response_id',
+  ],
+  // Tools stand in items too.
+  somewhere: {
+    container: (value) => typeof value === 'string',
+    // One for which the caller brings no right of its own.
+    connector_id: (_, { authorization }) => authorization == null || authorization === '',
+  },
   ownData: ['text', 'arguments', 'parameters', 'schema', 'metadata', 'file_data', 'data'],
 };
 

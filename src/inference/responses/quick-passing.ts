@@ -58,8 +58,8 @@ const isPlain = isObjectWith({
   ),
 });
 
-// The container of a tool may be its name, which is read by parsing.
-const namesState = namesAny([...responsesState.anywhere, 'container']);
+// Whose the container or the connector of a tool is, is read by parsing.
+const namesState = namesAny([...responsesState.anywhere, 'container', 'connector_id']);
 const [model, input, stream, most, store] = ['model', 'input', 'stream', 'max_output_tokens', 'store'].map((name) =>
   Buffer.from(name),
 ) as [Buffer, Buffer, Buffer, Buffer, Buffer];

@@ -24,12 +24,10 @@ const isReference = (item: Readonly<Record<string, unknown>>): boolean => {
   return said.every((name) => labels.includes(name) || isEmpty(item[name]));
 };
 
-/** Items of earlier answers by their ids, and containers of tools by theirs. */
-const namedRefusal = ({ input, tools }: PassingResponsesBody): Refusal | null => {
+/** Items of earlier answers by their ids. */
+const itemRefusal = ({ input }: PassingResponsesBody): Refusal | null => {
   const item = typeof input === 'string' ? -1 : input.findIndex(isReference);
-  if (item !== -1) return stateRefused(['input', item]);
-  const tool = tools?.findIndex(({ container }) => typeof container === 'string') ?? -1;
-  return tool === -1 ? null : stateRefused(['tools', tool, 'container']);
+  return item === -1 ? null : stateRefused(['input', item]);
 };
 
 const loosely = checker(passingResponsesBody, 'chat', 'body');
@@ -37,13 +35,14 @@ const loosely = checker(passingResponsesBody, 'chat', 'body');
 /** Reads bodies of responses for models that pass them on. */
 export const passingResponses: PassingRules<PassedResponses> = {
   passing: (upstream) => upstream.passing?.responses,
+  names: [...Object.keys(passingResponsesBody.shape), ...Object.keys(responsesState.members)],
   quick: quickResponsesBody,
   loose: (value, hosted, bytes) => {
     const checked = loosely(value);
     if (checked instanceof Refused) return checked;
     const body = checked as PassingResponsesBody;
     const isDedicated = hosted.model.dedicated_to !== undefined;
-    const refusal = isDedicated ? null : (stateRefusal(body, responsesState) ?? namedRefusal(body));
+    const refusal = isDedicated ? null : (stateRefusal(body, responsesState) ?? itemRefusal(body));
     if (refusal !== null) return new Refused(refusal);
     return {
       fields: { model: body.model, stream: body.stream === true, policy_ids: body.policy_ids },

@@ -7,6 +7,7 @@ import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { Passing, Upstream } from '../../upstream/port.ts';
 import { isServedTo } from '../models/model-requirements.ts';
 import { pricedImages, pricedImagesOnTape } from './images.ts';
+import { hasPlainNames, spellingRefusal } from './spelling.ts';
 import type { LargeTask, TokenNeed } from './task.ts';
 
 /** A JSON object with exact numbers, as `parseJson` reads it. */
@@ -75,6 +76,8 @@ interface PassingModel<P extends Passing> extends ConnectedModel {
 export interface PassingRules<Fields, P extends Passing = Passing> {
   /** How the upstream passes requests of this API on, if it does. */
   readonly passing: (upstream: Upstream) => P | undefined;
+  /** Members that Weir reads or refuses. */
+  readonly names: readonly string[];
   /** Null for a body that has to be parsed. */
   readonly quick: (tape: Tape, bytes: Buffer, model: string, hosted: ConnectedModel) => QuickFields<Fields> | null;
   readonly loose: (value: Json, hosted: ConnectedModel, bytes: Buffer) => ReadFields<Fields> | Refused;
@@ -118,6 +121,7 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     const strict = strictly(value, budget);
     return strict instanceof Refused ? strict : { strict, passed: null };
   };
+  const spelling = spellingRefusal(rules.names);
   /** Of each model that was asked for, with the way to pass on to it. */
   const passingModels = new WeakMap<ConnectedModel, PassingModel<P> | null>();
   const passingOf = (hosted: ConnectedModel): PassingModel<P> | null => {
@@ -140,7 +144,7 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     if (!tape.scan(bytes)) return null;
     const name = quickModel(tape);
     const hosted = passingModel(name, principal);
-    const quick = hosted && rules.quick(tape, bytes, name!, hosted);
+    const quick = hosted && hasPlainNames(tape, 0) && rules.quick(tape, bytes, name!, hosted);
     if (!quick) return null;
     const {
       fields,
@@ -166,6 +170,8 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     if (value instanceof Refused) return value;
     const hosted = passingModel(value.model, principal);
     if (hosted === null) return readStrictly(value, budget);
+    const misspelt = spelling(value);
+    if (misspelt !== null) return new Refused(misspelt);
     const read = rules.loose(value, hosted, bytes);
     if (read instanceof Refused) return read;
     const { edits, hidesUsage = false, ...rest } = read;

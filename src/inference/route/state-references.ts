@@ -1,14 +1,19 @@
 import type { Refusal } from '../../errors.ts';
 import { bodyRefusal } from '../body-refusal.ts';
+import { folded } from './spelling.ts';
 
 type Path = readonly (string | number)[];
+
+type NamesState = (value: unknown, beside: Readonly<Record<string, unknown>>) => boolean;
 
 /** What of an API's requests names state that an upstream keeps. */
 export interface StateNames {
   /** Members of the request that do so when they are not null, nor what stands here beside them. */
   readonly members: Readonly<Record<string, 'null' | 'false'>>;
-  /** Members at any depth. */
+  /** Members at any depth, in any case. */
   readonly anywhere: readonly string[];
+  /** Members at any depth that do so by their value, or by what stands beside them. */
+  readonly somewhere?: Readonly<Record<string, NamesState>>;
   /** Members whose values are the caller's own data, in which a name means nothing. */
   readonly ownData: readonly string[];
 }
@@ -19,13 +24,14 @@ export interface StateNames {
  */
 export const stateRefusal = (
   body: Readonly<Record<string, unknown>>,
-  { members, anywhere, ownData }: StateNames,
+  { members, anywhere, somewhere = {}, ownData }: StateNames,
 ): Refusal | null => {
   for (const [name, harmless] of Object.entries(members)) {
     const value = body[name];
     if (value != null && !(harmless === 'false' && value === false)) return stateRefused([name]);
   }
-  const path = named(body, [], new Set(anywhere), new Set(ownData));
+  const always = anywhere.map((name) => [name, () => true] as const);
+  const path = named(body, [], new Map([...always, ...Object.entries(somewhere)]), new Set(ownData));
   return path && stateRefused(path);
 };
 
@@ -38,11 +44,17 @@ export const stateRefused = (path: Path): Refusal =>
   });
 
 /** Where one of these is named: results of tools hold blocks, and documents hold sources. */
-const named = (value: unknown, path: Path, names: ReadonlySet<string>, ownData: ReadonlySet<string>): Path | null => {
+const named = (
+  value: unknown,
+  path: Path,
+  names: ReadonlyMap<string, NamesState>,
+  ownData: ReadonlySet<string>,
+): Path | null => {
   if (typeof value !== 'object' || value === null) return null;
-  for (const [name, inner] of Object.entries(value)) {
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const [name, inner] of Object.entries(fields)) {
     const step = Array.isArray(value) ? Number(name) : name;
-    if (names.has(name) && inner !== null) return [...path, step];
+    if (inner !== null && names.get(folded(name))?.(inner, fields)) return [...path, step];
     const found = ownData.has(name) ? null : named(inner, [...path, step], names, ownData);
     if (found !== null) return found;
   }

@@ -1,5 +1,5 @@
-import { nameSet } from '../../json/tape/names.ts';
 import { Kind, type Tape } from '../../json/tape/tape.ts';
+import { foldings } from './spelling.ts';
 
 /** What a schema says of a document, asked of its tape: nothing is made a value for it. */
 export type Check = (tape: Tape, entry: number) => boolean;
@@ -55,12 +55,15 @@ export const isWhole =
     return Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
   };
 
-/** Whether any member of a document, at any depth, has one of these names. */
+/** Whether any member of a document, at any depth, has one of these names, or may be taken for it (`folded`). */
 export const namesAny = (names: readonly string[]): ((tape: Tape) => boolean) => {
-  const isNamed = nameSet(names);
+  const named = byLength(names.flatMap(foldings).map((name) => ({ name: Buffer.from(name) })));
   return (tape) => {
     const end = tape.next(0);
-    for (let at = 1; at < end; at++) if (tape.kind(at) === Kind.name && isNamed(tape, at)) return true;
+    for (let at = 1; at < end; at++) {
+      if (tape.kind(at) !== Kind.name) continue;
+      if (named[tape.end(at) - tape.start(at)]?.some(({ name }) => tape.resembles(at, name))) return true;
+    }
     return false;
   };
 };

@@ -5,6 +5,8 @@ import { scannerBinary } from './scanner-binary.ts';
 export const Kind = { object: 0, array: 1, string: 2, number: 3, true: 4, false: 5, null: 6, name: 7 } as const;
 const kindBits = 0xff;
 const escapedBit = 0x100;
+/** What a capital letter and a small one differ in. */
+const caseBit = 0x20;
 
 interface Value {
   readonly value: number;
@@ -84,6 +86,26 @@ export class Tape {
     if (this.end(entry) - start !== text.length) return false;
     const bytes = this.#bytes;
     for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text[at]) return false;
+    return true;
+  }
+
+  /** The same, whatever the case of the letters; some that differ otherwise are taken for the same. */
+  resembles(entry: number, text: Buffer): boolean {
+    const start = this.start(entry);
+    if (this.end(entry) - start !== text.length) return false;
+    const bytes = this.#bytes;
+    for (let at = 0; at < text.length; at++) if ((bytes[start + at]! | caseBit) !== (text[at]! | caseBit)) return false;
+    return true;
+  }
+
+  /** Whether a name is in ASCII and has no capital letters. */
+  isPlainName(entry: number): boolean {
+    const bytes = this.#bytes;
+    const end = this.end(entry);
+    for (let at = this.start(entry); at < end; at++) {
+      const byte = bytes[at]!;
+      if (byte >= 0x80 || (byte >= 0x41 && byte <= 0x5a)) return false;
+    }
     return true;
   }
 

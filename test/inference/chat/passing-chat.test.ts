@@ -192,6 +192,14 @@ describe('the request', () => {
     ['files of a tool', { tools: [{ type: 'x', file_ids: ['file_1'] }] }, 'tools.0.file_ids'],
     ['a store of vectors', { tools: [{ type: 'x', vector_store_ids: ['vs_1'] }] }, 'tools.0.vector_store_ids'],
     ['a skill', { tools: [{ type: 'x', skills: [{ skill_id: 'skill_1' }] }] }, 'tools.0.skills.0.skill_id'],
+    ['a tunnel to a server', { tools: [{ type: 'mcp', tunnel_id: 'tunnel_1' }] }, 'tools.0.tunnel_id'],
+    [
+      'an answer to compare with',
+      { prompt_cache_options: { comparison_response_id: 'resp_1' } },
+      'prompt_cache_options.comparison_response_id',
+    ],
+    ['a file in other letters', { tools: [{ type: 'x', File_ID: 'file_1' }] }, 'tools.0.File_ID'],
+    ['files in other letters', { tools: [{ type: 'x', 'file_id\u017f': ['file_1'] }] }, 'tools.0.file_id\u017f'],
     ['a voice of the account', { audio: { format: 'wav', voice: { id: 'voice_1' } } }, 'audio.voice'],
     ['a spoken answer', { messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] }, 'messages.0.audio'],
   ])('that names %s is refused, unless the model is dedicated', async (_, fields, param) => {

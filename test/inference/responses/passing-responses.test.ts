@@ -159,12 +159,31 @@ describe('the request', () => {
       { tools: [{ type: 'shell', environment: { type: 'container_reference', container_id: 'c' } }] },
       'tools.0.environment.container_id',
     ],
+    [{ tools: [{ type: 'mcp', server_label: 'x', tunnel_id: 'tunnel_1' }] }, 'tools.0.tunnel_id'],
+    [{ tools: [{ type: 'mcp', server_label: 'x', connector_id: 'connector_gmail' }] }, 'tools.0.connector_id'],
+    [{ tools: [{ type: 'mcp', connector_id: 'connector_gmail', authorization: '' }] }, 'tools.0.connector_id'],
+    [
+      { input: [{ type: 'additional_tools', tools: [{ type: 'code_interpreter', container: 'cntr_1' }] }] },
+      'input.0.tools.0.container',
+    ],
+    [
+      { input: [{ type: 'tool_search_output', tools: [{ type: 'mcp', connector_id: 'connector_gmail' }] }] },
+      'input.0.tools.0.connector_id',
+    ],
+    [{ prompt_cache_options: { comparison_response_id: 'resp_1' } }, 'prompt_cache_options.comparison_response_id'],
+    [{ tools: [{ type: 'file_search', Vector_Store_Ids: ['vs_1'] }] }, 'tools.0.Vector_Store_Ids'],
   ])('%j is refused, unless the model is dedicated', async (fields, param) => {
     const { status, text } = await post(say(fields));
     expect(status).toBe(400);
     expect(JSON.parse(text).error).toMatchObject({ code: 'unsupported_parameter', param });
     expect(received).toBeNull();
     expect((await post(say(fields, 'dedicated'))).status).toBe(200);
+  });
+
+  test('a connector is the caller’s where the caller has the right to it', async () => {
+    const tools = [{ type: 'mcp', server_label: 'x', connector_id: 'connector_gmail', authorization: 'ya29' }];
+    expect((await post(say({ tools }))).status).toBe(200);
+    expect(JSON.parse(received!.text).tools).toEqual(tools);
   });
 
   test.each<[object]>([

@@ -14,15 +14,16 @@ interface Asked {
   readonly maxTokens: number;
   /** Of an answer that may be longer than `maxTokens`. */
   readonly longest?: number;
+  readonly turns?: number;
 }
 
-/** A model takes no more than its context, and writes no more than it was asked for, or than it declares. */
+/** In each turn a model takes no more than its context, and writes no more than it was asked for, or than it declares. */
 export const mostTokensOf = (
-  { estimatedTokens, maxTokens, longest = maxTokens }: Asked,
+  { estimatedTokens, maxTokens, longest = maxTokens, turns = 1 }: Asked,
   contextLength: number,
 ): Most => ({
-  input: Math.max(contextLength, estimatedTokens),
-  output: longest,
+  input: Math.max(contextLength, estimatedTokens) * turns,
+  output: longest * turns,
 });
 
 const inputOf = (usage: Usage): number =>

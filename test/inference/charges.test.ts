@@ -106,6 +106,46 @@ describe.each(ways)('%s, streamed: %s', (path, stream) => {
     expect([output, source]).toEqual([4_500, 'partial']);
   });
 
+  const served = {
+    '/v1/messages': { type: 'web_search_20260318', name: 'web_search' },
+    '/v1/responses': { type: 'web_search' },
+  };
+  test.runIf(path in served)('tools that the upstream runs count in every turn', async () => {
+    const tools = [served[path as keyof typeof served]];
+    said = { text, usage: counting(path, 40_000, 900) };
+    expect(await charged(path, { ...asking(path, stream), tools })).toEqual([40_000, 0, 900, 'final']);
+    // One that is parsed, too.
+    expect(await charged(path, { ...asking(path, stream), tools, policy_ids: [] })).toEqual([40_000, 0, 900, 'final']);
+    // Tools of the client's own have the client ask again.
+    const own = [path === '/v1/messages' ? { name: 'f', input_schema: {} } : { type: 'function', name: 'f' }];
+    expect(await charged(path, { ...asking(path, stream), tools: own })).toEqual([5_000, 0, 100, 'partial']);
+    if (path !== '/v1/responses') return;
+    const input = [
+      { role: 'user', content: 'hi' },
+      { type: 'additional_tools', role: 'developer', tools },
+    ];
+    expect(await charged(path, { ...asking(path, stream), input })).toEqual([40_000, 0, 900, 'final']);
+  });
+
+  test.runIf(path === '/v1/messages')('what is done besides the turns of the model counts', async () => {
+    const turn = { input_tokens: 7, output_tokens: 11, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+    const iterations = [
+      { ...turn, type: 'compaction', input_tokens: 4_000, cache_read_input_tokens: 300 },
+      { ...turn, type: 'message' },
+      { ...turn, type: 'advisor_message', model: 'r', output_tokens: 50 },
+      { ...turn, type: 'fallback_message' },
+    ];
+    said = { text, usage: { ...counting(path, 14, 22), iterations } };
+    expect(await ask()).toEqual([4_021, 300, 83, 'final']);
+    said = {
+      text,
+      usage: { ...counting(path, 14, 22), iterations: [iterations[1], null, 'x', { type: 'new', output_tokens: -1 }] },
+    };
+    expect(await ask()).toEqual([14, 0, 22, 'partial']);
+    said = { text, usage: { ...counting(path, 14, 22), iterations: null } };
+    expect(await ask()).toEqual([14, 0, 22, 'final']);
+  });
+
   test('fractions and negative counts are none', async () => {
     said = { text, usage: counting(path, 7.9, 11.5) };
     expect(await ask()).toEqual([7, 0, 11, 'partial']);

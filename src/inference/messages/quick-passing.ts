@@ -1,6 +1,7 @@
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import { quickEstimate } from '../../upstream/quick-estimate.ts';
 import type { QuickFields } from '../route/body-reader.ts';
+import { turnsOnTape } from '../route/served-tools.ts';
 import {
   type Check,
   isListOf,
@@ -69,6 +70,8 @@ const managed = Buffer.from('context_management');
 const output = Buffer.from('output_config');
 const format = Buffer.from('format');
 const schema = Buffer.from('schema');
+const servers = Buffer.from('mcp_servers');
+const compaction = Buffer.from('compaction');
 const namesFile = namesAny(['file_id']);
 
 /**
@@ -103,6 +106,7 @@ export const quickBody = (tape: Tape, bytes: Buffer, name: string, needsMax: boo
     },
     estimatedTokens,
     maxTokens: most ?? 0,
+    turns: turnsOnTape(tape, listed, servers, managed, compaction),
     modelStart: tape.start(named) - 1,
     modelEnd: tape.end(named) + 1,
   };

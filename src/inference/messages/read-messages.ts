@@ -5,6 +5,7 @@ import type { ConnectedModel } from '../../upstream/connect.ts';
 import { type Estimable, estimateInputTokens } from '../../upstream/estimate.ts';
 import type { MessagesPassing } from '../../upstream/port.ts';
 import { bodyReader } from '../route/body-reader.ts';
+import { turnsOf } from '../route/served-tools.ts';
 import { messagesState, messagesStateRefusal } from './messages-state.ts';
 import { type PassingBody, type PassingCount, passingBody } from './passing-schema.ts';
 import { quickBody } from './quick-passing.ts';
@@ -46,7 +47,8 @@ export const messagesReader = <Strict, Fields extends PassedCount>(
         const estimatedTokens = estimateInputTokens(fields as unknown as Estimable);
         const { model: name, stream, policy_ids, context_management: managed, max_tokens } = fields;
         const read = { model: name, stream, policy_ids, max_tokens, context_management: managed == null ? null : {} };
-        return { fields: read as PassedCount as Fields, estimatedTokens, maxTokens: max_tokens ?? 0 };
+        const turns = turnsOf(fields.tools, fields.mcp_servers, managed, fields.compaction);
+        return { fields: read as PassedCount as Fields, estimatedTokens, maxTokens: max_tokens ?? 0, turns };
       },
     },
   });

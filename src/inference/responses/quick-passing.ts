@@ -5,6 +5,7 @@ import { quickResponsesEstimate } from '../../upstream/quick-responses-estimate.
 import { otherBounds } from '../messages/bounds.ts';
 import { maxTokens } from '../messages/messages-schema.ts';
 import type { QuickFields } from '../route/body-reader.ts';
+import { turnsOnTape } from '../route/served-tools.ts';
 import {
   type Check,
   isListOf,
@@ -37,7 +38,7 @@ const isSaid: Check = (tape, entry) => {
   const names = tag !== -1 && tape.spells(tag, reasoning) ? thoughts : says;
   return names.some((name) => isTold(tape, tape.member(entry, name)));
 };
-const isTyped = isObjectWith({ type: isNoReference });
+const isTyped = isObjectWith({ type: isNoReference, tools: isNull });
 const isItems = isListOf((tape, entry) => isTyped(tape, entry) && isSaid(tape, entry));
 
 /** What `passingResponsesBody` says of a request that names nothing which Weir has to look at more closely. */
@@ -60,9 +61,14 @@ const isPlain = isObjectWith({
 
 // Whose the container or the connector of a tool is, is read by parsing.
 const namesState = namesAny([...responsesState.anywhere, 'container', 'connector_id']);
-const [model, input, stream, most, store] = ['model', 'input', 'stream', 'max_output_tokens', 'store'].map((name) =>
-  Buffer.from(name),
-) as [Buffer, Buffer, Buffer, Buffer, Buffer];
+const [model, input, stream, most, store, tools] = [
+  'model',
+  'input',
+  'stream',
+  'max_output_tokens',
+  'store',
+  'tools',
+].map((name) => Buffer.from(name)) as [Buffer, Buffer, Buffer, Buffer, Buffer, Buffer];
 
 /**
  * Reads a scanned body of responses for a model that passes it on.
@@ -85,6 +91,7 @@ export const quickResponsesBody = (
     fields: { model: name, stream: streamed !== -1 && tape.kind(streamed) === Kind.true, policy_ids: null },
     estimatedTokens,
     ...answerOf(limit === -1 || isNull(tape, limit) ? null : (tape.value(limit) as number), hosted),
+    turns: turnsOnTape(tape, tape.member(0, tools)),
     edits: unstored(tape),
     modelStart: tape.start(named) - 1,
     modelEnd: tape.end(named) + 1,

@@ -152,6 +152,7 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
       maxTokens,
       grows = false,
       longest = maxTokens,
+      turns = 1,
       edits,
       hidesUsage = false,
       modelStart: start,
@@ -161,7 +162,8 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     const outgoing = () => edited(bytes, inOrder([{ start, end, text: JSON.stringify(upstreamModel) }], edits));
     const images = pricedImagesOnTape(hosted.model, tape);
     if (Number.isNaN(images)) return null;
-    return { passing, fields, estimatedTokens, maxTokens, grows, longest, hidesUsage, images, bytes: outgoing };
+    const need = { estimatedTokens, maxTokens, grows, longest, turns };
+    return { ...need, passing, fields, hidesUsage, images, bytes: outgoing };
   };
 
   const readWhole = (bytes: Buffer, principal: ServedTo): ReadBody<Strict, Fields, P> | Refused => {

@@ -7,10 +7,12 @@ export interface TokenNeed {
   readonly grows?: boolean;
   /** The longest that it may be then. */
   readonly longest?: number;
+  /** Times that the upstream may ask its model for one answer: several where it runs tools itself. */
+  readonly turns?: number;
 }
 
 /** What is reserved for the answers to a request that passes. */
-export type Answers = Required<Omit<TokenNeed, 'estimatedTokens'>>;
+export type Answers = Required<Omit<TokenNeed, 'estimatedTokens' | 'turns'>>;
 
 /** A request that its model can honour, in Weir's own form. */
 export interface StrictTask extends TokenNeed {

@@ -3,10 +3,10 @@ import { noUsage, type Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
 import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../transport/event-frames.ts';
 import { type Fields, fieldsOf, parsedJson, within } from '../transport/fields.ts';
-import { mostPassedTokens, type OwnDocument, type OwnNames } from '../transport/own-names.ts';
+import type { OwnDocument, OwnNames } from '../transport/own-names.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
-import { readUsage } from './anthropic-blocks.ts';
 import { parsedStart, quickStart } from './passed-message.ts';
+import { wholeUsage, withBesides } from './passed-usage.ts';
 import { blockEventEnd, startData, stopEventEnd, textDeltaAt } from './quick-events.ts';
 
 const textFields = ['text', 'partial_json', 'thinking'] as const;
@@ -33,6 +33,8 @@ export class PassedEventReader implements PassedReader, FrameReader {
   /** Whether the tokens of the output have been told. */
   #isCounted = false;
   #passed = new Passage();
+  /** As the counts of the whole say. */
+  #whole: Usage = noUsage;
   usage: Usage = noUsage;
   outputBytes = 0;
   ended = false;
@@ -108,7 +110,8 @@ export class PassedEventReader implements PassedReader, FrameReader {
   }
 
   #count(told: unknown): void {
-    this.usage = readUsage(told, mostPassedTokens, this.usage);
+    this.#whole = wholeUsage(told, this.#whole);
+    this.usage = withBesides(this.#whole, told);
     if (typeof within(told).output_tokens === 'number') this.#isCounted = true;
   }
 
@@ -129,6 +132,7 @@ export class PassedEventReader implements PassedReader, FrameReader {
   #begin(message: OwnDocument): void {
     if (this.#started) throw malformed('a second message_start');
     this.#started = true;
+    this.#whole = message.usage;
     this.usage = message.usage;
     this.#start = Buffer.concat([startLines, dataLines(message.document), blankLine]);
   }

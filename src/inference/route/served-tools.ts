@@ -1,0 +1,36 @@
+import { Kind, type Tape } from '../../json/tape/tape.ts';
+
+/**
+ * Turns that an upstream may take for one answer where it runs tools: it asks its model again with what each of them has found, and
+ * counts all of it (contract N20). Providers name no bound; some allow ten at most before the client is asked.
+ */
+const mostTurns = 100;
+
+/** Tools that the client runs. */
+const own = ['function', 'custom'];
+const ownBytes = own.map((tag) => Buffer.from(tag));
+const type = Buffer.from('type');
+
+/** @param others what else may make the upstream go on by itself */
+export const turnsOf = (
+  tools: readonly Readonly<Record<string, unknown>>[] | null | undefined,
+  ...others: readonly unknown[]
+): number => {
+  const isServed = tools?.some(({ type: tag }) => tag != null && !own.includes(tag as string)) === true;
+  return isServed || others.some((other) => other != null) ? mostTurns : 1;
+};
+
+/** The same of a scanned request. @param tools -1 without any @param others members */
+export const turnsOnTape = (tape: Tape, tools: number, ...others: readonly Buffer[]): number => {
+  for (const other of others) {
+    const entry = tape.member(0, other);
+    if (entry !== -1 && tape.kind(entry) !== Kind.null) return mostTurns;
+  }
+  if (tools === -1 || tape.kind(tools) !== Kind.array) return 1;
+  for (let at = tools + 1; at < tape.next(tools); at = tape.next(at)) {
+    const tag = tape.member(at, type);
+    if (tag === -1 || tape.kind(tag) === Kind.null) continue;
+    if (tape.kind(tag) !== Kind.string || !ownBytes.some((each) => tape.spells(tag, each))) return mostTurns;
+  }
+  return 1;
+};

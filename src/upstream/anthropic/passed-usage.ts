@@ -1,0 +1,37 @@
+import { noUsage, type Usage } from '../port.ts';
+import { within } from '../transport/fields.ts';
+import { mostPassedTokens } from '../transport/own-names.ts';
+import { readUsage } from './anthropic-blocks.ts';
+
+/** Turns of the model that was asked, or of the one that answered for it: the counts of the whole have them. */
+const counted = ['message', 'fallback_message'];
+
+/**
+ * What an upstream has used besides the turns of its model, which the counts of the whole leave out: to sum up the context, or to
+ * ask an adviser. Null where nothing is said of it.
+ */
+const besidesOf = (told: unknown): Usage | null => {
+  const { iterations } = within(told);
+  if (!Array.isArray(iterations)) return null;
+  return iterations
+    .filter((each) => !counted.includes(within(each).type as string))
+    .map((each) => wholeUsage(each))
+    .reduce(plus, noUsage);
+};
+
+const plus = (one: Usage, other: Usage): Usage => ({
+  ...((one.isPartial || other.isPartial) && { isPartial: true }),
+  input_tokens: one.input_tokens + other.input_tokens,
+  output_tokens: one.output_tokens + other.output_tokens,
+  cache_creation_input_tokens: one.cache_creation_input_tokens + other.cache_creation_input_tokens,
+  cache_read_input_tokens: one.cache_read_input_tokens + other.cache_read_input_tokens,
+});
+
+/** What is told at the beginning of an answer: nothing has been done besides. @param known what has been told before */
+export const wholeUsage = (told: unknown, known?: Usage): Usage => readUsage(told, mostPassedTokens, known);
+
+/** Adds what was used besides, where it is told. */
+export const withBesides = (whole: Usage, told: unknown): Usage => {
+  const besides = besidesOf(told);
+  return besides === null ? whole : plus(whole, besides);
+};

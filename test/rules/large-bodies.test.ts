@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test, vi } from 'vitest';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { maxParsedOnLoop } from '../../src/rules/language/limits.ts';
 import { sampleOwner, sampleTime } from '../../src/rules/samples.ts';
-import { bodyView, responseView } from '../../src/rules/text/view.ts';
+import { bodyView, readField, responseView } from '../../src/rules/text/view.ts';
 import { accepted } from './rule.ts';
 
 /** Bodies that pass: from some size on the event loop does nothing with them but hand them to a thread. */
@@ -74,5 +74,33 @@ describe.each(Object.entries(shapes))('a body of %s', (_, shape) => {
     const answered = responseView(view, { content, stopReason: 'end_turn', outputTokens: 1 });
     const judge = () => evaluator.judge([{ rule: accepted(both, 'response'), atLeast: 5000 }], answered, at);
     expect(await judgedOf(judge)).toMatchObject({ parsed: [], isAtOnce: false, verdicts: matched });
+  });
+});
+
+describe('a text that takes long for its length', () => {
+  const viewOf = (content: unknown) =>
+    bodyView({ ...beside, body: Buffer.from(JSON.stringify({ messages: [{ role: 'user', content }] })) }, sampleOwner);
+
+  test('is judged in a thread where its normal form is much longer', async () => {
+    const rule = accepted('request.text.contains("nightfall")');
+    const isAtOnce = async (content: string): Promise<boolean> => {
+      const judge = () => evaluator.judge([{ rule, atLeast: 5000 }], viewOf(content), { now: sampleTime });
+      return (await judgedOf(judge)).isAtOnce;
+    };
+    expect(await isAtOnce('\ufdfa'.repeat(3_000))).toBe(true);
+    expect(await isAtOnce('\ufdfa'.repeat(40_000))).toBe(false);
+  });
+
+  // What grew with the square of the length would take hours.
+  const million = 1_000_000;
+  test.each<[string, unknown]>([
+    ['blanks behind Base64', [{ type: 'new', data: `a${' '.repeat(million)}!` }]],
+    ['line breaks in Base64', [{ type: 'thinking', thinking: '', signature: `a${'\n'.repeat(million)}!` }]],
+    ['line breaks in an address of data', `data:;base64,a${'\n'.repeat(million)}!`],
+    ['marks in one row', `a${'\u0315'.repeat(million)}${'\u0323'.repeat(million)}`],
+    ['marks that NFKC makes in one row', `a${'\u1dfe'.repeat(million)}${'\uff9e'.repeat(million)}`],
+  ])('is read in time: %s', (_, content) => {
+    const view = viewOf(content);
+    for (const copy of [view, view.folded]) expect(readField(copy, 'request', 'text')).not.toBe('');
   });
 });

@@ -86,6 +86,13 @@ describe('the view of a request', () => {
     expect(read({ metadata: { 'e\u0301': 'e\u0301' } }, 'metadata')).toEqual(new Map([['\u00e9', '\u00e9']]));
   });
 
+  test('reads JSON in a text without its escapes, once with all that is said twice', () => {
+    const messages = [user(said('{"a":1.0,"b\\n":["x\\"y",true,null,"",12345678901234567890],"a":-1e-7} '))];
+    expect(readField(requestOf({ messages }).folded, 'request', 'text')).toBe(
+      'a\n1.0\nb\n\nx"y\ntrue\n12345678901234567890\na\n-1e-7',
+    );
+  });
+
   test('takes strings for metadata and nothing else', () => {
     const metadata = { team: 'a', n: 1, o: {}, constructor: 'c', ['__proto__']: 'p' };
     expect(read({ metadata }, 'metadata')).toEqual(

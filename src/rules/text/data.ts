@@ -8,9 +8,16 @@ const binary =
 /** How such files begin. */
 const magics = ['%PDF', '\x89PNG', '\xff\xd8\xff', 'GIF8', 'RIFF', 'PK\x03\x04', '\x1f\x8b', 'OggS', 'ID3', 'fLaC'];
 const isControl = (byte: number): boolean => byte < 32 && byte !== 9 && byte !== 10 && byte !== 12 && byte !== 13;
-const base64Only = /^[A-Za-z0-9+/_\-\r\n]+={0,2}\s*$/;
+const base64Characters = /^[A-Za-z0-9+/_\-\r\n]+$/;
 /** As far as servers put up with it that blanks stand in it. */
-const spacedBase64 = /^[A-Za-z0-9+/_\-\s]+={0,2}\s*$/;
+const spacedBase64Characters = /^[A-Za-z0-9+/_\-\s]+$/;
+/** Without its end: one pattern for both would be tried again from each of the blanks that a text may have very many of. */
+const withoutPadding = (text: string): string => {
+  const end = text.trimEnd();
+  return end.endsWith('==') ? end.slice(0, -2) : end.endsWith('=') ? end.slice(0, -1) : end;
+};
+const isBase64 = (text: string): boolean => base64Characters.test(withoutPadding(text));
+const isSpacedBase64 = (text: string): boolean => spacedBase64Characters.test(withoutPadding(text));
 const sayable = /[^\p{Cc}\ufffd]/u;
 
 /** Shorter than this, nothing that is sealed or signed is. */
@@ -102,7 +109,7 @@ export const dataUrlOf = (text: string): { readonly mediaType: string; readonly 
   const base64 = body.includes('%') ? percent(body) : body;
   const says = dataText(mediaType, base64);
   // Who writes plain words where Base64 should be has written words.
-  const isMeant = base64.length >= leastOpaque && base64Only.test(base64);
+  const isMeant = base64.length >= leastOpaque && isBase64(base64);
   return { mediaType, says: isMeant ? lines(header, says) : lines(header, body, says) };
 };
 
@@ -114,13 +121,13 @@ const isDataUrl = (text: string): boolean => {
 
 /** Whether it is what nobody reads: long, in Base64, and no text when it is decoded. So are signatures and what is encrypted. */
 export const isOpaque = (text: string): boolean =>
-  text.length >= leastOpaque && base64Only.test(text) && !looksLikeText(Buffer.from(text.slice(0, 512), 'base64'));
+  text.length >= leastOpaque && isBase64(text) && !looksLikeText(Buffer.from(text.slice(0, 512), 'base64'));
 
 /** What a string says that may be data without saying so: itself, and its text where it is Base64. */
 export const rawData = (text: string): readonly string[] => {
-  if (!spacedBase64.test(text)) return [text];
+  if (!isSpacedBase64(text)) return [text];
   const says = dataText('', text);
-  if (!base64Only.test(text)) return [text, says];
+  if (!isBase64(text)) return [text, says];
   if (says === '') return text.length < leastOpaque ? [text] : [];
   return [text, says];
 };

@@ -1,4 +1,5 @@
 import { asciiOf, digitOf } from './confusables.ts';
+import { inForm } from './normal-form.ts';
 
 /** What a reader does not see: ignorable characters, controls, no characters, and marks that belong to no letter of one script. */
 const invisible =
@@ -57,9 +58,7 @@ export const folded = (text: string): string => {
 };
 
 const asDrawn = (text: string): string =>
-  text
-    .replace(composing, '')
-    .normalize('NFKC')
+  inForm('NFKC', text.replace(composing, ''))
     .replace(invisible, '')
     .replace(dashes, '-')
     .replace(enclosed, letterIn)

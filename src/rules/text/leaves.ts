@@ -1,6 +1,6 @@
 import { ExactNumber } from '../../exact-number.ts';
 import { dataText, dataUrlOf, isOpaque, rawData, usualMediaTypes } from './data.ts';
-import { countStrings, stringsOf } from './strings.ts';
+import { saidIn } from './strings.ts';
 
 /**
  * The strings of a value of any shape, with the names of members where those are the client's own words. Nothing is left out
@@ -135,39 +135,16 @@ class Said {
 
 const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-/** The strings in a text that is JSON, which a model reads without its escapes; the text itself where it is not. */
+/** What a text says that is JSON, which a model reads without its escapes; the text itself where it is not. */
 export const unpacked = (text: string): string => {
   if (!/^\s*[[{"]/.test(text)) return text;
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    JSON.parse(text);
   } catch {
     return text;
   }
   const found: string[] = [];
-  addLeaves(found, value, { isInput: true });
-  // What was parsed has the last of members that are named alike, and whoever reads the text has read all of them.
-  if (stringsIn(value) !== countStrings(text)) addLeaves(found, stringsOf(text).all(), { isInput: true });
+  for (const each of saidIn(text))
+    for (const said of sayings('', each, null, undefined)) if (said !== '') found.push(said);
   return found.join('\n');
-};
-
-/** How many strings a value has, names of members among them. */
-const stringsIn = (value: unknown): number => {
-  let count = 0;
-  const open: unknown[] = [];
-  const meet = (item: unknown): void => {
-    if (typeof item === 'string') count += 1;
-    else if (typeof item === 'object' && item !== null) open.push(item);
-  };
-  for (meet(value); open.length > 0; ) {
-    const next = open.pop();
-    if (Array.isArray(next)) for (const item of next) meet(item);
-    else {
-      for (const item of Object.values(next as object)) {
-        count += 1;
-        meet(item);
-      }
-    }
-  }
-  return count;
 };

@@ -1,12 +1,13 @@
 import type { MessagePieces } from './block-text.ts';
 import { folded } from './fold.ts';
 import { unpacked } from './leaves.ts';
+import { inForm } from './normal-form.ts';
 
 /** Nothing below U+0300, the first combining mark, changes in NFC. The engine knows that of most strings unread. */
 const mayChange = /[\u0300-\u{10ffff}]/u;
 
 /** The text in NFC. */
-const normal = (text: string): string => (mayChange.test(text) ? text.normalize('NFC') : text);
+const normal = (text: string): string => (mayChange.test(text) ? inForm('NFC', text) : text);
 
 /**
  * Pieces of text, newline-joined, in NFC. Nothing composes across a line break, so joining texts that are in NFC

@@ -1,7 +1,9 @@
 import { jsonText } from '../../exact-number.ts';
+import { maxBuiltOnLoop } from '../language/limits.ts';
 import { isIdOfAnswer, isUnread } from './answer-marks.ts';
 import { type MessagePieces, nothingFound, readContent } from './block-text.ts';
 import { addLeaves } from './leaves.ts';
+import { inForm } from './normal-form.ts';
 import type { RequestText, ResponseText } from './request-text.ts';
 
 /** What rules read of a request, in pieces that are not yet brought to any form. Plain data: it is sent to threads as it is. */
@@ -100,7 +102,10 @@ const writtenIn = ({ text, beside }: MessagePieces): MessagePieces => ({ text, s
 const asciiShare = 8;
 const beyondAscii = /[^\t\n\r -~]/;
 
-const asciiUnits = (text: string): number => (beyondAscii.test(text) ? text.length : text.length / asciiShare);
+const asciiUnits = (text: string): number => (beyondAscii.test(text) ? grownUnits(text) : text.length / asciiShare);
+/** NFKC makes eighteen characters of one, of some. */
+const grownUnits = (text: string): number =>
+  text.length > maxBuiltOnLoop ? text.length : Math.max(text.length, inForm('NFKC', text).length);
 const allUnits = (text: string): number => text.length;
 
 const unitsIn = (pieces: readonly string[], unitsOf: (text: string) => number): number => {

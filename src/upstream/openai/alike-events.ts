@@ -12,6 +12,23 @@ export interface Varying {
   /** The model has written it. */
   readonly isText?: boolean;
   readonly isNumber?: boolean;
+  /** It does not differ, and is left out. */
+  readonly isCut?: boolean;
+}
+
+/** A part of bytes. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** An event that is like the last. */
+export interface Alike {
+  readonly end: number;
+  /** Of its text, in UTF-8. */
+  readonly bytes: number;
+  /** What is left out of it. */
+  readonly cut: Span | null;
 }
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= zero && byte <= nine;
@@ -35,6 +52,7 @@ export class AlikeEvents {
   /** What is before, between and after the values that differ; nothing where no event has been learnt. */
   #same: readonly Buffer[] = [];
   #varying: readonly Varying[] = [];
+  #cut: Buffer = Buffer.alloc(0);
 
   /** No event is like the last any more. */
   forget(): void {
@@ -45,6 +63,7 @@ export class AlikeEvents {
   learn(frame: Buffer, varying: readonly Varying[], start: number): void {
     let from = 0;
     const same = varying.map((value) => {
+      if (value.isCut) this.#cut = Buffer.from(frame.subarray(start + value.start, start + value.end));
       const piece = Buffer.from(frame.subarray(from, start + value.start));
       from = start + value.end;
       return piece;
@@ -53,16 +72,21 @@ export class AlikeEvents {
     this.#varying = varying;
   }
 
-  /** The end of the event that begins there, and the bytes of its text in UTF-8; null for one that is not like the last. */
-  textAt(bytes: Buffer, from: number): { readonly end: number; readonly bytes: number } | null {
+  /** The event that begins there; null for one that is not like the last. */
+  textAt(bytes: Buffer, from: number): Alike | null {
     const same = this.#same;
     if (same.length === 0 || !isAt(bytes, from, same[0]!)) return null;
     let at = from + same[0]!.length;
     let textBytes = 0;
+    let cut: Span | null = null;
     for (let index = 1; index < same.length; index++) {
-      const { isText, isNumber } = this.#varying[index - 1]!;
+      const { isText, isNumber, isCut } = this.#varying[index - 1]!;
       const start = at;
-      if (isNumber) {
+      if (isCut) {
+        if (!isAt(bytes, at, this.#cut)) return null;
+        at += this.#cut.length;
+        cut = { start, end: at };
+      } else if (isNumber) {
         while (isDigit(bytes[at])) at++;
         if (at === start) return null;
       } else {
@@ -80,6 +104,6 @@ export class AlikeEvents {
       if (!isAt(bytes, at, same[index]!)) return null;
       at += same[index]!.length;
     }
-    return { end: at, bytes: textBytes };
+    return { end: at, bytes: textBytes, cut };
   }
 }

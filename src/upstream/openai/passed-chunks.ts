@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type Edit, edited } from '../../json/outer-members.ts';
+import { type Edit, edited, outerMembers, withoutMember } from '../../json/outer-members.ts';
 import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
 import type { Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
@@ -7,7 +7,7 @@ import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../trans
 import { fieldsOf, parsedJson } from '../transport/fields.ts';
 import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
-import { AlikeEvents, type Varying } from './alike-events.ts';
+import { AlikeEvents, type Span, type Varying } from './alike-events.ts';
 import { guessedUsage, readUsage } from './chat-usage.ts';
 import { chatLabels, writtenIn } from './written.ts';
 
@@ -28,6 +28,8 @@ interface Read {
   readonly usage: Usage | null;
   /** Whether it has no choice: then there is nothing but usage. */
   readonly isEmpty: boolean;
+  /** Of the document, the member that says that there is no usage yet. */
+  readonly noUsage: Span | null;
   /** What differs from one such chunk to the next: its one text, where it says nothing else; nothing of any other. */
   readonly varying: readonly Varying[];
 }
@@ -89,7 +91,7 @@ export class PassedChunkReader implements PassedReader, FrameReader {
     }
     this.outputBytes += text.bytes;
     this.#passed.put(this.#ownPrefix);
-    this.#passed.pass(events, at + this.#prefix.length, text.end);
+    passWithout(text.cut, this.#passed, events, at + this.#prefix.length, text.end);
     return text.end;
   }
 
@@ -99,10 +101,10 @@ export class PassedChunkReader implements PassedReader, FrameReader {
       this.#end(passed);
       return;
     }
-    const isPlain = frame.indexOf(lineFeed) === frame.length - 2 && frame.compare(dataHead, 0, 6, 0, 6) === 0;
+    const isPlain = frame.indexOf(lineFeed) === frame.length - 2 && frame.indexOf(dataHead) === 0;
     const document = isPlain ? frame.subarray(dataHead.length, -2) : this.#documentOf(frame);
     if (document === null) return;
-    const scanned = tape.scan(document) ? scannedChunk() : null;
+    const scanned = tape.scan(document) ? scannedChunk(document, this.#hidesUsage) : null;
     const read = scanned ?? this.#parsedChunk(document);
     if (read === null) {
       // `[DONE]`, in another form.
@@ -115,7 +117,7 @@ export class PassedChunkReader implements PassedReader, FrameReader {
     if (this.#hidesUsage && read.isEmpty && read.usage !== null) return;
     const isStart = this.#start !== null && this.outputBytes === 0 && !this.#finished;
     const whole = isPlain ? frame : Buffer.concat([dataHead, document, doneFrame.subarray(-2)]);
-    this.#pass(whole, scanned !== null, isStart ? this.#start! : passed);
+    this.#pass(whole, scanned !== null, isStart ? this.#start! : passed, read.noUsage && inFrame(read.noUsage));
     const { varying } = read;
     if (isPlain && varying.length > 0 && dataHead.length + varying[0]!.start > this.#prefix.length) {
       this.#alike.learn(frame, varying, dataHead.length);
@@ -148,16 +150,18 @@ export class PassedChunkReader implements PassedReader, FrameReader {
       isFinish: deltas.some(({ finish_reason: reason }) => reason != null),
       usage: readUsage(chunk.usage, mostPassedTokens),
       isEmpty: deltas.length === 0,
+      noUsage:
+        this.#hidesUsage && chunk.usage === null ? withoutMember(document, outerMembers(document).get('usage')!) : null,
       varying: [],
     };
   }
 
   /** @param isPlain whether no member of it comes twice */
-  #pass(frame: Buffer, isPlain: boolean, passed: Passage): void {
+  #pass(frame: Buffer, isPlain: boolean, passed: Passage, cut: Span | null): void {
     const { length } = this.#prefix;
     if (isPlain && length > 0 && frame.length > length && frame.compare(this.#prefix, 0, length, 0, length) === 0) {
       passed.put(this.#ownPrefix);
-      passed.pass(frame, length, frame.length);
+      passWithout(cut, passed, frame, length, frame.length);
       return;
     }
     const document = frame.subarray(dataHead.length, -2);
@@ -168,18 +172,25 @@ export class PassedChunkReader implements PassedReader, FrameReader {
     this.#ownPrefix = edited(this.#prefix, edits.map(shifted));
     this.#alike.forget();
     passed.put(this.#ownPrefix);
-    passed.pass(frame, end, frame.length);
+    passWithout(cut, passed, frame, end, frame.length);
   }
 }
 
-const shifted = ({ start, end, text }: Edit): Edit => ({
-  start: start + dataHead.length,
-  end: end + dataHead.length,
-  text,
-});
+const inFrame = ({ start, end }: Span): Span => ({ start: start + dataHead.length, end: end + dataHead.length });
+const shifted = (edit: Edit): Edit => ({ ...inFrame(edit), text: edit.text });
+
+/** A part of these bytes without what is left out of it. */
+const passWithout = (cut: Span | null, passed: Passage, bytes: Buffer, start: number, end: number): void => {
+  if (cut === null || cut.start < start) {
+    passed.pass(bytes, start, end);
+    return;
+  }
+  passed.pass(bytes, start, cut.start);
+  passed.pass(bytes, cut.end, end);
+};
 
 /** The chunk on the tape; null for what is none, or an error. */
-const scannedChunk = (): Read | null => {
+const scannedChunk = (document: Buffer, hidesUsage: boolean): Read | null => {
   if (tape.kind(0) !== Kind.object) return null;
   const [list, said, failed] = [tape.member(0, choices), tape.member(0, usage), tape.member(0, error)];
   if (list === -1 || tape.kind(list) !== Kind.array || (failed !== -1 && tape.kind(failed) !== Kind.null)) return null;
@@ -194,22 +205,28 @@ const scannedChunk = (): Read | null => {
   }
   const used = said === -1 || tape.kind(said) !== Kind.object ? null : readUsage(tape.value(said), mostPassedTokens);
   const isAlike = texts.count === 1 && !isFinish && used === null;
+  const noUsage = hidesUsage && said !== -1 && tape.kind(said) === Kind.null ? noUsageAt(document, said) : null;
   return {
     textBytes: texts.bytes,
     isFinish,
     usage: used,
     isEmpty: end === list + 1,
-    varying: isAlike ? varyingOf(texts.last) : [],
+    noUsage,
+    varying: isAlike ? varyingOf(texts.last, noUsage) : [],
   };
 };
 
-/** The text, and what hides its length from those who only see the length of events. */
-const varyingOf = (text: number): readonly Varying[] => {
-  const said = { start: tape.start(text), end: tape.end(text), isText: true };
+const noUsageAt = (document: Buffer, value: number): Span =>
+  withoutMember(document, { start: tape.start(value - 1) - 1, valueStart: tape.start(value), end: tape.end(value) });
+
+/** The text, what hides its length from those who only see the length of events, and what is left out. */
+const varyingOf = (text: number, noUsage: Span | null): readonly Varying[] => {
+  const found: Varying[] = [{ start: tape.start(text), end: tape.end(text), isText: true }];
   const hiding = tape.member(0, padding);
-  if (hiding === -1 || tape.kind(hiding) !== Kind.string) return [said];
-  const hidden = { start: tape.start(hiding), end: tape.end(hiding) };
-  return hiding < text ? [hidden, said] : [said, hidden];
+  if (hiding !== -1 && tape.kind(hiding) === Kind.string)
+    found.push({ start: tape.start(hiding), end: tape.end(hiding) });
+  if (noUsage !== null) found.push({ start: noUsage.start, end: noUsage.end, isCut: true });
+  return found.sort((one, other) => one.start - other.start);
 };
 
 interface Texts {

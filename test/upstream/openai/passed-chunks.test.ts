@@ -18,6 +18,10 @@ const styles: readonly ((delta: string, more: string) => string)[] = [
   (delta, more) =>
     `data: {"id":"chatcmpl-1","model":"theirs","obfuscation":"${delta.length}","choices":[{"index":0,"delta":${delta}${more}}],"usage":null}\n\n`,
   (delta, more) =>
+    `data: {"id":"chatcmpl-1","model":"theirs","choices":[{"index":0,"delta":${delta}${more}}],"usage":null,"obfuscation":"${'x'.repeat(delta.length % 7)}"}\n\n`,
+  (delta, more) =>
+    `data: {"id":"chatcmpl-1","model":"theirs", "usage" : null , "choices":[{"index":0,"delta":${delta}${more},"logprobs":{"p":-1e-5}}]}\n\n`,
+  (delta, more) =>
     `event: message\ndata:{"model" : "theirs","id" : "chatcmpl-1","choices":[{"delta":${delta}${more}}]}\n\n`,
 ];
 
@@ -70,18 +74,28 @@ test('whatever is in them, and in whatever pieces they come', () => {
       fc.array(fc.tuple(delta, fc.boolean()), { minLength: 1, maxLength: 12 }),
       fc.array(fc.nat(), { maxLength: 6 }),
       fc.option(fc.constantFrom(...styles)),
-      (style, deltas, cuts, other) => {
+      fc.boolean(),
+      fc.constantFrom('', ':\n\n', ': \n\n', ': still at it\n\n', 'retry: 1\n\n'),
+      (style, deltas, cuts, other, hidesUsage, comment) => {
         const chunks = deltas.map(([each, isOther]) =>
           (isOther && other ? other : style)(each, ',"finish_reason":null'),
         );
         const last = style('{}', ',"finish_reason":"stop"');
         const usage =
           'data: {"id":"chatcmpl-1","model":"theirs","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":5}}\n\n';
-        const { reader, out } = read(`${[...chunks, last].join('')}${usage}data: [DONE]\n\n`, cuts);
-        const expected = [...chunks, last].map((event) =>
-          JSON.parse(dataOf(event).replace('"chatcmpl-1"', '"chatcmpl-own"').replace('"theirs"', '"ours"')),
+        const { reader, out } = read(
+          `${comment}${[...chunks, last].join(comment)}${usage}data: [DONE]\n\n`,
+          cuts,
+          hidesUsage,
         );
-        const events = out.split('\n\n').slice(0, -2);
+        // A client that has not asked for the usage does not hear that there is none yet, either.
+        const expected = [...chunks, last].map((event) =>
+          JSON.parse(
+            dataOf(event).replace('"chatcmpl-1"', '"chatcmpl-own"').replace('"theirs"', '"ours"'),
+            (name, value) => (hidesUsage && name === 'usage' && value === null ? undefined : value),
+          ),
+        );
+        const events = out.split('\n\n').slice(0, hidesUsage ? -2 : -3);
         expect(events.map((event) => JSON.parse(dataOf(`${event}\n\n`)))).toEqual(expected);
         expect(out.endsWith('data: [DONE]\n\n')).toBe(true);
         const bytes = [...chunks, last].reduce(

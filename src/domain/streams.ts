@@ -80,6 +80,20 @@ export const goneFrom = (stream: string): number => {
   return Date.UTC(Number(year), Number(month) - 1, Number(date)) + seconds * 1000 - dayMs;
 };
 
+/**
+ * Whether what the store was told about a stream hides events of ours before their time: whoever decides on the stream would not
+ * see them.
+ * @param told the fields of its metadata; null where the stream was deleted for ever
+ */
+export const hidesEarly = (stream: string, told: Readonly<Record<string, unknown>> | null): boolean => {
+  const dash = stream.indexOf('-');
+  if (dash < 0 || grammars.get(stream.slice(0, dash))?.id.test(stream.slice(dash + 1)) !== true) return false;
+  const seconds = keptSeconds(stream);
+  if (seconds === null) return false;
+  if (told === null || told.$tb !== undefined || told.$maxCount !== undefined) return true;
+  return told.$maxAge !== undefined && !(Number(told.$maxAge) >= (seconds ?? Number.POSITIVE_INFINITY));
+};
+
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** Who, when and why, as Weir writes it on each of its events. */

@@ -234,7 +234,7 @@ export const storeOver = (
       );
     },
 
-    async *readAll({ from, direction, limit }) {
+    async *readAll({ from, direction, limit, withOwn = false }) {
       open();
       const isForwards = direction === 'forwards';
       if (from === (isForwards ? 'end' : 'start')) return;
@@ -247,7 +247,7 @@ export const storeOver = (
             ),
           // Forwards the position itself is read again, since nobody but the store knows the next one.
           behind: (event) => placed(event.position),
-          wanted: (event) => !event.type.startsWith('$'),
+          wanted: (event) => withOwn || !event.type.startsWith('$'),
           spare: 32,
         },
         from === 'start' ? START : from === 'end' ? END : placed(from),

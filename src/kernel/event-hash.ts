@@ -5,13 +5,24 @@ import type { Recorded } from './store.ts';
 /** What of an event is hashed: all of it but its place in the global order, which another store that takes it over assigns anew. */
 export type Hashed = Pick<Recorded, 'stream' | 'revision' | 'id' | 'type' | 'data' | 'metadata'>;
 
-/** Whether the names of every object come in RFC 8785's order, by UTF-16 code units. */
-const isOrdered = (value: unknown): boolean => {
+/** Whether RFC 8785 has a form for it: for a number beyond a double, as `1e999` is read, and for half a character it has none. */
+const hasForm = (value: unknown): boolean => {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, inner]) => name.isWellFormed() && hasForm(inner));
+};
+
+/**
+ * Whether the names of every object come in RFC 8785's order, by UTF-16 code units, and all that is in it has a form there:
+ * `JSON.stringify` would write null for a number that is none.
+ */
+const isOrdered = (value: unknown): boolean => {
+  if (typeof value !== 'object' || value === null) return hasForm(value);
   if (Array.isArray(value)) return value.every(isOrdered);
   let before = '';
   for (const name of Object.keys(value)) {
-    if (name < before || !isOrdered((value as Record<string, unknown>)[name])) return false;
+    if (name < before || !name.isWellFormed() || !isOrdered((value as Record<string, unknown>)[name])) return false;
     before = name;
   }
   return true;
@@ -32,15 +43,22 @@ const inOrder = <T extends object>(value: T): T | undefined => {
   return isOrdered(next) ? next : undefined;
 };
 
+/** The event holds what RFC 8785 has no form for: nobody has written it through Weir. */
+export class NoCanonicalForm extends Error {
+  override readonly name = 'NoCanonicalForm';
+}
+
 /**
  * The event as RFC 8785 writes it: the same text for the same event, whoever has stored or copied it. `JSON.stringify` writes the
  * same where the names are in order, in a third of the time.
+ * @throws NoCanonicalForm
  */
 export const canonicalEvent = ({ stream, revision, id, type, data, metadata }: Hashed): string => {
   const [own, about] = [inOrder(data), inOrder(metadata)];
-  return own && about
-    ? JSON.stringify({ data: own, id, metadata: about, revision, stream, type })
-    : (canonicalize({ data, id, metadata, revision, stream, type }) as string);
+  if (own && about) return JSON.stringify({ data: own, id, metadata: about, revision, stream, type });
+  if (![data, metadata].every(hasForm))
+    throw new NoCanonicalForm(`revision ${revision} of ${stream} has no canonical form`);
+  return canonicalize({ data, id, metadata, revision, stream, type }) as string;
 };
 
 /** The hash of a leaf of an RFC 6962 tree, base64: SHA-256 of a zero byte and the text. */

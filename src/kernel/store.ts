@@ -121,11 +121,15 @@ export interface EventStore {
   limitAge(stream: string, seconds: number, options?: CallOptions): Promise<void>;
   /** Hides every event of the stream; nothing happens where there is none. */
   remove(stream: string): Promise<void>;
-  /** Events of the global order, without the store's own (`$`) ones. Forwards from `from` inclusive, backwards from before it. */
+  /**
+   * Events of the global order, without the store's own (`$`) ones unless they are asked for. Forwards from `from` inclusive,
+   * backwards from before it.
+   */
   readAll(options: {
     readonly from: bigint | 'start' | 'end';
     readonly direction: 'forwards' | 'backwards';
     readonly limit: number;
+    readonly withOwn?: boolean;
   }): AsyncIterable<Recorded>;
   /** Every event of the global order, the store's own included, from history into live, resumed by itself after any loss of connection. */
   subscribe(options: SubscribeOptions): Subscription;

@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { actors, type Context } from '../../src/kernel/actor.ts';
-import { canonicalEvent, hashOf, leafHash, ordered } from '../../src/kernel/event-hash.ts';
+import { canonicalEvent, hashOf, leafHash, NoCanonicalForm, ordered } from '../../src/kernel/event-hash.ts';
 import { CorruptStream } from '../../src/kernel/fold.ts';
 import type { Metadata, NewEvent, Recorded } from '../../src/kernel/store.ts';
 import { memoryStore } from '../support/memory-store.ts';
@@ -129,6 +129,23 @@ describe('the canonical form', () => {
       { '\ufb33': 1, '\u{1f600}': 2 },
     ]) {
       expect(canonicalEvent({ ...event, data })).toBe(canonicalize({ ...event, data }));
+    }
+  });
+
+  test('is of nothing that JSON can hold and RFC 8785 cannot: a number beyond a double, half a character', () => {
+    const event = { stream: 'ticket-tic_1', revision: 0, id: 'e', type: 't', metadata: {} as Metadata };
+    for (const text of [
+      '{"n":1e999}',
+      '{"b":[{"n":-1e999}],"a":1}',
+      '{"s":"\\ud800"}',
+      '{"\\udc00":1}',
+      '{"10":1,"9":1e999}',
+    ]) {
+      const data = JSON.parse(text) as Recorded['data'];
+      expect(() => canonicalEvent({ ...event, data }), text).toThrow(NoCanonicalForm);
+      expect(() => canonicalEvent({ ...event, data: {}, metadata: data as unknown as Metadata }), text).toThrow(
+        NoCanonicalForm,
+      );
     }
   });
 

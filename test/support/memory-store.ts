@@ -187,10 +187,10 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
       const first = Math.max(from, hidden.get(stream) ?? 0);
       yield* (streams.get(stream) ?? []).slice(first, first + limit);
     },
-    async *readAll({ from, direction, limit }) {
+    async *readAll({ from, direction, limit, withOwn = false }) {
       await delay('read of all');
       reachable();
-      const visible = log.filter(isVisible);
+      const visible = withOwn ? log : log.filter(isVisible);
       const forwards = visible.filter((event) => from === 'start' || (from !== 'end' && event.position >= from));
       const backwards = visible
         .filter((event) => from === 'end' || (from !== 'start' && event.position < from))

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock, Millis } from '../../clock.ts';
+import { NoCanonicalForm } from '../../kernel/event-hash.ts';
 import type { Ours } from '../../kernel/ownership.ts';
 import { type EventStore, type Recorded, type Subscription, WrongRevision } from '../../kernel/store.ts';
 import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
@@ -56,6 +57,17 @@ interface Pending extends Leaf {
   /** Of a key event. */
   readonly key?: number;
 }
+
+/** Undefined of what has no canonical form: it is nothing of ours, and whoever verifies finds it between what was signed. */
+const leafIfAny = (event: Recorded): Leaf | undefined => {
+  try {
+    return leafOf(event);
+  } catch (error) {
+    if (!(error instanceof NoCanonicalForm)) throw error;
+    publish('stream.passed_over', { stream: event.stream, type: event.type });
+    return undefined;
+  }
+};
 
 /** Leaves of one checkpoint: an event of half a MiB at most, where each of them may be removed. */
 const mostLeaves = 2_048;
@@ -176,7 +188,8 @@ export const startCheckpoints = async (options: CheckpointerOptions): Promise<Ch
       adopt(event);
       return;
     }
-    const leaf = leafOf(event);
+    const leaf = leafIfAny(event);
+    if (!leaf) return;
     if (covered.delete(leaf.hash)) return;
     const key = logKeyOf(event)?.number;
     const anchor = leaf.stub === undefined ? { anchor: { stream, revision } } : {};

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalEvent } from '../../kernel/event-hash.ts';
+import { canonicalEvent, NoCanonicalForm } from '../../kernel/event-hash.ts';
 import type { Recorded } from '../../kernel/store.ts';
 import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { type Hash, type HashSource, inclusionProof } from '../../merkle/tree.ts';
@@ -20,6 +20,16 @@ export interface ExportSource {
 }
 
 const exportFormat = 'weir-audit-export/1';
+
+/** Undefined of what has no canonical form, which no checkpoint covers. */
+const canonicalIfAny = (event: Recorded): string | undefined => {
+  try {
+    return canonicalEvent(event);
+  } catch (error) {
+    if (error instanceof NoCanonicalForm) return undefined;
+    throw error;
+  }
+};
 
 /**
  * The lines of an export: what it is, each event with the proof that the checkpoint covers it, what stays of the removed ones, and
@@ -46,12 +56,16 @@ export async function* exportLines(source: ExportSource): AsyncGenerator<string>
   const left = new Map(stubs);
   let [events, removed, uncovered] = [0, 0, 0];
   for await (const { event, id } of entries) {
-    const canonical = canonicalEvent(event);
+    const canonical = canonicalIfAny(event);
     const named = id !== undefined && { audit_log_id: id };
-    const proof = proofOf(event, { canonical, leaves, indexOf: (leaf) => indexOf(leaf, event), size: checkpoint.size });
+    const proof =
+      canonical === undefined
+        ? undefined
+        : proofOf(event, { canonical, leaves, indexOf: (leaf) => indexOf(leaf, event), size: checkpoint.size });
     if (!proof) {
       uncovered += 1;
-      yield line({ type: 'uncovered', ...named, event: canonical });
+      const { position: _, ...recorded } = event;
+      yield line({ type: 'uncovered', ...named, event: canonical ?? JSON.stringify(recorded) });
       continue;
     }
     events += 1;

@@ -24,7 +24,7 @@ export const onLog = async <T>(terminal: Terminal, work: (log: EventLog, config:
   }
 };
 
-/** Every event in the global order, under a bar that shows how far it has come. */
+/** Every event in the global order, the store's own included, under a bar that shows how far it has come. */
 export async function* allEvents(terminal: Terminal, store: EventStore, what: string): AsyncGenerator<Recorded> {
   let end = 1;
   for await (const last of store.readAll({ from: 'end', direction: 'backwards', limit: 1 }))
@@ -33,7 +33,7 @@ export async function* allEvents(terminal: Terminal, store: EventStore, what: st
   let count = 0;
   try {
     const limit = Number.MAX_SAFE_INTEGER;
-    for await (const event of store.readAll({ from: 'start', direction: 'forwards', limit })) {
+    for await (const event of store.readAll({ from: 'start', direction: 'forwards', limit, withOwn: true })) {
       count += 1;
       if (count % 1_000 === 0) progress.at(Math.min(1, Number(event.position) / end));
       yield event;

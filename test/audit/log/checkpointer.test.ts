@@ -71,6 +71,19 @@ describe('checkpoints', () => {
     await checkpointer.close();
   });
 
+  test('pass over what has no canonical form, and go on', async () => {
+    const store = await begun();
+    const { checkpointer } = await gateway(store);
+    const ours = leavesOf(store).length;
+    write(store, 0, 1);
+    // Nobody has been told of it yet.
+    Object.assign(store.log.at(-1)!, { data: { name: 1 / 0 } });
+    write(store, 1, 1);
+    await vi.waitFor(() => expect(signedUpTo(store)).toBe(ours + 1));
+    await checkpointer.close();
+    expect(checkpointer.stopped).toBeUndefined();
+  });
+
   test('are signed at the end, for what no checkpoint covers yet', async () => {
     const store = await begun();
     const { checkpointer } = await gateway(store, { delayMs: 1e6 });

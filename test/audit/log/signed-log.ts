@@ -31,7 +31,7 @@ export const isCheckpoint = ({ stream }: Recorded): boolean => stream === checkp
 export const leavesIn = (log: readonly Recorded[]): Recorded[] => log.filter((event) => !isCheckpoint(event));
 
 /** Appends a checkpoint over the first leaves that no other covers; all of them by default. */
-export const checkpoint = (store: MemoryStore, leaveOut = 0, by: Signers = signers): void => {
+export const checkpoint = (store: MemoryStore, leaveOut = 0, by: Signers = signers, key = 1): void => {
   const leaves = leavesIn(store.log);
   const last = store.log.findLast(isCheckpoint);
   const size = last ? checkpointOf(last)!.checkpoint.size : 0;
@@ -42,7 +42,6 @@ export const checkpoint = (store: MemoryStore, leaveOut = 0, by: Signers = signe
     leaves.slice(0, size).map((event) => Buffer.from(leafOf(event).hash, 'base64')),
   );
   const anchor: Anchor | null = null;
-  const key = 1;
   const event = newCheckpoint({
     tree,
     leaves: added.map((e) => leafOf(e)),

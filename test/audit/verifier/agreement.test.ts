@@ -98,7 +98,7 @@ const rotated = async (random: Random, vouched = true): Promise<Corpus> => {
     const data = { number: 2, public_key: signersOf('another')(2).verifier.text, note: null };
     store.plantAsIs('auditLog-keys', [logEvent('rotation', 'auditLog-keys', 'audit.key_rotated', data, clock)]);
   }
-  checkpoint(store, 0, () => (vouched ? signers : signersOf('another'))(2));
+  checkpoint(store, 0, vouched ? signers : signersOf('another'), 2);
   for (let n = 0; n < 3; n++) write(store, n, n);
   return { log: store.log };
 };
@@ -159,6 +159,13 @@ const forged: Readonly<Record<string, Shape>> = {
     write(store, 1, 1);
     checkpoint(store);
     return { log: store.log.filter((event) => event !== last), seen: store.log, now: Date.UTC(2021, 0) };
+  },
+  'an event has what no canonical form has': async (random) => {
+    const { log: seen } = await signedLog(random);
+    const index = leavesIn(seen).findIndex(({ stream }, i) => i > 1 && !isRemovable(stream));
+    const event = leavesIn(seen)[index]!;
+    const name = random.of([1 / 0, '\ud800']);
+    return { log: seen.with(seen.indexOf(event), { ...event, data: { name } }), seen };
   },
   'another key for which nobody vouches': (random) => rotated(random, false),
   'the keys are of another': async (random) => ({ log: (await signedLog(random)).log, trusted: [7] }),

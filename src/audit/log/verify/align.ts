@@ -8,8 +8,8 @@ import type { Finding } from './finding.ts';
 export interface Expected {
   readonly hash: string;
   readonly index: number;
-  /** Of an event that may be gone. */
-  readonly stub: string | undefined;
+  /** Of an event that may be gone; null where nothing says whether it has one. */
+  readonly stub: string | null | undefined;
 }
 
 /** A leaf that is there. */
@@ -45,7 +45,7 @@ const longestRise = (numbers: readonly number[]): Set<number> => {
 
 /** The stub of a leaf that may be gone; undefined where it may not, or the stub is not the one that was signed. */
 export const signedStub = ({ hash, stub }: Expected): Stub | undefined =>
-  stub !== undefined && leafHash(stub) === hash ? stubOf(stub) : undefined;
+  stub != null && leafHash(stub) === hash ? stubOf(stub) : undefined;
 
 /** Whether it is the event of the stub, or what became of it. */
 const isOf = (stub: Stub, { stream, revision }: Actual): boolean =>

@@ -11,6 +11,8 @@ export type FindingClass =
   | 'reordered'
   /** Events of two streams have each other's place. */
   | 'swapped'
+  /** The store was told not to show events of a stream that are in the log. */
+  | 'hidden'
   /** The log ends before what a checkpoint from outside has seen. */
   | 'rolled-back'
   /** A checkpoint from outside is of a log that went another way. */

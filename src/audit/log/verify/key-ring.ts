@@ -4,7 +4,7 @@ import { isSignedWith, type Verifier } from '../../../merkle/note.ts';
 import type { CheckpointEvent } from '../checkpoint-event.ts';
 import { logKeyOf } from '../keys.ts';
 
-type Wrong = { readonly class: 'signature' | 'key'; readonly says: string };
+type Wrong = { readonly class: 'signature' | 'key' | 'checkpoint'; readonly says: string };
 
 /** The keys of a log as its events bring them, and which of them is in force. */
 export interface KeyRing {
@@ -19,6 +19,8 @@ export interface KeyRing {
 
 interface Known {
   readonly verifier: Verifier;
+  /** As the log has it; undefined of a key from elsewhere. */
+  readonly number?: number;
   /** By a key from elsewhere, or because one that was has signed that it follows. */
   readonly isVouchedFor: boolean;
 }
@@ -42,11 +44,11 @@ export const keyRing = (trusted: readonly Verifier[]): KeyRing => {
       const isVouchedFor =
         texts.has(key.verifier.text) ||
         (before ? before.isVouchedFor && key.isProven(before.verifier) : trusted.length === 0);
-      const known = { verifier: key.verifier, isVouchedFor };
+      const known = { verifier: key.verifier, number: key.number, isVouchedFor };
       all.push(known);
       waiting.set(hash, known);
     },
-    judge({ checkpoint }, leaves) {
+    judge({ checkpoint, key: said }, leaves) {
       if (waiting.size > 0) {
         for (const leaf of leaves) {
           const text = leaf.toString('base64');
@@ -60,7 +62,10 @@ export const keyRing = (trusted: readonly Verifier[]): KeyRing => {
       }
       if (checkpoint.origin !== key.verifier.name)
         return { class: 'signature', says: 'The checkpoint is another log’s.' };
-      return key.isVouchedFor ? undefined : { class: 'key', says: 'Nobody vouches for the key of the checkpoint.' };
+      if (!key.isVouchedFor) return { class: 'key', says: 'Nobody vouches for the key of the checkpoint.' };
+      return key.number === undefined || key.number === said
+        ? undefined
+        : { class: 'checkpoint', says: 'The number beside the checkpoint is not that of the key that has signed it.' };
     },
     hasSigned: (checkpoint) =>
       [...trusted, ...all.filter(({ isVouchedFor }) => isVouchedFor).map(({ verifier }) => verifier)].some((verifier) =>

@@ -1,6 +1,6 @@
 import type { Millis } from '../../../clock.ts';
-import { whose } from '../../../domain/streams.ts';
-import { hashOf } from '../../../kernel/event-hash.ts';
+import { isRemovable, whose } from '../../../domain/streams.ts';
+import { hashOf, leafHash } from '../../../kernel/event-hash.ts';
 import type { Recorded } from '../../../kernel/store.ts';
 import type { SignedCheckpoint } from '../../../merkle/checkpoint.ts';
 import { type Frontier, grown, noLeaves, rootOfFrontier } from '../../../merkle/frontier.ts';
@@ -10,6 +10,7 @@ import { checkpointStream, leafOf } from '../leaf.ts';
 import { type Actual, align, type Expected, removedEarly, signedStub } from './align.ts';
 import { followChains } from './chain.ts';
 import { type Finding, sorted } from './finding.ts';
+import { followHiding } from './hiding.ts';
 import { keyRing } from './key-ring.ts';
 import { holdAgainst } from './outside.ts';
 
@@ -50,25 +51,32 @@ const placeText = ({ stream, revision }: Place): string => `${revision}@${stream
 /** Six bytes of a hash. */
 const shortened = (hash: string): number => Buffer.from(hash.slice(0, 8), 'base64').readUIntBE(0, 6);
 
-/** What has no canonical form, since it is no text that anybody could have sent, is nothing that was signed. */
-const readableHash = (event: Recorded): string => {
+/** Of what has no canonical form: it is nothing that was signed, and this the hash of nothing that ever is. */
+const formlessHash = ({ stream, revision }: Recorded): string => leafHash(`${stream}@${revision}`);
+
+/** The event's hash, where it has one. */
+const readableHash = (event: Recorded): string | undefined => {
   try {
     return hashOf(event);
   } catch {
-    return '';
+    return undefined;
   }
 };
+
+const stubless = 'The checkpoint lacks what is to stay of an event that may be removed.';
+const formless = 'The event holds what has no canonical form, so nobody has written it through Weir.';
 
 /** Events that are kept whole once something is wrong, for a closer look. */
 const mostKept = 20_000;
 
 /**
  * Reads a whole log and says what is wrong with it.
- * @param log all events in the global order; what is not ours is passed over
+ * @param log all events in the global order, the store's own included; what others have written is passed over
  */
 export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOptions): Promise<Report> => {
   const findings: Finding[] = [];
   const chains = followChains();
+  const hiding = followHiding();
   const keys = keyRing(options.trusted);
   const outside = holdAgainst(options.against, keys);
   /** What the checkpoints say of the tree, and the leaves of it that the events do not explain yet. */
@@ -104,8 +112,11 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
       let here = at;
       while (actual[here]?.isLikeOurs) here += 1;
       const wanted = expected[done]!;
-      if (actual[here]?.hash === wanted.hash) at = here + 1;
-      else if (!isGone(wanted, isThere)) break;
+      const found = actual[here];
+      if (found?.hash === wanted.hash) {
+        at = here + 1;
+        if (wanted.stub === undefined && isRemovable(found.stream)) add(wanted.index, 'checkpoint', stubless);
+      } else if (!isGone(wanted, isThere)) break;
       explained.add(shortened(wanted.hash));
     }
     isAstray = done < expected.length;
@@ -170,27 +181,35 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
       .filter(({ isLikeOurs }) => !isLikeOurs)
       .slice(expected.length, expected.length + said.from - tree.size);
     const filled = gap.map(({ hash }) => Buffer.from(hash, 'base64'));
-    extend(filled, {}, grown(tree, filled));
+    extend(filled, null, grown(tree, filled));
     const [leaves, after] = treeOf(said);
     const wrong = keys.judge(said, leaves);
     if (wrong) add(said.from, wrong.class, wrong.says, place);
+    for (const [index, stub] of Object.entries(said.stubs)) {
+      const leaf = leaves[Number(index) - said.from]?.toString('base64');
+      if (leaf === undefined || typeof stub !== 'string' || leafHash(stub) !== leaf)
+        add(said.from, 'checkpoint', `What the checkpoint says of leaf ${index} is not what was signed.`, place);
+    }
     extend(leaves, said.stubs, after);
     newest = said.checkpoint;
     settle();
   };
 
-  const extend = (leaves: readonly Buffer[], stubs: Readonly<Record<string, string>>, after: Frontier): void => {
+  /** @param stubs null where the checkpoint that had them is missing */
+  const extend = (leaves: readonly Buffer[], stubs: CheckpointEvent['stubs'] | null, after: Frontier): void => {
     outside.pass(tree, leaves);
     for (const [i, leaf] of leaves.entries()) {
       const index = tree.size + i;
       const hash = leaf.toString('base64');
-      expected.push({ hash, index, stub: stubs[index] });
+      expected.push({ hash, index, stub: stubs === null ? null : stubs[index] });
       if (marks.has(hash)) marks.set(hash, index);
     }
     tree = after;
   };
 
   for await (const event of log) {
+    hiding.add(event, tree.size);
+    if (event.type.startsWith('$')) continue;
     const is = whose(event);
     if (is === 'foreign') continue;
     if (is === 'ours') counts.events += 1;
@@ -199,14 +218,15 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
       check(event);
       continue;
     }
-    const own = readableHash(event);
+    const found = readableHash(event);
+    const own = found ?? formlessHash(event);
     const { hash } = leafOf(event, own);
     actual.push({
       hash,
       stream,
       revision,
       isLikeOurs: is !== 'ours',
-      event: actual.length < mostKept ? event : undefined,
+      event: found !== undefined && actual.length < mostKept ? event : undefined,
     });
     if (is !== 'ours') {
       chains.pass(event);
@@ -215,7 +235,9 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     keys.add(event, hash);
     if (event.type === 'log.imported') marks.set(hash, 0);
     const says = chains.add(event, own);
-    if (says !== undefined) broken.push({ hash, finding: { class: 'chain', index: 0, stream, revision, says } });
+    if (found === undefined)
+      broken.push({ hash, finding: { class: 'altered', index: 0, stream, revision, says: formless } });
+    else if (says !== undefined) broken.push({ hash, finding: { class: 'chain', index: 0, stream, revision, says } });
   }
 
   const end = align(expected, actual, wasExplained, options.now);
@@ -239,7 +261,7 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     covered: tree.size,
     uncovered: end.uncovered.length,
     newest,
-    findings: sorted([...findings, ...held.findings]),
+    findings: sorted([...findings, ...hiding.findings, ...held.findings]),
     outside: [...held.agreed].at(-1) ?? null,
     imported: marks.size === 0 ? null : Math.max(...marks.values()),
     isImportProven: [...marks.values()].every((size) => held.agreed.has(size)),

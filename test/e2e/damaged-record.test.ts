@@ -40,7 +40,8 @@ describe.skipIf(isRemote)('a record that the disk has damaged', () => {
     damage(join(dir, 'eventstore', 'events.mdb'));
     return dir;
   };
-  const run = (dir: string, ...args: string[]) => runWeir(args, { DATA_DIR: dir, SECRETS_DIR: `${sound}.secrets` });
+  const run = (dir: string, ...args: string[]) =>
+    runWeir(args, { PORT: '0', DATA_DIR: dir, SECRETS_DIR: `${sound}.secrets` });
   /** One sentence, which says where, and what to do. */
   const namesIt = (text: string, ...where: string[]): void => {
     for (const each of where) expect(text).toContain(each);

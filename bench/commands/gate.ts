@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
-import { formerBuild } from '../build.ts';
+import { ensureBuilt, formerBuild } from '../build.ts';
 import { numberBetween, wholeBetween } from '../options.ts';
 import type { ContenderResult } from '../report/contender.ts';
 import { interval } from '../report/figures.ts';
@@ -49,7 +49,8 @@ machine's caches moves the ratio to a bare server by more than a slow change doe
 repository, the ratios to bare uWebSockets.js are held against the baseline's. It fails where CPU per request has grown
 beyond --max-cpu (or three standard errors of the median, if that is more) and the 95 % interval leaves no doubt of it. A p99
 beyond --max-p99 is only told. With --twice a failure is measured again before it counts. Where the machine was too
-uneven to judge, it says so and exits with 3; with --twice, which is for CI, that is no failure.`;
+uneven to judge, it says so and exits with 3; with --twice, which is for CI, that is no failure. A former build that cannot
+read what this source writes always is: it is time for a new baseline then.`;
 
 /** @throws Error in a sentence */
 const readBaseline = (file: string): Baseline => {
@@ -85,13 +86,19 @@ const seriesOf = ({ scenarios: [found] }: Result): readonly Series[] => {
   });
 };
 
+/** @throws Error where no server could be measured at all: that is not for the machine to answer for */
+const checkMeasured = ({ scenarios: [found] }: Result): void => {
+  if (found && found.contenders.length > 0) return;
+  throw new Error(`Nothing could be measured: ${found?.verdict.invalid.join('; ')}`);
+};
+
 /**
  * Why the rounds say nothing. The load average is no reason here: after tests it is always high, and passes slowly. Beside a
  * former build the machine need not have been even, for the limit grows with what the two of them vary.
  */
 const whyNot = ({ scenarios: [found] }: Result, former: string | null): string | null => {
   const unit = found?.contenders.find(({ name }) => name === 'hello');
-  if (!found || !unit) return found?.verdict.invalid.join('; ') || 'nothing was measured';
+  if (!found || !unit) return 'the bare server was not measured';
   const varied = variation(cpuOf(unit));
   if (Number.isNaN(varied)) return 'without /proc there is no CPU time';
   if (former !== null) return null;
@@ -128,10 +135,12 @@ export const gateCommand = (terminal: Terminal): Command => {
   withCommon(command, { rounds: gateRounds, seconds: 1 });
   return command.addHelpText('after', examples).action(async (options: GateOptions) => {
     const settings = { ...settingsOf(options), rounds: options.pairs ?? options.rounds, withPeers: false };
+    if (ensureBuilt()) terminal.say('built dist/');
     const measure = (former: string | null) =>
       runScenarios([gateScenario(former)], terminal.session, settings, options.pin);
     if (options.write) {
       const result = await measure(null);
+      checkMeasured(result);
       const { environment, at } = result;
       const about = {
         at,
@@ -160,6 +169,7 @@ export const gateCommand = (terminal: Terminal): Command => {
     for (const isLast of options.twice ? [false, true] : [true]) {
       const result = await measure(former);
       if (result.interrupted) return terminal.exit(130);
+      checkMeasured(result);
       const reason = whyNot(result, former);
       if (reason !== null) {
         terminal.out(`NOT JUDGED: ${reason}.\n`);

@@ -44,14 +44,25 @@ export const seedKeys = async (stage: Stage, weir: Weir, crowds: readonly Crowd[
 const pauseMs = 1000;
 const readyMs = 600_000;
 
-/** The gateway learns of keys from the log: it is ready when it knows the last one. */
+/** What the gateway says of itself where a read model goes no further: no wait will help then. */
+const standstill = /[\w-]+ stands still at [^";]+/;
+
+/**
+ * The gateway learns of keys from the log: it is ready when it knows the last one.
+ *
+ * @throws Error where it never will, as a former build that does not know today's facts
+ */
 const until = async (stage: Stage, weir: Weir, line: string): Promise<void> => {
   const { host, port } = weir.address;
   const headers = { authorization: `Bearer ${keyOnLine(line) ?? ''}` };
-  for (const end = performance.now() + readyMs; performance.now() < end && !stage.interrupted.aborted; ) {
+  for (const end = performance.now() + readyMs; !stage.interrupted.aborted; ) {
     const response = await fetch(`http://${host}:${port}/v1/models`, { headers });
     await response.arrayBuffer();
     if (response.status === 200) return;
+    const ready = await fetch(`http://${host}:${port}/v1/ready`);
+    const [reason] = standstill.exec(await ready.text()) ?? [];
+    if (reason !== undefined) throw new Error(`A gateway cannot read the keys that were made for it: ${reason}`);
+    if (performance.now() > end) throw new Error('A gateway still does not know the keys that were made for it.');
     stage.tell('waiting for the gateway to know the keys', 0.9);
     // Slowly: unknown keys are limited by address, and the wait is short or long.
     await sleep(pauseMs);

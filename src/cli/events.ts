@@ -56,7 +56,7 @@ export const eventsCommand = (terminal: Terminal): Command => {
     )
     .option('--all', 'also what Weir notes for itself: accounts of requests, last uses, access tokens, signatures')
     .action((options: Asked) => {
-      const listed = new Listing(terminal, options, { at: 'time', id: 'id', type: 'id', position: 'id' });
+      const listed = new Listing(terminal, options, { at: 'time', id: 'id', position: 'id' });
       return reading(terminal, async (store, { isOwn }) => {
         if (options.follow && isOwn)
           throw new Failure('No server runs on these files, so nothing can follow. weir serve starts one.');
@@ -120,8 +120,8 @@ const add = (listed: Listing, event: Recorded): void => {
     at,
     type,
     id: stream.slice(stream.indexOf('-') + 1),
-    revision,
     by: actor.name === undefined ? actor.id : `${actor.name} (${actor.id})`,
+    revision,
     position: String(position),
   };
   listed.add(row, recordedAs(event));

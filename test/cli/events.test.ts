@@ -59,7 +59,7 @@ describe('weir events tail', () => {
   test('the table fits and obeys no name', async () => {
     const { code, out } = await weir(['events', 'tail', '--wide']);
     expect(code).toBe(0);
-    expect(out).toMatch(/^AT +TYPE +ID +REVISION +BY +POSITION\n/);
+    expect(out).toMatch(/^AT +TYPE +ID +BY +REVISION +POSITION\n/);
     expect(out).toContain(organization);
     const said = await weir(['org', 'suspend', organization, '--actor', 'Mo \u001b[31m']);
     expect(said.code).toBe(0);
@@ -67,6 +67,14 @@ describe('weir events tail', () => {
     const shown = (await weir(['events', 'tail'])).out;
     expect(shown).toContain('Mo \\u001b[31m');
     for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
+  });
+  test('in 80 columns it tells what has changed, and of what', async () => {
+    const { out } = await weir(['events', 'tail', '-n', '1000'], undefined, undefined, 80);
+    const ids = typesOf(await tail('-n', '1000')).length;
+    expect(out).toMatch(/^AT +TYPE +ID /);
+    expect(out).toContain(organization);
+    expect(out.match(/ (org|akey|proj)_[0-9a-z]{26}/g)).toHaveLength(ids);
+    for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
   test('followed it tells each as it comes, once, until it is interrupted', async () => {
     let stop = () => {};

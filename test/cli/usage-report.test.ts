@@ -72,7 +72,11 @@ describe('weir usage', () => {
     expect(rows).toMatchObject([{ model: 'm', requests: 3, input: 3_000, output: 600, cost: 0.027 }]);
     const { out } = await bench.weir(['usage', org, '--width', '1h', '--from', new Date().toISOString()]);
     expect(out).toContain('$0.027');
-    expect((await bench.weir(['usage', org, '--to', '2020-01-01T00:00:00Z'])).out).toBe('Nothing to show.\n');
+    expect(await bench.weir(['usage', org, '--to', '2020-01-01T00:00:00Z'])).toEqual({
+      code: 0,
+      out: '',
+      err: 'Nothing to show.\n',
+    });
   });
 
   test.each([80, 60])('fits a terminal of %i columns, whatever it is told apart by', async (columns) => {

@@ -105,7 +105,7 @@ const printer = (terminal: Terminal, options: Options): Printer => {
       count += 1;
     },
     end() {
-      if (count === 0) terminal.out('Nothing to show.\n');
+      if (count === 0) terminal.err('Nothing to show.\n');
     },
   };
 };

@@ -160,7 +160,8 @@ export class Listing {
   end(): void {
     this.#show(false);
     if (this.#json) this.#json.end();
-    else if (this.#count === 0) this.#terminal.out('Nothing to show.\n');
+    // For people: whoever counts the lines of the answer counts none.
+    else if (this.#count === 0) this.#terminal.err('Nothing to show.\n');
   }
 
   #sayWhatIsLeftOut(columns: readonly TextColumn[]): void {

@@ -10,13 +10,20 @@ const characters = new Intl.Segmenter();
 export const isWhole = (word: string): boolean =>
   timeOfId(word.slice(word.indexOf('-') + 1)) !== null || /^https?:\/\//.test(word);
 
-/** What of a word fits into so many columns, one character at least, and the rest. */
+/**
+ * What of a word fits into so many columns, one character at least, and the rest: where the half of it can stay, behind
+ * one of the characters that join the parts of a name.
+ */
 const cut = (word: string, columns: number): readonly [string, string] => {
   let [head, taken] = ['', 0];
   for (const { segment } of characters.segment(word)) {
     taken += columnsOf(segment);
     if (head !== '' && taken > columns) break;
     head += segment;
+  }
+  if (head.length < word.length) {
+    const end = Math.max(...['.', '_', '/', '-', ':'].map((joint) => head.lastIndexOf(joint))) + 1;
+    if (end > head.length / 2) head = head.slice(0, end);
   }
   return [head, word.slice(head.length)];
 };

@@ -139,6 +139,11 @@ test('lines are as wide as they may be, and hold all of the text', () => {
   );
 });
 
+test('a name that does not fit is broken where its parts are joined, if its half can stay', () => {
+  expect(wrapped('organization.admin_key_issued', 26)).toEqual(['organization.admin_key_', 'issued']);
+  expect(wrapped('a.abcdefghijkl', 8)).toEqual(['a.abcdef', 'ghijkl']);
+});
+
 describe('what a table looks like', () => {
   const rows = [
     { id, name: '日本 gateway of the research group', credits: 5, note: 'first', at: 1_700_000_000_000 },
@@ -174,9 +179,9 @@ AT       2023-11-14 22:13:20Z
     );
   });
   test('nothing at all', () => {
-    expect(listed([], 80)).toEqual({ out: 'Nothing to show.\n', err: '' });
-    expect(listed([], 80, { json: true }).out).toBe('[]\n');
-    expect(listed([], 80, { output: 'jsonl' }).out).toBe('');
+    expect(listed([], 80)).toEqual({ out: '', err: 'Nothing to show.\n' });
+    expect(listed([], 80, { json: true })).toEqual({ out: '[]\n', err: '' });
+    expect(listed([], 80, { output: 'jsonl' })).toEqual({ out: '', err: '' });
   });
   test('one thing by its fields, which are never broken where they are ids', () => {
     const secret = `gwa_${'k'.repeat(49)}`;

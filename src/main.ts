@@ -20,7 +20,9 @@ if (process.pid === 1) for (const signal of stopSignals) process.on(signal, () =
 
 // What the process makes is for its owner alone, LMDB's files too, whatever the folder around it allows.
 process.umask(0o077);
-const left = allowClosedOutput();
+/** Nobody who asks for a verdict by the exit status may take a full disk for one. */
+let failure: number | undefined;
+const left = allowClosedOutput(() => process.exit(failure ?? 1));
 lowerHelperThreads();
 // gRPC gives TLS the name of a host to send also where that is an address, as the nodes of a cluster often have it. Node
 // says that it will ignore it, which is what is wanted: the address is compared with the certificate all the same.
@@ -62,8 +64,6 @@ const osUser = (): string => {
   }
 };
 
-/** Nobody who asks for a verdict by the exit status may take a full disk for one. */
-let failure: number | undefined;
 process.on('uncaughtExceptionMonitor', () => {
   process.once('exit', () => {
     process.exitCode = failure ?? 1;

@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { createProject, use } from './calls.ts';
 import { weirHere } from './here.ts';
+import { freshDir } from './process.ts';
 import { eventually, type Server, startServer } from './server.ts';
 
 // A loaded machine is slow, not wrong.
@@ -16,6 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
+const main = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 const env = () => ({ DATA_DIR: server.dataDir, ...server.env });
 
 test('weir status tells how a running gateway does, and ends with 1 where none runs', async () => {
@@ -39,7 +43,6 @@ test('weir status tells how a running gateway does, and ends with 1 where none r
 });
 
 test('weir events tail --follow ends when nobody reads on, as a pipe into head does', async () => {
-  const main = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
   const child = spawn(process.execPath, [main, 'events', 'tail', '--follow', '--jsonl', '-n', '1'], {
     env: { PATH: process.env.PATH, ...env() },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -58,4 +61,40 @@ test('weir events tail --follow ends when nobody reads on, as a pipe into head d
     return isOver || undefined;
   });
   expect(await exited).toEqual([0, null]);
+});
+
+describe.skipIf(!existsSync('/dev/full'))('where the disk of what it writes is full', () => {
+  const full = openSync('/dev/full', 'w');
+  afterAll(() => closeSync(full));
+
+  test('a command says so in one sentence, and fails', async () => {
+    const child = spawn(process.execPath, [main, 'key', 'list'], {
+      env: { PATH: process.env.PATH, ...env() },
+      stdio: ['ignore', full, 'pipe'],
+    });
+    const said = text(child.stderr!);
+    const exited = once(child, 'exit');
+    expect((await said).split('\n').at(-2)).toBe(
+      'Standard output cannot be written: ENOSPC: no space left on device, write.',
+    );
+    expect(await exited).toEqual([1, null]);
+  });
+
+  test('a gateway goes on, since that is its log alone', async () => {
+    const child = spawn(process.execPath, [main, 'serve'], {
+      env: { PATH: process.env.PATH, DATA_DIR: freshDir(), PORT: '0', ACCESS_LOG: 'on' },
+      stdio: ['ignore', 'pipe', full],
+    });
+    let said = '';
+    child.stdout!.setEncoding('utf8').on('data', (piece: string) => (said += piece));
+    try {
+      const url = await eventually(() => /http\S+(?=\/v1\/messages)/.exec(said)?.[0], undefined, 60_000);
+      for (let n = 0; n < 3; n++) expect((await fetch(`${url}/v1/health`)).status).toBe(200);
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      expect(await exited).toEqual([0, null]);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
 });

@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import fs, { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import type { Endpoint } from '../../src/http/endpoint.ts';
 import { type LogOptions, openLog } from '../../src/observability/log/log.ts';
 import { pretty } from '../../src/observability/log/pretty.ts';
@@ -99,6 +99,30 @@ describe('the log', () => {
     expect(lines.map((line) => (JSON.parse(line) as { n: number }).n)).toEqual(
       Array.from({ length: 20 - dropped }, (_, n) => n),
     );
+  });
+
+  test('that cannot be written loses no line that there is room for, and is written as soon as it can be', async () => {
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    const writing = vi.spyOn(fs, 'write').mockImplementation(((...call: unknown[]) => {
+      process.nextTick(call.at(-1) as (error: Error) => void, full);
+    }) as typeof fs.write);
+    const file = join(dir, 'full.log');
+    const log = openLog({ level: 'info', format: 'json', accessShare: 0, fd: openSync(file, 'w') });
+    const long = 'x'.repeat(1024 * 1024);
+    // No line behind these is taken, so none has what waits written.
+    for (let n = 0; n < 20; n++) log.info({ n, long }, 'listening');
+    const { dropped } = log;
+    expect(dropped).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(writing.mock.calls.length).toBeGreaterThan(1), 10_000);
+    writing.mockRestore();
+    const written = (): number[] =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => (JSON.parse(line) as { n: number }).n);
+    const kept = Array.from({ length: 20 - dropped }, (_, n) => n);
+    await vi.waitFor(() => expect(written()).toEqual(kept), 10_000);
+    expect(await log.close()).toBe('written');
   });
 });
 

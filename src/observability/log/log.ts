@@ -33,6 +33,8 @@ const standardError = 2;
 const mostWaiting = 16 * 1024 * 1024;
 /** Longest wait for the last lines to be taken. */
 const lastMs = 1_000;
+/** How long what could not be written waits, on a full disk for instance, where no new line tries it earlier. */
+const againMs = 1_000;
 
 /** What an operator should look into, although the gateway goes on. */
 const warnings: ReadonlySet<SignalName> = new Set([
@@ -89,10 +91,19 @@ const accessLine = ({ requestId, keyId, method, target, status, durationMs, mode
 
 /** Opens the log and listens to every signal. No line waits for its reader. */
 export const openLog = ({ level, format, isColored = false, accessShare, fd = standardError }: LogOptions): Log => {
-  const out = destination({ dest: fd, sync: false, maxLength: mostWaiting });
+  // With no least length at all it would not write what waits when it is told to.
+  const out = destination({ dest: fd, sync: false, maxLength: mostWaiting, minLength: 1 });
   let dropped = 0;
   out.on('drop', () => {
     dropped += 1;
+  });
+  // A log that cannot be written ends no gateway: what waits is written when it can be.
+  let again: NodeJS.Timeout | undefined;
+  out.on('error', () => {
+    again ??= setTimeout(() => {
+      again = undefined;
+      out.flush();
+    }, againMs).unref();
   });
   const stream: DestinationStream =
     format === 'json' ? out : { write: (line) => void out.write(pretty(line, isColored)) };
@@ -120,6 +131,7 @@ export const openLog = ({ level, format, isColored = false, accessShare, fd = st
       out.end();
       const how = await Promise.race([written, stuck]);
       clearTimeout(late);
+      clearTimeout(again);
       // At the exit it would be written to the end, by nobody who could do anything else.
       if (how === 'stuck') out.destroy();
       return how;

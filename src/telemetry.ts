@@ -117,6 +117,61 @@ export interface Signals {
 }
 
 export type SignalName = keyof Signals;
+
+const every: Readonly<Record<SignalName, true>> = {
+  'request.failed': true,
+  'command.recorded': true,
+  'stream.passed_over': true,
+  'projection.rebuilt': true,
+  'projection.catching_up': true,
+  'projection.caught_up': true,
+  'projection.held': true,
+  'projection.failed': true,
+  'follower.stopped': true,
+  'follower.resumed': true,
+  'reactors.begun_again': true,
+  'reaction.failed': true,
+  'audit.unsigned': true,
+  'audit.sink_lost': true,
+  'audit.sink_back': true,
+  'access.unrecorded': true,
+  'usage.unwritten': true,
+  'usage.written': true,
+  'usage.unsent': true,
+  'usage.sent': true,
+  'policies.unrecorded': true,
+  'usage.untold': true,
+  'usage.recovered': true,
+  'prices.declared': true,
+  'store.awaited': true,
+  'store.option_ignored': true,
+  'store.in_use': true,
+  'store.lost': true,
+  'store.away': true,
+  'store.back': true,
+  'store.read_only': true,
+  'store.moved': true,
+  'store.stumbled': true,
+  'limits.restored': true,
+  'limits.unsaved': true,
+  'limits.trouble': true,
+  'tiers.reloaded': true,
+  'tiers.refused': true,
+  'first_run.left': true,
+  'first_run.unfinished': true,
+  'secrets.accepted': true,
+  'upstream.opened': true,
+  'upstream.closed': true,
+  'traces.unsent': true,
+  'traces.sent': true,
+  'certificate.reloaded': true,
+  'certificate.refused': true,
+  'certificate.expired': true,
+  'server.draining': true,
+};
+/** Of all that may be said. */
+export const signalNames = Object.keys(every) as readonly SignalName[];
+
 type Listener = <N extends SignalName>(name: N, signal: Signals[N]) => void;
 
 const listeners = new Set<Listener>();

@@ -4,6 +4,7 @@ import { type Certificate, followCertificate } from './certificate.ts';
 import { Cors, optionsEndpoints } from './cors.ts';
 import { endpoint } from './endpoint.ts';
 import { Exchange } from './exchange.ts';
+import { whyNotThere } from './listen-fault.ts';
 import { clientAddress } from './request/client-address.ts';
 import { RequestHead } from './request/head.ts';
 import type { Gate, Route } from './route.ts';
@@ -73,8 +74,8 @@ const atMost = async (ms: number, work: Promise<void>): Promise<void> => {
   clearTimeout(timer);
 };
 
-const cannotListen = (host: string, port: number): Error =>
-  new Error(`Cannot listen on ${host} port ${port}: it is in use, not permitted or no address of this machine.`);
+const cannotListen = async (host: string, port: number): Promise<Error> =>
+  new Error(`Cannot listen on HOST ${host} PORT ${port}: ${await whyNotThere(host, port)}.`);
 
 /** Listens and stops at once, for who would know early. @throws Error as `serve` does */
 export const expectPort = async (host: string, port: number): Promise<void> => {
@@ -82,7 +83,7 @@ export const expectPort = async (host: string, port: number): Promise<void> => {
   const app = uws.App();
   const socket = await listenAlone(uws, app, host, port);
   app.close();
-  if (!socket) throw cannotListen(host, port);
+  if (!socket) throw await cannotListen(host, port);
 };
 
 /**
@@ -163,7 +164,7 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
   const socket = await listenAlone(uws, app, options.host, options.port);
   if (!socket) {
     app.close();
-    throw cannotListen(options.host, options.port);
+    throw await cannotListen(options.host, options.port);
   }
 
   const tickMs = Math.max(5, Math.min(longestTickMs, ...Object.values(timeouts).map((ms) => ms / 4)));

@@ -329,7 +329,7 @@ test('a port for metrics that is taken ends the start with one sentence', async 
   closing.push(taken.close);
   const { port } = new URL(taken.url);
   await expect(startServer({ env: { METRICS_PORT: port } })).rejects.toThrow(
-    /Cannot listen on METRICS_HOST 127\.0\.0\.1 METRICS_PORT \d+/,
+    /Cannot listen on METRICS_HOST 127\.0\.0\.1 METRICS_PORT \d+: another process has that port\./,
   );
 });
 

@@ -51,9 +51,7 @@ describe.concurrent('a server that cannot start says why in one sentence', () =>
     const port = String(typeof address === 'object' && address !== null ? address.port : 0);
     const dataDir = freshDir();
     const refused = await refusedHere({ PORT: port, DATA_DIR: dataDir });
-    expect(complaintOf(refused)).toBe(
-      `Cannot listen on 127.0.0.1 port ${port}: it is in use, not permitted or no address of this machine.`,
-    );
+    expect(complaintOf(refused)).toBe(`Cannot listen on HOST 127.0.0.1 PORT ${port}: another process has that port.`);
     expect(refused.code).toBe(1);
     await new Promise((resolve) => taken.close(resolve));
     const server = await startServer({ dataDir });

@@ -310,7 +310,7 @@ describe('a start that is refused leaves nothing in the log', () => {
     const { port, free } = await taken();
     const { code, stderr } = await weirHere(['serve'], environment({ PORT: port }));
     expect(code).toBe(1);
-    expect(stderr).toContain(`Cannot listen on 127.0.0.1 port ${port}`);
+    expect(stderr).toContain(`Cannot listen on HOST 127.0.0.1 PORT ${port}`);
     expect(await events()).toEqual([]);
     free();
   });

@@ -185,7 +185,7 @@ describe('serve', () => {
 
   test('says in one sentence that the port is in use', async () => {
     await expect(serve({ ...options, port: service.port })).rejects.toThrow(
-      /^Cannot listen on 127\.0\.0\.1 port \d+: .*in use/,
+      /^Cannot listen on HOST 127\.0\.0\.1 PORT \d+: another process has that port\.$/,
     );
   });
 
@@ -194,13 +194,13 @@ describe('serve', () => {
     const { port } = first;
     await first.drain(0);
     const again = await serve({ ...options, port });
-    await expect(serve({ ...options, port })).rejects.toThrow(/in use/);
+    await expect(serve({ ...options, port })).rejects.toThrow(/another process has that port/);
     await again.drain(0);
   });
 
   test('says in one sentence that the host cannot be bound', async () => {
     await expect(serve({ ...options, host: '203.0.113.1', port: 0 })).rejects.toThrow(
-      /^Cannot listen on 203\.0\.113\.1 port 0: /,
+      /^Cannot listen on HOST 203\.0\.113\.1 PORT 0: this machine has no such address\.$/,
     );
   });
 });

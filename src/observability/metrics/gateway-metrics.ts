@@ -1,5 +1,5 @@
 import type { Clock, Millis } from '../../clock.ts';
-import { onSignal, type SignalName } from '../../telemetry.ts';
+import { onSignal, signalNames } from '../../telemetry.ts';
 import { version } from '../../version.ts';
 import { latencies } from './cells.ts';
 import { only, type Sample, type Samples } from './exposition.ts';
@@ -90,11 +90,11 @@ export class StoreMetrics {
   }
 }
 
-/** How often each thing was said. */
+/** How often each thing was said: all begin at 0, or a rate would not show what is said for the first time. */
 export class SignalCounts {
-  readonly #counts = new Map<SignalName, number>();
+  readonly #counts = new Map(signalNames.map((name) => [name, 0]));
   /** Ends the counting. */
-  readonly close = onSignal((name) => void this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1));
+  readonly close = onSignal((name) => void this.#counts.set(name, this.#counts.get(name)! + 1));
 
   get samples() {
     return {

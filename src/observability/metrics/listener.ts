@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { listenReason } from '../../http/listen-fault.ts';
 
 export interface MetricsListener {
   readonly url: string;
@@ -37,8 +38,10 @@ export const serveMetrics = async (
     );
   });
   await new Promise<void>((resolve, reject) => {
-    const sentence = `Cannot listen on METRICS_HOST ${host} METRICS_PORT ${port}: it is in use, not permitted or no address of this machine.`;
-    server.once('error', (cause) => reject(new Error(sentence, { cause })));
+    server.once('error', (cause) => {
+      const sentence = `Cannot listen on METRICS_HOST ${host} METRICS_PORT ${port}: ${listenReason(cause)}.`;
+      reject(new Error(sentence, { cause }));
+    });
     server.listen({ host, port, exclusive: true }, resolve);
   });
   const { port: taken } = server.address() as AddressInfo;

@@ -1,0 +1,21 @@
+import { createServer } from 'node:net';
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process has that port',
+  EACCES: 'this user may not have that port',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  EAFNOSUPPORT: 'this machine has no addresses of that kind',
+  ENOTFOUND: 'that name has no address',
+  EAI_AGAIN: 'that name cannot be looked up',
+};
+
+/** Why one cannot listen, in words. */
+export const listenReason = ({ code, message }: NodeJS.ErrnoException): string => reasons[code ?? ''] ?? message;
+
+/** The same of a place, tried once more: the core says that it cannot listen there, and not why. */
+export const whyNotThere = (host: string, port: number): Promise<string> =>
+  new Promise((resolve) => {
+    const trial = createServer();
+    trial.once('error', (error) => resolve(listenReason(error)));
+    trial.listen({ host, port, exclusive: true }, () => trial.close(() => resolve('it could not be had just now')));
+  });

@@ -1,13 +1,17 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { readPart, rewritePart } from '../support/guides.ts';
 import { archive, call, createKey, createProject, type Json, paths } from './calls.ts';
 import { weirHere } from './here.ts';
-import { eventually, type Server, startServer } from './server.ts';
+import { eventually, freshDir, type Server, startServer } from './server.ts';
 
 // Each command is a process of its own, on a machine that may be busy with other things.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 let server: Server;
+/** Where its checkpoints go. */
+let sink: string;
 let organization: string;
 let project: string;
 let laptop: string;
@@ -49,7 +53,10 @@ const ok = async (method: string, path: string, body?: object): Promise<Json> =>
 };
 
 beforeAll(async () => {
-  server = await startServer();
+  const dir = freshDir();
+  mkdirSync(dir, { recursive: true });
+  sink = join(dir, 'checkpoints');
+  server = await startServer({ env: { AUDIT_SINKS: sink } });
   organization = server.first.organization_id;
   project = await createProject(server, 'research');
   laptop = (await createKey(server, project, { name: 'laptop' })).id;
@@ -396,6 +403,21 @@ const cutOut = (page: string): string =>
     .replace(/59 minutes(?: \d+ seconds?)?/g, '59 minutes')
     .replace(/gwp_\S+/g, 'gwp_…');
 
+test('without a server the same is told from the files, and nothing can be followed', async () => {
+  const before = await json('diff', organization, '--from', early, '--to', middle);
+  await server.stop();
+  expect(await json('diff', organization, '--from', early, '--to', middle)).toEqual(before);
+  const { code, stderr } = await here('log', '--follow');
+  expect([code, stderr]).toEqual([1, 'No server runs on these files, so nothing can follow.\n']);
+});
+
+const saidOfProof = async (...args: string[]): Promise<string> => {
+  const { code, stdout, stderr } = await here(...args);
+  expect(`${code} ${stderr}`).toBe('0 ');
+  return stdout.replace(/\d+/g, '…');
+};
+
+// Refusals are recorded when their minute is over, or the server stops.
 test('the answers in the guide are those that the commands give', async () => {
   const shown: [string[], string[]][] = [
     [
@@ -415,24 +437,25 @@ test('the answers in the guide are those that the commands give', async () => {
       ['who', 'operator:jo'],
     ],
     [
-      ['log', '--type', 'api_key.updated'],
-      ['log', '--type', 'api_key.updated'],
+      ['log', '--type', 'api_key.created', '--resource', 'KEY'],
+      ['log', '--type', 'api_key.created', '--resource', short],
+    ],
+    [
+      ['log', '--type', 'access.denied'],
+      ['log', '--type', 'access.denied'],
+    ],
+    [
+      ['verify', '--against', 'FILE'],
+      ['verify', '--against', sink],
     ],
   ];
   const parts: string[] = [];
   for (const [typed, args] of shown) {
-    const page = await said(...args);
+    // The log goes by its times, and a verdict has none.
+    const page = await (args[0] === 'verify' ? saidOfProof(...args) : said(...args));
     parts.push(`$ weir audit ${typed.join(' ')}\n${cutOut(page)}`);
   }
   const text = `\`\`\`text\n${parts.join('\n')}\`\`\``;
   if (process.env.WRITE_GUIDES) rewritePart('auditor', () => text);
   expect(readPart('auditor').trimEnd()).toBe(text);
-});
-
-test('without a server the same is told from the files, and nothing can be followed', async () => {
-  const before = await json('diff', organization, '--from', early, '--to', middle);
-  await server.stop();
-  expect(await json('diff', organization, '--from', early, '--to', middle)).toEqual(before);
-  const { code, stderr } = await here('log', '--follow');
-  expect([code, stderr]).toEqual([1, 'No server runs on these files, so nothing can follow.\n']);
 });

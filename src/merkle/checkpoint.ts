@@ -42,6 +42,25 @@ export const notesIn = (text: string): { readonly notes: readonly string[]; read
   rest: text.replace(wholeNote, '').trim(),
 });
 
+/** Where the last note of a text begins, which may go on behind it; 0 where there is none. */
+const lastBegin = (text: string): number => {
+  let end = text.lastIndexOf('\n\n\u2014');
+  for (let line = 0; line < 3 && end > 0; line++) end = text.lastIndexOf('\n', end - 1);
+  return end + 1;
+};
+
+/** The same of a file that is too long for one text: a sink gets a checkpoint a second for years. */
+export function* notesInPieces(pieces: Iterable<string>): Generator<ReturnType<typeof notesIn>> {
+  let left = '';
+  for (const piece of pieces) {
+    const text = left + piece;
+    const at = lastBegin(text);
+    yield notesIn(text.slice(0, at));
+    left = text.slice(at);
+  }
+  yield notesIn(left);
+}
+
 /** An inclusion proof with its checkpoint, to be kept (c2sp.org/tlog-proof). */
 export const tlogProof = (index: number, proof: readonly Hash[], signed: string): string =>
   `c2sp.org/tlog-proof@v1\nindex ${index}\n${proof.map((each) => `${each.toString('base64')}\n`).join('')}\n${signed}`;

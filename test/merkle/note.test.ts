@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkpointText, notesIn, parsedCheckpoint } from '../../src/merkle/checkpoint.ts';
+import { checkpointText, notesIn, notesInPieces, parsedCheckpoint } from '../../src/merkle/checkpoint.ts';
 import {
   isSignedWith,
   parsedNote,
@@ -93,6 +93,23 @@ describe('a checkpoint', () => {
     expect(notesIn(at(1) + at(2) + at(30))).toEqual({ notes: [at(1), at(2), at(30)], rest: '' });
     expect(notesIn(`hello\n${at(1)}broken`)).toEqual({ notes: [at(1)], rest: 'hello\nbroken' });
     expect(notesIn('')).toEqual({ notes: [], rest: '' });
+  });
+
+  test('is found in a text that comes in pieces, wherever they end, with all that stands between two', () => {
+    const [one, two] = [at(1), parsedNote(at(20))!];
+    const cosigned = withSignatures({
+      ...two,
+      signatures: [...two.signatures, ...parsedNote(signed(two.text, other))!.signatures],
+    });
+    const file = `hello\n${one}${cosigned}${cosigned.slice(0, 90)}\n${at(300)}${at(4000)}the end`;
+    const whole = notesIn(file);
+    expect(whole.notes).toEqual([one, cosigned, at(300), at(4000)]);
+    for (let cut = 0; cut <= file.length; cut++) {
+      const told = [...notesInPieces([file.slice(0, cut), file.slice(cut, cut + 100), file.slice(cut + 100)])];
+      expect(told.flatMap(({ notes }) => notes)).toEqual(whole.notes);
+      const rest = told.map(({ rest }) => rest).filter((text) => text !== '');
+      expect(rest.join('\n')).toBe(whole.rest);
+    }
   });
 
   test('is found behind what is left of another, wherever its write broke off', () => {

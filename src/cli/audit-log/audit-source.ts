@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { signersOf } from '../../app/audit-log.ts';
 import { secretsOf } from '../../app/config-secrets.ts';
 import { type EventLog, existingEventLog } from '../../app/event-log.ts';
@@ -7,7 +7,7 @@ import { keysIn, type Signers } from '../../audit/log/keys.ts';
 import { type Config, readConfig } from '../../config.ts';
 import { knownLogId } from '../../kernel/log-id.ts';
 import type { EventStore, Recorded } from '../../kernel/store.ts';
-import { notesIn, parsedCheckpoint, type SignedCheckpoint } from '../../merkle/checkpoint.ts';
+import { notesInPieces, parsedCheckpoint, type SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { type Verifier, verifierOf } from '../../merkle/note.ts';
 import { hasSecrets } from '../../secrets/master-secrets.ts';
 import { type Progress, progressBar } from '../progress.ts';
@@ -55,8 +55,9 @@ export const trustedKeys = async (config: Config, store: EventStore, named: read
   if (named.length > 0) return named.map(keyOf);
   const signers = await ownSigners(config, store);
   if (!signers) return [];
-  const { keys } = await keysIn(store);
-  return Array.from({ length: Math.max(1, keys.at(-1)?.number ?? 1) }, (_, i) => signers(i + 1).verifier);
+  // Whoever can write to the store may have written any number there; each costs a key.
+  const numbers = new Set([1, ...(await keysIn(store)).keys.map(({ number }) => number)]);
+  return Array.from(numbers, (number) => signers(number).verifier);
 };
 
 const keyOf = (text: string): Verifier => {
@@ -74,10 +75,17 @@ const keyOf = (text: string): Verifier => {
  */
 export const checkpointsIn = (path: string, passedOver: (says: string) => void): SignedCheckpoint[] => {
   if (!existsSync(path)) throw new Failure(`There is no file ${path}.`);
-  const { notes, rest } = notesIn(atFile(path));
-  const found = notes.flatMap((note) => parsedCheckpoint(note) ?? []);
+  const found: SignedCheckpoint[] = [];
+  let lines = 0;
+  for (const { notes, rest } of notesInPieces(piecesOf(path))) {
+    for (const note of notes) {
+      const checkpoint = parsedCheckpoint(note);
+      if (checkpoint) found.push(checkpoint);
+      else lines += 1;
+    }
+    if (rest !== '') lines += rest.split('\n').length;
+  }
   if (found.length === 0) throw new Failure(`${path} holds no signed checkpoint.`);
-  const lines = notes.length - found.length + (rest === '' ? 0 : rest.split('\n').length);
   if (lines > 0)
     passedOver(
       `${path} holds ${countOf(lines, 'line')} that belong to no checkpoint, as a write that broke off leaves.`,
@@ -87,13 +95,26 @@ export const checkpointsIn = (path: string, passedOver: (says: string) => void):
 
 const countOf = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
-const atFile = (path: string): string => {
+/** Bytes of a file that are read at a time. */
+const pieceBytes = 16 * 1024 * 1024;
+
+/** A file's text, piece by piece. @throws Failure where it cannot be read */
+function* piecesOf(path: string): Generator<string> {
+  const decoder = new TextDecoder();
   try {
-    return readFileSync(path, 'utf8');
+    const file = openSync(path, 'r');
+    try {
+      const bytes = Buffer.alloc(pieceBytes);
+      for (let read = readSync(file, bytes); read > 0; read = readSync(file, bytes))
+        yield decoder.decode(bytes.subarray(0, read), { stream: true });
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     throw new Failure(`${path} cannot be read.`, 1, error);
   }
-};
+  yield decoder.decode();
+}
 
 /**
  * Checkpoints from outside: of the files that were named, or else of the sinks that are files.

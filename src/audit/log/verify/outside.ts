@@ -16,7 +16,9 @@ export interface Outside {
 }
 
 export const holdAgainst = (against: readonly SignedCheckpoint[], keys: KeyRing): Outside => {
-  const left = against.toSorted((a, b) => a.size - b.size);
+  const inOrder = against.toSorted((a, b) => a.size - b.size);
+  /** So many of them the tree has come to. */
+  let passed = 0;
   const differing: SignedCheckpoint[] = [];
   /** Sizes of those that agree, in their order. */
   const agreed = new Set<number>();
@@ -24,8 +26,8 @@ export const holdAgainst = (against: readonly SignedCheckpoint[], keys: KeyRing)
 
   const pass = (tree: Frontier, leaves: readonly Buffer[]): void => {
     const end = tree.size + leaves.length;
-    for (let next = left[0]; next && next.size <= end; next = left[0]) {
-      left.shift();
+    for (let next = inOrder[passed]; next && next.size <= end; next = inOrder[passed]) {
+      passed += 1;
       const root = rootOfFrontier(grown(tree, leaves.slice(0, next.size - tree.size)));
       if (root.equals(next.root)) {
         agreed.add(next.size);
@@ -39,9 +41,10 @@ export const holdAgainst = (against: readonly SignedCheckpoint[], keys: KeyRing)
     end(tree, uncovered, found) {
       pass(tree, uncovered);
       const findings: Finding[] = [];
-      const unsigned = against.find((checkpoint) => !keys.hasSigned(checkpoint));
+      const [unsigned, ...more] = against.filter((checkpoint) => !keys.hasSigned(checkpoint));
       if (unsigned) {
-        const says = `The checkpoint of ${unsigned.size} leaves to compare with is not signed by a key of this log.`;
+        const rest = more.length === 0 ? '' : `, and so it is with ${more.length} more`;
+        const says = `The checkpoint of ${unsigned.size} leaves to compare with is not signed by a key of this log${rest}.`;
         findings.push({ class: 'signature', index: unsigned.size, says });
       }
       const [first] = differing;
@@ -50,7 +53,7 @@ export const holdAgainst = (against: readonly SignedCheckpoint[], keys: KeyRing)
         const says = `The checkpoint of ${first.size} leaves is of a log that went another way.`;
         findings.push({ class: 'forked', index: largest, to: first.size, says });
       }
-      const last = left.at(-1);
+      const last = passed < inOrder.length ? inOrder.at(-1) : undefined;
       const size = tree.size + uncovered.length;
       if (last) {
         const says = `A checkpoint has seen ${last.size} leaves, and there are ${size}.`;

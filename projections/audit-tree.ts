@@ -54,7 +54,15 @@ export const auditTreeHead = (models: RowReader): (AuditTreeHead & { readonly tr
 
 /** The verifier keys up to the one of this number, the first one first. */
 export const auditTreeKeys = (models: RowReader, upTo: number): string[] =>
-  Array.from({ length: upTo }, (_, i) => models.get(keys, String(i + 1))?.text ?? []).flat();
+  models
+    .range(keys, { prefix: '', limit: mostKeys })
+    .map(({ key, row }) => ({ number: Number(key), text: row.text }))
+    .filter(({ number }) => number <= upTo)
+    .sort((a, b) => a.number - b.number)
+    .map(({ text }) => text);
+
+/** A key is rotated once in a while. */
+const mostKeys = 10_000;
 
 /** Checkpoints behind an event among which the one is looked for that covers it: the first one or the next. */
 const mostLookedAt = 64;

@@ -14,9 +14,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { existingEventLog } from '../../src/app/event-log.ts';
+import { keyStream } from '../../src/audit/log/leaf.ts';
+import { systemClock } from '../../src/clock.ts';
+import { readConfig } from '../../src/config.ts';
 import { leafHash } from '../../src/kernel/event-hash.ts';
-import { notesIn, parsedCheckpoint } from '../../src/merkle/checkpoint.ts';
-import { isSignedWith, verifierOf } from '../../src/merkle/note.ts';
+import { logEvent } from '../../src/kernel/log-event.ts';
+import { checkpointText, notesIn, parsedCheckpoint } from '../../src/merkle/checkpoint.ts';
+import { isSignedWith, signed, signerOf, verifierOf } from '../../src/merkle/note.ts';
 import { isConsistent, isIncluded } from '../../src/merkle/tree.ts';
 import { hasPython, judged } from '../audit/verifier/second-verifier.ts';
 import { call, createKey, createProject, paths } from './calls.ts';
@@ -234,6 +239,15 @@ describe('over HTTP', () => {
     const [from, to] = [parsedCheckpoint(notes[0]!)!, parsedCheckpoint(notes.at(-1)!)!];
     expect(isConsistent(from, to, proven.stdout.trim().split('\n').map(bytes))).toBe(true);
     expect((await audit(env, 'consistency', newer, older)).code).toBe(1);
+    // What nobody has signed is nobody's word, though it says the same.
+    const { size: seen, root: same, origin } = to;
+    const stranger = signerOf(origin, Buffer.alloc(32, 7));
+    writeFileSync(newer, signed(checkpointText({ origin, size: seen, root: same }), stranger));
+    const unsigned = await audit(env, 'consistency', older, newer);
+    expect([unsigned.code, unsigned.stderr]).toEqual([
+      1,
+      expect.stringContaining('is not signed by a key of this log'),
+    ]);
   });
 });
 
@@ -441,5 +455,25 @@ describe('an older backup that is put in the place of the log', () => {
     // The log itself does not tell; the sink has both of its pasts now.
     expect(await verified({ DATA_DIR: dataDir })).toMatchObject({ code: 2, findings: [] });
     expect(await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept })).toMatchObject({ code: 1 });
+  });
+});
+
+test('what the store was told to hide is found, and a key of whatever number keeps nobody from it', async () => {
+  const gateway = await startServer({});
+  const env = { DATA_DIR: gateway.dataDir };
+  const { project_api_key_id: hidden } = gateway.first;
+  await gateway.stop();
+  expect((await audit(env, 'history', hidden)).code).toBe(0);
+  const { store, close } = await existingEventLog(readConfig(await atItsStore(env)));
+  await store.remove(`projectKey-${hidden}`);
+  const { verifier } = signerOf('weir/x', Buffer.alloc(32, 7));
+  const key = { number: Number.MAX_SAFE_INTEGER, public_key: verifier.text, note: null };
+  await store.append(keyStream, [logEvent('forged', keyStream, 'audit.key_rotated', key, systemClock)], 0);
+  await close();
+  expect((await audit(env, 'history', hidden)).stderr).toBe(`There is no ${hidden} in this store.\n`);
+  expect(await verified(env)).toMatchObject({
+    code: 1,
+    findings: [{ class: 'hidden', stream: `projectKey-${hidden}` }],
+    uncovered: 1,
   });
 });

@@ -1,13 +1,16 @@
 import { Command } from 'commander';
 import { Failure } from '../../app/failure.ts';
+import { keysIn } from '../../audit/log/keys.ts';
 import { checkpointStream } from '../../audit/log/leaf.ts';
 import { leafList, proofOf } from '../../audit/log/proof.ts';
+import type { Config } from '../../config.ts';
 import { canonicalEvent } from '../../kernel/event-hash.ts';
 import type { EventStore, Recorded } from '../../kernel/store.ts';
 import { type SignedCheckpoint, tlogProof } from '../../merkle/checkpoint.ts';
+import { isSignedWith, type Verifier } from '../../merkle/note.ts';
 import { consistencyProof, isConsistent, isIncluded, rootOf } from '../../merkle/tree.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { checkpointsIn, onLog } from './audit-source.ts';
+import { checkpointsIn, onLog, trustedKeys } from './audit-source.ts';
 
 const place = /^([a-zA-Z]+-[a-z0-9_]+)@(\d{1,9})$/;
 
@@ -51,6 +54,12 @@ export const proveCommand = (terminal: Terminal): Command =>
       }),
     );
 
+/** Keys that are made of the secrets, or those that the log has where these are not here. */
+const knownKeys = async (config: Config, store: EventStore): Promise<readonly Verifier[]> => {
+  const own = await trustedKeys(config, store, []);
+  return own.length > 0 ? own : (await keysIn(store)).keys.map(({ verifier }) => verifier);
+};
+
 const checkpointIn = (terminal: Terminal, path: string): SignedCheckpoint => {
   const found = checkpointsIn(path, (says) => terminal.err(`${printable(says)}\n`));
   return found.at(-1) as SignedCheckpoint;
@@ -63,8 +72,16 @@ export const consistencyCommand = (terminal: Terminal): Command =>
     .argument('<older>', 'a file with a checkpoint; of several the last counts')
     .argument('<newer>', 'another')
     .action((older: string, newer: string) =>
-      onLog(terminal, async ({ store }) => {
+      onLog(terminal, async ({ store }, config) => {
         const [one, two] = [checkpointIn(terminal, older), checkpointIn(terminal, newer)];
+        const keys = await knownKeys(config, store);
+        for (const [path, { origin, note }] of [
+          [older, one],
+          [newer, two],
+        ] as const) {
+          if (!keys.some((key) => key.name === origin && isSignedWith(note, key)))
+            throw new Failure(`The checkpoint in ${printable(path)} is not signed by a key of this log.`);
+        }
         if (one.size > two.size) throw new Failure('The second checkpoint is the older one.');
         const leaves = await leafList(store.read(checkpointStream));
         const size = leaves.newest?.size ?? 0;

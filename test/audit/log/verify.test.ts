@@ -190,6 +190,7 @@ describe('a log that somebody has touched', () => {
     const [[index, first], [, second]] = stubs as [[string, string], [string, string]];
     const edits: Recorded['data'][] = [
       { key: 2 },
+      { key: Number.MAX_SAFE_INTEGER },
       { stubs: Object.fromEntries(stubs.slice(1)) },
       { stubs: Object.fromEntries(stubs.with(0, [index, second])) },
       { stubs: Object.fromEntries(stubs.with(0, [index, `${first} `])) },
@@ -293,6 +294,8 @@ describe('a log that somebody has touched', () => {
     const note = signed(checkpointText({ origin, size, root }), signersOf('another')(1));
     const { findings } = await verify(log, { against: [parsedCheckpoint(note)!] });
     expect(findings).toMatchObject([{ class: 'signature', index: size }]);
+    const many = (await verify(log, { against: [1, 2, 3].map(() => parsedCheckpoint(note)!) })).findings;
+    expect(many).toMatchObject([{ class: 'signature', says: expect.stringMatching(/, and so it is with 2 more\.$/) }]);
   });
 
   test('an edit explains no fork in front of it', async () => {

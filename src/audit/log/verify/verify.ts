@@ -176,6 +176,7 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
       add(said.from, 'forked', 'A checkpoint begins before the end of the one before.', place);
       return;
     }
+    if (said.hashes.length === 0) add(tree.size, 'checkpoint', 'The checkpoint adds nothing to the one before.', place);
     // Checkpoints are missing, which was said: the events stand for what they covered.
     const gap = actual
       .filter(({ isLikeOurs }) => !isLikeOurs)

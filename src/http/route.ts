@@ -42,8 +42,11 @@ export interface Head {
   readonly path: string;
   /** The client's address: the socket's peer, or whom the trusted proxies name. */
   readonly ip: string;
-  /** Value of a header by its lower-case name. */
-  header(name: string): string | undefined;
+  /**
+   * Value of a header by its lower-case name.
+   * @param isList whether it may come in several lines, which are one list then
+   */
+  header(name: string, isList?: boolean): string | undefined;
 }
 
 /** Tokens that a request needs of its limits; `unknown` where its body was too large to be read for that. */

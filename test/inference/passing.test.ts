@@ -1,4 +1,10 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import {
+  request as ask,
+  createServer,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -193,6 +199,37 @@ describe('the request', () => {
     expect(status, text).toBe(200);
     expect(JSON.parse(received!.text)).toEqual({ ...say(fields), model: 'theirs' });
   });
+
+  test('a list of betas may come in several lines', async () => {
+    const { port } = server;
+    const headers: OutgoingHttpHeaders = {
+      ...bearer(mine.projectKey.value),
+      'content-type': 'application/json',
+      'anthropic-beta': ['a-2025', 'b-2025,c-2025'],
+    };
+    await new Promise<void>((resolve, reject) => {
+      const asking = ask({ port, method: 'POST', path: '/v1/messages', headers }, (response) => {
+        response.resume().on('end', resolve);
+      });
+      asking.on('error', reject).end(JSON.stringify(say()));
+    });
+    expect(received!.headers['anthropic-beta']).toBe('a-2025,b-2025,c-2025');
+  });
+
+  test.each(['/v1/messages', '/v1/messages/count_tokens'])(
+    'to %s with a header that cannot be sent is the client’s fault',
+    async (path) => {
+      const { status, text } = await post(say(), {
+        path,
+        headers: { 'anthropic-beta': Buffer.from('a✓b').toString('latin1') },
+      });
+      expect([status, JSON.parse(text).error]).toMatchObject([
+        400,
+        { code: 'invalid_request', param: 'header.anthropic-beta' },
+      ]);
+      expect(received).toBeNull();
+    },
+  );
 
   test.each<[string, object, string]>([
     ['max_tokens', { max_tokens: 0 }, 'validation_failed max_tokens'],

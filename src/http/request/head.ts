@@ -66,9 +66,14 @@ export class RequestHead implements Head {
     this.response = undefined;
   }
 
-  header(name: string): string | undefined {
+  header(name: string, isList = false): string | undefined {
     const fields = this.fields;
-    for (let i = 0; i < fields.length; i += 2) if (fields[i] === name) return fields[i + 1];
-    return undefined;
+    let found: string | undefined;
+    for (let i = 0; i < fields.length; i += 2) {
+      if (fields[i] !== name) continue;
+      found = found === undefined ? fields[i + 1]! : `${found},${fields[i + 1]}`;
+      if (!isList) return found;
+    }
+    return found;
   }
 }

@@ -81,6 +81,7 @@ const counted = async ({ call, hosted, task, passing, outgoing }: Counting): Pro
     if (task.strict !== null)
       return reply((await hosted.upstream.countTokens?.(task.strict.request, options)) ?? estimatedTokens);
     const headers = passedHeaders(head, passedNames);
+    if (isRefusal(headers)) return failure(headers, 'messages', head.requestId);
     const asked = { body: outgoing, id: '', model: '', headers, hidesUsage: false };
     return reply((await passing!.countTokens(asked, options)) ?? estimatedTokens);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { isRefusal } from '../../errors.ts';
+import { isRefusal, type Refusal, refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Head, Reply } from '../../http/route.ts';
 import { writtenBytesIn } from '../../upstream/openai/written.ts';
@@ -10,12 +10,21 @@ import { firstPassed, spend, streamPassed } from './passed-stream.ts';
 import { failedReply, type Generation, noHeaders, streamHeaders, type Timing } from './reply.ts';
 import { inTime } from './slow-start.ts';
 
-/** Of the client's headers those that go on to its upstream, where they say something. */
-export const passedHeaders = (head: Head, names: readonly string[]): Readonly<Record<string, string>> => {
+const ascii = /^[\t\x20-\x7e]*$/;
+
+/**
+ * Of the client's headers those that go on to its upstream, where they say something. What no header may hold is refused here: it
+ * could not be sent, which would look like a failure of the upstream.
+ */
+export const passedHeaders = (head: Head, names: readonly string[]): Readonly<Record<string, string>> | Refusal => {
   const headers: Record<string, string> = {};
   for (const name of names) {
-    const value = head.header(name);
-    if (value !== undefined && value !== '') headers[name] = value;
+    const value = head.header(name, true);
+    if (value === undefined || value === '') continue;
+    if (!ascii.test(value)) {
+      return refusal('invalid_request', { message: `The header ${name} is not in ASCII.`, param: `header.${name}` });
+    }
+    headers[name] = value;
   }
   return headers;
 };

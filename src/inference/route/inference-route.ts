@@ -108,6 +108,8 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
 
         /** What has passed every policy: its tokens are reserved and its upstream is asked. */
         const answered = (watch: AnswerWatch | null): Reply | Promise<Reply> => {
+          const passedOn = task.passed === null ? null : passedHeaders(head, passedNames);
+          if (passedOn !== null && isRefusal(passedOn)) return failure(passedOn, family, requestId);
           const need = needOf(task);
           const full = allowance.reserve(tokensOf(need));
           if (full !== undefined) return failure(full, family, requestId);
@@ -127,7 +129,7 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
           const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, trace, signal, watch };
           if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
           const { passing, hidesUsage } = task.passed;
-          const passed = { body: bytes(), id, model, headers: passedHeaders(head, passedNames), hidesUsage };
+          const passed = { body: bytes(), id, model, headers: passedOn!, hidesUsage };
           return passedReply(passing, passed, isStreamed, generation, timing);
         };
 

@@ -5,12 +5,14 @@ import { namedFields, refused } from '../messages/named-fields.ts';
 import { taggedUnion, textOr } from '../messages/tagged-union.ts';
 import {
   addedBySdk,
+  cacheBreakpoint,
   checkStreamOptions,
   declared,
   detail,
   documentUrl,
   effort,
   emptyList,
+  emptyObject,
   hints,
   imageUrl,
   limit,
@@ -31,16 +33,19 @@ import {
  * judged once it is in Weir's own form.
  */
 
-const textPart = namedFields({ type: z.literal('text'), text: z.string().min(1) });
+const prompt_cache_breakpoint = cacheBreakpoint;
+const textPart = namedFields({ type: z.literal('text'), text: z.string(), prompt_cache_breakpoint });
 const imagePart = namedFields({
   type: z.literal('image_url'),
   image_url: namedFields({ url: z.string().meta(imageUrl), detail }),
+  prompt_cache_breakpoint,
 });
 const filePart = namedFields({
   type: z.literal('file'),
   file: namedFields({ file_data: z.string().meta(documentUrl), filename: z.string().nullish(), file_id: refused }),
+  prompt_cache_breakpoint,
 });
-const refusalPart = namedFields({ type: z.literal('refusal'), refusal: z.string().min(1) });
+const refusalPart = namedFields({ type: z.literal('refusal'), refusal: z.string() });
 
 const parts = <const T extends readonly z.ZodObject[]>(...options: T) =>
   list(taggedUnion('type', 'unsupported_content_block', options));
@@ -75,7 +80,13 @@ const message = taggedUnion('role', null, [
     content: textOr(z.string().min(1), parts(textPart, imagePart, filePart).min(1)),
   }),
   assistant,
-  namedFields({ role: z.literal('tool'), tool_call_id: z.string().min(1), content: textContent }),
+  namedFields({
+    role: z.literal('tool'),
+    tool_call_id: z.string().min(1),
+    content: textContent,
+    // Of the function, which the call has too.
+    name: z.string().nullish(),
+  }),
 ]);
 
 const tool = taggedUnion('type', 'unsupported_tool', [
@@ -127,6 +138,7 @@ const body = namedFields({
   presence_penalty: penalty,
   n: only(1),
   logprobs: only(false),
+  logit_bias: emptyObject,
   tools: list(tool).nullish(),
   tool_choice: toolChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),

@@ -1,4 +1,4 @@
-import { conversationOf, type Item, type Made, type Names, placesOf } from '../translation/conversation-of.ts';
+import { conversationOf, type Item, type Made, madeOf, type Names, placesOf } from '../translation/conversation-of.ts';
 import {
   documentOf,
   effortOf,
@@ -37,8 +37,18 @@ const names: Names = {
  */
 export const chatToMessages = (chat: ChatBody, given: Translation): Translated | TranslationFault => {
   const items: Item[] = [];
+  /** Of the calls so far, the names by their ids. */
+  const called = new Map<string, string>();
   for (const [index, message] of chat.messages.entries()) {
     const place = ['messages', index];
+    if (message.role === 'assistant')
+      for (const {
+        id,
+        function: { name },
+      } of message.tool_calls ?? [])
+        called.set(id, name);
+    const misnamed = message.role === 'tool' ? misnamedResult(message, called) : null;
+    if (misnamed !== null) return { ...misnamed, path: [...place, ...misnamed.path] };
     const made = blocksOf(message, place, given);
     if (isFault(made)) return made;
     items.push({ place, role: roleOf(message), made });
@@ -73,6 +83,15 @@ export const chatToMessages = (chat: ChatBody, given: Translation): Translated |
   return { body, placeOf: placesOf(conversation, { ...names, limit, user }) };
 };
 
+/** A result says whose it is by the id of the call; a name beside it can only repeat that of the call. */
+const misnamedResult = (
+  { tool_call_id: id, name }: Extract<ChatMessage, { role: 'tool' }>,
+  called: ReadonlyMap<string, string>,
+): TranslationFault | null => {
+  if (name == null || called.get(id) === undefined || called.get(id) === name) return null;
+  return { code: 'unsupported_parameter', path: ['name'], message: 'Must be the name of the call.', input: name };
+};
+
 const roleOf = ({ role }: ChatMessage): Item['role'] => {
   if (role === 'assistant') return 'assistant';
   return role === 'user' || role === 'tool' ? 'user' : 'system';
@@ -80,9 +99,9 @@ const roleOf = ({ role }: ChatMessage): Item['role'] => {
 
 const blocksOf = (message: ChatMessage, place: Path, { budget }: Translation): Made[] | TranslationFault => {
   if (message.role === 'tool') {
-    const { tool_call_id, content } = message;
-    const block = { type: 'tool_result', tool_use_id: tool_call_id, content };
-    return [{ block, path: ['tool_call_id'] }];
+    const { tool_call_id, content: said } = message;
+    const content = typeof said === 'string' ? said : madeOf(said, blockOf).map(({ block }) => block);
+    return [{ block: { type: 'tool_result', tool_use_id: tool_call_id, content }, path: ['tool_call_id'] }];
   }
   const made = partsOf(message.content);
   if (message.role !== 'assistant') return made;
@@ -99,7 +118,7 @@ const blocksOf = (message: ChatMessage, place: Path, { budget }: Translation): M
 const partsOf = (content: ChatMessage['content']): Made[] => {
   if (content == null || content === '') return [];
   if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path: ['content'] }];
-  return content.map((part, index) => ({ block: blockOf(part), path: ['content', index] }));
+  return madeOf(content, blockOf);
 };
 
 type Part = Exclude<NonNullable<Extract<ChatMessage, { role: 'user' | 'assistant' }>['content']>, string>[number];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { list } from '../messages/list-schema.ts';
 import { namedFields, refused } from '../messages/named-fields.ts';
 import { taggedUnion, textOr } from '../messages/tagged-union.ts';
-import { addedBySdk, detail, documentUrl, emptyList, imageUrl } from '../translation/fields.ts';
+import { addedBySdk, cacheBreakpoint, detail, documentUrl, emptyList, imageUrl } from '../translation/fields.ts';
 
 /**
  * The items of a request (contract G.7). Those of an answer go back as they came: ids and states mean nothing here, where
@@ -12,12 +12,14 @@ import { addedBySdk, detail, documentUrl, emptyList, imageUrl } from '../transla
 const id = z.string().nullish();
 const status = z.enum(['in_progress', 'completed', 'incomplete']).nullish();
 
-const inputText = namedFields({ type: z.literal('input_text'), text: z.string().min(1) });
+const prompt_cache_breakpoint = cacheBreakpoint;
+const inputText = namedFields({ type: z.literal('input_text'), text: z.string(), prompt_cache_breakpoint });
 const inputImage = namedFields({
   type: z.literal('input_image'),
   image_url: z.string().meta(imageUrl),
   detail,
   file_id: refused,
+  prompt_cache_breakpoint,
 });
 const inputFile = namedFields({
   type: z.literal('input_file'),
@@ -26,15 +28,16 @@ const inputFile = namedFields({
   detail,
   file_id: refused,
   file_url: refused,
+  prompt_cache_breakpoint,
 });
 const outputText = namedFields({
   type: z.literal('output_text'),
-  text: z.string().min(1),
+  text: z.string(),
   annotations: emptyList,
   logprobs: emptyList,
   parsed: addedBySdk,
 });
-const refusal = namedFields({ type: z.literal('refusal'), refusal: z.string().min(1) });
+const refusal = namedFields({ type: z.literal('refusal'), refusal: z.string() });
 
 const parts = <const T extends readonly z.ZodObject[]>(...options: T) =>
   list(taggedUnion('type', 'unsupported_content_block', options));

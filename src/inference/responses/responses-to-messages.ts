@@ -1,4 +1,4 @@
-import { conversationOf, type Item, type Made, type Names, placesOf } from '../translation/conversation-of.ts';
+import { conversationOf, type Item, type Made, madeOf, type Names, placesOf } from '../translation/conversation-of.ts';
 import {
   documentOf,
   effortOf,
@@ -78,8 +78,7 @@ const itemsOf = (input: ResponsesBody['input'], given: Translation): Item[] | Tr
     const place = ['input', index];
     const made = blocksOf(item, place, given);
     if (isFault(made)) return made;
-    // Reasoning of which nothing was told says nothing to a model either.
-    if (made.length > 0 || item.type !== 'reasoning') items.push({ place, role: roleOf(item), made });
+    items.push({ place, role: roleOf(item), made });
   }
   return items;
 };
@@ -104,7 +103,8 @@ const blocksOf = (item: InputItem, place: Path, { budget }: Translation): Made[]
       return [{ block: { type: 'tool_use', id: item.call_id, name: item.name, input }, path: ['call_id'] }];
     }
     case 'function_call_output': {
-      const content = typeof item.output === 'string' ? item.output : item.output.map(blockOf);
+      const { output } = item;
+      const content = typeof output === 'string' ? output : madeOf(output, blockOf).map(({ block }) => block);
       return [{ block: { type: 'tool_result', tool_use_id: item.call_id, content }, path: ['call_id'] }];
     }
     case 'reasoning':
@@ -134,7 +134,7 @@ type Content = Extract<InputItem, { content: unknown; role: string }>['content']
 const partsOf = (content: Content): Made[] => {
   if (content === '') return [];
   if (typeof content === 'string') return [{ block: { type: 'text', text: content }, path: ['content'] }];
-  return content.map((part, index) => ({ block: blockOf(part), path: ['content', index] }));
+  return madeOf<Exclude<Content, string>[number]>(content, blockOf);
 };
 
 const blockOf = (part: InputPart | Exclude<Content, string>[number]): Block => {

@@ -6,6 +6,12 @@ export interface Made {
   readonly path: Path;
 }
 
+/** Parts with the blocks that they are made into. Empty text says nothing, and has no place in messages. */
+export const madeOf = <P>(parts: readonly P[], blockOf: (part: P) => Block): Made[] =>
+  parts
+    .map((part, index) => ({ block: blockOf(part), path: ['content', index] }))
+    .filter(({ block: { type, text } }) => type !== 'text' || text !== '');
+
 /** One item of a conversation: a message, a call, a result. */
 export interface Item {
   /** In the request. */
@@ -25,11 +31,13 @@ export interface Conversation {
 }
 
 /**
- * Items as messages: those of the system at the start become the system prompt, later ones stay where they are.
+ * Items as messages: those of the system at the start become the system prompt, later ones stay where they are. What says nothing
+ * is left out, unless it is the user's, who is told so.
  *
  * @param lead blocks of the system prompt that stand before all items, by their place in the request
  */
-export const conversationOf = (items: readonly Item[], lead: readonly Made[] = []): Conversation => {
+export const conversationOf = (sent: readonly Item[], lead: readonly Made[] = []): Conversation => {
+  const items = sent.filter(({ role, made }) => made.length > 0 || role === 'user');
   const first = items.findIndex(({ role }) => role !== 'system');
   const count = first === -1 ? items.length : first;
   const leading = items

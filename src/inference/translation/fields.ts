@@ -24,6 +24,13 @@ export const emptyList = z
   .optional()
   .meta({ type: ['array', 'null'], maxItems: 0 });
 
+/** An object that says nothing, as clients write it whose settings are empty. */
+export const emptyObject = z
+  .unknown()
+  .refine((given) => given == null || JSON.stringify(given) === '{}', unsupported('This parameter is not supported.'))
+  .optional()
+  .meta({ type: ['object', 'null'], maxProperties: 0 });
+
 /** What SDKs add to an answer for their callers, and send back with it. */
 export const addedBySdk = z.unknown().optional();
 
@@ -31,7 +38,10 @@ export const limit = whole().min(1).max(maxTokens).nullish();
 export const policyIds = list(z.string().min(1).max(200)).max(maxPolicies).nullish();
 export const userId = z.string().max(256).nullish();
 export const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish();
-export const detail = z.enum(['auto', 'low', 'high']).nullish();
+export const detail = z.enum(['auto', 'low', 'high', 'original']).nullish();
+
+/** Of a part: a hint. */
+export const cacheBreakpoint = z.looseObject({}).nullish();
 
 /** Of a function. */
 export const declared = {
@@ -64,6 +74,7 @@ export const hints = {
   service_tier: z.enum(['auto', 'default']).nullish(),
   prompt_cache_key: z.string().nullish(),
   prompt_cache_retention: z.enum(['in_memory', '24h']).nullish(),
+  prompt_cache_options: namedFields({ mode: z.string().nullish(), ttl: z.string().nullish() }).nullish(),
 };
 
 export const sampling = {

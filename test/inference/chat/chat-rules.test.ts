@@ -81,6 +81,43 @@ test('arguments keep the digits of their numbers', async () => {
   expect(jsonText(asked)).toContain(`"input":${args}`);
 });
 
+test('what says nothing changes nothing', async () => {
+  const said = [
+    user,
+    { role: 'assistant', content: 'Yes', tool_calls: [call('a')] },
+    { role: 'tool', tool_call_id: 'a', content: [] },
+  ];
+  const plain = [...said, { role: 'user', content: [{ type: 'text', text: 'Go on' }] }];
+  const nothing = { type: 'text', text: '' };
+  const hint = { prompt_cache_breakpoint: { mode: 'explicit' } };
+  const padded = [
+    { role: 'developer', content: '' },
+    { role: 'user', content: [nothing, { type: 'text', text: 'Hello', ...hint }] },
+    { role: 'assistant', content: '' },
+    {
+      role: 'assistant',
+      content: [nothing, { type: 'text', text: 'Yes' }, { type: 'refusal', refusal: '' }],
+      tool_calls: [call('a')],
+    },
+    { role: 'tool', tool_call_id: 'a', name: 'f', content: [nothing] },
+    { role: 'system', content: [nothing] },
+    { role: 'assistant', content: null },
+    { role: 'user', content: [{ type: 'text', text: 'Go on' }, nothing] },
+  ];
+  expect((await send({ ...usual, tools: [tool], messages: plain })).status).toBe(200);
+  const expected = asked;
+  const hints = { logit_bias: {}, prompt_cache_options: { mode: 'implicit', ttl: '30m' } };
+  expect((await send({ ...usual, tools: [tool], messages: padded, ...hints })).status).toBe(200);
+  expect(asked).toEqual(expected);
+});
+
+test('an image may be looked at as it is', async () => {
+  const image_url = { url: 'data:image/png;base64,AAAA', detail: 'original' };
+  expect(
+    (await send({ ...usual, messages: [{ role: 'user', content: [{ type: 'image_url', image_url }] }] })).status,
+  ).toBe(200);
+});
+
 describe('is refused by name', () => {
   test.each<[what: string, body: object, code: string, param: string | null]>([
     ['no model', { messages: usual.messages }, 'validation_failed', 'model'],
@@ -97,6 +134,32 @@ describe('is refused by name', () => {
       { ...usual, messages: [user, { role: 'user', content: '' }] },
       'validation_failed',
       'messages.1.content',
+    ],
+    [
+      'a message of empty parts',
+      { ...usual, messages: [user, { role: 'user', content: [{ type: 'text', text: '' }] }] },
+      'validation_failed',
+      'messages.1.content',
+    ],
+    [
+      'a result by the name of another call',
+      {
+        ...usual,
+        messages: [
+          user,
+          { role: 'assistant', tool_calls: [call('a')] },
+          { role: 'tool', tool_call_id: 'a', name: 'g', content: '' },
+        ],
+      },
+      'unsupported_parameter',
+      'messages.2.name',
+    ],
+    ['a bias', { ...usual, logit_bias: { 5: 1 } }, 'unsupported_parameter', 'logit_bias'],
+    [
+      'an answer to compare with',
+      { ...usual, prompt_cache_options: { comparison_response_id: 'resp_1' } },
+      'unsupported_parameter',
+      'prompt_cache_options.comparison_response_id',
     ],
     [
       'a part that is none',

@@ -87,7 +87,7 @@ describe('is refused by name', () => {
     ['input', body({ input: 5 })],
     ['input.0.role', body({ input: [{ role: 'robot', content: 'x' }] })],
     ['input.0.content', body({ input: [{ role: 'user', content: '' }] })],
-    ['input.1.content.0.text', said({ role: 'assistant', content: [{ type: 'output_text', text: '' }] })],
+    ['input.0.content', parts({ type: 'input_text', text: '' })],
     ['input', body({ input: [{ role: 'system', content: 'x' }] })],
     ['max_output_tokens', body({ max_output_tokens: 0 })],
     ['max_output_tokens', body({ max_output_tokens: 501 })],
@@ -169,6 +169,40 @@ test('what changes nothing is taken', async () => {
   const { status, body: answer } = await send(route, body(hints));
   expect([status, answer.store, answer.metadata]).toEqual([200, false, { a: 'b' }]);
   await send(route, body());
+  expect(upstream.requests[0]).toEqual(upstream.requests[1]);
+});
+
+test('what says nothing is left out', async () => {
+  const { route, upstream } = routed();
+  const nothing = { type: 'input_text', text: '' };
+  const output = [nothing, { type: 'input_text', text: 'x' }];
+  const padded = [
+    { role: 'developer', content: [nothing] },
+    {
+      role: 'user',
+      content: [nothing, { type: 'input_text', text: 'Hello', prompt_cache_breakpoint: { mode: 'explicit' } }],
+    },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'output_text', text: '' },
+        { type: 'refusal', refusal: '' },
+      ],
+    },
+    call,
+    { ...result, output },
+    { role: 'assistant', content: '' },
+    { role: 'user', content: 'Go on' },
+  ];
+  const plain = [
+    { role: 'user', content: [{ type: 'input_text', text: 'Hello' }] },
+    call,
+    { ...result, output: output.slice(1) },
+    { role: 'user', content: 'Go on' },
+  ];
+  for (const input of [padded, plain]) {
+    expect((await send(route, body({ input, prompt_cache_options: { mode: 'implicit' } }))).status).toBe(200);
+  }
   expect(upstream.requests[0]).toEqual(upstream.requests[1]);
 });
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { jsonText } from '../../../src/exact-number.ts';
 import { repeatedOf } from '../../../src/inference/responses/response-text.ts';
@@ -13,6 +13,9 @@ import { send } from '../call.ts';
 import { hosted, model } from '../hosted.ts';
 import { ScriptedUpstream } from '../scripted-upstream.ts';
 import { answersOf, plain, requestsOf } from './kept.ts';
+
+// A loaded machine is slow, not wrong.
+vi.setConfig({ testTimeout: 120_000 });
 
 /**
  * What the table of translations calls kept survives the way there and back: what a responses request says arrives at an upstream in

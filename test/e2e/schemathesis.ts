@@ -120,6 +120,7 @@ const beyondSchemas = [
   'Must be at most 31 for buckets of 1d.',
   'Must be at most 168 for buckets of 1h.',
   'Another tool has this name.',
+  'Must be the name of the call.',
   'No tool of this name is declared.',
   // The grammar of hosts, which is more than a pattern holds.
   'Must be an https URL.',

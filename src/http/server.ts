@@ -50,6 +50,8 @@ export interface HttpServer {
   readonly bufferedBytes: number;
   /** Answers that are sent while they are being made. */
   readonly streams: number;
+  /** When the certificate that new connections get expires; undefined without TLS. */
+  readonly validTo: Date | undefined;
   /**
    * Refuses new work with 503 server_shutting_down and `Connection: close`, waits for the answers in flight, at most
    * `ms`, then closes. A second call waits for the first.
@@ -173,6 +175,7 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
 
   // The connections of an app keep its certificate. The first one listens, and hands new connections to the newest.
   const apps = [app];
+  let validTo = certificate?.validTo;
   const stopFollowing =
     certificate &&
     followCertificate(certificate, {
@@ -184,7 +187,10 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
       tell(news) {
         if ('fault' in news) publish('certificate.refused', news);
         else if ('expired' in news) publish('certificate.expired', { validTo: news.expired.toISOString() });
-        else publish('certificate.reloaded', { validTo: news.validTo.toISOString() });
+        else {
+          validTo = news.validTo;
+          publish('certificate.reloaded', { validTo: validTo.toISOString() });
+        }
       },
       everyMs: options.certificateLookMs,
     });
@@ -211,6 +217,9 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
     },
     get streams() {
       return traffic.streams;
+    },
+    get validTo() {
+      return validTo;
     },
     drain(ms) {
       drained ??= shutDown(ms);

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -25,15 +26,25 @@ const certify = (): void => {
   put(files.TLS_KEY_FILE, key);
 };
 
+const validTo = (): string => new Date(new X509Certificate(readFileSync(files.TLS_CERT_FILE)).validTo).toISOString();
+
 let server: Server;
 beforeAll(async () => {
   if (isRemote) return;
   mkdirSync(dir);
   writeFileSync(files.NODE_EXTRA_CA_CERTS, ca.cert);
   certify();
-  server = await startServer({ env: files });
+  server = await startServer({ env: { ...files, METRICS_PORT: '0' } });
 });
 afterAll(() => server?.stop());
+
+/** When the metrics say that the certificate expires. */
+const expiry = async (): Promise<string> => {
+  const url = String(server.log().find(({ msg }) => msg === 'listening')!.metrics_url);
+  const text = await (await fetch(url)).text();
+  const [, seconds] = /^weir_certificate_expiry_timestamp_seconds (\S+)$/m.exec(text) ?? [];
+  return new Date(Number(seconds) * 1000).toISOString();
+};
 
 const script = `
   import Anthropic from '@anthropic-ai/sdk';
@@ -61,8 +72,11 @@ test.skipIf(isRemote)('the SDKs talk to it over https, before and after its cert
   expect(first.base_url).toBe(server.baseUrl);
   const expected = { deltas: true, stop: 'end_turn', projects: expect.any(Number) };
   expect(await run(first)).toEqual(expected);
+  expect(await expiry()).toBe(validTo());
   certify();
-  await eventually(() => server.log().find(({ msg }) => msg === 'certificate.reloaded'));
+  const reloaded = await eventually(() => server.log().find(({ msg }) => msg === 'certificate.reloaded'));
+  expect(reloaded.validTo).toBe(validTo());
+  expect(await expiry()).toBe(validTo());
   expect(await run(first)).toEqual(expected);
   const metadata = 'fetch(process.argv[1]).then((r) => r.json()).then(({ issuer }) => console.log(issuer))';
   const args = ['-e', metadata, `${server.baseUrl}/.well-known/oauth-authorization-server`];

@@ -25,6 +25,11 @@ export const catalogue = {
   },
   weir_http_streams_open: { type: 'gauge', labels: [], help: 'Answers that are sent while they are being made.' },
   weir_http_buffered_bytes: { type: 'gauge', labels: [], help: 'Bytes of request bodies held by requests in flight.' },
+  weir_certificate_expiry_timestamp_seconds: {
+    type: 'gauge',
+    labels: [],
+    help: 'When the certificate that is served expires, in seconds since 1970; without TLS there is none.',
+  },
   weir_gateway_overhead_seconds: {
     type: 'histogram',
     labels: [],

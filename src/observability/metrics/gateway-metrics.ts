@@ -8,7 +8,12 @@ import { only, type Sample, type Samples } from './exposition.ts';
 export interface Sources {
   /** Undefined until it listens. */
   readonly server: () =>
-    | { readonly inFlight: number; readonly streams: number; readonly bufferedBytes: number }
+    | {
+        readonly inFlight: number;
+        readonly streams: number;
+        readonly bufferedBytes: number;
+        readonly validTo: Date | undefined;
+      }
     | undefined;
   /** By family. */
   readonly windows: Readonly<Record<string, { readonly size: number; readonly slab: { readonly bytes: number } }>>;
@@ -36,6 +41,10 @@ export const gatewayMetrics = (sources: Sources) => {
     weir_http_requests_in_flight: () => only(server()?.inFlight ?? 0),
     weir_http_streams_open: () => only(server()?.streams ?? 0),
     weir_http_buffered_bytes: () => only(server()?.bufferedBytes ?? 0),
+    weir_certificate_expiry_timestamp_seconds: () => {
+      const validTo = server()?.validTo;
+      return validTo === undefined ? [] : only(seconds(validTo.getTime()));
+    },
     weir_rate_limit_refusals_total: () =>
       [...refusals()].map(({ scope, metric, count }) => ({ labels: { scope, metric }, value: count })),
     weir_upstream_breaker_open: () =>

@@ -65,6 +65,8 @@ const osUser = (): string => {
 };
 
 process.on('uncaughtExceptionMonitor', () => {
+  // The last lines of the log would be tried for ever where they cannot be written, and whoever starts it anew waits for its end.
+  endSoon();
   process.once('exit', () => {
     process.exitCode = failure ?? 1;
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { createProject, use } from './calls.ts';
 import { weirHere } from './here.ts';
@@ -80,21 +80,31 @@ describe.skipIf(!existsSync('/dev/full'))('where the disk of what it writes is f
     expect(await exited).toEqual([1, null]);
   });
 
-  test('a gateway goes on, since that is its log alone', async () => {
+  /** A gateway whose log goes to the full disk, once it serves. */
+  const gateway = async (env: Record<string, string> = {}) => {
     const child = spawn(process.execPath, [main, 'serve'], {
-      env: { PATH: process.env.PATH, DATA_DIR: freshDir(), PORT: '0', ACCESS_LOG: 'on' },
+      env: { PATH: process.env.PATH, DATA_DIR: freshDir(), PORT: '0', ACCESS_LOG: 'on', ...env },
       stdio: ['ignore', 'pipe', full],
     });
+    onTestFinished(() => void child.kill('SIGKILL'));
     let said = '';
     child.stdout!.setEncoding('utf8').on('data', (piece: string) => (said += piece));
-    try {
-      const url = await eventually(() => /http\S+(?=\/v1\/messages)/.exec(said)?.[0], undefined, 60_000);
-      for (let n = 0; n < 3; n++) expect((await fetch(`${url}/v1/health`)).status).toBe(200);
-      const exited = once(child, 'exit');
-      child.kill('SIGTERM');
-      expect(await exited).toEqual([0, null]);
-    } finally {
-      child.kill('SIGKILL');
-    }
+    const url = await eventually(() => /http\S+(?=\/v1\/messages)/.exec(said)?.[0], undefined, 60_000);
+    return { child, url, exited: once(child, 'exit') };
+  };
+
+  test('a gateway goes on, since that is its log alone', async () => {
+    const { child, url, exited } = await gateway();
+    for (let n = 0; n < 3; n++) expect((await fetch(`${url}/v1/health`)).status).toBe(200);
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+  });
+
+  test('a gateway that fails ends all the same', async () => {
+    const failing = "data:text/javascript,process.on('SIGUSR2',()=>{throw new Error('failed')})";
+    const { child, url, exited } = await gateway({ NODE_OPTIONS: `--import "${failing}"` });
+    expect((await fetch(`${url}/v1/health`)).status).toBe(200);
+    child.kill('SIGUSR2');
+    expect(await exited).not.toEqual([0, null]);
   });
 });

@@ -99,6 +99,7 @@ test('the models files that src/inference/README.md shows are some', () => {
       ['claude', 1],
       ['simulated', 1],
     ],
+    [['claude', 1]],
     [
       ['gpt', 1],
       ['vllm', 1],

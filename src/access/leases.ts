@@ -136,9 +136,20 @@ export class InferenceLease extends TicketLease {
   override meter(metered: Metered): Meter | Refusal {
     if (this.ticket === null) return unmetered;
     const { organizationId, projectId = '', id: keyId } = this.principal as ProjectPrincipal;
-    const { requestId, model, api, estimatedTokens, images, maxTokens } = metered;
+    const { requestId, model, api, estimatedTokens, images, searches, maxTokens } = metered;
     // Each by its name: to spread what is metered costs a request a microsecond.
-    const asked = { requestId, model, organizationId, projectId, keyId, api, estimatedTokens, images, maxTokens };
+    const asked = {
+      requestId,
+      model,
+      organizationId,
+      projectId,
+      keyId,
+      api,
+      estimatedTokens,
+      images,
+      searches,
+      maxTokens,
+    };
     this.kept = this.accounts.begin(asked);
     if (this.kept !== null) return this.kept;
     this.spent = 0;

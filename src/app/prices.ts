@@ -1,8 +1,13 @@
-import { type Price, priceOf } from '../domain/charge.ts';
-import type { DeclaredModel } from '../upstream/models/models.ts';
+import { type Price, type Prices, priceOf } from '../domain/charge.ts';
+import type { DeclaredModel, Model } from '../upstream/models/models.ts';
 
-/** What the declared models cost. Input that goes into the cache costs what other input does, unless it is said. */
+/** Input that goes into the cache costs what other input does, unless it is said. */
+const withWrites = (pricing: Model['pricing']): Prices =>
+  ({ ...pricing, input_cache_write: pricing.input_cache_write ?? pricing.prompt }) as Prices;
+
+/** What the declared models cost. */
 export const pricesOf = (models: readonly DeclaredModel[]): readonly Price[] =>
-  models.map(({ model: { id, pricing } }) =>
-    priceOf(id, { ...pricing, input_cache_write: pricing.input_cache_write ?? pricing.prompt }),
-  );
+  models.map(({ model: { id, pricing, service_tier_pricing: tiers } }) => {
+    const each = Object.entries(tiers ?? {}).map(([name, own]) => [name, withWrites(own)]);
+    return priceOf(id, { ...withWrites(pricing), ...(each.length > 0 && { service_tiers: Object.fromEntries(each) }) });
+  });

@@ -38,12 +38,13 @@ export const chargeCommand = (terminal: Terminal): Command =>
         const price = priceOf(declared.model, declared.pricing);
         const lines = chargeLines(price, settlement);
         const computed = microDollarsOf(price, settlement);
+        const tier = settlement.details?.service_tier;
         const json = jsonOf(terminal, options);
         if (json) {
-          const sum = lines.map(({ kind, count, pico }) => ({
+          const sum = lines.map(({ kind, count, price: each, pico }) => ({
             kind,
             count,
-            price: price.pricing[kind],
+            price: each,
             pico_dollars: String(pico),
           }));
           json.add({ settlement, declared, sum, micro_dollars: computed });
@@ -58,12 +59,13 @@ export const chargeCommand = (terminal: Terminal): Command =>
             model: of.model,
             counted: of.usage_source,
             status: of.status,
+            ...(tier !== undefined && { service_tier: price.tiers.has(tier) ? tier : `${tier}, which has no prices` }),
           };
           showOne(terminal, about, options, { at: 'time', organization: 'id', project: 'id', key: 'id' });
           terminal.out('\n');
           show(
             terminal,
-            lines.map(({ kind, count, pico }) => ({ kind, count, price: price.pricing[kind], sum: exact(pico) })),
+            lines.map(({ kind, count, price: each, pico }) => ({ kind, count, price: each, sum: exact(pico) })),
             options,
           );
           terminal.out(

@@ -66,23 +66,23 @@ const fields = [
   'first_token_ms',
 ] as const satisfies readonly (keyof Settlement)[];
 
-/** The values of an account, in an order that does not change. */
-const rowOf = (settlement: Settlement): readonly Value[] => fields.map((field) => settlement[field]);
+/** What few accounts have comes last, and in events only where one of them has it. */
+const allFields = [...fields, 'details'] as const;
 
 const blank = Object.fromEntries(fields.map((field) => [field, null])) as Record<string, unknown>;
 
-/** The account that has these values. @param names of them, by default in the order of `rowOf` */
-export const accountOf = (row: readonly unknown[], names: readonly string[] = fields): Settlement => {
+/** The account that has these values. @param names of them, by default in an order that does not change */
+export const accountOf = (row: readonly unknown[], names: readonly string[] = allFields): Settlement => {
   // A copy has its shape from the beginning: to make one of entries costs ten times as much, and there is one per request.
   const account = { ...blank };
-  for (let i = 0; i < names.length; i++) account[names[i]!] = row[i];
+  for (let i = 0; i < row.length; i++) account[names[i]!] = row[i];
   return account as unknown as Settlement;
 };
 
-export const usageSettled = (settlements: readonly Settlement[]): Omit<UsageSettled, 'type'> => ({
-  fields,
-  rows: settlements.map(rowOf),
-});
+export const usageSettled = (settlements: readonly Settlement[]): Omit<UsageSettled, 'type'> => {
+  const named = settlements.some(({ details }) => details != null) ? allFields : fields;
+  return { fields: named, rows: settlements.map((settlement) => named.map((field) => settlement[field] ?? null)) };
+};
 
 /** The requests that an event has the accounts of. */
 export const settledIn = (data: Readonly<Record<string, unknown>>): string[] => {

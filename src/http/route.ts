@@ -60,6 +60,17 @@ interface CountedTokens {
   readonly cache_read_input_tokens: number;
   /** Whether it is not all as the upstream has counted it. */
   readonly isPartial?: true;
+  readonly details?: CountedDetails;
+}
+
+/** What an upstream may bill at other prices, or beside tokens; no count is 0. */
+interface CountedDetails {
+  readonly service_tier?: string;
+  readonly input_cache_write_long?: number;
+  readonly input_audio?: number;
+  readonly output_audio?: number;
+  readonly web_search?: number;
+  readonly file_search?: number;
 }
 
 /** A request for a model as its account tells of it. */
@@ -70,6 +81,8 @@ export interface Metered {
   /** Tokens of its input (contract F.4). */
   readonly estimatedTokens: number;
   readonly images: number;
+  /** Searches that its upstream may bill. */
+  readonly searches: number;
   /** Of the output that is reserved. */
   readonly maxTokens: number;
 }

@@ -1,12 +1,14 @@
 import type { Allowance, Meter } from '../http/route.ts';
 import { estimateTokensOf } from '../upstream/estimate.ts';
-import { type Chunk, type Delta, noUsage, type Usage } from '../upstream/port.ts';
+import { type Chunk, type Delta, noUsage, type Usage, type UsageDetails } from '../upstream/port.ts';
 
 /** The most tokens that a request can take, so that no upstream's word costs more (contract N20). */
 export interface Most {
   /** Of all kinds together. */
   readonly input: number;
   readonly output: number;
+  /** That its upstream makes itself. */
+  readonly searches: number;
 }
 
 interface Asked {
@@ -21,9 +23,11 @@ interface Asked {
 export const mostTokensOf = (
   { estimatedTokens, maxTokens, longest = maxTokens, turns = 1 }: Asked,
   contextLength: number,
+  searches: number,
 ): Most => ({
   input: Math.max(contextLength, estimatedTokens) * turns,
   output: longest * turns,
+  searches,
 });
 
 const inputOf = (usage: Usage): number =>
@@ -41,6 +45,11 @@ export const sentTokens = (bytes: number, most: Most): number =>
  * @param bytes of its text, as far as they have been counted
  */
 export const believed = (usage: Usage, most: Most, bytes = 0): Usage => {
+  const tokens = believedTokens(usage, most, bytes);
+  return tokens.details === undefined ? tokens : believedDetails(tokens, tokens.details, most);
+};
+
+const believedTokens = (usage: Usage, most: Most, bytes: number): Usage => {
   const output = Math.max(most.output, usage.isPartial ? sentTokens(bytes, most) : estimateTokensOf(bytes));
   if (inputOf(usage) <= most.input && usage.output_tokens <= output) return usage;
   const input_tokens = Math.min(usage.input_tokens, most.input);
@@ -55,6 +64,27 @@ export const believed = (usage: Usage, most: Most, bytes = 0): Usage => {
     isPartial: true,
   };
 };
+
+/** Tokens are of a kind of which there are so many, and searches no more than were allowed. */
+const believedDetails = (usage: Usage, details: UsageDetails, most: Most): Usage => {
+  const { input_cache_write_long, input_audio, output_audio, web_search, file_search, ...served } = details;
+  const left = Math.max(0, most.searches - (web_search ?? 0));
+  const bounded: UsageDetails = {
+    ...served,
+    ...cut('input_cache_write_long', input_cache_write_long, usage.cache_creation_input_tokens),
+    ...cut('input_audio', input_audio, usage.input_tokens),
+    ...cut('output_audio', output_audio, usage.output_tokens),
+    ...cut('web_search', web_search, most.searches),
+    ...cut('file_search', file_search, left),
+  };
+  const isWhole = Object.entries(details).every(([name, told]) => bounded[name as keyof UsageDetails] === told);
+  const { details: _, ...tokens } = usage;
+  const isAny = Object.keys(bounded).length > 0;
+  return { ...tokens, ...(!isWhole && { isPartial: true }), ...(isAny && { details: bounded }) };
+};
+
+const cut = (name: keyof UsageDetails, count: number | undefined, most: number): UsageDetails =>
+  count === undefined || most === 0 ? {} : { [name]: Math.min(count, most) };
 
 /** Tokens of the output: those that the upstream has counted, or what was sent. */
 export const outputOf = ({ output_tokens, isPartial }: Usage, sent: number): number =>

@@ -117,6 +117,22 @@ export interface Usage {
   readonly reasoning_tokens?: number;
   /** Whether it is not all as the upstream has counted it: that has not been told, or cannot be. */
   readonly isPartial?: true;
+  /** What it may bill at other prices, or beside tokens (contract N20). */
+  readonly details?: UsageDetails;
+}
+
+/** No count is 0, and what is usual is not said. */
+export interface UsageDetails {
+  /** How the request was served, in the upstream's own word. */
+  readonly service_tier?: string;
+  /** Of `cache_creation_input_tokens` those in a cache that lives longer than the usual one. */
+  readonly input_cache_write_long?: number;
+  /** Of `input_tokens` and of `output_tokens`. */
+  readonly input_audio?: number;
+  readonly output_audio?: number;
+  /** Searches that the upstream itself has made. */
+  readonly web_search?: number;
+  readonly file_search?: number;
 }
 
 export const noUsage: Usage = Object.freeze({

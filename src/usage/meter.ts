@@ -1,5 +1,5 @@
 import type { Clock, Millis } from '../clock.ts';
-import { microDollarsOf, type Price, type Tokens } from '../domain/charge.ts';
+import { type Details, microDollarsOf, mostMicroDollarsOf, type Price, type Tokens } from '../domain/charge.ts';
 import type { Api, Settlement, UsageSource } from '../domain/usage-facts.ts';
 import type { Credit, Hold } from './credit.ts';
 import { begunCost } from './journal/entry.ts';
@@ -16,12 +16,15 @@ export interface Asked {
   /** Tokens of its input (contract F.4). */
   readonly estimatedTokens: number;
   readonly images: number;
+  /** Searches that its upstream may bill. */
+  readonly searches: number;
   /** Of the output that is reserved (contract F.4). */
   readonly maxTokens: number;
 }
 
 /** `isPartial` where it is not all as the upstream has counted it. */
 interface Counted extends Tokens {
+  readonly details?: Details;
   readonly isPartial?: true;
 }
 
@@ -32,15 +35,20 @@ const noTokens: Tokens = {
   cache_read_input_tokens: 0,
 };
 
-/** Nobody knows before which part of the input goes into a cache, or comes from one. */
-const dearest = ({ pico: { prompt, input_cache_write: write, input_cache_read: read } }: Price): keyof Tokens => {
-  if (write > prompt && write >= read) return 'cache_creation_input_tokens';
-  return read > prompt ? 'cache_read_input_tokens' : 'input_tokens';
+/**
+ * The most that a request costs whose answer is no longer than that, in micro-dollars (contract F.6). Nobody knows before which
+ * part of the input goes into a cache, or comes from one, nor how its upstream will serve it.
+ */
+export const mostOf = (
+  price: Price,
+  input_tokens: number,
+  output_tokens: number,
+  images: number,
+  searches = 0,
+): number => {
+  const taken = { ...noTokens, input_tokens, output_tokens, images };
+  return mostMicroDollarsOf(price, searches === 0 ? taken : { ...taken, details: { web_search: searches } });
 };
-
-/** The most that a request costs whose answer is no longer than that, in micro-dollars (contract F.6). */
-export const mostOf = (price: Price, inputTokens: number, output_tokens: number, images: number): number =>
-  microDollarsOf(price, { ...noTokens, [dearest(price)]: inputTokens, output_tokens, images });
 
 const largest = Number.MAX_SAFE_INTEGER;
 /** What an upstream says need not be a count. */
@@ -125,8 +133,8 @@ export class Meter {
   /** More is reserved for the answer. @param tokens of its input and output together */
   enlarge(tokens: number): void {
     if (this.#settled !== null) return;
-    const { estimatedTokens, images } = this.#asked;
-    this.#hold?.become(mostOf(this.#price, estimatedTokens, tokens - estimatedTokens, images));
+    const { estimatedTokens, images, searches } = this.#asked;
+    this.#hold?.become(mostOf(this.#price, estimatedTokens, tokens - estimatedTokens, images, searches));
   }
 
   /** The request is over, whatever became of it. */
@@ -144,13 +152,14 @@ export class Meter {
     const usage = this.#usage;
     const isReported = inputOf(usage) > 0;
     const source: UsageSource = isReported ? (isFinal ? 'final' : 'partial') : 'estimated';
-    const taken = {
+    const counted = {
       input_tokens: isReported ? whole(usage.input_tokens) : isCharged ? estimatedTokens : 0,
       output_tokens: whole(output),
       cache_creation_input_tokens: whole(usage.cache_creation_input_tokens),
       cache_read_input_tokens: whole(usage.cache_read_input_tokens),
       images: isCharged ? images : 0,
     };
+    const taken = isCharged && usage.details ? { ...counted, details: usage.details } : counted;
     this.#settled = {
       request_id: requestId,
       organization_id: organizationId,

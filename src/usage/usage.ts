@@ -146,9 +146,9 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
     begin(asked) {
       const price = byModel.get(asked.model);
       if (price === undefined) throw new Error(`The model ${asked.model} has no price.`);
-      const { organizationId, estimatedTokens, maxTokens, images } = asked;
+      const { organizationId, estimatedTokens, maxTokens, images, searches } = asked;
       const hold = funds.needsCredit(asked.model)
-        ? credit.hold(organizationId, mostOf(price, estimatedTokens, maxTokens, images))
+        ? credit.hold(organizationId, mostOf(price, estimatedTokens, maxTokens, images, searches))
         : undefined;
       return hold === null ? null : new Meter(asked, price, journal, clock, credit, hold ?? null);
     },

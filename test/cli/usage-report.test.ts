@@ -24,6 +24,9 @@ const requestId = newId('req', systemClock);
 const false_ = newId('req', systemClock);
 /** Not of the same time as those that a ledger names. */
 const later = newId('req', { ...systemClock, wall: () => systemClock.wall() + 60_000 });
+/** At prices of its own; and one whose service tier has none. */
+const searched = newId('req', systemClock);
+const unpriced = newId('req', systemClock);
 let org: string;
 
 beforeAll(async () => {
@@ -40,7 +43,7 @@ beforeAll(async () => {
     clock,
   });
   const of = { organizationId: org, projectId: 'proj_1', keyId: 'key_1', model: 'm', api: 'messages' } as const;
-  book.begin({ ...of, requestId, estimatedTokens: 1, maxTokens: 1, images: 0 })!.complete(usage, 0);
+  book.begin({ ...of, requestId, estimatedTokens: 1, maxTokens: 1, images: 0, searches: 0 })!.complete(usage, 0);
   await book.close();
   // An account that somebody has got wrong.
   const other = await openUsage({
@@ -50,7 +53,9 @@ beforeAll(async () => {
     funds: noFunds,
     clock,
   });
-  other.begin({ ...of, requestId: false_, estimatedTokens: 1, maxTokens: 1, images: 0 })!.complete(usage, 0);
+  other
+    .begin({ ...of, requestId: false_, estimatedTokens: 1, maxTokens: 1, images: 0, searches: 0 })!
+    .complete(usage, 0);
   await other.close();
   // From now on the model costs something else.
   await declarePrices(log.store, [dearer], { actor: { type: 'operator', id: 'jo' } }, clock);
@@ -61,8 +66,36 @@ beforeAll(async () => {
     funds: noFunds,
     clock,
   });
-  third.begin({ ...of, requestId: later, estimatedTokens: 1, maxTokens: 1, images: 0 })!.complete(usage, 0);
+  third
+    .begin({ ...of, requestId: later, estimatedTokens: 1, maxTokens: 1, images: 0, searches: 0 })!
+    .complete(usage, 0);
   await third.close();
+  const further = priceOf('s', {
+    ...free,
+    prompt: '0.000003',
+    service_tiers: { flex: { ...free, prompt: '0.000001', web_search: '0.01' } },
+  });
+  await declarePrices(log.store, [further], { actor: { type: 'operator', id: 'jo' } }, clock);
+  const fourth = await openUsage({
+    dir: join(bench.dir, 'fourth'),
+    store: log.store,
+    prices: [further],
+    funds: noFunds,
+    clock,
+  });
+  const some = {
+    ...of,
+    organizationId: 'org_other',
+    model: 's',
+    estimatedTokens: 1,
+    maxTokens: 1,
+    images: 0,
+    searches: 9,
+  };
+  const served = (service_tier: string) => ({ ...usage, details: { service_tier, web_search: 2 } });
+  fourth.begin({ ...some, requestId: searched })!.complete(served('flex'), 0);
+  fourth.begin({ ...some, requestId: unpriced })!.complete(served('priority'), 0);
+  await fourth.close();
   await log.close();
 });
 
@@ -168,6 +201,19 @@ describe('weir audit charge', () => {
     ]);
     const { code, out } = await bench.weir(['audit', 'charge', requestId]);
     expect([code, out]).toEqual([0, expect.stringMatching(/prompt +1000 +0\.000003 +\$0\.003/)]);
+  });
+
+  test('says which prices it went by where there are several', async () => {
+    const { code, out } = await bench.weir(['audit', 'charge', searched]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/prompt +1000 +0\.000001 +\$0\.001/)]);
+    expect(out).toMatch(/SERVICE TIER +flex\n/);
+    expect(out).toMatch(/web_search +2 +0\.01 +\$0\.02/);
+    expect(out).toContain('charged: $0.021\n');
+    const usual = await bench.weir(['audit', 'charge', unpriced]);
+    expect([usual.code, usual.out]).toEqual([0, expect.stringMatching(/prompt +1000 +0\.000003 +\$0\.003/)]);
+    expect(usual.out).toMatch(/SERVICE TIER +priority, which has no prices\n/);
+    const [json] = await bench.json('audit', 'charge', searched);
+    expect(json).toMatchObject({ micro_dollars: 21_000, settlement: { details: { service_tier: 'flex' } } });
   });
 
   test('notices an account that is not the sum', async () => {

@@ -49,6 +49,15 @@ test('a model as the spec shows it, and with anthropic-version as SDK types want
   });
 });
 
+test('the prices of a service tier stand beside the others, which are strings', async () => {
+  const pricing = { prompt: '0.02', web_search: '0.01', service_tiers: { flex: { prompt: '0.01' } } };
+  const each = (await list([model({ pricing })])()).data[0];
+  expect(modelResource.strict().parse(each)).toEqual(each);
+  const usual = { completion: '0', image: '0', request: '0', web_search: '0.01' };
+  expect(each.pricing).toEqual({ ...usual, prompt: '0.02', input_cache_read: '0.02' });
+  expect(each.service_tier_pricing).toEqual({ flex: { ...usual, prompt: '0.01', input_cache_read: '0.01' } });
+});
+
 describe('access', () => {
   const access = async (fields: object, tier = 0) => (await list([model(fields)])(tier)).data[0].access;
 

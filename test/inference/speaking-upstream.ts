@@ -11,6 +11,9 @@ export interface Said {
   readonly text: string;
   /** Its `usage`, in the words of the API; undefined for none. */
   readonly usage: unknown;
+  /** What else it says: members of the answer, of responses also items before its text. */
+  readonly beside?: Readonly<Record<string, unknown>>;
+  readonly items?: readonly unknown[];
 }
 type Body = Readonly<Record<string, unknown>>;
 
@@ -48,18 +51,19 @@ const forms: Readonly<Record<string, { whole(said: Said): object; events(said: S
     ],
   },
   '/v1/chat/completions': {
-    whole: ({ text, usage }) => ({
+    whole: ({ text, usage, beside }) => ({
+      ...beside,
       id: 'c',
       object: 'chat.completion',
       model: 'r',
       choices: [{ index: 0, message: { role: 'assistant', content: text }, logprobs, finish_reason: 'stop' }],
       usage,
     }),
-    events: ({ text, usage }) => [
+    events: ({ text, usage, beside }) => [
       chunk([{ index: 0, delta: { role: 'assistant', content: '' } }]),
       chunk([{ index: 0, delta: { content: text }, logprobs }]),
       chunk([{ index: 0, delta: {}, finish_reason: 'stop' }]),
-      ...(usage === undefined ? [] : [chunk([], { usage })]),
+      ...(usage === undefined ? [] : [chunk([], { ...beside, usage })]),
       'data: [DONE]\n\n',
     ],
   },
@@ -73,12 +77,13 @@ const forms: Readonly<Record<string, { whole(said: Said): object; events(said: S
   },
 };
 
-const response = ({ text, usage }: Said) => ({
+const response = ({ text, usage, beside, items = [] }: Said) => ({
+  ...beside,
   id: 'resp_1',
   object: 'response',
   status: 'completed',
   model: 'r',
-  output: [{ id: 'msg_1', type: 'message', content: [{ type: 'output_text', text, logprobs: [logprobs] }] }],
+  output: [...items, { id: 'msg_1', type: 'message', content: [{ type: 'output_text', text, logprobs: [logprobs] }] }],
   usage,
 });
 

@@ -38,7 +38,15 @@ const request: Finished = {
   model: 'm',
   overheadMs: 1,
   asked: {
-    metered: { requestId: 'req_1', model: 'm', api: 'messages', estimatedTokens: 1, images: 0, maxTokens: 1 },
+    metered: {
+      requestId: 'req_1',
+      model: 'm',
+      api: 'messages',
+      estimatedTokens: 1,
+      images: 0,
+      searches: 0,
+      maxTokens: 1,
+    },
     status: 200,
     durationMs: 11.001,
     firstPieceMs: 3,

@@ -16,6 +16,7 @@ const metered: Metered = {
   api: 'messages',
   estimatedTokens: 100,
   images: 0,
+  searches: 0,
   maxTokens: 50,
 };
 const unmetered = { progress: () => {}, complete: () => {}, fail: () => {} };

@@ -21,6 +21,7 @@ const metered: Metered = {
   api: 'messages',
   estimatedTokens: 9,
   images: 0,
+  searches: 0,
   maxTokens: 50,
 };
 const unmetered = { progress: () => {}, complete: () => {}, fail: () => {} };

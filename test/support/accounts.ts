@@ -41,8 +41,8 @@ export const memoryAccounts = (pricing: Partial<Pricing> = {}, funds = noFunds):
     isFull: false,
     begin(asked) {
       const price = priceOf(asked.model, { ...free, ...pricing });
-      const { model, organizationId, estimatedTokens, maxTokens, images } = asked;
-      const most = mostOf(price, estimatedTokens, maxTokens, images);
+      const { model, organizationId, estimatedTokens, maxTokens, images, searches } = asked;
+      const most = mostOf(price, estimatedTokens, maxTokens, images, searches);
       const hold = funds.needsCredit(model) ? credit.hold(organizationId, most) : undefined;
       return hold === null ? null : new Meter(asked, price, journal, systemClock, credit, hold ?? null);
     },

@@ -159,6 +159,33 @@ describe('loadModels', () => {
     ['thirteen decimals', { pricing: { image: '0.0000000000001' } }, 'models[0].pricing.image: not a plain decimal'],
     ['a sign', { pricing: { image: '-1' } }, 'models[0].pricing.image'],
     ['a number for a price', { pricing: { image: 1 } }, 'models[0].pricing.image'],
+    ['an unknown price', { pricing: { video: '1' } }, 'models[0].pricing: Unrecognized key: "video"'],
+    ['a sign of a further price', { pricing: { web_search: '-1' } }, 'models[0].pricing.web_search: not a plain'],
+    [
+      'a price of a tier',
+      { pricing: { service_tiers: { flex: { prompt: '1e-6' } } } },
+      'models[0].pricing.service_tiers.flex.prompt: not a plain decimal',
+    ],
+    [
+      'an unknown price of a tier',
+      { pricing: { service_tiers: { flex: { tokens: '1' } } } },
+      'models[0].pricing.service_tiers.flex: Unrecognized key: "tokens"',
+    ],
+    [
+      'a tier within a tier',
+      { pricing: { service_tiers: { flex: { service_tiers: {} } } } },
+      'models[0].pricing.service_tiers.flex: Unrecognized key: "service_tiers"',
+    ],
+    [
+      'a name that no tier has',
+      { pricing: { service_tiers: { Flex: {} } } },
+      'models[0].pricing.service_tiers.Flex: not the name of a service tier',
+    ],
+    [
+      'the usual tier',
+      { pricing: { service_tiers: { default: {} } } },
+      'models[0].pricing.service_tiers.default: is how requests are served usually',
+    ],
   ])('refuses %s', (_, over, fault) => {
     expect(faults(over)).toContain(fault);
   });

@@ -107,6 +107,22 @@ describe('events', () => {
     );
   });
 
+  test('what begins with the message and what ends it are told together', () => {
+    const begun = start.replace(
+      '"usage":{',
+      '"usage":{"service_tier":"priority","cache_creation":{"ephemeral_1h_input_tokens":3},',
+    );
+    const end = event('message_delta', {
+      delta: {},
+      usage: { output_tokens: 2, server_tool_use: { web_search_requests: 1 } },
+    });
+    expect(read([Buffer.from(begun + end)]).usage.details).toEqual({
+      service_tier: 'priority',
+      input_cache_write_long: 3,
+      web_search: 1,
+    });
+  });
+
   test('lone surrogates count three bytes, as they would be sent', () => {
     const lone =
       'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\\ud800"}}\n\n';

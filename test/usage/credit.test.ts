@@ -120,6 +120,7 @@ describe('a request', () => {
       api: 'messages',
       estimatedTokens: 100,
       images: 0,
+      searches: 0,
       maxTokens: 50,
     } as const;
     const hold = credit.hold('o', mostOf(price, 100, 50, 0))!;

@@ -13,6 +13,7 @@ const asked: Asked = {
   api: 'chat.completions',
   estimatedTokens: 100,
   images: 0,
+  searches: 0,
   maxTokens: 50,
 };
 const price = priceOf('m', { ...free, prompt: '0.000002', completion: '0.00001', input_cache_read: '0.000001' });

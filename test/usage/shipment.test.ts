@@ -39,6 +39,21 @@ const sentTo = (store: ReturnType<typeof memoryStore>) =>
   );
 
 describe('a file of the journal', () => {
+  test('has what has a price of its own in the events of those that have it, and in no other', async () => {
+    const store = memoryStore();
+    const details = { service_tier: 'flex', web_search: 2 };
+    file(1, settlement('a'), settlement('b', { settled_at: clock.at + day }), settlement('c', { details }));
+    await shipment(new JournalFiles(dir), store, clock).ship(1);
+    const [first, second] = store.log.map(({ data }) => data as { fields: string[]; rows: unknown[][] });
+    expect([first!.fields.at(-1), first!.rows.map((row) => row.at(-1))]).toEqual(['details', [null, details]]);
+    expect([second!.fields.length, second!.rows.map((row) => row.length)]).toEqual([18, [18]]);
+    expect(store.log.flatMap(({ data }) => settlementsOf(data).map((each) => each.details ?? null))).toEqual([
+      null,
+      details,
+      null,
+    ]);
+  });
+
   test('becomes events on the stream of the day on which its requests were settled', async () => {
     const store = memoryStore();
     file(1, settlement('a'), settlement('b', { settled_at: clock.at + day }), settlement('c'));

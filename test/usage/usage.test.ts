@@ -41,6 +41,7 @@ const begin = (book: OpenUsage, requestId: string) =>
     estimatedTokens: 100,
     maxTokens: 100,
     images: 0,
+    searches: 0,
   })!;
 const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 const settledIn = (store: ReturnType<typeof memoryStore>): string[] =>
@@ -116,6 +117,7 @@ describe('the accounts of requests', () => {
         estimatedTokens: 1,
         maxTokens: 1,
         images: 0,
+        searches: 0,
       }),
     ).toThrow('The model other has no price.');
     await book.close();

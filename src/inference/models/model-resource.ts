@@ -4,6 +4,20 @@ import { missingRequirements } from './model-requirements.ts';
 
 const strings = z.array(z.string());
 
+const pricing = z.object({
+  prompt: z.string(),
+  completion: z.string(),
+  image: z.string(),
+  request: z.string(),
+  input_cache_read: z.string(),
+  input_cache_write: z.string().optional(),
+  input_cache_write_long: z.string().optional(),
+  input_audio: z.string().optional(),
+  output_audio: z.string().optional(),
+  web_search: z.string().optional(),
+  file_search: z.string().optional(),
+});
+
 /** The Model resource (contract A.4). */
 export const modelResource = z.object({
   id: z.string(),
@@ -22,14 +36,8 @@ export const modelResource = z.object({
   }),
   input_modalities: strings,
   output_modalities: strings,
-  pricing: z.object({
-    prompt: z.string(),
-    completion: z.string(),
-    image: z.string(),
-    request: z.string(),
-    input_cache_read: z.string(),
-    input_cache_write: z.string().optional(),
-  }),
+  pricing,
+  service_tier_pricing: z.record(z.string(), pricing).optional(),
   supported_sampling_parameters: strings,
   supported_features: strings,
   is_ready: z.boolean(),
@@ -71,6 +79,7 @@ export const describeModel = (model: Model, ownedBy: string, { tier, hasCredit, 
     input_modalities: model.input_modalities,
     output_modalities: model.output_modalities,
     pricing: model.pricing,
+    ...(model.service_tier_pricing && { service_tier_pricing: model.service_tier_pricing }),
     supported_sampling_parameters: model.supported_sampling_parameters,
     supported_features: model.supported_features,
     is_ready: model.is_ready,

@@ -7,6 +7,7 @@ import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { Passing, Upstream } from '../../upstream/port.ts';
 import { isServedTo } from '../models/model-requirements.ts';
 import { pricedImages, pricedImagesOnTape } from './images.ts';
+import { searchesAllowed, searchesAllowedOnTape } from './searches.ts';
 import { hasPlainNames, spellingRefusal } from './spelling.ts';
 import type { LargeTask, TokenNeed } from './task.ts';
 
@@ -29,6 +30,8 @@ export interface PassedBody<Fields, P extends Passing = Passing> extends TokenNe
   readonly hidesUsage: boolean;
   /** Images that have a price. */
   readonly images: number;
+  /** Searches that the upstream may make itself. */
+  readonly searches: number;
   /** As it goes out: with the upstream's name of the model, and without what Weir alone understands. */
   readonly bytes: () => Buffer;
 }
@@ -161,9 +164,10 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     const { passing, upstreamModel } = hosted;
     const outgoing = () => edited(bytes, inOrder([{ start, end, text: JSON.stringify(upstreamModel) }], edits));
     const images = pricedImagesOnTape(hosted.model, tape);
+    const searches = searchesAllowedOnTape(hosted.model, tape);
     if (Number.isNaN(images)) return null;
     const need = { estimatedTokens, maxTokens, grows, longest, turns };
-    return { ...need, passing, fields, hidesUsage, images, bytes: outgoing };
+    return { ...need, passing, fields, hidesUsage, images, searches, bytes: outgoing };
   };
 
   const readWhole = (bytes: Buffer, principal: ServedTo): ReadBody<Strict, Fields, P> | Refused => {
@@ -179,7 +183,11 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     const { edits, hidesUsage = false, ...rest } = read;
     const outgoing = () => withoutOwnFields(bytes, hosted.upstreamModel, edits);
     const images = pricedImages(hosted.model, value);
-    return { strict: null, passed: { ...rest, passing: hosted.passing, hidesUsage, images, bytes: outgoing } };
+    const searches = searchesAllowed(hosted.model, value);
+    return {
+      strict: null,
+      passed: { ...rest, passing: hosted.passing, hidesUsage, images, searches, bytes: outgoing },
+    };
   };
 
   return { quick: readQuickly, whole: readWhole, passing: rules.passing };

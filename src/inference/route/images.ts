@@ -14,7 +14,8 @@ const type = 'type';
 const conversation = ['messages', input, 'system'];
 
 /** Where images have no price nobody has to count them. */
-const isPriced = ({ pricing: { image } }: Model): boolean => image !== undefined && Number(image) > 0;
+const isPriced = ({ pricing, service_tier_pricing: tiers }: Model): boolean =>
+  Number(pricing.image) > 0 || (tiers !== undefined && Object.values(tiers).some(({ image }) => Number(image) > 0));
 
 /** The images of a request that have a price. */
 export const pricedImages = (

@@ -19,7 +19,7 @@ import { type Asked, askedOf, type LargeBody, type ReadBody, readHere } from './
 import { type LargeBodies, withLarge } from './large-bodies.ts';
 import { copyOf, policed, viewOf } from './policed.ts';
 import type { Reading } from './reading.ts';
-import { bytesOf, imagesOf, subjectOf } from './subject.ts';
+import { bytesOf, imagesOf, searchesOf, subjectOf } from './subject.ts';
 import { tokensOf } from './task.ts';
 
 /** What every route of models needs. */
@@ -115,7 +115,8 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
           if (full !== undefined) return failure(full, family, requestId);
           const { estimatedTokens, maxTokens } = need;
           const images = imagesOf(task, hosted);
-          const metered = { requestId, model, api: api.name, estimatedTokens, images, maxTokens };
+          const searches = searchesOf(task);
+          const metered = { requestId, model, api: api.name, estimatedTokens, images, searches, maxTokens };
           const account = allowance.meter(metered);
           if (isRefusal(account)) return failure(account, family, requestId);
           const meter = watched?.asks(metered, account) ?? account;
@@ -124,7 +125,7 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
           const id = answerId();
           const form = api.form(body, id, head);
           const grow = growthOf(allowance, need);
-          const most = mostTokensOf(need, hosted.context_length);
+          const most = mostTokensOf(need, hosted.context_length, searches);
           const { trace } = call;
           const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, trace, signal, watch };
           if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);

@@ -23,6 +23,9 @@ export const bytesOf = <Fields>({ strict, passed }: Task<Fields>): Buffer => {
   return Buffer.from(buffer, byteOffset, byteLength);
 };
 
+/** Searches that its upstream may make. One that does not get the request as it is makes none. */
+export const searchesOf = <Fields>({ passed }: Task<Fields>): number => passed?.searches ?? 0;
+
 /** Images that have a price. */
 export const imagesOf = <Fields>({ strict, passed }: Task<Fields>, model: Model): number => {
   if (strict === null) return passed.images;

@@ -1,5 +1,6 @@
 import { type AnswerBlock, noUsage, type StopReason, type Usage } from '../port.ts';
-import { type Fields, fieldsOf, isCount, stringOf, tokensOf } from '../transport/fields.ts';
+import { detailsOf, tierOf } from '../transport/details.ts';
+import { type Fields, fieldsOf, isCount, stringOf, tokensOf, within } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
 
 /** Whether a content block calls a tool: its input alone has numbers that pass through. */
@@ -41,13 +42,25 @@ export const readUsage = (value: unknown, most: number, known: Usage = noUsage):
   if (typeof value !== 'object' || value === null) return known;
   const usage = value as Fields;
   const tokens = (count: unknown, otherwise: number): number => tokensOf(count, most, otherwise);
+  const { ephemeral_1h_input_tokens: long } = within(usage.cache_creation);
+  const { web_search_requests: searches } = within(usage.server_tool_use);
   const isPlain =
     isCount(usage.input_tokens, most) &&
     isCount(usage.output_tokens, most) &&
     isCount(usage.cache_creation_input_tokens, most) &&
-    isCount(usage.cache_read_input_tokens, most);
+    isCount(usage.cache_read_input_tokens, most) &&
+    isCount(long, most) &&
+    isCount(searches, most);
+  const told = detailsOf({
+    // What is served fast has its price as what is served first has.
+    service_tier: tierOf(usage.service_tier) ?? tierOf(usage.speed),
+    input_cache_write_long: tokens(long, 0),
+    web_search: tokens(searches, 0),
+  });
+  const details = told && known.details ? { ...known.details, ...told } : (told ?? known.details);
   return {
     ...((!isPlain || known.isPartial) && { isPartial: true }),
+    ...(details && { details }),
     input_tokens: tokens(usage.input_tokens, known.input_tokens),
     output_tokens: tokens(usage.output_tokens, known.output_tokens),
     cache_creation_input_tokens: tokens(usage.cache_creation_input_tokens, known.cache_creation_input_tokens),

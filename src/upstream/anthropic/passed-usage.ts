@@ -1,4 +1,5 @@
 import { noUsage, type Usage } from '../port.ts';
+import { summedDetails } from '../transport/details.ts';
 import { within } from '../transport/fields.ts';
 import { mostPassedTokens } from '../transport/own-names.ts';
 import { readUsage } from './anthropic-blocks.ts';
@@ -19,7 +20,13 @@ const besidesOf = (told: unknown): Usage | null => {
     .reduce(plus, noUsage);
 };
 
-const plus = (one: Usage, other: Usage): Usage => ({
+const plus = (one: Usage, other: Usage): Usage => {
+  const details = one.details || other.details ? summedDetails(one.details, other.details) : undefined;
+  const sum = plusTokens(one, other);
+  return details === undefined ? sum : { ...sum, details };
+};
+
+const plusTokens = (one: Usage, other: Usage): Usage => ({
   ...((one.isPartial || other.isPartial) && { isPartial: true }),
   input_tokens: one.input_tokens + other.input_tokens,
   output_tokens: one.output_tokens + other.output_tokens,

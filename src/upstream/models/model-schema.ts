@@ -37,6 +37,40 @@ const price = z
   .string()
   .regex(/^(?:0|[1-9]\d{0,5})(?:\.\d{1,12})?$/, 'not a plain decimal of at most 12 decimals, such as "0.000003"');
 const priceOrFree = price.default('0');
+/** What some upstreams bill at another price, or beside tokens (contract N20). */
+const furtherPrices = {
+  /** Of input into a cache that lives longer than the usual one: as the other where nothing is said. */
+  input_cache_write_long: price.optional(),
+  /** Of tokens of audio: as others where nothing is said. */
+  input_audio: price.optional(),
+  output_audio: price.optional(),
+  /** Of one search that the upstream itself makes. */
+  web_search: price.optional(),
+  file_search: price.optional(),
+};
+/** Those of a service tier; what is not said costs what it does outside of it. */
+const tierPrices = z.strictObject({
+  prompt: price.optional(),
+  completion: price.optional(),
+  image: price.optional(),
+  request: price.optional(),
+  input_cache_read: price.optional(),
+  input_cache_write: price.optional(),
+  ...furtherPrices,
+});
+const tierName = /^[a-z][a-z0-9_-]{0,31}$/;
+const usualTiers: readonly string[] = ['default', 'standard', 'auto'];
+const tierFault = (name: string): string | null => {
+  if (usualTiers.includes(name)) return 'is how requests are served usually: its prices are those outside of it';
+  return tierName.test(name) ? null : 'not the name of a service tier: 1 to 32 of a-z 0-9 _ -, a letter first';
+};
+/** By their names, as answers of the upstream have them. */
+const tiers = z.record(z.string(), tierPrices).superRefine((declared, context) => {
+  for (const name of Object.keys(declared)) {
+    const message = tierFault(name);
+    if (message !== null) context.addIssue({ code: 'custom', path: [name], message });
+  }
+});
 const millis = (most: number) => z.int().min(0).max(most);
 
 /** Time and length of a simulated model's answers; without delays it answers at once. */
@@ -127,6 +161,8 @@ export const modelSchema = z.strictObject({
       /** Of input from the cache and into it; as other input where nothing is said. */
       input_cache_read: price.optional(),
       input_cache_write: price.optional(),
+      ...furtherPrices,
+      service_tiers: tiers.optional(),
     })
     .prefault({}),
   supported_sampling_parameters: set(samplingParameters).default([

@@ -34,13 +34,19 @@ export interface Model
   readonly display_name: string;
   readonly root: string;
   /** US dollars, as plain decimals (contract A.4). */
-  readonly pricing: Omit<Declared['pricing'], 'input_cache_read'> & { readonly input_cache_read: string };
+  readonly pricing: ModelPricing;
+  /** The same of requests that the upstream serves in another way than the usual one, by its name of it; absent where there is none. */
+  readonly service_tier_pricing?: Readonly<Record<string, ModelPricing>>;
   /** Whether a final assistant message is continued. */
   readonly prefill: boolean;
   readonly sampling_limits: SamplingLimits;
   /** contract A.4. */
   readonly sampling_limits_revision: string;
 }
+
+type ModelPricing = Omit<Declared['pricing'], 'input_cache_read' | 'service_tiers'> & {
+  readonly input_cache_read: string;
+};
 
 /** How a model is reached. */
 type DeclaredUpstream = DeclaredSimulated | ReachedAnthropic | ReachedOpenai;
@@ -84,7 +90,7 @@ const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment
       name: fields.name ?? fields.id,
       display_name: fields.display_name ?? fields.id.slice(fields.id.lastIndexOf('/') + 1),
       root: fields.root ?? fields.id,
-      pricing: { ...fields.pricing, input_cache_read: fields.pricing.input_cache_read ?? fields.pricing.prompt },
+      ...pricingOf(fields.pricing),
       // Not every server that speaks chat completions goes on where an assistant message ends; some begin anew.
       prefill: fields.prefill ?? !parts.some(({ kind }) => kind === 'openai'),
       sampling_limits_revision: samplingLimitsRevision(fields.sampling_limits),
@@ -95,6 +101,17 @@ const declared = ({ upstream, upstreams, ...fields }: Declared, env: Environment
       return { name, weight, priority, upstreamModel: each.model ?? fields.id, upstream: reached };
     }),
   };
+};
+
+const pricingOf = ({ service_tiers: tiers, ...usual }: Declared['pricing']) => {
+  const whole = (pricing: typeof usual): ModelPricing => ({
+    ...pricing,
+    input_cache_read: pricing.input_cache_read ?? pricing.prompt,
+  });
+  const each = Object.entries(tiers ?? {}).map(
+    ([name, own]) => [name, whole({ ...usual, ...own } as typeof usual)] as const,
+  );
+  return { pricing: whole(usual), ...(each.length > 0 && { service_tier_pricing: Object.fromEntries(each) }) };
 };
 
 /** The same without credentials, for a thread that asks no upstream. */

@@ -37,7 +37,7 @@ export class ChatChunkReader implements ChunkReader {
     const chunk = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');
     if (chunk.error != null || chunk.object === 'error') throw eventError(errorOf(chunk), this.#hide);
     if (!Array.isArray(chunk.choices)) throw malformed('a chunk has no choices');
-    this.#usage = readUsage(chunk.usage, this.#mostTokens) ?? this.#usage;
+    this.#usage = readUsage(chunk.usage, this.#mostTokens, { tier: chunk.service_tier }) ?? this.#usage;
     const chunks: Chunk[] = [];
     if (!this.#started) {
       this.#started = true;

@@ -27,7 +27,10 @@ export const readCompletion = (text: string, mostTokens: number, callId: CallId)
   return {
     content,
     ...readStop(reason, calls.length > 0, sequence),
-    usage: guessedUsage(readUsage(completion.usage, mostTokens), writtenBytesOf(content)),
+    usage: guessedUsage(
+      readUsage(completion.usage, mostTokens, { tier: completion.service_tier }),
+      writtenBytesOf(content),
+    ),
   };
 };
 

@@ -1,44 +1,76 @@
 import { estimateTokensOf } from '../estimate.ts';
 import { noUsage, type StopReason, type Usage } from '../port.ts';
-import { isCount, tokensOf, within } from '../transport/fields.ts';
+import { detailsOf, tierOf } from '../transport/details.ts';
+import { type Fields, isCount, tokensOf, within } from '../transport/fields.ts';
+
+/** What an answer tells outside of its `usage` that its upstream bills by. */
+export interface Beside {
+  /** How it was served. */
+  readonly tier: unknown;
+  readonly webSearches?: number;
+  readonly fileSearches?: number;
+}
 
 /**
  * The `usage` of chat completions, in which cached tokens are part of the prompt and reasoning is part of the completion; null
  * for what is none. No count is believed beyond `most`, and none of cached tokens beyond the prompt.
  */
-export const readUsage = (value: unknown, most: number): Usage | null => {
+export const readUsage = (value: unknown, most: number, beside: Beside): Usage | null => {
   const { prompt_tokens, prompt_tokens_details, completion_tokens, completion_tokens_details } = within(value);
-  const { cached_tokens } = within(prompt_tokens_details);
-  const { reasoning_tokens } = within(completion_tokens_details);
   return usageOf(
-    { input: prompt_tokens, cached: cached_tokens, output: completion_tokens, reasoning: reasoning_tokens },
+    {
+      input: prompt_tokens,
+      ofInput: within(prompt_tokens_details),
+      output: completion_tokens,
+      ofOutput: within(completion_tokens_details),
+    },
     most,
+    beside,
   );
 };
 
 /** What an upstream counts, in the words of no API. */
 interface Counts {
   readonly input: unknown;
-  /** Of the input. */
-  readonly cached: unknown;
+  readonly ofInput: Fields;
   readonly output: unknown;
-  /** Of the output. */
-  readonly reasoning: unknown;
+  readonly ofOutput: Fields;
 }
 
 /** Null where neither the input nor the output is counted. */
-export const usageOf = ({ input, cached, output, reasoning }: Counts, most: number): Usage | null => {
+export const usageOf = ({ input, ofInput, output, ofOutput }: Counts, most: number, beside: Beside): Usage | null => {
   if (typeof input !== 'number' && typeof output !== 'number') return null;
+  const { cached_tokens: cached, cache_write_tokens: kept, audio_tokens: heard } = ofInput;
+  const { reasoning_tokens: reasoning, audio_tokens: spoken } = ofOutput;
   const [taken, written] = [tokensOf(input, most, 0), tokensOf(output, most, 0)];
   const read = tokensOf(cached, taken, 0);
-  const isPlain = isCount(input, most) && isCount(output, most) && isCount(cached, taken);
+  const stored = tokensOf(kept, taken - read, 0);
+  const rest = taken - read - stored;
+  const isPlain =
+    isCount(input, most) &&
+    isCount(output, most) &&
+    isCount(cached, taken) &&
+    isCount(kept, taken - read) &&
+    isCount(heard, taken) &&
+    isCount(spoken, written);
+  const { ttl_12h_tokens: long } = within(ofInput.cache_write_tokens_details);
+  const details = detailsOf({
+    service_tier: tierOf(beside.tier),
+    input_cache_write_long: tokensOf(long, stored, 0),
+    // Of what comes from a cache nobody says how much of it is audio.
+    input_audio: tokensOf(heard, rest, 0),
+    output_audio: tokensOf(spoken, written, 0),
+    web_search: beside.webSearches,
+    file_search: beside.fileSearches,
+  });
   return {
-    input_tokens: taken - read,
+    input_tokens: rest,
     output_tokens: written,
-    cache_creation_input_tokens: 0,
+    cache_creation_input_tokens: stored,
     cache_read_input_tokens: read,
     ...(typeof reasoning === 'number' && { reasoning_tokens: tokensOf(reasoning, written, 0) }),
     ...(!isPlain && { isPartial: true }),
+    ...(details && { details }),
   };
 };
 

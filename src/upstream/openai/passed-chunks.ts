@@ -14,6 +14,7 @@ import { chatLabels, writtenIn } from './written.ts';
 const nameBytes = (name: string): Buffer => Buffer.from(name);
 const [choices, delta, finish] = ['choices', 'delta', 'finish_reason'].map(nameBytes) as [Buffer, Buffer, Buffer];
 const [usage, error, padding] = ['usage', 'error', 'obfuscation'].map(nameBytes) as [Buffer, Buffer, Buffer];
+const tier = nameBytes('service_tier');
 const labelNames = chatLabels.map(nameBytes);
 
 const dataHead = nameBytes('data: ');
@@ -148,7 +149,7 @@ export class PassedChunkReader implements PassedReader, FrameReader {
     return {
       textBytes: deltas.reduce((sum, choice) => sum + writtenIn(choice.delta, chatLabels), 0),
       isFinish: deltas.some(({ finish_reason: reason }) => reason != null),
-      usage: readUsage(chunk.usage, mostPassedTokens),
+      usage: readUsage(chunk.usage, mostPassedTokens, { tier: chunk.service_tier }),
       isEmpty: deltas.length === 0,
       noUsage:
         this.#hidesUsage && chunk.usage === null ? withoutMember(document, outerMembers(document).get('usage')!) : null,
@@ -203,7 +204,7 @@ const scannedChunk = (document: Buffer, hidesUsage: boolean): Read | null => {
     if (written !== -1) addTexts(texts, written);
     if (reason !== -1 && tape.kind(reason) !== Kind.null) isFinish = true;
   }
-  const used = said === -1 || tape.kind(said) !== Kind.object ? null : readUsage(tape.value(said), mostPassedTokens);
+  const used = said === -1 || tape.kind(said) !== Kind.object ? null : scannedUsage(said);
   const isAlike = texts.count === 1 && !isFinish && used === null;
   const noUsage = hidesUsage && said !== -1 && tape.kind(said) === Kind.null ? noUsageAt(document, said) : null;
   return {
@@ -214,6 +215,11 @@ const scannedChunk = (document: Buffer, hidesUsage: boolean): Read | null => {
     noUsage,
     varying: isAlike ? varyingOf(texts.last, noUsage) : [],
   };
+};
+
+const scannedUsage = (said: number): Usage | null => {
+  const served = tape.member(0, tier);
+  return readUsage(tape.value(said), mostPassedTokens, { tier: served === -1 ? null : tape.value(served) });
 };
 
 const noUsageAt = (document: Buffer, value: number): Span =>

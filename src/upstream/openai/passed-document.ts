@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { edited } from '../../json/outer-members.ts';
 import { Kind, lentTape as tape } from '../../json/tape/tape.ts';
 import { noUsage, type Usage } from '../port.ts';
-import { fieldsOf, parsedJson, within } from '../transport/fields.ts';
+import { type Fields, fieldsOf, parsedJson, within } from '../transport/fields.ts';
 import {
   mostPassedTokens,
   type OwnDocument,
@@ -11,20 +11,23 @@ import {
   scannedNames,
 } from '../transport/own-names.ts';
 import { malformed } from '../transport/upstream-errors.ts';
-import { readUsage } from './chat-usage.ts';
-import { readResponseUsage } from './response-usage.ts';
+import { type Beside, readUsage } from './chat-usage.ts';
+import { besideOf, besideOnTape, readResponseUsage } from './response-usage.ts';
 import { chatLabels, itemLabels, writtenIn } from './written.ts';
 
 /** How whole answers of an API differ from those of another. */
 interface Form {
   /** The member that has to be a list: it holds what the model wrote. */
   readonly list: string;
-  readonly readUsage: (value: unknown, most: number) => Usage | null;
+  readonly readUsage: (value: unknown, most: number, beside: Beside) => Usage | null;
+  /** What else of it is billed: of one on the tape, and of one that was parsed. */
+  readonly scanned: () => Beside;
+  readonly parsed: (answer: Fields) => Beside;
   /** UTF-8 bytes that the model wrote. */
   readonly writtenIn: (list: readonly unknown[]) => number;
 }
 
-const usageName = Buffer.from('usage');
+const [usageName, tierName] = ['usage', 'service_tier'].map((name) => Buffer.from(name)) as [Buffer, Buffer];
 
 /** Gives a whole answer its own names (contract N1). It throws UpstreamError for what is none. */
 const owner = (form: Form): ((document: Buffer, own: OwnNames) => OwnDocument) => {
@@ -35,7 +38,7 @@ const owner = (form: Form): ((document: Buffer, own: OwnNames) => OwnDocument) =
     if (!tape.scan(document) || tape.kind(0) !== Kind.object) return null;
     const [list, said] = [tape.member(0, listName), tape.member(0, usageName)];
     if (list === -1 || tape.kind(list) !== Kind.array || said === -1) return null;
-    const usage = form.readUsage(tape.value(said), mostPassedTokens);
+    const usage = form.readUsage(tape.value(said), mostPassedTokens, form.scanned());
     // Who has counted no output has to be looked after.
     if (usage === null || usage.output_tokens === 0) return null;
     const edits = scannedNames(tape, 0, own);
@@ -49,7 +52,7 @@ const owner = (form: Form): ((document: Buffer, own: OwnNames) => OwnDocument) =
     if (!Array.isArray(list)) throw malformed(`the answer has no ${form.list}`);
     return {
       document: edited(document, parsedNames(document, 0, own)),
-      usage: form.readUsage(answer.usage, mostPassedTokens) ?? noUsage,
+      usage: form.readUsage(answer.usage, mostPassedTokens, form.parsed(answer)) ?? noUsage,
       outputBytes: form.writtenIn(list),
     };
   };
@@ -60,11 +63,18 @@ const owner = (form: Form): ((document: Buffer, own: OwnNames) => OwnDocument) =
 export const ownCompletion = owner({
   list: 'choices',
   readUsage,
+  scanned() {
+    const served = tape.member(0, tierName);
+    return { tier: served === -1 ? null : tape.value(served) };
+  },
+  parsed: ({ service_tier: tier }) => ({ tier }),
   writtenIn: (choices) => choices.reduce<number>((sum, each) => sum + writtenIn(within(each).message, chatLabels), 0),
 });
 
 export const ownResponse = owner({
   list: 'output',
   readUsage: readResponseUsage,
+  scanned: () => besideOnTape(tape, 0),
+  parsed: besideOf,
   writtenIn: (output) => writtenIn(output, itemLabels),
 });

@@ -8,8 +8,8 @@ import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields
 import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
 import { AlikeEvents, type Varying } from './alike-events.ts';
-import { guessedUsage } from './chat-usage.ts';
-import { readResponseUsage } from './response-usage.ts';
+import { type Beside, guessedUsage } from './chat-usage.ts';
+import { besideOf, besideOnTape, readResponseUsage } from './response-usage.ts';
 
 const nameBytes = (name: string): Buffer => Buffer.from(name);
 const [response, delta, type] = ['response', 'delta', 'type'].map(nameBytes) as [Buffer, Buffer, Buffer];
@@ -108,7 +108,7 @@ export class PassedResponseReader implements PassedReader, FrameReader {
     const edits = scannedNames(tape, whole, this.#own);
     if (edits === null) return false;
     const usage = tape.member(whole, used);
-    if (ends.has(name)) this.#end(usage === -1 ? null : tape.value(usage));
+    if (ends.has(name)) this.#end(usage === -1 ? null : tape.value(usage), besideOnTape(tape, whole));
     this.#pass(
       name,
       edited(
@@ -132,7 +132,9 @@ export class PassedResponseReader implements PassedReader, FrameReader {
     const document = Buffer.from(data.replaceAll('\n', ' '));
     const whole = Buffer.concat([Buffer.from(`event: ${name}\ndata: `), this.#named(document, event), blankLine]);
     this.#pass(name, whole);
-    if (ends.has(name)) this.#end(fieldsOf(event.response, 'response').usage);
+    if (!ends.has(name)) return;
+    const response = fieldsOf(event.response, 'response');
+    this.#end(response.usage, besideOf(response));
   }
 
   #pass(name: string, event: Buffer): void {
@@ -147,8 +149,8 @@ export class PassedResponseReader implements PassedReader, FrameReader {
     return edited(document, parsedNames(document, valueStart, this.#own));
   }
 
-  #end(told: unknown): void {
-    this.#usage = readResponseUsage(told, mostPassedTokens);
+  #end(told: unknown, beside: Beside): void {
+    this.#usage = readResponseUsage(told, mostPassedTokens, beside);
     this.ended = true;
   }
 }

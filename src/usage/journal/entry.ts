@@ -61,7 +61,7 @@ export const abandoned = ({ asked_at, input_tokens, images, micro_dollars, ...wh
 const begunJson = (e: Begun): string =>
   `["${e.request_id}","${e.organization_id}","${e.project_id}","${e.key_id}","${e.model}","${e.api}","${e.price}",${e.asked_at},${e.input_tokens},${e.images},${e.micro_dollars}]`;
 const settledJson = (e: Settlement): string =>
-  `["${e.request_id}","${e.organization_id}","${e.project_id}","${e.key_id}","${e.model}","${e.api}",${e.input_tokens},${e.output_tokens},${e.cache_creation_input_tokens},${e.cache_read_input_tokens},${e.images},"${e.usage_source}","${e.price}",${e.micro_dollars},${e.status},${e.settled_at},${e.duration_ms},${e.first_token_ms}]`;
+  `["${e.request_id}","${e.organization_id}","${e.project_id}","${e.key_id}","${e.model}","${e.api}",${e.input_tokens},${e.output_tokens},${e.cache_creation_input_tokens},${e.cache_read_input_tokens},${e.images},"${e.usage_source}","${e.price}",${e.micro_dollars},${e.status},${e.settled_at},${e.duration_ms},${e.first_token_ms}${e.details == null ? '' : `,${JSON.stringify(e.details)}`}]`;
 
 const jsonOf = (entry: Entry): string => {
   if (entry.kind === 'begun') return begunJson(entry.begun);

@@ -1,0 +1,35 @@
+import type { UsageDetails } from '../port.ts';
+
+const tierName = /^[a-z][a-z0-9_-]{0,31}$/;
+const usual: readonly unknown[] = ['default', 'standard', 'auto'];
+
+/** In which way an upstream has served a request, where it says so and it is not the usual one. What is no short name says nothing. */
+export const tierOf = (told: unknown): string | undefined =>
+  typeof told === 'string' && !usual.includes(told) && tierName.test(told) ? told : undefined;
+
+/** Undefined where there is nothing to tell. */
+export const detailsOf = (
+  all: { readonly [name in keyof UsageDetails]: UsageDetails[name] | undefined },
+): UsageDetails | undefined => {
+  let details: Record<string, string | number> | undefined;
+  for (const name in all) {
+    const value = all[name as keyof UsageDetails];
+    if (value === undefined || value === 0) continue;
+    details ??= {};
+    details[name] = value;
+  }
+  return details;
+};
+
+/** Of two parts of one answer. */
+export const summedDetails = (one: UsageDetails = {}, other: UsageDetails = {}): UsageDetails | undefined => {
+  const plus = (name: Exclude<keyof UsageDetails, 'service_tier'>): number => (one[name] ?? 0) + (other[name] ?? 0);
+  return detailsOf({
+    service_tier: one.service_tier ?? other.service_tier,
+    input_cache_write_long: plus('input_cache_write_long'),
+    input_audio: plus('input_audio'),
+    output_audio: plus('output_audio'),
+    web_search: plus('web_search'),
+    file_search: plus('file_search'),
+  });
+};

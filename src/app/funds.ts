@@ -7,6 +7,9 @@ import type { Model } from '../upstream/models/models.ts';
 import type { Funds } from '../usage/credit.ts';
 import type { Untold } from '../usage/totals.ts';
 
+/** What balances are read from. */
+export const balanceRows = [organizationRows, usageTotals] as const;
+
 /** The balances that the read models show, and which models ask for one. */
 export const fundsOf = (rows: Pick<RowReader, 'get'>, models: Iterable<{ readonly model: Model }>): Funds => {
   const asking = new Set(

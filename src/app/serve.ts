@@ -48,7 +48,7 @@ import { secretsOf } from './config-secrets.ts';
 import { type EventLog, ownEventLog } from './event-log.ts';
 import { atPathOf } from './file-fault.ts';
 import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
-import { fundsOf, untoldOf } from './funds.ts';
+import { balanceRows, fundsOf, untoldOf } from './funds.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
 import { refuseLaterLog, signLog } from './log-version.ts';
@@ -244,6 +244,10 @@ const start = async (parts: {
     clock,
   });
   const accounts = usage;
+  // The balances have what this gateway and others have charged before: nobody spends it again.
+  for await (const { position } of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) {
+    await models.reached(position, config.PROJECTION_WAIT_MS, balanceRows);
+  }
   open.later('the accounts of requests', accounts.close);
   const rows = models;
   open.later('the totals of organizations', tellTotals({ store, untold: () => untoldOf(rows), clock }));

@@ -45,7 +45,8 @@ export class Credit {
   /** @returns null where the balance has not so much beside what is held already */
   hold(organizationId: string, microDollars: number): Hold | null {
     const free = this.balanceOf(organizationId) - (this.#held.get(organizationId) ?? 0);
-    if (free < microDollars) return null;
+    // What costs nothing needs nothing, also of one who owes.
+    if (microDollars > 0 && free < microDollars) return null;
     let held = microDollars;
     add(this.#held, organizationId, held);
     return {

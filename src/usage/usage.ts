@@ -47,11 +47,20 @@ export interface UsageOptions {
 const longest = 512 * 1024;
 /** Files that wait for a store that is away: 1 GiB, two million requests. */
 const mostUnsent = 2_048;
-/** Longest wait at the end for a store that does not answer; the rest is sent at the next start. */
-const lastMs = 5_000;
+/** Longest wait, at the start and at the end, for a store that does not answer; the rest is sent later. */
+const waitMs = 5_000;
+
+const atMost = async (ms: Millis, work: Promise<void>): Promise<void> => {
+  let late: NodeJS.Timeout | undefined;
+  const given = new Promise<void>((resolve) => {
+    late = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, given]);
+  clearTimeout(late);
+};
 
 /**
- * Opens the journal with what the last run has left, and sends to the event store what is settled, once a second: all
+ * Opens the journal and sends what the last run has left, then sends to the event store what is settled, once a second: all
  * organizations together, since one append for each organization and second was measured to cost a millisecond of the loop.
  */
 export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
@@ -108,25 +117,28 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
     sending = turn.catch(() => {});
     return turn;
   };
+  const send = (): Promise<void> =>
+    inTurn(sendAll).then(
+      () => {
+        if (isAway) publish('usage.sent', {});
+        isAway = false;
+      },
+      (error: unknown) => {
+        if (!isAway) publish('usage.unsent', { error });
+        isAway = true;
+      },
+    );
+  // What the last run has charged is no credit of its organizations any more when the first request comes.
+  // While files wait the present one stays open: what it says of requests that were in flight goes the second time.
+  if (left.unsent.length > 0 || left.abandoned.length > 0) await atMost(waitMs, send().then(send));
   let isSending = false;
   const timer = setInterval(() => {
     if (isSending) return;
     isSending = true;
     tellUnrecorded();
-    void inTurn(sendAll)
-      .then(
-        () => {
-          if (isAway) publish('usage.sent', {});
-          isAway = false;
-        },
-        (error: unknown) => {
-          if (!isAway) publish('usage.unsent', { error });
-          isAway = true;
-        },
-      )
-      .finally(() => {
-        isSending = false;
-      });
+    void send().finally(() => {
+      isSending = false;
+    });
   }, everyMs);
   timer.unref();
 
@@ -160,13 +172,11 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
     async close() {
       clearInterval(timer);
       tellUnrecorded();
-      let late: NodeJS.Timeout | undefined;
-      const given = new Promise<void>((resolve) => {
-        late = setTimeout(resolve, lastMs);
-      });
       // A store that is away gets it at the next start.
-      await Promise.race([inTurn(sendAll).catch(() => {}), given]);
-      clearTimeout(late);
+      await atMost(
+        waitMs,
+        inTurn(sendAll).catch(() => {}),
+      );
       await journal.close();
     },
   };

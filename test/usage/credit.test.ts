@@ -50,6 +50,7 @@ describe('credit', () => {
     const hold = credit.hold('o', 90)!;
     hold.become(150);
     expect(credit.hold('o', 1)).toBeNull();
+    expect(credit.hold('o', 0)).not.toBeNull();
     hold.become(20);
     expect(credit.hold('o', 80)).not.toBeNull();
   });

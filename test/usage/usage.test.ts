@@ -94,14 +94,29 @@ describe('the accounts of requests', () => {
     await first.close();
     expect(settledIn(store)).toEqual([]);
     store.available = true;
+    // Before it takes a request.
     const second = await open(store);
-    await expect.poll(() => settledIn(store), within).toEqual(['a 60 final', 'b 100 estimated']);
+    expect(settledIn(store)).toEqual(['a 60 final', 'b 100 estimated']);
     expect(signals).toContain('usage.recovered');
     await second.close();
     const third = await open(store);
     await third.close();
     expect(settledIn(store).length).toBe(2);
     expect(existsSync(join(dir, 'journal'))).toBe(true);
+  });
+
+  test('do not keep a gateway from its start while the store is away', async () => {
+    const store = memoryStore();
+    const first = await open(store);
+    store.available = false;
+    begin(first, 'a').complete(usage, 0);
+    await first.close();
+    signals.length = 0;
+    const second = await open(store);
+    expect([settledIn(store), signals]).toEqual([[], ['usage.unsent']]);
+    store.available = true;
+    await expect.poll(() => settledIn(store), within).toEqual(['a 60 final']);
+    await second.close();
   });
 
   test('know the price of every model, and refuse to guess', async () => {

@@ -153,6 +153,24 @@ describe.each(ways)('%s, streamed: %s', (path, stream) => {
     expect(await ask()).toEqual([estimate, 0, 11, 'estimated']);
   });
 
+  test('what was thought is charged where it is told beside the output', async () => {
+    if (path === '/v1/messages') return;
+    const told = (total: unknown, reasoning?: number) => {
+      const details = path === '/v1/responses' ? 'output_tokens_details' : 'completion_tokens_details';
+      const usage = counting(path, 7, 11);
+      said = { text, usage: { ...usage, total_tokens: total, [details]: { reasoning_tokens: reasoning } } };
+      return ask();
+    };
+    // Beside it, with and without a count of its own; in it, as it should be.
+    expect(await told(38, 20)).toEqual([7, 0, 31, 'final']);
+    expect(await told(38)).toEqual([7, 0, 31, 'final']);
+    expect(await told(18, 5)).toEqual([7, 0, 11, 'final']);
+    // What else there may be in the sum was not written.
+    expect(await told(38, 5)).toEqual([7, 0, 16, 'final']);
+    for (const none of [0, -5, 3, '38', null, 1e300, 38.5]) expect(await told(none)).toEqual([7, 0, 11, 'final']);
+    expect(await told(1e8)).toEqual([7, 0, 100, 'partial']);
+  });
+
   test('more of the input from the cache than there is', async () => {
     said = { text, usage: counting(path, 7, 11, 500) };
     // The API of messages counts it beside the other input.

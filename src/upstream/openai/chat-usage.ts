@@ -16,13 +16,15 @@ export interface Beside {
  * for what is none. No count is believed beyond `most`, and none of cached tokens beyond the prompt.
  */
 export const readUsage = (value: unknown, most: number, beside: Beside): Usage | null => {
-  const { prompt_tokens, prompt_tokens_details, completion_tokens, completion_tokens_details } = within(value);
+  const { prompt_tokens, prompt_tokens_details, completion_tokens, completion_tokens_details, total_tokens } =
+    within(value);
   return usageOf(
     {
       input: prompt_tokens,
       ofInput: within(prompt_tokens_details),
       output: completion_tokens,
       ofOutput: within(completion_tokens_details),
+      total: total_tokens,
     },
     most,
     beside,
@@ -35,14 +37,30 @@ interface Counts {
   readonly ofInput: Fields;
   readonly output: unknown;
   readonly ofOutput: Fields;
+  readonly total: unknown;
 }
 
+/**
+ * What was thought is in no count of some servers but that of all tokens: their output is the rest of it. Where they say how much was
+ * thought, it is no more than that.
+ */
+const thoughtBeside = (taken: number, written: number, total: unknown, reasoning: unknown, most: number): number => {
+  const rest = isCount(total, most) ? tokensOf(total, most, 0) - taken - written : 0;
+  const thought = tokensOf(reasoning, most, 0);
+  return Math.max(0, thought > 0 ? Math.min(rest, thought) : rest);
+};
+
 /** Null where neither the input nor the output is counted. */
-export const usageOf = ({ input, ofInput, output, ofOutput }: Counts, most: number, beside: Beside): Usage | null => {
+export const usageOf = (
+  { input, ofInput, output, ofOutput, total }: Counts,
+  most: number,
+  beside: Beside,
+): Usage | null => {
   if (typeof input !== 'number' && typeof output !== 'number') return null;
   const { cached_tokens: cached, cache_write_tokens: kept, audio_tokens: heard } = ofInput;
   const { reasoning_tokens: reasoning, audio_tokens: spoken } = ofOutput;
-  const [taken, written] = [tokensOf(input, most, 0), tokensOf(output, most, 0)];
+  const [taken, said] = [tokensOf(input, most, 0), tokensOf(output, most, 0)];
+  const written = said + thoughtBeside(taken, said, total, reasoning, most);
   const read = tokensOf(cached, taken, 0);
   const stored = tokensOf(kept, taken - read, 0);
   const rest = taken - read - stored;

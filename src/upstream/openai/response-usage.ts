@@ -5,7 +5,7 @@ import { type Beside, usageOf } from './chat-usage.ts';
 
 /** The `usage` of a response, as `readUsage` reads that of a chat completion. */
 export const readResponseUsage = (value: unknown, most: number, beside: Beside): Usage | null => {
-  const { input_tokens, input_tokens_details, output_tokens, output_tokens_details } = within(value);
+  const { input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens } = within(value);
   const { reasoning_tokens = 0, ...ofOutput } = within(output_tokens_details);
   return usageOf(
     {
@@ -13,6 +13,7 @@ export const readResponseUsage = (value: unknown, most: number, beside: Beside):
       ofInput: within(input_tokens_details),
       output: output_tokens,
       ofOutput: { ...ofOutput, reasoning_tokens },
+      total: total_tokens,
     },
     most,
     beside,

@@ -51,6 +51,9 @@ const wholeAnswers: Readonly<Record<Endpoint, Readonly<Record<string, object | s
     'arguments that are no text': said({
       tool_calls: [{ type: 'function', function: { name: 'f', arguments: { a: 'nightfall' } } }],
     }),
+    'the name of a call in full-width letters': said({
+      tool_calls: [{ type: 'function', function: { name: 'ｎｉｇｈｔｆａｌｌ', arguments: '{}' } }],
+    }),
     'a custom call': said({ tool_calls: [{ type: 'custom', custom: { name: 't', input: 'nightfall' } }] }),
     'a call of a type to come': said({ tool_calls: [{ type: 'new', new: { words: 'nightfall' } }] }),
     'a call in the old form': said({ function_call: { name: 'f', arguments: 'nightfall' } }),

@@ -192,6 +192,34 @@ const messagesWays: Readonly<Record<string, object>> = {
   'a document that is called a PDF and begins with a control': user(document('application/pdf', '\u0007nightfall')),
   'a document in UTF-8 that names another character set': user(document('text/plain; charset=utf-16le', 'nightfall')),
   'Base64 with blanks': user({ type: 'new_thing', data: [...base64('nightfall')].join(' ') }),
+  'a document that was fetched, in plain text': user({
+    type: 'web_fetch_tool_result',
+    content: { content: { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'a nightfall' } } },
+  }),
+  'a document in a strange block, in letters that could be Base64': user({
+    type: 'new_thing',
+    source: { type: 'text', media_type: 'application/pdf', data: 'UklGRnightfall'.repeat(9) },
+  }),
+  'plain words where Base64 should be': user({
+    type: 'document',
+    source: { type: 'base64', media_type: 'text/plain', data: 'about nightfall' },
+  }),
+  'a plain word where Base64 should be': user({
+    type: 'image',
+    source: { type: 'base64', media_type: 'image/png', data: 'nightfall' },
+  }),
+  'a text that begins like a file': user(document('application/pdf', '%PDF is nightfall')),
+  'a long text that begins like a file': user({ type: 'new_thing', data: base64(`ID3 é${' nightfall'.repeat(99)}`) }),
+  'a word over two blocks of a type that nobody knows': user(
+    { type: 'new_thing', text: 'night' },
+    { type: 'new_thing', text: 'fall' },
+  ),
+  'a word over two blocks without a type': user({ text: 'night' }, { text: 'fall' }),
+  'a word over what was compacted and a text': assistant({ type: 'compaction', content: 'night' }, text('fall')),
+  'a name in the input of a tool on a server': assistant({ type: 'mcp_tool_use', input: { nightfall: null } }),
+  'a property without a schema': tool({ input_schema: { type: 'object', properties: { nightfall: null } } }),
+  'a property that requires nothing': tool({ input_schema: { dependentRequired: { nightfall: [] } } }),
+  'letters in parentheses': user(text('⒩⒤⒢⒣⒯⒡⒜⒧⒧')),
   'the end of a very long text': user(text(`${'a'.repeat(3_000_000)}nightfall`)),
   'the end of a very long disguise': user(text(`${'é\u200b'.repeat(60_000)}n\u0456ghtf\u0430ll`)),
 };
@@ -253,6 +281,27 @@ const chatWays: Readonly<Record<string, object>> = {
     role: 'assistant',
     tool_calls: [{ id: 'c', type: 'custom', custom: { name: 't', input: 'nightfall' } }],
   }),
+  'a member of a call that its function has too': chat({
+    role: 'assistant',
+    tool_calls: [{ name: 'nightfall', type: 'function', function: { name: 'f', arguments: '{}' } }],
+  }),
+  'the type of a call': chat({
+    role: 'assistant',
+    tool_calls: [{ type: 'nightfall', function: { name: 'f', arguments: '{}' } }],
+  }),
+  'the type of a function': chat({
+    role: 'assistant',
+    tool_calls: [{ type: 'function', function: { type: 'nightfall', name: 'f', arguments: '{}' } }],
+  }),
+  'a name in arguments that are no text': chat({
+    role: 'assistant',
+    tool_calls: [{ type: 'function', function: { name: 'f', arguments: { nightfall: null } } }],
+  }),
+  'the type of a result': chat({ role: 'tool', type: 'nightfall', tool_call_id: 'c', content: 'a' }),
+  'a file that begins like another': chat({
+    role: 'user',
+    content: [{ type: 'file', file: { filename: 'a.txt', file_data: base64('ID3 nightfall') } }],
+  }),
   'a call that is a text': chat({ role: 'assistant', tool_calls: ['nightfall'] }),
   'calls that are no list': chat({ role: 'assistant', tool_calls: { words: 'nightfall' } }),
   'a call in the old form': chat({ role: 'assistant', function_call: { name: 'f', arguments: '{"a":"nightfall"}' } }),
@@ -300,6 +349,13 @@ const responsesWays: Readonly<Record<string, object>> = {
   },
   'the input of a custom tool': { input: [{ type: 'custom_tool_call', call_id: 'c', name: 't', input: 'nightfall' }] },
   'the output of a custom tool': { input: [{ type: 'custom_tool_call_output', call_id: 'c', output: 'nightfall' }] },
+  'a word over two instructions': {
+    instructions: [
+      { role: 'developer', content: 'night' },
+      { role: 'developer', content: 'fall' },
+    ],
+    input: 'Hi',
+  },
   'an item that is a text': { input: ['nightfall'] },
   'an input that is no list': { input: { role: 'user', content: 'nightfall' } },
   'the tools of a server': { input: 'Hi', tools: [{ type: 'mcp', server_label: 's', allowed_tools: ['nightfall'] }] },
@@ -364,10 +420,27 @@ describe('the variables of a rule', () => {
       ['shell'],
     ],
     ['tools in a space of names', { tools: [{ type: 'namespace', tools: [{ name: 'shell' }] }] }, ['shell']],
+    ['a function beside another name', { tools: [{ name: 'a', function: { name: 'shell' } }], ...hi }, ['a', 'shell']],
+    [
+      'a function that says what it allows',
+      { tools: [{ name: 'shell', allowed_tools: ['a'], tools: [] }], ...hi },
+      ['shell', 'a'],
+    ],
+    [
+      'the tools of a set',
+      { tools: [{ type: 'mcp_toolset', mcp_server_name: 's', configs: { shell: { enabled: true } } }], ...hi },
+      ['shell'],
+    ],
+    ['a set of tools', { tools: [{ type: 'mcp_toolset', mcp_server_name: 'files' }], ...hi }, ['files']],
     ['a tool in a form that nobody knows', { tools: [{ type: 'new', action: { name: 'shell' } }] }, ['shell']],
   ])('name %s', async (_, body, names) => {
     expect(await holds(`request.tool_names == ${JSON.stringify(names)}`, body, 'chat.completions')).toBe(true);
     expect(await holds(`request.tool_count == ${names.length}`, body, 'chat.completions')).toBe(true);
+  });
+
+  test('read names of tools in both copies', async () => {
+    const body = { tools: [{ name: 'ｓｈｅｌｌ' }], ...hi };
+    expect(await holds('request.tool_names.exists(t, t == "shell")', body)).toBe(true);
   });
 
   const part = (...content: readonly unknown[]) => ({ messages: [{ role: 'user', content }] });
@@ -418,6 +491,8 @@ describe('the folded copy', () => {
     ['💩👩‍💻', '💩👩💻'],
     ['a\\\\u0062c', 'abc'],
     ['か\u3099ﾊﾟ', 'がパ'],
+    ['{"a":1}\n\\/b\\\\\\/c', '{"a":1}\n/b/c'],
+    ['⒜🄑', 'aB'],
   ])('of %s', (given, expected) => {
     expect(folded(given)).toBe(expected);
   });

@@ -1,4 +1,4 @@
-import { dataText, dataUrlOf, isOpaque, rawData } from './data.ts';
+import { dataSays, dataUrlOf, isOpaque, rawData } from './data.ts';
 import { addLeaves, notice } from './leaves.ts';
 
 /** The text of one message, in pieces. Plain data: it is sent to threads as it is. */
@@ -78,7 +78,8 @@ const readWritten = (found: Found, block: Block, said: boolean): readonly string
       note(found, block.input, said);
       return ['input'];
     case 'function_call':
-      note(found, block.arguments, said);
+      if (typeof block.arguments === 'string') note(found, block.arguments, said);
+      else noteInput(found, block.arguments, said);
       return read.arguments;
     case 'tool_result':
       readContent(found, block.content, false);
@@ -116,17 +117,25 @@ const readWritten = (found: Found, block: Block, said: boolean): readonly string
       found.thinking = true;
       return typeof block.data === 'string' && isOpaque(block.data) ? ['data'] : [];
     default:
-      return readStrange(found, block);
+      return readStrange(found, block, said);
   }
 };
 
 /** Of a block that Weir does not know whatever it says is read, and what it holds of blocks that it does. */
-const readStrange = (found: Found, block: Block): readonly string[] => {
-  if (typeof block.type === 'string') notice(found, 'type', block.type);
+const readStrange = (found: Found, block: Block, said: boolean): readonly string[] => {
+  const { type, text, input, content } = block;
+  if (typeof type === 'string') notice(found, 'type', type);
   if (block.reasoning_content != null || block.reasoning != null || block.thinking != null) found.thinking = true;
-  if (!Array.isArray(block.content)) return [];
-  readContent(found, block.content, false);
-  return ['content'];
+  // Whatever it is called, that is what its writing is called.
+  note(found, text, said);
+  const isCall = typeof type === 'string' && type.endsWith('_tool_use');
+  if (isCall) noteInput(found, input, said);
+  readContent(found, content, false);
+  return isCall ? strange.call : strange.other;
+};
+const strange = {
+  call: ['text', 'content', 'input'],
+  other: ['text', 'content'],
 };
 
 const noteInput = (found: Found, input: unknown, said: boolean): void => {
@@ -151,8 +160,9 @@ const readDocument = (found: Found, block: Block, said: boolean): readonly strin
   if (typeof source !== 'object' || source === null || Array.isArray(source)) return ['title', 'context'];
   const { type, media_type: mediaType, data, content } = source as Block;
   readContent(found, content, said);
-  if (type === 'base64' && typeof data === 'string') note(found, dataText(mediaType, data), said);
-  else note(found, data, said);
+  if (type === 'base64' && typeof data === 'string') {
+    for (const says of dataSays(typeof mediaType === 'string' ? mediaType : '', data)) note(found, says, said);
+  } else note(found, data, said);
   readOthers(found, source as Block, ['data', 'content']);
   return ['title', 'context', 'source'];
 };

@@ -37,25 +37,44 @@ const itemOf = (value: unknown): Body => (isObject(value) ? value : { content: v
 
 const named = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
-/** The names that a tool is declared under: of a function, of one of another type, of all that a server is allowed to offer. */
-const namesOf = (tool: Body): readonly string[] => {
-  const { name, type, server_label: server, allowed_tools: allowed, tool_configuration: configuration, tools } = tool;
-  if (Array.isArray(tools)) return itemsOf(tools).flatMap(namesOf);
+/** Those that a server is told to offer, in one of the forms of its APIs. */
+const allowedOf = ({ allowed_tools: allowed, tool_configuration: configuration, configs }: Body): readonly string[] => {
   const listed = isObject(allowed)
     ? allowed.tool_names
     : (allowed ?? (isObject(configuration) ? configuration.allowed_tools : null));
-  if (Array.isArray(listed) && listed.length > 0) return listed.map(String);
-  // `function`, `custom`, and whatever comes to hold one.
+  if (Array.isArray(listed)) return listed.map(String);
+  return isObject(configs) ? Object.keys(configs) : [];
+};
+
+/**
+ * The names that a tool is declared under: of a function, of one of another type, of all that a server is allowed to offer. A tool
+ * has each name that it says, since it is the upstream that chooses among them.
+ */
+const namesOf = (tool: Body): readonly string[] => {
+  const { name, type, server_label: label, mcp_server_name: server, tools } = tool;
   const inner = Object.values(tool)
     .filter(isObject)
     .map((value) => named(value.name));
-  return [named(name) ?? inner.find((each) => each !== undefined) ?? named(server) ?? String(type ?? '')];
+  const own = [named(name), ...inner].filter((each) => each !== undefined);
+  const offered = [...allowedOf(tool), ...(Array.isArray(tools) ? itemsOf(tools).flatMap(namesOf) : [])];
+  const all = new Set([...own, ...offered]);
+  return all.size > 0 ? [...all] : [named(label) ?? named(server) ?? String(type ?? '')];
+};
+
+/** The name of a server is none of a tool, unless nothing is said of its tools. */
+const offeredBy = (server: Body): readonly string[] => {
+  const allowed = allowedOf(server);
+  return allowed.length > 0 ? allowed : namesOf(server);
 };
 
 const toolsOf = ({ tools, functions, mcp_servers: servers }: Body): RequestText['tools'] =>
   tools == null && functions == null && servers == null
     ? undefined
-    : [...itemsOf(tools), ...itemsOf(functions), ...itemsOf(servers)].flatMap(namesOf).map((name) => ({ name }));
+    : [
+        ...itemsOf(tools).flatMap(namesOf),
+        ...itemsOf(functions).flatMap(namesOf),
+        ...itemsOf(servers).flatMap(offeredBy),
+      ].map((name) => ({ name }));
 
 const metadataOf = ({ metadata, safety_identifier: safe, user }: Body): RequestText['metadata'] => {
   if (metadata == null && safe == null && user == null) return undefined;
@@ -100,15 +119,19 @@ const chatMessage = (message: Body): Message => {
   const { role: given, content, refusal, tool_calls: calls, ...others } = message;
   const { role, strange } = roleOf(given);
   if (role === 'tool' || role === 'function') {
-    const { role: _, ...result } = message;
-    return { role: 'user', content: [{ ...result, type: 'tool_result' }] };
+    const { role: _, type, ...result } = message;
+    return { role: 'user', content: [{ ...result, type: 'tool_result' }, { type }] };
   }
-  const called = itemsOf(calls).map(({ function: made, ...call }) => ({
-    ...call,
-    ...(isObject(made) ? made : { made }),
-    type: 'function_call',
-  }));
+  const called = itemsOf(calls).flatMap(callOf);
   return { role, content: [content, { type: 'refusal', refusal }, ...called, { ...others, ...strange }] };
+};
+
+/** A call, and beside it what else the two of its objects say, in members of the same names too. */
+const callOf = (call: Body): readonly Body[] => {
+  if (!isObject(call.function)) return [call];
+  const { function: made, ...beside } = call;
+  const { name, arguments: sent, ...more } = made as Body;
+  return [{ type: 'function_call', name, arguments: sent }, beside, more];
 };
 
 const callers: ReadonlySet<unknown> = new Set(['function_call', 'reasoning', 'custom_tool_call', 'mcp_call']);

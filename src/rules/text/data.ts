@@ -23,15 +23,27 @@ const sayable = /[^\p{Cc}\ufffd]/u;
 /** Shorter than this, nothing that is sealed or signed is. */
 const leastOpaque = 64;
 
+/** Nobody is believed who begins a text like one: hardly any file is valid UTF-8. */
 const isKnownFile = (bytes: Buffer): boolean => {
   const head = bytes.subarray(0, 8).toString('latin1');
-  return magics.some((magic) => head.startsWith(magic));
+  return magics.some((magic) => head.startsWith(magic)) && !beginsAsUtf8(bytes.subarray(0, headBytes));
+};
+const headBytes = 384;
+
+/** Its last character may be cut off. */
+const beginsAsUtf8 = (head: Buffer): boolean => {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
 };
 
 const looksLikeText = (bytes: Buffer): boolean => {
   if (isKnownFile(bytes)) return false;
   const head = bytes.subarray(0, 96);
-  // Hardly any file is valid UTF-8, and a text that begins with a control still is one.
+  // A text that begins with a control still is one.
   return !head.some(isControl) || isUtf16(head) !== null || isUtf8(bytes);
 };
 
@@ -65,15 +77,23 @@ const textOf = (bytes: Buffer, mediaType: string): string => {
   }
 };
 
-/** What data of that media type says; empty where it is not text. Nobody is believed who calls a text an image. */
-export const dataText = (mediaType: unknown, base64: string): string => {
-  const type = typeof mediaType === 'string' ? mediaType : '';
-  const isBinary = binary.test(type);
-  if ((isBinary || type === '') && isKnownFile(Buffer.from(base64.slice(0, 16), 'base64'))) return '';
-  const bytes = Buffer.from(base64, 'base64');
-  if (isBinary && !looksLikeText(bytes)) return '';
+const isFile = (type: string, base64: string): boolean =>
+  (binary.test(type) || type === '') && isKnownFile(Buffer.from(base64.slice(0, (headBytes / 3) * 4), 'base64'));
+
+/** What bytes of that media type say; empty where they are not text. Nobody is believed who calls a text an image. */
+const bytesSay = (type: string, bytes: Buffer): string => {
+  if (binary.test(type) && !looksLikeText(bytes)) return '';
   const text = textOf(bytes, type);
   return sayable.test(text) ? text : '';
+};
+
+/** What data in Base64 says. Who writes plain words where it should be has written words. */
+export const dataSays = (mediaType: string, data: string): readonly string[] => {
+  if (isFile(mediaType, data)) return [];
+  const bytes = Buffer.from(data, 'base64');
+  const says = bytesSay(mediaType, bytes);
+  const isMeant = isBase64(data) && (data.length >= leastOpaque || isUtf8(bytes));
+  return isMeant ? [says] : [data, says];
 };
 
 const percent = (text: string): string => {
@@ -107,10 +127,7 @@ export const dataUrlOf = (text: string): { readonly mediaType: string; readonly 
   const header = usualMediaTypes.has(type) ? '' : type;
   if (type === mediaType) return { mediaType, says: lines(header, percent(body)) };
   const base64 = body.includes('%') ? percent(body) : body;
-  const says = dataText(mediaType, base64);
-  // Who writes plain words where Base64 should be has written words.
-  const isMeant = base64.length >= leastOpaque && isBase64(base64);
-  return { mediaType, says: isMeant ? lines(header, says) : lines(header, body, says) };
+  return { mediaType, says: lines(header, ...dataSays(mediaType, base64)) };
 };
 
 const isDataUrl = (text: string): boolean => {
@@ -126,7 +143,7 @@ export const isOpaque = (text: string): boolean =>
 /** What a string says that may be data without saying so: itself, and its text where it is Base64. */
 export const rawData = (text: string): readonly string[] => {
   if (!isSpacedBase64(text)) return [text];
-  const says = dataText('', text);
+  const says = isFile('', text) ? '' : bytesSay('', Buffer.from(text, 'base64'));
   if (!isBase64(text)) return [text, says];
   if (says === '') return text.length < leastOpaque ? [text] : [];
   return [text, says];

@@ -11,6 +11,7 @@ const strayMarks = /([A-Za-z])\p{M}+/gu;
 const beyondAscii = /[^\t\n\r -~]/;
 /** However often JSON was put into JSON. Where a row of backslashes begins, or each of them would begin one. */
 const escapes = /(?<!\\)\\+u([0-9a-fA-F]{4})/g;
+const slashes = /(?<!\\)\\+\//g;
 /** ASCII that is not drawn, and that models read. All tags begin with the same unit. */
 const tags = /[\u{e0020}-\u{e007e}]/gu;
 const tagUnit = '\udb40';
@@ -26,11 +27,18 @@ const ofOneScript =
   /^(?:\p{Script=Cyrillic}+|\p{Script=Greek}+|\p{Script=Armenian}+|\p{Script=Hebrew}+|\p{Script=Arabic}+|\p{Script=Georgian}+|\p{Script=Ethiopic}+|\p{Script=Myanmar}+|\p{Script=Malayalam}+|\p{Script=Thai}+)$/u;
 /** Letters in boxes and discs, and the letters of flags, which NFKC leaves alone. */
 const enclosed = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}\u{1f1e6}-\u{1f1ff}]/gu;
+/** Letters in parentheses, of which NFKC makes three characters. */
+const inParentheses = /[\u249c-\u24b5\u{1f110}-\u{1f129}]/gu;
 const dashes = /[\u2010\u2012\u2013\u2043\u02d7\u2212]/g;
+
+/** Where their rows begin. */
+const rows = [0x1f1e6, 0x1f170, 0x1f150, 0x1f110];
 
 const letterIn = (shape: string): string => {
   const at = shape.codePointAt(0)!;
-  return String.fromCharCode(65 + at - (at >= 0x1f1e6 ? 0x1f1e6 : at >= 0x1f170 ? 0x1f170 : 0x1f150));
+  return at < 0x1f110
+    ? String.fromCharCode(97 + at - 0x249c)
+    : String.fromCharCode(65 + at - rows.find((row) => at >= row)!);
 };
 
 /** A word as a reader of Latin takes it; one of another script stays, or its rules would never find it. */
@@ -47,9 +55,10 @@ const wordRead = (word: string): string => {
  * microsecond for 600 characters. A text with tags comes without them, and once more with what they say.
  */
 export const folded = (text: string): string => {
-  const plain = text.includes('\\u')
+  const spelled = text.includes('\\u')
     ? text.replace(escapes, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
     : text;
+  const plain = spelled.includes('\\/') ? spelled.replace(slashes, '/') : spelled;
   if (!beyondAscii.test(plain)) return plain;
   const read = asDrawn(plain);
   if (!plain.includes(tagUnit)) return read;
@@ -58,7 +67,7 @@ export const folded = (text: string): string => {
 };
 
 const asDrawn = (text: string): string =>
-  inForm('NFKC', text.replace(composing, ''))
+  inForm('NFKC', text.replace(composing, '').replace(inParentheses, letterIn))
     .replace(invisible, '')
     .replace(dashes, '-')
     .replace(enclosed, letterIn)

@@ -1,5 +1,5 @@
 import { ExactNumber } from '../../exact-number.ts';
-import { dataText, dataUrlOf, isOpaque, rawData, usualMediaTypes } from './data.ts';
+import { dataSays, dataUrlOf, isOpaque, rawData, usualMediaTypes } from './data.ts';
 import { saidIn } from './strings.ts';
 
 /**
@@ -73,14 +73,22 @@ const noticeData = (met: Met, mediaType: string): void => {
   else met.documents = true;
 };
 
+/** What `data` stands beside in a source. */
+interface Source {
+  readonly type?: unknown;
+  readonly media_type?: unknown;
+}
+const noSource: Source = {};
+
 /** A string of a member as a model is given it. */
-const sayings = (name: string, text: string, mediaType: unknown, met: Met | undefined): readonly string[] => {
+const sayings = (name: string, text: string, of: Source, met: Met | undefined): readonly string[] => {
   const url = dataUrlOf(text);
   if (url !== null) {
     if (met) noticeData(met, url.mediaType);
     return fetched.has(name) ? [url.says] : [text, url.says];
   }
-  if (name === 'data' && typeof mediaType === 'string') return [dataText(mediaType, text)];
+  if (name === 'data' && of.type === 'text') return [text];
+  if (name === 'data' && typeof of.media_type === 'string') return dataSays(of.media_type, text);
   if (sealed.has(name)) return isOpaque(text) ? [] : rawData(text);
   return raw.has(name) ? rawData(text) : [text];
 };
@@ -97,13 +105,12 @@ export const addLeaves = (into: string[], value: unknown, reading: Reading = {})
   };
   while (open.length > 0) {
     const next = open.pop();
-    if (typeof next === 'string') for (const said of sayings('', next, null, met)) note(said);
+    if (typeof next === 'string') for (const said of sayings('', next, noSource, met)) note(said);
     else if (next instanceof Said) note(next.text);
     else if (typeof next === 'number' || typeof next === 'boolean' || next instanceof ExactNumber) {
       if (isInput) note(String(next));
     } else if (Array.isArray(next)) for (let at = next.length - 1; at >= 0; at -= 1) open.push(next[at]);
     else if (typeof next === 'object' && next !== null) {
-      const { media_type: mediaType } = next as { readonly media_type?: unknown };
       const members = Object.keys(next);
       for (let at = members.length - 1; at >= 0; at -= 1) {
         const name = members[at]!;
@@ -117,9 +124,10 @@ export const addLeaves = (into: string[], value: unknown, reading: Reading = {})
         if (typeof item === 'string') {
           if (met) notice(met, name, item);
           if (isUsual(name, item)) continue;
-          for (const said of sayings(name, item, mediaType, met)) open.push(new Said(said));
+          for (const said of sayings(name, item, next as Source, met)) open.push(new Said(said));
         } else open.push(item);
-        if (!isNameless && !protocol.has(name) && item != null && !isEmpty(item)) open.push(new Said(name));
+        const isSaid = item !== undefined && (next !== value || !isNothing(item));
+        if (isSaid && !isNameless && !protocol.has(name)) open.push(new Said(name));
       }
     }
   }
@@ -133,7 +141,8 @@ class Said {
   }
 }
 
-const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+/** Members of blocks that APIs always have say nothing where they hold nothing. Deeper names are the client's. */
+const isNothing = (value: unknown): boolean => value == null || (Array.isArray(value) && value.length === 0);
 
 /** What a text says that is JSON, which a model reads without its escapes; the text itself where it is not. */
 export const unpacked = (text: string): string => {
@@ -145,6 +154,6 @@ export const unpacked = (text: string): string => {
   }
   const found: string[] = [];
   for (const each of saidIn(text))
-    for (const said of sayings('', each, null, undefined)) if (said !== '') found.push(said);
+    for (const said of sayings('', each, noSource, undefined)) if (said !== '') found.push(said);
   return found.join('\n');
 };

@@ -22,6 +22,7 @@ export class RequestFields implements RequestValues {
   #said: readonly (readonly string[])[] | undefined;
   #userText: string | undefined;
   #lastUserText: string | undefined;
+  #toolNames: readonly string[] | undefined;
   #metadata: ReadonlyMap<string, string> | undefined;
 
   constructor(request: Plain, pieces: () => RequestPieces, copy: Copy) {
@@ -92,7 +93,8 @@ export class RequestFields implements RequestValues {
     return this.#lastUserText;
   }
   get tool_names() {
-    return this.#pieces().toolNames;
+    this.#toolNames ??= this.#pieces().toolNames.map(this.#copy.one);
+    return this.#toolNames;
   }
   get metadata() {
     const { one } = this.#copy;

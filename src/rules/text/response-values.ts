@@ -26,14 +26,14 @@ export class ResponseFields implements ResponseValues {
     return this.#text;
   }
   get tool_names() {
-    this.#toolNames ??= this.#pieces().calls.map(({ name }) => name);
+    this.#toolNames ??= this.#pieces().calls.map(({ name }) => this.#copy.one(name));
     return this.#toolNames;
   }
   get tool_calls() {
     this.#calls ??= this.#pieces().calls.map((call) => {
       const sent = normalizedOnce(() => this.#copy.one(call.arguments));
       return new toolCallType.Record({
-        name: call.name,
+        name: this.#copy.one(call.name),
         get arguments() {
           return sent();
         },

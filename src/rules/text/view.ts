@@ -230,5 +230,5 @@ const isOther = (one: unknown, other: unknown): boolean => {
 const textIn = (item: unknown): unknown => {
   if (typeof item === 'string') return item;
   const values = (item as MessageRecord | ToolCallRecord).values;
-  return 'text' in values ? values.text : values.arguments;
+  return 'text' in values ? values.text : [values.name, values.arguments];
 };

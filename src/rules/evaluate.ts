@@ -55,8 +55,10 @@ const never = 10_001;
 /** One evaluator serves the whole process; it owns the worker threads. */
 export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
   const deadlineMillis = options.deadlineMillis ?? workerDeadlineMillis;
-  const pool = new RuleThreads(options.threads ?? 2, deadlineMillis);
-  const trials = new RuleThreads(1, deadlineMillis);
+  const most = options.threads ?? 3;
+  // One is left for the others, whatever the requests and rules of one organization are.
+  const pool = new RuleThreads({ most, mostOfOne: Math.max(1, most - 1) }, deadlineMillis);
+  const trials = new RuleThreads({ most: 1, mostOfOne: 1 }, deadlineMillis);
 
   /** Evaluates one rule here and now; null where it could take longer than is left, in milliseconds. */
   const here = (judged: JudgedRule, view: RuleView, now: number, left: number): Verdict | null => {
@@ -85,7 +87,7 @@ export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
     const late = rules.filter((_, index) => verdicts[index] === null);
     if (late.length === 0) return verdicts as readonly Verdict[];
     return pool
-      .judge(late.map(sent), () => view.subject(), now)
+      .judge(view.organizationId, late.map(sent), () => view.subject(), now)
       .then((rest) => {
         let next = 0;
         return verdicts.map((verdict) => verdict ?? rest[next++]!);

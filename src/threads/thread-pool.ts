@@ -1,12 +1,26 @@
 import type { Transferable } from 'node:worker_threads';
 import { type Done, NoThread, type ThreadStart, WorkerThread } from './worker-thread.ts';
 
-/** Jobs that wait for a thread; each keeps its request in memory. */
+/** Jobs that wait for a thread, and those of one owner; each keeps its request in memory. */
 const mostWaiting = 64;
+const mostWaitingOfOne = 48;
 
 interface Slot<Job, Result> {
   readonly thread: WorkerThread<Job, Result>;
-  busy: boolean;
+  /** Whose job it does; null while it does none. */
+  owner: string | null;
+}
+
+/** Who waits; given a slot that is theirs, or nothing. */
+interface Waiting<Job, Result> {
+  readonly owner: string;
+  readonly give: (slot: Slot<Job, Result> | undefined) => void;
+}
+
+/** How many threads there are at once, and how many of them do jobs of one owner. */
+export interface Size {
+  readonly most: number;
+  readonly mostOfOne: number;
 }
 
 /** What a thread is to do. */
@@ -16,81 +30,94 @@ export interface Task<Job> {
   readonly lent?: readonly Transferable[];
 }
 
-/** A few worker threads, which start when first needed, and a short queue before them. */
+/**
+ * A few worker threads, which start when first needed, and a short queue before them. Of those who wait it is the turn of whom the
+ * fewest threads work for, so that nobody keeps them from the others.
+ */
 export class ThreadPool<Job, Result> {
   readonly #start: ThreadStart;
-  readonly #most: number;
+  readonly #size: Size;
   readonly #deadlineMillis: number;
   #slots: Slot<Job, Result>[] = [];
-  /** Who waits, first come first; each is given a slot that is theirs, or nothing. */
-  readonly #waiting = new Set<(slot: Slot<Job, Result> | undefined) => void>();
+  /** First come first. */
+  readonly #waiting = new Set<Waiting<Job, Result>>();
   #closed = false;
 
-  /**
-   * @param most threads at once
-   * @param deadlineMillis of each result, and of the wait for a thread
-   */
-  constructor(start: ThreadStart, most: number, deadlineMillis: number) {
+  /** @param deadlineMillis of each result, and of the wait for a thread */
+  constructor(start: ThreadStart, size: Size, deadlineMillis: number) {
     this.#start = start;
-    this.#most = most;
+    this.#size = size;
     this.#deadlineMillis = deadlineMillis;
   }
 
   /**
    * Does a job, which is made when there is a thread for it.
+   * @param owner whose it is
    * @param count of its results
    * @throws NoThread where none is free in time
    */
-  async run(task: () => Task<Job>, count: number): Promise<Done<Result>> {
+  async run(owner: string, task: () => Task<Job>, count: number): Promise<Done<Result>> {
     if (this.#closed) throw new NoThread('the threads have been ended');
-    const slot = this.#take() ?? (await this.#turn());
+    const slot = this.#take(owner) ?? (await this.#turn(owner));
     if (slot === undefined) throw new NoThread('too many evaluations at once');
     try {
       const { job, lent } = task();
       return await slot.thread.run(job, count, this.#deadlineMillis, lent);
     } finally {
-      slot.busy = false;
+      slot.owner = null;
       this.#callNext();
     }
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const give of [...this.#waiting]) give(undefined);
+    for (const { give } of [...this.#waiting]) give(undefined);
     await Promise.all(this.#slots.map(({ thread }) => thread.close()));
   }
 
-  /** A slot that is the caller's from now on; undefined while all are busy. */
-  #take(): Slot<Job, Result> | undefined {
-    this.#slots = this.#slots.filter(({ thread, busy }) => busy || thread.alive);
-    const free = this.#slots.find(({ busy }) => !busy);
+  /** A slot that is the owner's from now on; undefined while there is none for them. */
+  #take(owner: string): Slot<Job, Result> | undefined {
+    if (this.#runningOf(owner) >= this.#size.mostOfOne) return undefined;
+    this.#slots = this.#slots.filter((slot) => slot.owner !== null || slot.thread.alive);
+    const free = this.#slots.find((slot) => slot.owner === null);
     if (free !== undefined) {
-      free.busy = true;
+      free.owner = owner;
       return free;
     }
-    if (this.#slots.length >= this.#most) return undefined;
-    const slot = { thread: new WorkerThread<Job, Result>(this.#start), busy: true };
+    if (this.#slots.length >= this.#size.most) return undefined;
+    const slot = { thread: new WorkerThread<Job, Result>(this.#start), owner };
     this.#slots.push(slot);
     return slot;
   }
 
-  #turn(): Promise<Slot<Job, Result> | undefined> {
-    if (this.#waiting.size >= mostWaiting) return Promise.resolve(undefined);
+  #runningOf(owner: string): number {
+    return this.#slots.filter((slot) => slot.owner === owner).length;
+  }
+
+  #turn(owner: string): Promise<Slot<Job, Result> | undefined> {
+    const own = [...this.#waiting].filter((each) => each.owner === owner).length;
+    if (this.#waiting.size >= mostWaiting || own >= mostWaitingOfOne) return Promise.resolve(undefined);
     return new Promise((resolve) => {
-      const timer = setTimeout(() => give(undefined), this.#deadlineMillis);
-      const give = (slot: Slot<Job, Result> | undefined) => {
-        clearTimeout(timer);
-        this.#waiting.delete(give);
-        resolve(slot);
+      const timer = setTimeout(() => waiting.give(undefined), this.#deadlineMillis);
+      const waiting: Waiting<Job, Result> = {
+        owner,
+        give: (slot) => {
+          clearTimeout(timer);
+          this.#waiting.delete(waiting);
+          resolve(slot);
+        },
       };
-      this.#waiting.add(give);
+      this.#waiting.add(waiting);
     });
   }
 
   #callNext(): void {
-    const [first] = this.#waiting;
-    if (first === undefined || this.#closed) return;
-    const slot = this.#take();
-    if (slot !== undefined) first(slot);
+    let next: Waiting<Job, Result> | undefined;
+    for (const each of this.#waiting) {
+      if (next === undefined || this.#runningOf(each.owner) < this.#runningOf(next.owner)) next = each;
+    }
+    if (next === undefined || this.#closed) return;
+    const slot = this.#take(next.owner);
+    if (slot !== undefined) next.give(slot);
   }
 }

@@ -1,8 +1,12 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { placeFor } from '../../src/rules/budget.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
-import { sampleTime } from '../../src/rules/samples.ts';
+import { leastRequest, sampleOwner, sampleTime } from '../../src/rules/samples.ts';
 import { scoreOf } from '../../src/rules/score.ts';
+import { requestView } from '../../src/rules/text/view.ts';
+import type { Job, Result } from '../../src/rules/threads/job.ts';
+import { workerEntry } from '../../src/rules/worker-place.ts';
+import { WorkerThread } from '../../src/threads/worker-thread.ts';
 import { accepted, requestOf, responseOf, scoreIn, userSays } from './rule.ts';
 
 const KiB = 1024;
@@ -272,6 +276,29 @@ describe('the worker threads', () => {
     const crowded = verdicts.filter((v) => v.verdict === 'error' && v.message === 'too many evaluations at once');
     expect(crowded.length).toBeGreaterThanOrEqual(6);
     await evaluator.close();
+  });
+
+  test('are never all taken by one organization', async () => {
+    const evaluator = openEvaluator({ threads: 2, deadlineMillis: 60_000 });
+    // It takes minutes, and ends with the evaluator.
+    const slowly = Array.from({ length: 60 }, () => evaluator.evaluate(slow, long(), { now }));
+    const owner = { ...sampleOwner, org: { id: 'org_other', tier: 1 } };
+    const request = { ...leastRequest, messages: [{ role: 'user', content: 'a'.repeat(600 * KiB) }] };
+    const quick = accepted('request.text.contains("a")');
+    expect(await evaluator.evaluate(quick, requestView(request, owner), { now })).toMatchObject({ verdict: 'score' });
+    await evaluator.close();
+    for (const { verdict } of await Promise.all(slowly)) expect(verdict).toBe('error');
+  });
+
+  test('begin with no rule of a request when its time is over', async () => {
+    const thread = new WorkerThread<Job, Result>({ entry: workerEntry, heap: 512 });
+    const rules = [1, 2].map(() => ({ text: 'true', direction: 'request', atLeast: 1 }) as const);
+    const job = { rules, subject: requestOf().subject(), now };
+    const verdicts = async (millis: number) => (await thread.run({ ...job, millis }, 2, 60_000)).results;
+    expect(await verdicts(60_000)).toMatchObject([{ verdict: 'score' }, { verdict: 'score' }]);
+    const late = { verdict: 'error', message: 'the evaluations of this request took too long' };
+    expect(await verdicts(-1)).toEqual([late, late]);
+    await thread.close();
   });
 
   test('serve those who wait in order', async () => {

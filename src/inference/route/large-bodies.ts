@@ -12,9 +12,9 @@ import type { LargeApi, LargeJob, LargeRead } from './read-large.ts';
 import type { Models } from './reading.ts';
 
 /** Bodies that are read at once; each has a thread, and a heap of so many MiB at most. */
-const threads = 2;
+const threads = { most: 2, mostOfOne: 2 };
 const heap = 1024;
-/** Bodies of one organization that are read or wait for it: nobody takes all of the threads from the others. */
+/** Bodies of one organization that are read or wait for it. */
 const mostOfOne = 16;
 /** What one body may take, and how long it waits for a thread: the worst takes two seconds of a thread. */
 const deadlineMillis = 5000;
@@ -41,7 +41,7 @@ export const openLargeBodies = (models: readonly DeclaredModel[]): LargeBodies =
       if (others >= mostOfOne) return null;
       reading.set(organizationId, others + 1);
       try {
-        const { results } = await pool.run(() => ({ job, lent: [job.body.buffer as ArrayBuffer] }), 1);
+        const { results } = await pool.run(organizationId, () => ({ job, lent: [job.body.buffer as ArrayBuffer] }), 1);
         return results[0] ?? null;
       } catch (error) {
         if (error instanceof NoThread) return null;

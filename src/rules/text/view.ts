@@ -120,6 +120,10 @@ export class RuleView extends CopyView {
     return this.#foldedView();
   }
 
+  get organizationId(): string {
+    return this.#source.owner.org.id;
+  }
+
   subject(): Subject {
     const { raw, pieces, answer, owner } = this.#source;
     return { request: raw ?? pieces(), response: answer?.() ?? null, owner };

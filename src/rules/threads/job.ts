@@ -13,7 +13,13 @@ export interface SentRule {
 
 /** What a worker thread is asked: to judge one request or answer by rules, or to try one rule on the samples. */
 export type Job =
-  | { readonly rules: readonly SentRule[]; readonly subject: Subject; readonly now: number }
+  | {
+      readonly rules: readonly SentRule[];
+      readonly subject: Subject;
+      readonly now: number;
+      /** Rules that have not begun by then are not evaluated. */
+      readonly millis: number;
+    }
   | { readonly trial: Pick<SentRule, 'text' | 'direction'> };
 
 /** What a worker thread makes of one rule. */
@@ -21,3 +27,6 @@ export type Result = Verdict | { readonly trial: Trial };
 
 /** What a worker thread says: once that it listens, and then one result for each rule of a job. */
 export type Report = 'ready' | Result;
+
+/** What those are told. */
+export const tookTooLong = 'the evaluations of this request took too long';

@@ -6,7 +6,7 @@ import type { ReadModels } from '../kernel/projection.ts';
 import type { Recorded } from '../kernel/store.ts';
 import { isCompiled } from '../rules/compile.ts';
 import type { AnyRule } from '../rules/evaluate.ts';
-import { isSlowToCompile } from '../rules/language/pattern.ts';
+import { compilingWork, isSlowToCompile } from '../rules/language/pattern.ts';
 import { RuleCache } from '../rules/threads/rule-cache.ts';
 import type { EffectivePolicies, PoliciesInForce, PolicyInForce, PolicySubject } from './effective.ts';
 
@@ -22,16 +22,27 @@ export interface PolicyDirectory extends PoliciesInForce {
   cleared(): void;
 }
 
+/** The policies of a project. */
+interface Made {
+  readonly policies: EffectivePolicies;
+  /** Those whose rules are not compiled yet, the next one last. */
+  readonly left: { policy: { -readonly [name in keyof PolicyInForce]: PolicyInForce[name] }; version: PolicyVersion }[];
+}
+
 /** What is kept of one organization. */
 interface Entry {
   readonly policies: ReadonlyMap<string, PolicyRow>;
+  /** By version: its projects share them. */
+  readonly rules: Map<string, AnyRule>;
   /** By project. */
-  readonly effective: Map<string, EffectivePolicies | null>;
+  readonly effective: Map<string, Made | null>;
 }
 
 /** Organizations that are kept; one has at most 100 policies. */
 const mostOrganizations = 2_000;
 const mostProjects = 1_000;
+/** How much of its rules one request compiles (`compilingWork`): 30 ms at the worst, and a hundred usual ones. Threads judge by the others. */
+const mostCompiled = 10_000;
 
 const covers = ({ scope, projectIds }: PolicyVersion, projectId: string): boolean =>
   scope === 'organization' || projectIds.includes(projectId);
@@ -50,7 +61,7 @@ export const policyDirectory = (models: () => ReadModels): PolicyDirectory => {
       order: 'asc',
       limit: Number.MAX_SAFE_INTEGER,
     });
-    const entry = { policies: new Map(rows.map(({ row }) => [row.id, row])), effective: new Map() };
+    const entry = { policies: new Map(rows.map(({ row }) => [row.id, row])), rules: new Map(), effective: new Map() };
     if (isChanging) return entry;
     if (entries.size >= mostOrganizations) entries.delete(entries.keys().next().value as string);
     entries.set(organizationId, entry);
@@ -58,36 +69,60 @@ export const policyDirectory = (models: () => ReadModels): PolicyDirectory => {
   };
   const entryOf = (organizationId: string): Entry => entries.get(organizationId) ?? load(organizationId);
 
-  const ruleOf = ({ id, rule: text, direction, thresholdBasisPoints: atLeast }: PolicyVersion): AnyRule => {
-    if (!isSlowToCompile(text)) {
-      const rule = rules.get(id, text, direction);
-      if (isCompiled(rule)) return { rule, atLeast };
-    }
+  /** For a thread. */
+  const sentRule = ({ rule: text, direction, thresholdBasisPoints: atLeast }: PolicyVersion): AnyRule => ({
+    rule: null,
+    text,
+    direction,
+    atLeast,
+  });
+  const ruleOf = (version: PolicyVersion): AnyRule => {
+    const { id, rule: text, direction, thresholdBasisPoints: atLeast } = version;
+    const rule = rules.get(id, text, direction);
     // A rule that an upgrade made invalid is told so by the thread.
-    return { rule: null, text, direction, atLeast };
+    return isCompiled(rule) ? { rule, atLeast } : sentRule(version);
   };
 
-  const inForce = (policies: Iterable<PolicyRow>, projectId: string): EffectivePolicies | null => {
-    const effective = { request: [] as PolicyInForce[], response: [] as PolicyInForce[] };
-    for (const { id, status, data } of policies) {
+  const make = ({ policies: all, rules: known }: Entry, projectId: string): Made | null => {
+    const policies = { request: [] as PolicyInForce[], response: [] as PolicyInForce[] };
+    const left: Made['left'] = [];
+    for (const { id, status, data } of all.values()) {
       const { current, name } = data;
       if (status !== 'live' || current === null || !covers(current, projectId)) continue;
       const { version, mode, direction } = current;
-      effective[direction].push({ id, name, version, isEnforcing: mode === 'enforcing', judged: ruleOf(current) });
+      const judged = known.get(current.id) ?? sentRule(current);
+      const policy = { id, name, version, isEnforcing: mode === 'enforcing', judged };
+      policies[direction].push(policy);
+      if (!known.has(current.id) && !isSlowToCompile(current.rule)) left.push({ policy, version: current });
     }
-    return effective.request.length + effective.response.length === 0 ? null : effective;
+    return policies.request.length + policies.response.length === 0 ? null : { policies, left: left.reverse() };
+  };
+  const compileSome = ({ rules: known }: Entry, { left }: Made): void => {
+    let work = 0;
+    for (let next = left.at(-1); next !== undefined; next = left.at(-1)) {
+      const { policy, version } = next;
+      work += known.has(version.id) || rules.has(version.id) ? 0 : compilingWork(version.rule);
+      if (work > mostCompiled) return;
+      policy.judged = known.get(version.id) ?? ruleOf(version);
+      known.set(version.id, policy.judged);
+      left.pop();
+    }
   };
 
   return {
     of({ organizationId, projectId }: PolicySubject) {
-      const { policies, effective } = entryOf(organizationId);
+      const entry = entryOf(organizationId);
+      const { policies, effective } = entry;
       if (policies.size === 0) return null;
-      const known = effective.get(projectId);
-      if (known !== undefined) return known;
-      const made = inForce(policies.values(), projectId);
-      if (effective.size >= mostProjects) effective.clear();
-      effective.set(projectId, made);
-      return made;
+      let made = effective.get(projectId);
+      if (made === undefined) {
+        made = make(entry, projectId);
+        if (effective.size >= mostProjects) effective.clear();
+        effective.set(projectId, made);
+      }
+      if (made === null) return null;
+      if (made.left.length > 0) compileSome(entry, made);
+      return made.policies;
     },
     refusalOf({ organizationId, projectId }, named): Refusal | null {
       const { policies } = entryOf(organizationId);

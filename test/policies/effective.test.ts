@@ -12,12 +12,16 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 /** Rules that were asked for, and those that were calculated on the event loop, by their text, in order. */
 const judged: string[] = [];
 const calculated: string[] = [];
-/** How many judgements a thread was given. */
+/** How many judgements a thread was given, and of how many rules none had been compiled here. */
 let inThread = 0;
+let uncompiled = 0;
 
 const counted = (each: AnyRule): AnyRule => {
   judged.push(each.rule?.text ?? (each as { readonly text: string }).text);
-  if (each.rule === null) return each;
+  if (each.rule === null) {
+    uncompiled += 1;
+    return each;
+  }
   const { rule } = each;
   const calculate: typeof rule.calculate = (variables) => {
     calculated.push(rule.text);
@@ -64,6 +68,7 @@ const ask = (content: string) => {
   judged.length = 0;
   calculated.length = 0;
   inThread = 0;
+  uncompiled = 0;
   return at.call('POST', '/v1/messages', {
     headers: bearer(mine.projectKey.value),
     body: { model: 'm', max_tokens: 5, messages: [{ role: 'user', content }] },
@@ -133,4 +138,30 @@ test.each([
   expect(await inForce()).toEqual([200, 1, 1]);
   await admin(`/${id}/pause`, { revision: 6 });
   expect(await inForce()).toEqual([200, 0, 0]);
+});
+
+test('the rules of a hundred policies are not compiled all at once', async () => {
+  // Each takes some milliseconds; six of them together take as much as one request compiles.
+  const rule = (number: number) =>
+    Array.from({ length: 20 }, (_, at) => `request.text.matches("((x${number}${at}{3}){3}){5}")`).join('||');
+  for (let number = 0; number < 13; number += 1) await publish(rule(number));
+  const left = async () => {
+    const { status } = await ask('Hi');
+    expect([status, judged.length]).toEqual([200, 13]);
+    return uncompiled;
+  };
+  const [first, second, third] = [await left(), await left(), await left()];
+  expect(first).toBeGreaterThan(0);
+  expect(second).toBeLessThan(first);
+  expect(third).toBe(0);
+  // Of a hundred that are known another one takes no more than its own.
+  await publish(says('nightfall'));
+  expect((await ask('about nightfall')).status).toBe(403);
+  expect(uncompiled).toBe(0);
+});
+
+test('a rule whose counts repeat counts is compiled in a thread', async () => {
+  await publish(Array.from({ length: 20 }, (_, at) => `request.text.matches("((x${at}{9}){9}){9}")`).join('||'));
+  expect((await ask('Hi')).status).toBe(200);
+  expect([uncompiled, inThread]).toEqual([1, 1]);
 });

@@ -21,6 +21,10 @@ export class RuleCache {
     return this.#rules.size;
   }
 
+  has(versionId: string): boolean {
+    return this.#rules.has(versionId);
+  }
+
   /** The rule of the version, compiled if need be. A rule that was saved can become invalid by an upgrade only. */
   get(versionId: string, text: string, direction: Direction): Compiled {
     const known = this.#rules.get(versionId);

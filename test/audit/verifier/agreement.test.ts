@@ -28,7 +28,7 @@ import {
   signedLog,
   verify,
 } from '../log/signed-log.ts';
-import { hasPython, judged, type Question } from './second-verifier.ts';
+import { hasPython, judged, type Question, statusOf } from './second-verifier.ts';
 
 /** AUDIT_SEEDS=1000 is the long form: 27,000 exports. */
 const seeds = Number(process.env.AUDIT_SEEDS ?? 3);
@@ -318,5 +318,30 @@ test.skipIf(!hasPython)(
     }
     const missed = judged(questions).flatMap(({ status }, i) => (status === 1 ? [] : [names[i]]));
     expect(missed).toEqual(Array.from({ length: seeds }, (_, seed) => `${seed}: nothing`));
+  },
+);
+
+test.skipIf(!hasPython)(
+  'the keys are named by their text or by a file, and what are none lead to no verdict',
+  async () => {
+    const { log } = await signedLog(randomOf(1));
+    const file = written((await exported(log)).join(''));
+    const against = [
+      '--against',
+      written(
+        notesOf(log)
+          .map((note) => note.signed)
+          .join(''),
+      ),
+    ];
+    const { text } = signers(1).verifier;
+    const other = signersOf('another')(1).verifier.text;
+    const status = (...pubs: string[]) => statusOf(file, ...against, ...pubs.flatMap((pub) => ['--pub', pub]));
+    expect([status(text), status(written(`${text}\n`)), status(`${other}\n${text}`), status(other, text)]).toEqual([
+      0, 0, 0, 0,
+    ]);
+    expect([status(other), status(written(other))]).toEqual([1, 1]);
+    const none = ['nonsense', '', written(''), written('nonsense'), text.replace('weir', 'Weir')];
+    expect(none.map((pub) => status(pub))).toEqual(none.map(() => 3));
   },
 );

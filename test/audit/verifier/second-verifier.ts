@@ -23,6 +23,9 @@ export interface Judgement {
   readonly lacking: readonly string[];
 }
 
+/** The exit status of the command. */
+export const statusOf = (...args: string[]): number | null => python([program, ...args]).status;
+
 /** Asks one process all of it. */
 export const judged = (questions: readonly Question[]): Judgement[] => {
   const input = questions.map((question) => `${JSON.stringify(question)}\n`).join('');

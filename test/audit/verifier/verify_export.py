@@ -3,9 +3,9 @@
 
 Written from src/audit/README.md ("The format") and RFC 6962, 8785, 8032 and c2sp.org/signed-note alone.
 
-    python3 verify_export.py EXPORT --pub FILE [--against CHECKPOINTS]...
+    python3 verify_export.py EXPORT --pub KEYS [--against CHECKPOINTS]...
 
---pub      verifier keys that are known to be the log's, a line each (`weir audit key`)
+--pub      verifier keys that are known to be the log's (`weir audit key`), or a file of them, a line each
 --against  signed checkpoints that were kept outside (a file of AUDIT_SINKS, or an earlier export)
 
 Exit status: 0 whole, 1 tampered with, 2 nothing is wrong but something could not be checked, 3 not an export.
@@ -429,6 +429,25 @@ def verify(export, pubs=(), against=(), now=None):
     return {'status': status, 'findings': verifier.findings, 'lacking': verifier.lacking}
 
 
+def keys_in(text):
+    """The verifier keys of a text, or of the file that it names."""
+    try:
+        keys = text.split()
+        return [key for key in keys if verifier_key(key)] or keys_in_file(text)
+    except ValueError:
+        return keys_in_file(text)
+
+
+def keys_in_file(name):
+    with open(name, encoding='utf-8') as file:
+        keys = file.read().split()
+    if not keys:
+        raise ValueError(f'{name} holds no verifier key')
+    for key in keys:
+        verifier_key(key)
+    return keys
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('export', help='the file; - for lines of JSON {export, pubs, against, now} on standard input')
@@ -440,7 +459,12 @@ def main(arguments):
             print(json.dumps(verify(**json.loads(line))), flush=True)
         return 0
     try:
-        result = verify(options.export, ' '.join(options.pub).split(), options.against)
+        pubs = [key for text in options.pub for key in keys_in(text)]
+    except (OSError, ValueError) as error:
+        print('--pub names no verifier keys:', error, file=sys.stderr)
+        return 3
+    try:
+        result = verify(options.export, pubs, options.against)
     except (OSError, UnicodeDecodeError) as error:
         print(error, file=sys.stderr)
         return 3

@@ -94,9 +94,10 @@ export const lifeOf = async (store: EventStore, id: string, options: CallOptions
 
 /** How many of the steps had been taken at a moment: those before the first that came later. */
 export const takenBy = (life: readonly Step[], moment: Moment): number => {
-  const later = life.findIndex(({ revision, at }) =>
-    'revision' in moment ? revision > moment.revision : at > moment.time,
-  );
+  const later =
+    'revision' in moment
+      ? life.findIndex(({ revision }) => revision > moment.revision)
+      : life.findIndex(({ at }) => at > moment.time);
   return later < 0 ? life.length : later;
 };
 

@@ -1,5 +1,5 @@
 import type { CallOptions, EventStore } from '../kernel/store.ts';
-import { lifeOf, NoHistory, type Step, takenBy } from './history.ts';
+import { lifeOf, type Moment, NoHistory, type Step, standingAt, takenBy } from './history.ts';
 
 /** What there was, each aggregate read and replayed once however often it is asked for. */
 export interface Past {
@@ -31,6 +31,13 @@ export const pastOf = (store: EventStore, options: CallOptions = {}): Past => {
       return steps[takenBy(steps, { time }) - 1];
     },
   };
+};
+
+/** Where it stood at a moment; without one, where it stands. @throws NoHistory where it never was, or did not exist then */
+export const standingOf = async (past: Past, id: string, moment?: Moment): Promise<Step> => {
+  const life = await past.life(id);
+  if (life.length === 0) throw new NoHistory(`There is no ${id} in this store.`);
+  return standingAt(life, moment);
 };
 
 /** The results of one question about each of many, in their order. */

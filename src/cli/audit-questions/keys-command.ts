@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { nameOf, ownersAt } from '../../audit/effective.ts';
-import { checkId, lifeOf, standingAt } from '../../audit/history.ts';
+import { checkId } from '../../audit/history.ts';
 import { type KeyAt, keysAt } from '../../audit/keys-at.ts';
-import { type Past, pastOf } from '../../audit/past.ts';
+import { type Past, pastOf, standingOf } from '../../audit/past.ts';
 import { systemClock } from '../../clock.ts';
 import type { ProjectKey } from '../../domain/project-key.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
@@ -27,8 +27,8 @@ export const keysCommand = (terminal: Terminal): Command =>
         const at = options.at ?? systemClock.wall();
         const when = whenIn(options);
         noteWhatIsAhead(terminal, at, when);
-        const project = standingAt(await lifeOf(store, id), { time: at });
         const past = pastOf(store);
+        const project = await standingOf(past, id, { time: at });
         const keys = await keysAt(past, project, at);
         const json = jsonOf(terminal, options);
         if (json) {

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { effectiveIn, ownersAt } from '../../audit/effective.ts';
-import { checkId, lifeOf, type Moment, standingAt } from '../../audit/history.ts';
-import { pastOf } from '../../audit/past.ts';
+import { checkId, type Moment } from '../../audit/history.ts';
+import { pastOf, standingOf } from '../../audit/past.ts';
 import { systemClock } from '../../clock.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';
@@ -21,8 +21,8 @@ export const stateCommand = (terminal: Terminal): Command =>
     .action((id: string, options: Output & { readonly at?: Moment }) =>
       reading(terminal, async (store) => {
         checkId(id);
-        const found = standingAt(await lifeOf(store, id), options.at);
         const past = pastOf(store);
+        const found = await standingOf(past, id, options.at);
         const at = momentOf(options.at, found.at);
         const when = whenIn(options);
         noteWhatIsAhead(terminal, at, when);

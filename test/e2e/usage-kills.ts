@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { existingEventLog } from '../../src/app/event-log.ts';
 import { readConfig } from '../../src/config.ts';
+import type { Details } from '../../src/domain/charge.ts';
 import type { Settlement } from '../../src/domain/usage-facts.ts';
 import { settlementsBetween } from '../../src/usage/settlements.ts';
 import { ledgerUpstream } from '../support/ledger-upstream.ts';
@@ -14,26 +15,35 @@ const pricing = {
   completion: '0.000015123456',
   input_cache_read: '0.0000003',
   input_cache_write: '0.00000375',
+  input_cache_write_long: '0.000006',
+  web_search: '0.01',
+  service_tiers: { priority: { prompt: '0.000006' } },
 };
 const pico = { prompt: 3_000_000n, completion: 15_123_456n, input_cache_read: 300_000n, input_cache_write: 3_750_000n };
+const further = { prompt: 6_000_000n, input_cache_write_long: 6_000_000n, web_search: 10_000_000_000n };
 
 interface Counted {
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cache_read_input_tokens: number;
   readonly cache_creation_input_tokens: number;
+  readonly details?: Details | null;
 }
 
-/** What these tokens cost, in micro-dollars: half a one upwards. */
-export const costOf = (tokens: Counted): number =>
-  Number(
-    (BigInt(tokens.input_tokens) * pico.prompt +
+/** What that costs, in micro-dollars: half a one upwards. */
+export const costOf = ({ details, ...tokens }: Counted): number => {
+  const { service_tier: tier, input_cache_write_long: long = 0, web_search: searches = 0 } = details ?? {};
+  return Number(
+    (BigInt(tokens.input_tokens) * (tier === 'priority' ? further.prompt : pico.prompt) +
       BigInt(tokens.output_tokens) * pico.completion +
       BigInt(tokens.cache_read_input_tokens) * pico.input_cache_read +
-      BigInt(tokens.cache_creation_input_tokens) * pico.input_cache_write +
+      BigInt(tokens.cache_creation_input_tokens - long) * pico.input_cache_write +
+      BigInt(long) * further.input_cache_write_long +
+      BigInt(searches) * further.web_search +
       500_000n) /
       1_000_000n,
   );
+};
 
 export interface UsageReport {
   readonly server: Server;
@@ -79,7 +89,13 @@ export const usageUnderKills = async (options: {
       const response = await fetch(`${server.baseUrl}/v1/messages`, {
         method: 'POST',
         headers: { authorization: `Bearer ${server.first.project_api_key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'm', max_tokens: 100, stream, messages: [{ role: 'user', content: 'Hello' }] }),
+        body: JSON.stringify({
+          model: 'm',
+          max_tokens: 100,
+          stream,
+          messages: [{ role: 'user', content: 'Hello' }],
+          tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 3 }],
+        }),
         signal: leaving.signal,
       });
       const text = await response.text();

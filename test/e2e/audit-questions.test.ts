@@ -156,6 +156,16 @@ test('a state has the names and states of that time, of all that it belonged to'
   expect(money).toContain('lifetime_paid  $20.50');
 });
 
+test('a history has its times and money for people, and in JSON as they were recorded', async () => {
+  const page = await said('history', organization);
+  expect(page).toMatch(/^ {2}created_at +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)? UTC$/m);
+  expect(page).toMatch(/^ {2}micro_dollars +\$20\.50$/m);
+  const credited = (await json('history', organization)).find(({ type }) => type === 'billing.credited');
+  expect(credited?.data).toMatchObject({ micro_dollars: 20_500_000 });
+  expect(await said('history', short)).toMatch(/^ {2}expires_at +\d{4}-.* UTC$/m);
+  expect(await said('history', laptop)).toMatch(/^ {2}expires_at +null$/m);
+});
+
 describe('what changed', () => {
   test('of one key: each field, and the events that took each other back', async () => {
     const [diff] = await json('diff', laptop, '--from', early);

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { history } from '../../audit/history.ts';
 import type { Actor, Recorded } from '../../kernel/store.ts';
+import { dollars } from '../output.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { reading } from './reading.ts';
@@ -39,12 +40,19 @@ const whoOf = ({ type, id, host, command, name, reason }: Actor): string => {
   return lines.flatMap((line) => (line === undefined ? [] : [printable(line)])).join('\n');
 };
 
+/** A value of an event for people; `--json` has it as it was recorded. */
+const told = (name: string, value: unknown, when: When): string => {
+  if (typeof value === 'number' && name.endsWith('_at')) return when(value);
+  if (typeof value === 'number' && name === 'micro_dollars') return dollars(value);
+  return printable(JSON.stringify(value));
+};
+
 const page = ({ revision, type, data, metadata }: Recorded, width: number, when: When): string => {
   const { at, actor, request_id: request } = metadata;
   const fields: Field[] = [
     ['by', whoOf(actor)],
     ...(request === undefined ? [] : [['request', printable(request)] as const]),
-    ...Object.entries(data).map(([name, value]): Field => [name, printable(JSON.stringify(value))]),
+    ...Object.entries(data).map(([name, value]): Field => [name, told(name, value, when)]),
   ];
   return sheet(`${when(at)}  revision ${revision}: ${type}`, fields, width);
 };

@@ -386,6 +386,11 @@ describe('no way round a rule is', () => {
     expect(await scoreOf(bodyOf(harmless))).toBe(0);
     const image = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.from('nightfall')]);
     expect(await scoreOf(bodyOf(user(document('image/png', image))))).toBe(0);
+    // Sound and pictures in members that say nothing of what is in them.
+    for (const head of ['\xff\xfb\x90\x64', '\xff\xf1\x50\x80', '\0\0\0\x1cftypavif\0', '\x1aE\xdf\xa3']) {
+      const data = Buffer.from(`${head}\0\xe9\x80nightfall\0${'\xfe'.repeat(64)}`, 'latin1').toString('base64');
+      expect(await scoreOf(bodyOf(user({ type: 'new_thing', data })))).toBe(0);
+    }
   });
 });
 

@@ -6,7 +6,13 @@ import { isUtf8 } from 'node:buffer';
 const binary =
   /^\s*(?:(?:image\/(?!svg)|audio\/|video\/|font\/)|application\/(?:pdf|zip|gzip|vnd\.openxmlformats|msword|vnd\.ms-))/i;
 /** How such files begin. */
-const magics = ['%PDF', '\x89PNG', '\xff\xd8\xff', 'GIF8', 'RIFF', 'PK\x03\x04', '\x1f\x8b', 'OggS', 'ID3', 'fLaC'];
+const magics = [
+  ...['%PDF', '\x89PNG', '\xff\xd8\xff', 'GIF8', 'RIFF', 'PK\x03\x04', '\x1f\x8b', 'OggS', 'ID3', 'fLaC'],
+  // MP3 without a head, AAC, WebM.
+  ...['\xff\xfb', '\xff\xf3', '\xff\xf2', '\xff\xf1', '\xff\xf9', '\x1aE\xdf\xa3'],
+];
+/** MP4, AVIF, HEIC. */
+const isMp4 = (head: string): boolean => head.startsWith('ftyp', 4);
 const isControl = (byte: number): boolean => byte < 32 && byte !== 9 && byte !== 10 && byte !== 12 && byte !== 13;
 const base64Characters = /^[A-Za-z0-9+/_\-\r\n]+$/;
 /** As far as servers put up with it that blanks stand in it. */
@@ -26,7 +32,8 @@ const leastOpaque = 64;
 /** Nobody is believed who begins a text like one: hardly any file is valid UTF-8. */
 const isKnownFile = (bytes: Buffer): boolean => {
   const head = bytes.subarray(0, 8).toString('latin1');
-  return magics.some((magic) => head.startsWith(magic)) && !beginsAsUtf8(bytes.subarray(0, headBytes));
+  const isOne = isMp4(head) || magics.some((magic) => head.startsWith(magic));
+  return isOne && !beginsAsUtf8(bytes.subarray(0, headBytes));
 };
 const headBytes = 384;
 

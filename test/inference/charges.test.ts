@@ -36,12 +36,12 @@ const asking = (path: string, stream: boolean, model = modelFor(path), most: num
 const estimate = 9;
 
 /** The account of one request: tokens read, cached and written, and who counted. */
-const charged = async (path: string, body: object) => {
+const charged = async (path: string, body: object | string) => {
   const before = at.accounts.settled.length;
   const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, {
     method: 'POST',
     headers: { ...bearer(key), 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    body: typeof body === 'string' ? body : JSON.stringify(body),
   });
   expect([answer.status, (await answer.text()).length > 0]).toEqual([200, true]);
   const settled = at.accounts.settled.slice(before);
@@ -119,6 +119,18 @@ describe.each(ways)('%s, streamed: %s', (path, stream) => {
     // Tools of the client's own have the client ask again.
     const own = [path === '/v1/messages' ? { name: 'f', input_schema: {} } : { type: 'function', name: 'f' }];
     expect(await charged(path, { ...asking(path, stream), tools: own })).toEqual([5_000, 0, 100, 'partial']);
+    if (path === '/v1/messages') {
+      for (const [type, expected] of [
+        ['compact_20260112', [40_000, 0, 900, 'final']],
+        ['clear_thinking_20251015', [5_000, 0, 100, 'partial']],
+      ]) {
+        const managed = { ...asking(path, stream), context_management: { edits: [{ type }] } };
+        expect(await charged(path, managed)).toEqual(expected);
+        expect(await charged(path, { ...managed, policy_ids: [] })).toEqual(expected);
+        const escaped = JSON.stringify(managed).replace('compact', '\\u0063ompact');
+        expect(await charged(path, escaped)).toEqual(expected);
+      }
+    }
     if (path !== '/v1/responses') return;
     const input = [
       { role: 'user', content: 'hi' },

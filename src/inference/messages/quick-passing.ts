@@ -1,7 +1,7 @@
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import { quickEstimate } from '../../upstream/quick-estimate.ts';
 import type { QuickFields } from '../route/body-reader.ts';
-import { turnsOnTape } from '../route/served-tools.ts';
+import { mostTurns, turnsOnTape } from '../route/served-tools.ts';
 import {
   type Check,
   isListOf,
@@ -72,6 +72,9 @@ const format = Buffer.from('format');
 const schema = Buffer.from('schema');
 const servers = Buffer.from('mcp_servers');
 const compaction = Buffer.from('compaction');
+const summing = Buffer.from('"compact');
+const backslash = 0x5c;
+const noBytes = Buffer.alloc(0);
 const namesFile = namesAny(['file_id']);
 
 /**
@@ -93,6 +96,8 @@ export const quickBody = (tape: Tape, bytes: Buffer, name: string, needsMax: boo
   });
   if (Number.isNaN(estimatedTokens)) return null;
   const edit = tape.member(0, managed);
+  const edits = edit === -1 ? noBytes : bytes.subarray(tape.start(edit), tape.end(edit));
+  if (edits.includes(backslash)) return null;
   const streamed = tape.member(0, stream);
   const named = tape.member(0, model);
   const most = maxAt === -1 ? undefined : (tape.value(maxAt) as number);
@@ -106,7 +111,8 @@ export const quickBody = (tape: Tape, bytes: Buffer, name: string, needsMax: boo
     },
     estimatedTokens,
     maxTokens: most ?? 0,
-    turns: turnsOnTape(tape, listed, servers, managed, compaction),
+    // An edit of the context may have the upstream sum it up, for which it asks its model.
+    turns: edits.includes(summing) ? mostTurns : turnsOnTape(tape, listed, servers, compaction),
     modelStart: tape.start(named) - 1,
     modelEnd: tape.end(named) + 1,
   };

@@ -47,7 +47,8 @@ export const messagesReader = <Strict, Fields extends PassedCount>(
         const estimatedTokens = estimateInputTokens(fields as unknown as Estimable);
         const { model: name, stream, policy_ids, context_management: managed, max_tokens } = fields;
         const read = { model: name, stream, policy_ids, max_tokens, context_management: managed == null ? null : {} };
-        const turns = turnsOf(fields.tools, fields.mcp_servers, managed, fields.compaction);
+        const sumsUp = managed != null && JSON.stringify(managed).includes('"compact') ? managed : null;
+        const turns = turnsOf(fields.tools, fields.mcp_servers, sumsUp, fields.compaction);
         return { fields: read as PassedCount as Fields, estimatedTokens, maxTokens: max_tokens ?? 0, turns };
       },
     },

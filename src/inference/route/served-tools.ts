@@ -4,7 +4,7 @@ import { Kind, type Tape } from '../../json/tape/tape.ts';
  * Turns that an upstream may take for one answer where it runs tools: it asks its model again with what each of them has found, and
  * counts all of it (contract N20). Providers name no bound; some allow ten at most before the client is asked.
  */
-const mostTurns = 100;
+export const mostTurns = 100;
 
 /** Tools that the client runs. */
 const own = ['function', 'custom'];

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
@@ -9,4 +9,11 @@ export const makeFolder = (dir: string): void => {
   if (existsSync(dir)) return;
   makeFolder(dirname(dir));
   mkdirSync(dir, { mode: 0o700 });
+};
+
+/** What root makes in the folder of somebody else becomes that one's: a gateway that runs as another user has to read it. */
+export const leaveToOwner = (path: string): void => {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(dirname(path));
+  if (uid !== 0) chownSync(path, uid, gid);
 };

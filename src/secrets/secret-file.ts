@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { leaveToOwner } from '../folder.ts';
 
 const syncFolder = (dir: string): void => {
   const folder = openSync(dir, 'r');
@@ -16,6 +17,7 @@ const write = (file: string, data: Buffer | string, name: (made: string) => void
   const made = `${file}.${randomBytes(6).toString('hex')}.new`;
   const descriptor = openSync(made, 'wx', 0o600);
   try {
+    leaveToOwner(made);
     writeSync(descriptor, Buffer.from(data as string));
     fsyncSync(descriptor);
     closeSync(descriptor);

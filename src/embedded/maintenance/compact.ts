@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DRAFT, removeDrafts } from '../drafts.ts';
 import { hasStore } from '../has-store.ts';
 import { takeLock } from '../lock.ts';
+import { leaveToOwner } from '../owner.ts';
 import { DATA_FILE } from '../store/database.ts';
 import { breakSeal, seal } from '../store/seal.ts';
 import { syncToDisk } from '../sync-to-disk.ts';
@@ -40,6 +41,7 @@ export async function compactStore(dir: string, options: VerifyOptions = {}): Pr
       // LMDB's lock file says how far the old file had got.
       rmSync(`${file}-lock`, { force: true });
       await breakSeal(dir);
+      leaveToOwner(join(draft, DATA_FILE), dir);
       renameSync(join(draft, DATA_FILE), file);
       await syncToDisk(dir);
       await seal(dir);

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { leaveToOwner } from '../owner.ts';
 import { syncToDisk } from '../sync-to-disk.ts';
 import { StoreCorrupt } from './corrupt.ts';
 import { DATA_FILE } from './database.ts';
@@ -23,6 +24,7 @@ export async function seal(dir: string): Promise<void> {
   try {
     const { transaction } = checkMetaPages(join(dir, DATA_FILE));
     await writeFile(draft, `${transaction} ${traceOf(dir)}\n`, { mode: 0o600 });
+    leaveToOwner(draft, dir);
     await syncToDisk(draft);
     await rename(draft, path);
     await syncToDisk(dir);

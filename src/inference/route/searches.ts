@@ -10,9 +10,10 @@ const mostNamed = 1_000;
 
 /** Where they have no price nobody has to count what is allowed. */
 const isPriced = ({ pricing, service_tier_pricing: tiers }: Model): boolean =>
-  [pricing, ...Object.values(tiers ?? {})].some(
-    ({ web_search: web, file_search: file }) => Number(web ?? 0) + Number(file ?? 0) > 0,
-  );
+  hasPrice(pricing) || (tiers !== undefined && Object.values(tiers).some(hasPrice));
+
+const hasPrice = ({ web_search: web, file_search: file }: Model['pricing']): boolean =>
+  (web !== undefined && Number(web) > 0) || (file !== undefined && Number(file) > 0);
 
 const bound = (named: unknown, otherwise: number): number =>
   Number.isInteger(named) && (named as number) >= 0 ? Math.min(named as number, otherwise) : otherwise;

@@ -124,6 +124,8 @@ const beyondSchemas = [
   'No tool of this name is declared.',
   // The grammar of hosts, which is more than a pattern holds.
   'Must be an https URL.',
+  // That what a form's bytes say is UTF-8.
+  'The body is not soundly percent-encoded.',
   // How many values all lists of a query have together.
   'The query has more than 100 parameters.',
   // That a header and a body may not both have a credential; which bytes a header of a security scheme may have.

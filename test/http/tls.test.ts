@@ -206,7 +206,8 @@ describe('a certificate that changes', () => {
     told.length = 0;
     turn(put('early', early!));
     await eventually(() => told.at(-1)).toBe('reloaded');
-    expect(await served()).toBe('second.example');
+    // The client asks for the time in whole seconds, of a clock that is some milliseconds behind.
+    await eventually(() => served()).toBe('second.example');
     // Unless the machine was so slow that its time had come at the first look.
     expect(told.filter((what) => what !== 'reloaded').every((what) => what.includes('is not valid before'))).toBe(true);
     expect(told.length).toBeLessThan(3);

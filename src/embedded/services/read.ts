@@ -27,29 +27,41 @@ const DEFAULT_WINDOW = 32;
 /** Where the log begins. */
 const FIRST = 1;
 
+/** What a read has failed with, as damage where it is LMDB's about its pages. */
+const readFault = (error: unknown): unknown =>
+  error instanceof RpcError ? error : asDamage(error, 'The file of the store');
+
 /** Streams.Read: reads and subscriptions, of a stream and of $all. */
 export function readMethod(log: Log): Handler {
   return oneRequest((message, call) => {
-    const request = parsing(() => readReadRequest(message));
-    const subscribes = request.count === undefined;
-    if (request.stream !== undefined) {
-      const fault = checkStreamName(request.stream, log.limits);
-      if (fault?.is === 'bad') throw new RpcError(INVALID_ARGUMENT, fault.message);
-      if (request.filter !== undefined) throw new RpcError(INVALID_ARGUMENT, 'Only $all can be filtered.');
+    try {
+      read(log, message, call);
+    } catch (error) {
+      throw readFault(error);
     }
-    if (request.count === 0) throw nothingToRead('A read of no events.');
-    if (subscribes && request.backwards) throw new RpcError(INVALID_ARGUMENT, 'A subscription goes forwards.');
-    const setup: ReadSetup = {
-      reader: log.reader,
-      streams: log.streams,
-      uuids: request.uuids,
-      resolveLinks: request.resolveLinks,
-      now: log.now,
-    };
-    if (subscribes) subscribe(log, call, request, setup);
-    else if (request.stream !== undefined) readStream(log, call, request, request.stream, setup);
-    else readAll(log, call, request, setup);
   });
+}
+
+function read(log: Log, message: Buffer, call: Call): void {
+  const request = parsing(() => readReadRequest(message));
+  const subscribes = request.count === undefined;
+  if (request.stream !== undefined) {
+    const fault = checkStreamName(request.stream, log.limits);
+    if (fault?.is === 'bad') throw new RpcError(INVALID_ARGUMENT, fault.message);
+    if (request.filter !== undefined) throw new RpcError(INVALID_ARGUMENT, 'Only $all can be filtered.');
+  }
+  if (request.count === 0) throw nothingToRead('A read of no events.');
+  if (subscribes && request.backwards) throw new RpcError(INVALID_ARGUMENT, 'A subscription goes forwards.');
+  const setup: ReadSetup = {
+    reader: log.reader,
+    streams: log.streams,
+    uuids: request.uuids,
+    resolveLinks: request.resolveLinks,
+    now: log.now,
+  };
+  if (subscribes) subscribe(log, call, request, setup);
+  else if (request.stream !== undefined) readStream(log, call, request, request.stream, setup);
+  else readAll(log, call, request, setup);
 }
 
 /** Tombstoned, itself or, for a metastream, the stream it describes. */
@@ -125,7 +137,7 @@ async function pump(
     for (const message of last?.() ?? []) call.send(frame(message));
     call.end();
   } catch (error) {
-    call.fail(error instanceof RpcError ? error : asDamage(error, 'The file of the store'));
+    call.fail(readFault(error));
   }
 }
 

@@ -9,8 +9,11 @@ export class StoreCorrupt extends Error {
   }
 }
 
-/** What LMDB says of pages that are not as it has written them. */
-const ofPages = /MDB_(INVALID|CORRUPTED|PAGE_NOTFOUND|VERSION_MISMATCH)/;
+/**
+ * What LMDB says of pages that are not as it has written them. A reader that has met one is told MDB_BAD_TXN of all that it asks for
+ * from then on.
+ */
+const ofPages = /MDB_(INVALID|CORRUPTED|PAGE_NOTFOUND|VERSION_MISMATCH|BAD_TXN)/;
 
 /** The error as damage, where it is LMDB's about its pages; otherwise as it is. @param what is damaged then */
 export function asDamage(error: unknown, what: string): unknown {

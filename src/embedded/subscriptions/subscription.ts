@@ -4,6 +4,7 @@ import type { Faults } from '../faults.ts';
 import type { Call } from '../grpc/call.ts';
 import { frame } from '../grpc/framing.ts';
 import type { Limits } from '../limits.ts';
+import { asDamage } from '../store/corrupt.ts';
 import { Page } from '../store/page.ts';
 import type { Listener } from './hub.ts';
 import type { LiveBatch } from './live-batch.ts';
@@ -69,7 +70,7 @@ export class Subscription implements Listener {
         await nextTurn();
       }
     } catch (error) {
-      call.fail(error);
+      call.fail(asDamage(error, 'The file of the store'));
     }
   }
 
@@ -90,7 +91,7 @@ export class Subscription implements Listener {
       source.live(batch, (frames, messages) => call.send(frames, messages));
       if (source.ending !== undefined) call.fail(source.ending);
     } catch (error) {
-      call.fail(error);
+      call.fail(asDamage(error, 'The file of the store'));
     }
   }
 

@@ -264,8 +264,8 @@ const ofChat: Examples = {
   'tokens written to a cache': () => {
     const told = { prompt_tokens: 9, completion_tokens: 3, prompt_tokens_details: { cache_write_tokens: 4 } };
     expect(read({ content: 'x' }, {}, { usage: told }).usage).toMatchObject({
-      input_tokens: 9,
-      cache_creation_input_tokens: 0,
+      input_tokens: 5,
+      cache_creation_input_tokens: 4,
     });
   },
   errors: async () => {

@@ -20,3 +20,13 @@ export const systemClock: Clock = {
 
 /** Unix seconds, the unit of every timestamp on the wire (contract A.1). */
 export const seconds = (at: Millis): number => Math.floor(at / 1000);
+
+/** Waits for the work, but no longer than `ms`, and leaves no timer behind to keep the process alive. */
+export const atMost = async (ms: Millis, work: Promise<void>): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+};

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import { atMost, type Clock } from '../clock.ts';
 import { publish } from '../telemetry.ts';
 import { type Certificate, followCertificate } from './certificate.ts';
 import { Cors, optionsEndpoints } from './cors.ts';
@@ -65,16 +65,6 @@ const longestTickMs = 1000;
 const lastBytesMs = 20;
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Waits for the work, but no longer than `ms`, and leaves no timer behind to keep the process alive. */
-const atMost = async (ms: number, work: Promise<void>): Promise<void> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
-};
 
 const cannotListen = async (host: string, port: number): Promise<Error> =>
   new Error(`Cannot listen on HOST ${host} PORT ${port}: ${await whyNotThere(host, port)}.`);

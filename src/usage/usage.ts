@@ -1,4 +1,4 @@
-import type { Clock, Millis } from '../clock.ts';
+import { atMost, type Clock, type Millis } from '../clock.ts';
 import type { Price } from '../domain/charge.ts';
 import type { Decision } from '../domain/decision-facts.ts';
 import { settledIn } from '../domain/usage-facts.ts';
@@ -49,15 +49,6 @@ const longest = 512 * 1024;
 const mostUnsent = 2_048;
 /** Longest wait, at the start and at the end, for a store that does not answer; the rest is sent later. */
 const waitMs = 5_000;
-
-const atMost = async (ms: Millis, work: Promise<void>): Promise<void> => {
-  let late: NodeJS.Timeout | undefined;
-  const given = new Promise<void>((resolve) => {
-    late = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, given]);
-  clearTimeout(late);
-};
 
 /**
  * Opens the journal and sends what the last run has left, then sends to the event store what is settled, once a second: all

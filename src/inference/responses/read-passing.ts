@@ -3,9 +3,8 @@ import { checker } from '../../http/endpoint.ts';
 import { Refused } from '../../http/refused.ts';
 import { type Edit, outerMembers } from '../../json/outer-members.ts';
 import { estimateResponseTokens } from '../../upstream/responses-estimate.ts';
-import { within } from '../../upstream/transport/fields.ts';
 import type { PassingRules } from '../route/body-reader.ts';
-import { turnsOf } from '../route/served-tools.ts';
+import { toolsIn, turnsOf } from '../route/served-tools.ts';
 import { stateRefusal, stateRefused } from '../route/state-references.ts';
 import { answerOf, type PassedResponses, responsesState, unstoredMember } from './passing-rules.ts';
 import { type PassingResponsesBody, passingResponsesBody } from './passing-schema.ts';
@@ -32,13 +31,6 @@ const itemRefusal = ({ input }: PassingResponsesBody): Refusal | null => {
   return item === -1 ? null : stateRefused(['input', item]);
 };
 
-/** Items may bring more of them. */
-const toolsOf = ({ input, tools }: PassingResponsesBody) => {
-  const brought =
-    typeof input === 'string' ? [] : input.flatMap((item) => (Array.isArray(item.tools) ? item.tools : []));
-  return [...(tools ?? []), ...brought.map(within)];
-};
-
 const loosely = checker(passingResponsesBody, 'chat', 'body');
 
 /** Reads bodies of responses for models that pass them on. */
@@ -57,7 +49,7 @@ export const passingResponses: PassingRules<PassedResponses> = {
       fields: { model: body.model, stream: body.stream === true, policy_ids: body.policy_ids },
       estimatedTokens: estimateResponseTokens(value),
       ...answerOf(body.max_output_tokens, hosted),
-      turns: turnsOf(toolsOf(body)),
+      turns: turnsOf(toolsIn(body)),
       edits: isDedicated || body.store === false ? [] : [unstored(bytes)],
     };
   },

@@ -1,6 +1,7 @@
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import type { Model } from '../../upstream/models/models.ts';
 import type { GenerateRequest } from '../../upstream/port.ts';
+import { isPricedIn } from './priced.ts';
 
 /** What an image is called in the three APIs. */
 const kinds = ['image', 'image_url', 'input_image', 'computer_screenshot'];
@@ -14,8 +15,7 @@ const type = 'type';
 const conversation = ['messages', input, 'system'];
 
 /** Where images have no price nobody has to count them. */
-const isPriced = ({ pricing, service_tier_pricing: tiers }: Model): boolean =>
-  Number(pricing.image) > 0 || (tiers !== undefined && Object.values(tiers).some(({ image }) => Number(image) > 0));
+const isPriced = (model: Model): boolean => isPricedIn(model, ({ image }) => Number(image) > 0);
 
 /** The images of a request that have a price. */
 export const pricedImages = (

@@ -1,6 +1,8 @@
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import type { Model } from '../../upstream/models/models.ts';
-import { within } from '../../upstream/transport/fields.ts';
+import { type Fields, within } from '../../upstream/transport/fields.ts';
+import { isPricedIn } from './priced.ts';
+import { toolsIn } from './served-tools.ts';
 
 /** What an upstream's own search tools are called, with or without a version. */
 const kinds = /^(?:web|file)_search/;
@@ -9,8 +11,7 @@ const unnamed = 100;
 const mostNamed = 1_000;
 
 /** Where they have no price nobody has to count what is allowed. */
-const isPriced = ({ pricing, service_tier_pricing: tiers }: Model): boolean =>
-  hasPrice(pricing) || (tiers !== undefined && Object.values(tiers).some(hasPrice));
+const isPriced = (model: Model): boolean => isPricedIn(model, hasPrice);
 
 const hasPrice = ({ web_search: web, file_search: file }: Model['pricing']): boolean =>
   (web !== undefined && Number(web) > 0) || (file !== undefined && Number(file) > 0);
@@ -18,8 +19,7 @@ const hasPrice = ({ web_search: web, file_search: file }: Model['pricing']): boo
 const bound = (named: unknown, otherwise: number): number =>
   Number.isInteger(named) && (named as number) >= 0 ? Math.min(named as number, otherwise) : otherwise;
 
-const ofTool = (tool: unknown): number => {
-  const { type, max_uses: uses } = within(tool);
+const ofTool = ({ type, max_uses: uses }: Fields): number => {
   if (typeof type !== 'string' || !kinds.test(type)) return 0;
   return uses == null ? unnamed : bound(uses, mostNamed);
 };
@@ -27,10 +27,7 @@ const ofTool = (tool: unknown): number => {
 /** The most searches that an upstream may make for a request, by its tools and by what it says of them (contract N20). */
 export const searchesAllowed = (model: Model, request: Readonly<Record<string, unknown>>): number => {
   if (!isPriced(model)) return mostNamed;
-  // Items of responses may bring tools, too.
-  const brought = Array.isArray(request.input) ? request.input.map((item) => within(item).tools) : [];
-  const tools = [request.tools, ...brought].flatMap((each) => (Array.isArray(each) ? each : []));
-  const sum = tools.reduce<number>((all, tool) => all + ofTool(tool), 0);
+  const sum = toolsIn(request).reduce<number>((all, tool) => all + ofTool(tool), 0);
   return bound(request.max_tool_calls, sum);
 };
 
@@ -49,7 +46,7 @@ export const searchesAllowedOnTape = (model: Model, tape: Tape): number => {
   for (let at = list + 1; at < tape.next(list); at = tape.next(at)) {
     const kind = tape.kind(at) === Kind.object ? tape.member(at, type) : -1;
     const name = kind === -1 ? null : tape.value(kind);
-    if (typeof name === 'string' && kinds.test(name)) sum += ofTool(tape.value(at));
+    if (typeof name === 'string' && kinds.test(name)) sum += ofTool(within(tape.value(at)));
   }
   return bound(most === -1 ? undefined : tape.value(most), sum);
 };

@@ -1,4 +1,5 @@
 import { Kind, type Tape } from '../../json/tape/tape.ts';
+import { type Fields, within } from '../../upstream/transport/fields.ts';
 
 /**
  * Turns that an upstream may take for one answer where it runs tools: it asks its model again with what each of them has found, and
@@ -10,6 +11,12 @@ export const mostTurns = 100;
 const own = ['function', 'custom'];
 const ownBytes = own.map((tag) => Buffer.from(tag));
 const type = Buffer.from('type');
+
+/** The tools of a request; items of responses may bring more of them. */
+export const toolsIn = ({ tools, input }: Readonly<Record<string, unknown>>): Fields[] => {
+  const brought = Array.isArray(input) ? input.map((item) => within(item).tools) : [];
+  return [tools, ...brought].flatMap((each) => (Array.isArray(each) ? each.map(within) : []));
+};
 
 /** @param others what else may make the upstream go on by itself */
 export const turnsOf = (

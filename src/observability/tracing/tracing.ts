@@ -1,6 +1,6 @@
 import type { Context, Span, SpanContext } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
-import type { Millis } from '../../clock.ts';
+import { atMost, type Millis } from '../../clock.ts';
 import type { Endpoint } from '../../http/endpoint.ts';
 import type { Metered } from '../../http/route.ts';
 import { type TraceContext, traceContextOf } from '../../http/trace-context.ts';
@@ -138,13 +138,11 @@ export const openTracing = async (endpoint: string): Promise<Tracing> => {
   return {
     spansOf: (head, target) => new RequestSpans(head, target),
     async close() {
-      let late: NodeJS.Timeout | undefined;
-      const given = new Promise<void>((resolve) => {
-        late = setTimeout(resolve, lastMs);
-      });
       // Nobody waits for a collector that is away: its failures have been told.
-      await Promise.race([provider.shutdown().catch(() => {}), given]);
-      clearTimeout(late);
+      await atMost(
+        lastMs,
+        provider.shutdown().catch(() => {}),
+      );
     },
   };
 };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Secret } from '../../secrets/secret.ts';
 import type { PinnedCa } from '../http1/trust.ts';
+import { tierName, usualTiers } from '../service-tiers.ts';
 import { baseUrlSchema } from './base-url.ts';
 import { samplingLimitsSchema, samplingParameters } from './sampling-limits.ts';
 
@@ -58,8 +59,6 @@ const tierPrices = z.strictObject({
   input_cache_write: price.optional(),
   ...furtherPrices,
 });
-const tierName = /^[a-z][a-z0-9_-]{0,31}$/;
-const usualTiers: readonly string[] = ['default', 'standard', 'auto'];
 const tierFault = (name: string): string | null => {
   if (usualTiers.includes(name)) return 'is how requests are served usually: its prices are those outside of it';
   return tierName.test(name) ? null : 'not the name of a service tier: 1 to 32 of a-z 0-9 _ -, a letter first';

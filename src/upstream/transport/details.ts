@@ -1,11 +1,9 @@
 import type { UsageDetails } from '../port.ts';
-
-const tierName = /^[a-z][a-z0-9_-]{0,31}$/;
-const usual: readonly unknown[] = ['default', 'standard', 'auto'];
+import { tierName, usualTiers } from '../service-tiers.ts';
 
 /** In which way an upstream has served a request, where it says so and it is not the usual one. What is no short name says nothing. */
 export const tierOf = (told: unknown): string | undefined =>
-  typeof told === 'string' && !usual.includes(told) && tierName.test(told) ? told : undefined;
+  typeof told === 'string' && !usualTiers.includes(told) && tierName.test(told) ? told : undefined;
 
 /** Undefined where there is nothing to tell. */
 export const detailsOf = (

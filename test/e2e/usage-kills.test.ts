@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { newId } from '../../src/ids.ts';
+import type { Billed } from '../support/ledger-upstream.ts';
 import { seeded } from '../torture/random.ts';
 import { weirHere } from './here.ts';
 import { costOf, type UsageReport, usageUnderKills } from './usage-kills.ts';
@@ -107,25 +108,32 @@ describe(`accounts of ${requests} requests, with a gateway that is killed, seed 
     const kinds = found.stdout.split('\n').flatMap((line) => (line === '' ? [] : String(JSON.parse(line).kind)));
     expect(kinds).toContain('estimated');
     expect(kinds.filter((kind) => kind !== 'estimated' && kind !== 'repeated')).toEqual([]);
-    // One token more, one request less, one that nobody asked for.
-    const [first, second, ...rest] = readFileSync(ledgerFile, 'utf8')
+    // One token more, one request less, one that nobody asked for. An answer that was lost on the way and asked for again
+    // stands twice in the ledger: a change to one of the two is not told apart from that.
+    const lines: Billed[] = readFileSync(ledgerFile, 'utf8')
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
-    const whole = rest.find((line) => report.complete.has(line.request_id) && line !== second);
-    whole.output_tokens += 1;
-    const strange = { ...second, request_id: newId('req', systemClock) };
+    const times = new Map<string, number>();
+    for (const { request_id } of lines) times.set(request_id, (times.get(request_id) ?? 0) + 1);
+    const [more, less] = lines.filter(({ request_id: id }) => report.complete.has(id) && times.get(id) === 1);
+    more!.output_tokens += 1;
+    const strange = { ...less, request_id: newId('req', systemClock) };
     const changed = `${ledgerFile}.changed`;
-    writeFileSync(changed, [first, second, strange, ...rest].map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const others = lines.filter((line) => line !== less);
+    writeFileSync(changed, [strange, ...others].map((line) => `${JSON.stringify(line)}\n`).join(''));
     const named = await weirHere(['usage', 'reconcile', '--ledger', changed, '--jsonl'], env);
     expect(named.code).toBe(3);
     const said = named.stdout.split('\n').flatMap((line) => (line === '' ? [] : JSON.parse(line)));
-    expect(said.filter(({ kind }) => kind === 'tokens' || kind === 'missing')).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({ request_id: whole.request_id, kind: 'tokens' }),
-        expect.objectContaining({ request_id: strange.request_id, kind: 'missing' }),
-      ]),
-    );
+    const real = said
+      .filter(({ kind }) => kind !== 'estimated' && kind !== 'repeated')
+      .map(({ request_id, kind }) => [request_id, kind]);
+    const expected = [
+      [more!.request_id, 'tokens'],
+      [less!.request_id, 'unknown'],
+      [strange.request_id, 'missing'],
+    ];
+    expect(real.toSorted()).toEqual(expected.toSorted());
   });
 
   test('weir audit charge works out what was charged', async () => {

@@ -7,10 +7,14 @@ import { type EventStore, type Expected, type NewEvent, WrongRevision } from '..
 import { type Entry, entriesOf } from './journal/entry.ts';
 import type { JournalFiles, Sent } from './journal/files.ts';
 
-/** Settlements of one event: some 100 KB, folded in a few milliseconds. */
-const mostInEvent = 500;
-/** And of one append, well below the store's bound of 1 MiB. */
-const mostInAppend = 1_000;
+/** How the entries of a file are parted. The same file is always parted alike, whoever sends it and however often. */
+export interface Parting {
+  readonly mostInEvent: number;
+  readonly mostInAppend: number;
+}
+
+/** An event of some 100 KB is folded in a few milliseconds, and an append is well below the store's bound of 1 MiB. */
+const usual: Parting = { mostInEvent: 500, mostInAppend: 1_000 };
 /** How often a batch gives way to other gateways that were first. */
 const attempts = 8;
 
@@ -34,8 +38,7 @@ const keptSecondsOf = ({ kind }: Sendable): number => (kind === 'settled' ? acco
 const pieces = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 
-/** The same entries make the same batches, whenever it is asked. */
-const batchesOf = (entries: readonly Entry[]): readonly Batch[] => {
+const batchesOf = (entries: readonly Entry[], mostInAppend: number): readonly Batch[] => {
   const byStream = new Map<string, Sendable[]>();
   const seen = new Set<string>();
   for (const entry of entries) {
@@ -60,45 +63,64 @@ const bodyOf = (entries: readonly Sendable[]): Pick<NewEvent, 'type' | 'data'> =
   return { type: 'policies.decided', data: { decisions } };
 };
 
-const eventsOf = ({ stream, entries }: Batch, at: number): NewEvent[] =>
-  pieces(entries, mostInEvent).map((piece) => {
-    const { type, data } = bodyOf(piece);
-    // By the names of what is in it: nobody else has them.
-    const id = eventId(hash('sha256', piece.map(idOf).join()), 0, stream, type, {});
-    const actor = { type: 'system', id: 'usage' } as const;
-    return { id, type, data, metadata: { at, actor, $correlationId: id, $causationId: id, v: 1 } };
-  });
+const eventOf = (stream: string, piece: readonly Sendable[], at: number): NewEvent => {
+  const { type, data } = bodyOf(piece);
+  // By the names of what is in it: nobody else has them.
+  const id = eventId(hash('sha256', piece.map(idOf).join()), 0, stream, type, {});
+  const actor = { type: 'system', id: 'usage' } as const;
+  return { id, type, data, metadata: { at, actor, $correlationId: id, $causationId: id, v: 1 } };
+};
+
+/** The revision of the last event of an append that has found the stream as it expected. */
+const endBehind = (expected: Expected, events: number): number => (expected === 'no_stream' ? -1 : expected) + events;
 
 /**
- * Sends the files of a journal to the event store, each exactly once: where a batch is sent is written down before it is, so
- * that a repeat, after a lost answer or after the end of the process, names the same place, where the store recognises it.
+ * Sends the files of a journal to the event store, each exactly once. Where a batch is sent is known before it is, also to a repeat
+ * after a lost answer or after the end of the process, which names the same place, where the store recognises it: it is written
+ * down, or it is right behind the batch before on the same stream.
  */
-export const shipment = (files: JournalFiles, store: Pick<EventStore, 'append' | 'limitAge'>, clock: Clock) => {
+export const shipment = (
+  files: JournalFiles,
+  store: Pick<EventStore, 'append' | 'limitAge'>,
+  clock: Clock,
+  { mostInEvent, mostInAppend }: Parting = usual,
+) => {
   /** Where each stream is believed to end. Wrong only until the first append. */
   const ends = new Map<string, Expected>();
   /** Streams that are known to keep their events for the time that they are wanted, and no longer. */
   const limited = new Set<string>();
 
-  const send = async (number: number, index: number, batch: Batch): Promise<void> => {
+  const eventsOf = ({ stream, entries }: Batch): NewEvent[] =>
+    pieces(entries, mostInEvent).map((piece) => eventOf(stream, piece, clock.wall()));
+
+  /**
+   * @param place that is known for the batch; undefined where none is
+   * @param intend writes down the place that is taken instead
+   * @returns where it has gone
+   */
+  const send = async (
+    { stream, keptSeconds }: Batch,
+    events: readonly NewEvent[],
+    place: Sent | undefined,
+    intend: (place: Sent) => Promise<void>,
+  ): Promise<Sent> => {
     // Before the first event: one that a crash leaves behind without it would stay for ever.
-    if (!limited.has(batch.stream)) await store.limitAge(batch.stream, batch.keptSeconds);
-    limited.add(batch.stream);
-    const intents = await files.intents(number);
-    const events = eventsOf(batch, clock.wall());
-    let sent: Sent | undefined = intents[index];
+    if (!limited.has(stream)) await store.limitAge(stream, keptSeconds);
+    limited.add(stream);
+    let sent = place;
     for (let attempt = 1; ; attempt++) {
       if (sent === undefined) {
-        sent = { stream: batch.stream, expected: ends.get(batch.stream) ?? 'no_stream' };
-        await files.intend(number, { ...intents, [index]: sent });
+        sent = { stream, expected: ends.get(stream) ?? 'no_stream' };
+        await intend(sent);
       }
       try {
-        const { revision } = await store.append(sent.stream, events, sent.expected);
-        ends.set(sent.stream, revision);
-        return;
+        await store.append(stream, events, sent.expected);
+        ends.set(stream, endBehind(sent.expected, events.length));
+        return sent;
       } catch (error) {
         if (!(error instanceof WrongRevision)) throw error;
         // It is not there, and at that place it can never be.
-        ends.set(sent.stream, error.actual ?? 'no_stream');
+        ends.set(stream, error.actual ?? 'no_stream');
         sent = undefined;
         if (attempt === attempts) throw error;
       }
@@ -111,8 +133,19 @@ export const shipment = (files: JournalFiles, store: Pick<EventStore, 'append' |
      * @throws StoreUnavailable, or what the disk says; it may be called again
      */
     async ship(number: number, entries?: readonly Entry[]): Promise<void> {
-      const batches = batchesOf(entries ?? entriesOf(await files.read(number, 'open')).entries);
-      for (const [index, batch] of batches.entries()) await send(number, index, batch);
+      const all = entries ?? entriesOf(await files.read(number, 'open')).entries;
+      const intents = await files.intents(number);
+      /** The place behind the batch before. */
+      let behind: Sent | undefined;
+      for (const [index, batch] of batchesOf(all, mostInAppend).entries()) {
+        const events = eventsOf(batch);
+        const known = intents[index] ?? (behind?.stream === batch.stream ? behind : undefined);
+        const sent = await send(batch, events, known, async (place) => {
+          intents[index] = place;
+          await files.intend(number, intents);
+        });
+        behind = { stream: batch.stream, expected: endBehind(sent.expected, events.length) };
+      }
       await files.sent(number);
     },
   };

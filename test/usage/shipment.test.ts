@@ -4,14 +4,17 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { whose } from '../../src/domain/streams.ts';
-import { type Settlement, settlementsOf, usageSettled } from '../../src/domain/usage-facts.ts';
+import { type Settlement, settlementsOf, usageSettled, usageStream } from '../../src/domain/usage-facts.ts';
 import { type EventStore, StoreUnavailable } from '../../src/kernel/store.ts';
 import { type Entry, lineOf } from '../../src/usage/journal/entry.ts';
 import { JournalFiles } from '../../src/usage/journal/files.ts';
-import { shipment } from '../../src/usage/shipment.ts';
+import { type Parting, shipment } from '../../src/usage/shipment.ts';
 import { fixedClock } from '../support/fixed-clock.ts';
 import { type Fault, memoryStore } from '../support/memory-store.ts';
 import { begun, settlement } from './some-request.ts';
+
+/** So that a small file has several appends. */
+const parting: Parting = { mostInEvent: 2, mostInAppend: 3 };
 
 const settledLine = (settlement: Settlement): string => lineOf({ kind: 'settled', settlement });
 
@@ -103,6 +106,30 @@ describe('a file of the journal', () => {
     expect(new Set(sentTo(store)).size).toBe(1_251);
   });
 
+  test('has its place written down once, unless others come between its appends', async () => {
+    const store = memoryStore();
+    const files = new JournalFiles(dir);
+    const intend = vi.spyOn(files, 'intend');
+    file(1, ...Array.from({ length: 9 }, (_, i) => settlement(`r${i}`)));
+    await shipment(files, store, clock, parting).ship(1);
+    expect(intend.mock.calls.map(([, places]) => places)).toEqual([
+      { 0: { stream: 'usage-20261120', expected: 'no_stream' } },
+    ]);
+    file(2, ...Array.from({ length: 9 }, (_, i) => settlement(`s${i}`)));
+    intend.mockClear();
+    let appends = 0;
+    const between: Pick<EventStore, 'append' | 'limitAge'> = {
+      limitAge: store.limitAge,
+      async append(...call) {
+        if (++appends === 4) await rival(store, 'x');
+        return store.append(...call);
+      },
+    };
+    await shipment(files, between, clock, parting).ship(2);
+    expect(Object.keys(intend.mock.calls.at(-1)![1])).toEqual(['0', '2']);
+    expect(new Set(sentTo(store)).size).toBe(9 + 9 + 1);
+  });
+
   /** Another gateway's, which comes first and goes on. */
   const rival = async (store: ReturnType<typeof memoryStore>, name: string): Promise<void> => {
     const other = join(dir, name);
@@ -142,51 +169,61 @@ describe('a file of the journal', () => {
 test('whatever becomes of the appends, and whenever the process ends, everything is written once', async () => {
   const faults = fc.array(fc.constantFrom('none', 'lost', 'answer-lost', 'rival', 'killed', 'late'), { maxLength: 25 });
   await fc.assert(
-    fc.asyncProperty(faults, fc.integer({ min: 1, max: 5 }), async (plan, many) => {
-      const own = mkdtempSync(join(dir, 'run-'));
-      const queue = [...plan];
-      let rivals = 0;
-      let isKilled = false;
-      const store = memoryStore({
-        fault: (stream): Fault => {
-          const next = queue.shift() ?? 'none';
-          if (next === 'killed') isKilled = true;
-          if (next !== 'rival') return next === 'killed' ? 'none' : (next as Fault);
-          const id = `00000000-0000-4000-8000-${String(rivals++).padStart(12, '0')}`;
-          const metadata = {
-            at: 1,
-            actor: { type: 'system', id: 'x' },
-            $correlationId: id,
-            $causationId: id,
-            v: 1,
-          } as const;
-          return { rival: [{ id, type: 'usage.settled', data: { of: stream, ...usageSettled([]) }, metadata }] };
-        },
-      });
-      const killed: Pick<EventStore, 'append' | 'limitAge'> = {
-        limitAge: store.limitAge,
-        async append(...call) {
-          const appended = await store.append(...call);
-          if (!isKilled) return appended;
-          isKilled = false;
-          throw new Error('killed');
-        },
-      };
-      const names = Array.from({ length: many }, (_, i) => `r${i}`);
-      for (const [i, name] of names.entries()) writeFileSync(join(own, `${i + 1}.open`), settledLine(settlement(name)));
-      let left = names.map((_, i) => i + 1);
-      let { ship } = shipment(new JournalFiles(own), killed, clock);
-      for (let tries = 0; left.length > 0; tries++) {
-        if (tries > 100) throw new Error('it does not end');
-        try {
-          await ship(left[0]!);
-          left = left.slice(1);
-        } catch (error) {
-          if ((error as Error).message === 'killed') ship = shipment(new JournalFiles(own), killed, clock).ship;
+    fc.asyncProperty(
+      faults,
+      fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 5 }),
+      async (plan, files) => {
+        const own = mkdtempSync(join(dir, 'run-'));
+        const queue = [...plan];
+        let rivals = 0;
+        let isKilled = false;
+        const store = memoryStore({
+          fault: (stream): Fault => {
+            const next = queue.shift() ?? 'none';
+            if (next === 'killed') isKilled = true;
+            if (next !== 'rival') return next === 'killed' ? 'none' : (next as Fault);
+            const id = `00000000-0000-4000-8000-${String(rivals++).padStart(12, '0')}`;
+            const metadata = {
+              at: 1,
+              actor: { type: 'system', id: 'x' },
+              $correlationId: id,
+              $causationId: id,
+              v: 1,
+            } as const;
+            return { rival: [{ id, type: 'usage.settled', data: { of: stream, ...usageSettled([]) }, metadata }] };
+          },
+        });
+        const killed: Pick<EventStore, 'append' | 'limitAge'> = {
+          limitAge: store.limitAge,
+          async append(...call) {
+            const appended = await store.append(...call);
+            if (!isKilled) return appended;
+            isKilled = false;
+            throw new Error('killed');
+          },
+        };
+        // Of two days, so that a file has batches of several streams.
+        const requests = files.map((many, file) =>
+          Array.from({ length: many }, (_, i) => settlement(`r${file}-${i}`, { settled_at: clock.at + (i % 2) * day })),
+        );
+        for (const [i, some] of requests.entries())
+          writeFileSync(join(own, `${i + 1}.open`), some.map(settledLine).join(''));
+        let left = files.map((_, i) => i + 1);
+        let { ship } = shipment(new JournalFiles(own), killed, clock, parting);
+        for (let tries = 0; left.length > 0; tries++) {
+          if (tries > 100) throw new Error('it does not end');
+          try {
+            await ship(left[0]!);
+            left = left.slice(1);
+          } catch (error) {
+            if ((error as Error).message === 'killed')
+              ship = shipment(new JournalFiles(own), killed, clock, parting).ship;
+          }
         }
-      }
-      expect(sentTo(store).sort()).toEqual(names.map((name) => `usage-20261120 ${name}`));
-    }),
+        const all = requests.flat().map((each) => `${usageStream(each.settled_at)} ${each.request_id}`);
+        expect(sentTo(store).sort()).toEqual(all.sort());
+      },
+    ),
     { numRuns: 200 },
   );
 });

@@ -193,7 +193,12 @@ interface Gathered {
 }
 
 /** Minutes by the hour or day that they are in. @param length of it in minutes */
-const byUnit = (minutes: readonly MinuteSum[], length: number): Map<number, MinuteSum[]> => {
+const byUnit = (
+  minutes: readonly MinuteSum[],
+  length: number,
+): Iterable<readonly [unit: number, minutes: readonly MinuteSum[]]> => {
+  const [only] = minutes;
+  if (only !== undefined && minutes.length === 1) return [[Math.floor(only.minute / length), minutes]];
   const units = new Map<number, MinuteSum[]>();
   for (const each of minutes) {
     const unit = Math.floor(each.minute / length);

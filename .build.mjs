@@ -4,7 +4,7 @@
 //
 //   node .build.mjs              all of it, after tsc
 //   node .build.mjs ENTRY FILE   one TypeScript file with all that it imports
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { build } from 'esbuild';
 
@@ -34,9 +34,18 @@ const bundle = async (entry, file) => {
   put(file, Buffer.from(outputFiles[0].contents));
 };
 
+/** What modules that are gone have left: nobody loads it, and a package would have it. */
+const removeStale = () => {
+  for (const name of readdirSync('dist', { recursive: true })) {
+    const source = /\.m?js$/.test(name) && name.replace(/([^m])js$/, '$1ts');
+    if (source && !existsSync(source)) rmSync(`dist/${name}`);
+  }
+};
+
 const [entry, file] = process.argv.slice(2);
 if (entry) await bundle(entry, file);
 else {
+  removeStale();
   for (const folder of ['src/embedded', 'src/rules', 'src/inference/large']) {
     for (const name of readdirSync(folder)) {
       if (name.endsWith('.mjs')) put(`dist/${folder}/${name}`, readFileSync(`${folder}/${name}`));

@@ -7,6 +7,7 @@ import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { Passing, Upstream } from '../../upstream/port.ts';
 import { isServedTo } from '../models/model-requirements.ts';
 import { pricedImages, pricedImagesOnTape } from './images.ts';
+import { mayNameOthers, otherModelsRefusal } from './other-models.ts';
 import { searchesAllowed, searchesAllowedOnTape } from './searches.ts';
 import { hasPlainNames, spellingRefusal } from './spelling.ts';
 import type { LargeTask, TokenNeed } from './task.ts';
@@ -147,6 +148,7 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     if (!tape.scan(bytes)) return null;
     const name = quickModel(tape);
     const hosted = passingModel(name, principal);
+    if (principal.allowedModels !== null && mayNameOthers(tape)) return null;
     const quick = hosted && hasPlainNames(tape, 0) && rules.quick(tape, bytes, name!, hosted);
     if (!quick) return null;
     const {
@@ -190,6 +192,8 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     if (hosted === null) return readStrictly(value, budget);
     const misspelt = spelling(value);
     if (misspelt !== null) return new Refused(misspelt);
+    const others = principal.allowedModels === null ? null : otherModelsRefusal(value);
+    if (others !== null) return new Refused(others);
     const read = rules.loose(value, hosted, bytes);
     if (read instanceof Refused) return read;
     const { edits, hidesUsage = false, ...rest } = read;

@@ -133,6 +133,7 @@ export const shipment = (
      * @throws StoreUnavailable, or what the disk says; it may be called again
      */
     async ship(number: number, entries?: readonly Entry[]): Promise<void> {
+      if (files.isSent(number)) return files.sent(number);
       const all = entries ?? entriesOf(await files.read(number, 'open')).entries;
       const intents = await files.intents(number);
       /** The place behind the batch before. */

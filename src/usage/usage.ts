@@ -47,6 +47,8 @@ export interface UsageOptions {
 const longest = 512 * 1024;
 /** Files that wait for a store that is away: 1 GiB, two million requests. */
 const mostUnsent = 2_048;
+/** Files that are in the store and stay for requests in flight; beyond that what they are needed for is written once more. */
+const mostKept = 10;
 /** Longest wait, at the start and at the end, for a store that does not answer; the rest is sent later. */
 const waitMs = 5_000;
 
@@ -71,16 +73,29 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   if (left.abandoned.length > 0 || left.damaged > 0) {
     publish('usage.recovered', { abandoned: left.abandoned.length, damaged: left.damaged });
   }
-  if (journal.isSound) for (const number of left.sent) await files.drop(number, 'sent');
-
   const { ship } = shipment(files, store, clock);
   const unsent = [...left.unsent];
-  /** In the store, and needed for requests that are in flight. */
-  const kept = new Set<number>();
-  let isAway = false;
+  /** In the store, and needed for requests that were in flight: the oldest first. */
+  const kept = [...left.sent];
+  /** Why nothing can be sent; null while it can. */
+  let away: string | null = null;
   /** Decisions that were not kept. */
   let unrecorded = 0;
   let sentUpTo = clock.monotonic();
+
+  /**
+   * A file goes before those that came after it, which may have the settlements of what it saw begin: without them those would be
+   * settled a second time at the next start.
+   */
+  const dropSent = async (): Promise<void> => {
+    if (kept.length > mostKept) await journal.carry(kept.at(-1)!);
+    for (let [oldest] = kept; oldest !== undefined; [oldest] = kept) {
+      if (!journal.isSound || journal.isNeeded(oldest)) return;
+      await files.drop(oldest, 'sent');
+      kept.shift();
+    }
+  };
+  await dropSent();
 
   const sendAll = async (): Promise<void> => {
     const began = clock.monotonic();
@@ -88,15 +103,11 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
     if (closed !== null) unsent.push(closed.number);
     for (let next = unsent[0]; next !== undefined; next = unsent[0]) {
       await ship(next, next === closed?.number ? closed.entries : undefined);
-      kept.add(next);
+      kept.push(next);
       unsent.shift();
     }
     if (journal.isSound) sentUpTo = began;
-    for (const number of kept) {
-      if (journal.isNeeded(number)) continue;
-      await files.drop(number, 'sent');
-      kept.delete(number);
-    }
+    await dropSent();
   };
   const tellUnrecorded = (): void => {
     if (unrecorded > 0) publish('policies.unrecorded', { decisions: unrecorded });
@@ -111,12 +122,14 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   const send = (): Promise<void> =>
     inTurn(sendAll).then(
       () => {
-        if (isAway) publish('usage.sent', {});
-        isAway = false;
+        if (away !== null) publish('usage.sent', {});
+        away = null;
       },
       (error: unknown) => {
-        if (!isAway) publish('usage.unsent', { error });
-        isAway = true;
+        // Another reason is told too: the store may be there again, and something else in the way.
+        const reason = String(error).replace(/\d+/g, '');
+        if (away !== reason) publish('usage.unsent', { error });
+        away = reason;
       },
     );
   // What the last run has charged is no credit of its organizations any more when the first request comes.

@@ -163,7 +163,7 @@ describe('a file that a crash has cut', () => {
 
 /** Files whose disk fails when it is told to. */
 class FailingFiles extends JournalFiles {
-  fails = { begin: false, write: false, sync: false };
+  fails = { begin: false, write: false, sync: false, close: false };
 
   override async begin(number: number): Promise<FileHandle> {
     if (this.fails.begin) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
@@ -174,6 +174,7 @@ class FailingFiles extends JournalFiles {
         // What cannot be written to is no open file.
         if (name === 'fd') return fails.write ? 1_000_000 : target.fd;
         if (name === 'datasync' && fails.sync) return () => Promise.reject(new Error('EIO'));
+        if (name === 'close' && fails.close) return () => target.close().then(() => Promise.reject(new Error('EIO')));
         const value = Reflect.get(target, name, target);
         return typeof value === 'function' ? value.bind(target) : value;
       },
@@ -229,6 +230,41 @@ describe('a disk that takes nothing', () => {
     expect(settledIn(dir)).toEqual(['a', 'b']);
     expect(journal.isNeeded(2)).toBe(false);
     await journal.close();
+  });
+
+  test("and fails as a file is closed, is told of, and stands in nobody's way", async () => {
+    const files = new FailingFiles(dir);
+    const { journal, told } = await opened({ files });
+    journal.settle(settlement('a'));
+    files.fails.close = true;
+    expect(await journal.rotate()).toMatchObject({ number: 1 });
+    files.fails.close = false;
+    expect([told, journal.isSound]).toEqual([['unwritten'], false]);
+    journal.settle(settlement('b'));
+    await journal.sync();
+    expect([told, journal.isSound]).toEqual([['unwritten', 'written'], true]);
+    expect(await journal.rotate()).toMatchObject({ number: 2 });
+    expect(settledIn(dir)).toEqual(['a', 'b']);
+    await journal.close();
+  });
+
+  test.each([
+    ['as a whole, and more', [1, 1], [2]],
+    ['as a whole, and a line that was cut off', [1, 0.5], [2]],
+    ['in part', [0.7, 0], [1]],
+  ])('leaves one of two files of which the second has the first %s', async (_, [share, more], left) => {
+    const { journal } = await opened();
+    for (const id of ['a', 'b', 'c']) {
+      journal.begin(begun(id));
+      journal.settle(settlement(id));
+    }
+    await journal.close();
+    const text = readFileSync(join(dir, '1.open'), 'utf8');
+    const next = lineOf({ kind: 'settled', settlement: settlement('d') });
+    writeFileSync(join(dir, '2.open'), text.slice(0, text.length * share!) + next.slice(0, next.length * more!));
+    const { unsent } = await recover(new JournalFiles(dir));
+    expect(unsent).toEqual(left);
+    expect(settledIn(dir).filter((id) => id !== 'd')).toEqual(['a', 'b', 'c']);
   });
 
   test('leaves one of two files that say the same', async () => {

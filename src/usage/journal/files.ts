@@ -9,6 +9,20 @@ export interface Sent {
   readonly expected: number | 'no_stream';
 }
 
+const asObject = (text: string): object | null => {
+  try {
+    const told: unknown = JSON.parse(text);
+    return typeof told === 'object' ? told : null;
+  } catch {
+    return null;
+  }
+};
+
+const isSent = (told: unknown): boolean => {
+  const { stream, expected } = (told ?? {}) as Partial<Sent>;
+  return typeof stream === 'string' && (expected === 'no_stream' || Number.isSafeInteger(expected));
+};
+
 /**
  * The files of a journal, by number: `7.open` takes entries or waits to be sent, `7.sent` is in the event store and is kept
  * while requests that it saw begin are in flight, `7.intents` says where its batches were sent.
@@ -43,9 +57,14 @@ export class JournalFiles {
     return readFile(this.#path(number, kind), 'utf8');
   }
 
+  /** @throws Error that names the file, where it is not what was written: where its batches went is known to nobody then */
   async intents(number: number): Promise<Record<string, Sent>> {
     const file = this.#path(number, 'intents');
-    return existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : {};
+    if (!existsSync(file)) return {};
+    const told = asObject(await readFile(file, 'utf8'));
+    if (told === null || !Object.values(told).every(isSent))
+      throw new Error(`${file} is damaged. Without it what is in ${number}.open may be charged a second time.`);
+    return told as Record<string, Sent>;
   }
 
   /** On the disk when it resolves. */
@@ -56,14 +75,19 @@ export class JournalFiles {
     await this.#sync();
   }
 
-  /** All of it is in the event store. */
+  /** All of it is in the event store. It may be said again, where it failed on the way. */
   async sent(number: number): Promise<void> {
-    await rename(this.#path(number, 'open'), this.#path(number, 'sent'));
+    if (!this.isSent(number)) await rename(this.#path(number, 'open'), this.#path(number, 'sent'));
     await this.#sync();
     await rm(this.#path(number, 'intents'), { force: true });
   }
 
+  isSent(number: number): boolean {
+    return existsSync(this.#path(number, 'sent'));
+  }
+
   async drop(number: number, kind: 'open' | 'sent'): Promise<void> {
+    await rm(this.#path(number, 'intents'), { force: true });
     await rm(this.#path(number, kind), { force: true });
   }
 

@@ -13,6 +13,12 @@ export interface Closed {
   readonly entries: readonly Entry[];
 }
 
+/** A request in flight, and the file that says that it began. */
+interface Open {
+  readonly begun: Begun;
+  readonly number: number;
+}
+
 export interface JournalOptions {
   readonly files: JournalFiles;
   /** The number of the first file. */
@@ -43,8 +49,8 @@ export class Journal {
   #isFailing = false;
   /** Files that were given up, and are there until all that they said stands in another. */
   #givenUp: number[] = [];
-  /** Requests in flight, each with the file that says that it began. */
-  readonly #open = new Map<string, number>();
+  /** By their ids. */
+  readonly #open = new Map<string, Open>();
   readonly #openIn = new Map<number, number>();
   #working: Promise<void> = Promise.resolve();
   readonly #timer: NodeJS.Timeout;
@@ -85,10 +91,22 @@ export class Journal {
     return (this.#openIn.get(number) ?? 0) > 0;
   }
 
+  /**
+   * Writes into the present file too that the requests in flight began which files up to this one saw begin: those files are then
+   * needed no more. Where the disk does not take it they stay needed.
+   */
+  carry(upTo: number): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#file === null || this.#waiting.length > 0) return;
+      const old = [...this.#open.values()].filter(({ number }) => number <= upTo);
+      if (old.length > 0) this.#append(old.map(({ begun }) => ({ kind: 'begun', begun })));
+      await this.#syncNow();
+    });
+  }
+
   /** Has everything reach the disk, as far as it can be written. */
   sync(): Promise<void> {
-    this.#working = this.#working.then(() => this.#syncNow());
-    return this.#working;
+    return this.#inTurn(() => this.#syncNow());
   }
 
   /**
@@ -97,11 +115,7 @@ export class Journal {
    * @returns the closed one; null where there is none
    */
   rotate(atLeast = 1): Promise<Closed | null> {
-    let closed: Closed | null = null;
-    this.#working = this.#working.then(async () => {
-      closed = await this.#rotateNow(atLeast);
-    });
-    return this.#working.then(() => closed);
+    return this.#inTurn(() => this.#rotateNow(atLeast));
   }
 
   /** Whether all that has been told to it is on the disk, as far as anybody knows. */
@@ -114,6 +128,15 @@ export class Journal {
     await this.sync();
     await this.#file?.close().catch(() => {});
     this.#file = null;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#working.then(work);
+    this.#working = turn.then(
+      () => {},
+      () => {},
+    );
+    return turn;
   }
 
   #write(entry: Entry): void {
@@ -147,17 +170,21 @@ export class Journal {
   #note(entry: Entry): void {
     this.#entries.push(entry);
     if (entry.kind === 'begun') {
-      this.#open.set(entry.begun.request_id, this.#number);
+      const { begun } = entry;
+      this.#close(begun.request_id);
+      this.#open.set(begun.request_id, { begun, number: this.#number });
       this.#openIn.set(this.#number, (this.#openIn.get(this.#number) ?? 0) + 1);
-    } else if (entry.kind === 'settled') {
-      const { request_id } = entry.settlement;
-      const before = this.#open.get(request_id);
-      if (before === undefined) return;
-      this.#open.delete(request_id);
-      const left = this.#openIn.get(before)! - 1;
-      if (left === 0) this.#openIn.delete(before);
-      else this.#openIn.set(before, left);
-    }
+    } else if (entry.kind === 'settled') this.#close(entry.settlement.request_id);
+  }
+
+  /** The file that saw the request begin is not needed for it any more. */
+  #close(requestId: string): void {
+    const open = this.#open.get(requestId);
+    if (open === undefined) return;
+    this.#open.delete(requestId);
+    const left = this.#openIn.get(open.number)! - 1;
+    if (left === 0) this.#openIn.delete(open.number);
+    else this.#openIn.set(open.number, left);
   }
 
   async #syncNow(): Promise<void> {
@@ -197,7 +224,7 @@ export class Journal {
       // Of what it says nothing is sure but that it was written: it is sent all the same, now or after a restart.
       this.#failed(error);
     }
-    await file.close();
+    await file.close().catch((error: unknown) => this.#failed(error));
     return { number, entries };
   }
 

@@ -13,11 +13,12 @@ export interface Recovered {
   readonly damaged: number;
 }
 
-/** What a file says, and whether it was given up: then all of it stands in a later one. */
-const isIn = (text: string, later: string): boolean => {
-  const lines = new Set(later.split('\n'));
-  const own = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
-  return own.length > 1 && own.every((line) => lines.has(line));
+const wholeLines = (text: string): string[] => text.split('\n').slice(0, -1);
+
+/** Whether one file says all that another does. */
+const isIn = (text: string, other: string): boolean => {
+  const [own, lines] = [wholeLines(text), new Set(wholeLines(other))];
+  return own.length > 0 && own.every((line) => lines.has(line));
 };
 
 /** What the last run has left behind. */
@@ -25,9 +26,15 @@ export const recover = async (files: JournalFiles): Promise<Recovered> => {
   const [sent, unsent] = [files.list('sent'), files.list('open')];
   for (let at = unsent.length - 2; at >= 0; at--) {
     const [number, later] = [unsent[at]!, unsent[at + 1]!];
-    if (!isIn(await files.read(number, 'open'), await files.read(later, 'open'))) continue;
-    await files.drop(number, 'open');
-    unsent.splice(at, 1);
+    const [text, next] = [await files.read(number, 'open'), await files.read(later, 'open')];
+    // One that was given up stands in the next as a whole, or that has not come further than a part of it.
+    if (isIn(text, next)) {
+      await files.drop(number, 'open');
+      unsent.splice(at, 1);
+    } else if (isIn(next, text)) {
+      await files.drop(later, 'open');
+      unsent.splice(at + 1, 1);
+    }
   }
   const open = new Map<string, Begun>();
   let damaged = 0;

@@ -1,5 +1,8 @@
+import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { HttpServer } from '../../src/http/server.ts';
+import { mayNameOthers, otherModelsRefusal } from '../../src/inference/route/other-models.ts';
+import { Tape } from '../../src/json/tape/tape.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { modelFor, paths, speakingUpstream } from './speaking-upstream.ts';
 
@@ -64,8 +67,21 @@ const naming = [
   ['fallbac\u212as', ',"fallbac\u212as":["dear"]'],
   ['models', ',"models":["dear"]'],
   ['context_window_fallbacks', ',"context_window_fallbacks":[{"a":["dear"]}]'],
-  ['content_policy_fallbacks', ',"content_policy_fallbacks":[{"a":["dear"]}]'],
+  ['draft_model', ',"draft_model":"dear"'],
+  ['preset', ',"preset":"dear"'],
+  ['plugins.0.analysis_models', ',"plugins":[{"id":"fusion","analysis_models":["dear"]}]'],
+  ['plugins.0.model', ',"plugins":[{"id":"fusion","m\\u006fdel":"dear"}]'],
+  ['router_settings_override.fallbacks', ',"router_settings_override":{"fallbacks":[{"a":["dear"]}]}'],
+  ['providerOptions.gateway.models', ',"providerOptions":{"gateway":{"models":["dear"]}}'],
+  ['extra_body.Models', ',"extra_body":{"Models":["dear"]}'],
+  ['compound_custom.models', ',"compound_custom":{"models":{"answering_model":"dear"}}'],
+  ['context_management.edits.0.model', ',"context_management":{"edits":[{"type":"clear","model":"dear"}]}'],
+  ['tool_choice.tools.0.model', ',"tool_choice":{"tools":[{"model":"dear"}]}'],
   ['tools.0.model', ',"tools":[{"type":"advisor_20260301","name":"advisor","model":"dear"}]'],
+  ['tools.0.parameters.model', ',"tools":[{"type":"openrouter:advisor","parameters":{"model":"dear"}}]'],
+  ['tools.0.a.0.b_models', ',"tools":[{"type":"router","a":[{"b_models":["dear"]}]}]'],
+  ['tools.0.tools.0.model', ',"tools":[{"type":"namespace","tools":[{"type":"image_generation","model":"dear"}]}]'],
+  ['tools.0.model', ',"tools":[{"type":"function","name":"f","model":"dear"}]'],
   ['tools.1.model', `,"tools":[${JSON.stringify(tool)},{"type":"image_generation","m\\u006fdel":"dear"}]`],
 ] as const;
 
@@ -79,13 +95,29 @@ describe.each(paths)('POST %s of a project that may use one model', (path) => {
     expect(asked).toBe(0);
   });
 
-  test('takes what names no other model, also where a tool has a parameter of that name', async () => {
+  test('takes what names no other model, whatever the caller calls his own', async () => {
     await restrict([modelFor(path)]);
-    const tools = JSON.stringify([path === '/v1/messages' ? schema : tool]);
-    for (const more of ['', ',"fallbacks":null,"models":null', `,"tools":${tools}`, ',"metadata":{"models":"x"}']) {
-      expect([more, await send(path, more)]).toEqual([more, { status: 200, param: null }]);
-    }
-    expect(asked).toBe(4);
+    const own = path === '/v1/messages' ? schema : tool;
+    const inner = { type: 'namespace', name: 'n', description: 'x', tools: [tool] };
+    const all = [
+      '',
+      ',"fallbacks":null,"models":null,"plugins":[{"id":"web"}],"provider":{"order":["a"]}',
+      `,"tools":${JSON.stringify([own])}`,
+      `,"tools":${JSON.stringify([own, inner, { type: 'web_search_20250305', name: 'web_search' }])}`,
+      ',"metadata":{"models":"x"}',
+      ...(path === '/v1/messages' ? [',"output_config":{"format":{"type":"json_schema","schema":{"model":{}}}}'] : []),
+    ];
+    for (const more of all) expect([more, await send(path, more)]).toEqual([more, { status: 200, param: null }]);
+    expect(asked).toBe(all.length);
+  });
+
+  test('reads what names no other model as quickly as of any project', async () => {
+    const own = path === '/v1/messages' ? schema : tool;
+    const text = `${JSON.stringify(plain(path)).slice(0, -1)},"tools":${JSON.stringify([own])},"metadata":{"model":"x"}}`;
+    const scanned = new Tape();
+    const bytes = Buffer.from(text);
+    expect(scanned.scan(bytes)).toBe(true);
+    expect(mayNameOthers(scanned, bytes)).toBe(false);
   });
 
   test('of one that may use all leaves it to the upstream', async () => {
@@ -118,4 +150,44 @@ test('refuses a model in the tools that an item of a response brings', async () 
     400,
     'input.0.tools.0.model',
   ]);
+});
+
+test('what would be refused is never passed on unparsed', () => {
+  const names = [
+    'model',
+    'models',
+    'a',
+    'type',
+    'tools',
+    'input',
+    'metadata',
+    'parameters',
+    'input_schema',
+    'Fallbacks',
+    'x',
+  ];
+  const name = fc.constantFrom(...names);
+  const leaf = fc.constantFrom<unknown>('function', 'custom', 'web_search', 'x', 1, true, null);
+  const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      leaf,
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(name, tie('value'), { maxKeys: 4 }),
+    ),
+  }));
+  const spelt = (text: string, isEscaped: boolean) => (isEscaped ? text.replace(/"mod/g, '"\\u006dod') : text);
+  const scanned = new Tape();
+  let refused = 0;
+  fc.assert(
+    fc.property(fc.dictionary(name, value, { maxKeys: 5 }), fc.boolean(), (body, isEscaped) => {
+      const bytes = Buffer.from(spelt(JSON.stringify({ model: 'm', ...body }), isEscaped));
+      if (!scanned.scan(bytes)) return;
+      const isRefused = otherModelsRefusal(JSON.parse(bytes.toString()) as Record<string, unknown>) !== null;
+      if (isRefused) refused += 1;
+      expect([isRefused, isRefused && !mayNameOthers(scanned, bytes)]).toEqual([isRefused, false]);
+    }),
+    { numRuns: 3_000 },
+  );
+  expect(refused).toBeGreaterThan(300);
 });

@@ -148,7 +148,7 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     if (!tape.scan(bytes)) return null;
     const name = quickModel(tape);
     const hosted = passingModel(name, principal);
-    if (principal.allowedModels !== null && mayNameOthers(tape)) return null;
+    if (principal.allowedModels !== null && mayNameOthers(tape, bytes)) return null;
     const quick = hosted && hasPlainNames(tape, 0) && rules.quick(tape, bytes, name!, hosted);
     if (!quick) return null;
     const {

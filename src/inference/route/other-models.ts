@@ -3,56 +3,140 @@ import { Kind, type Tape } from '../../json/tape/tape.ts';
 import { within } from '../../upstream/transport/fields.ts';
 import { bodyRefusal } from '../body-refusal.ts';
 import { folded } from './spelling.ts';
-import { namesAny } from './tape-checks.ts';
-
-/** Members by which upstreams are told to ask other models where the one that is named fails. */
-const ways = ['fallbacks', 'models', 'context_window_fallbacks', 'content_policy_fallbacks'];
-
-const model = Buffer.from('model');
-const namesWay = namesAny(ways);
-
-/** Whether a scanned request may name another model than its own, so that it has to be parsed. */
-export const mayNameOthers = (tape: Tape): boolean => {
-  let named = 0;
-  for (let at = 1; at < tape.next(0); at++) if (tape.kind(at) === Kind.name && tape.resembles(at, model)) named += 1;
-  return named > 1 || namesWay(tape);
-};
-
-/** The name of a member as it is written, where it has a value. */
-const memberOf = (fields: object, names: readonly string[]): string | undefined =>
-  Object.entries(fields).find(([name, value]) => value != null && names.includes(folded(name)))?.[0];
-
-/** Where a request lists tools; items of responses bring more of them. */
-const toolsAt = (
-  body: Readonly<Record<string, unknown>>,
-): (readonly [path: readonly (string | number)[], unknown])[] => {
-  const brought = Array.isArray(body.input)
-    ? body.input.map((item, i) => [['input', i, 'tools'], within(item).tools] as const)
-    : [];
-  return [[['tools'], body.tools], ...brought];
-};
 
 /**
- * The refusal of a request to a passing model that names other models beside its own: as a way out, or as that of a tool which
- * the upstream runs. A project that may use certain models would reach all those of its upstream (contract N11).
+ * Members of a request whose content is what was said, or the caller's own data and schemas: a name in there means nothing to an
+ * upstream.
  */
-export const otherModelsRefusal = (body: Readonly<Record<string, unknown>>): Refusal | null => {
-  const way = memberOf(body, ways);
-  if (way !== undefined) return refused([way]);
-  for (const [path, tools] of toolsAt(body)) {
-    if (!Array.isArray(tools)) continue;
-    for (const [i, tool] of tools.entries()) {
-      const name = memberOf(within(tool), ['model']);
-      if (name !== undefined) return refused([...path, i, name]);
-    }
+const ownData = new Set([
+  'messages',
+  'input',
+  'system',
+  'instructions',
+  'prompt',
+  'prediction',
+  'metadata',
+  'response_format',
+  'text',
+  'output_config',
+  'functions',
+  'guided_json',
+  'structured_outputs',
+]);
+/** The same of a tool that the upstream runs. */
+const ownOfTool = new Set(['input_schema', 'schema', 'headers']);
+
+/** Whether a member of this name, in small letters, names models: `fallbacks`, `models`, `analysis_models`, `model_list`, … */
+const namesModels = (name: string): boolean => name.includes('model') || name.includes('fallback') || name === 'preset';
+
+/** Tools that the client runs, whose parameters may have any name. */
+const isClients = (type: unknown): boolean => type == null || type === 'function' || type === 'custom';
+
+type Path = readonly (string | number)[];
+
+/** Where a value names models. */
+const namedIn = (value: unknown, path: Path, own: ReadonlySet<string>): Path | null => {
+  if (typeof value !== 'object' || value === null) return null;
+  for (const [key, inner] of Object.entries(value)) {
+    const at = [...path, Array.isArray(value) ? Number(key) : key];
+    if (inner == null) continue;
+    if (!Array.isArray(value) && namesModels(folded(key))) return at;
+    const found = own.has(key) ? null : namedIn(inner, at, own);
+    if (found !== null) return found;
   }
   return null;
 };
 
-const refused = (path: readonly (string | number)[]): Refusal =>
-  bodyRefusal({
-    code: 'unsupported_parameter',
-    path,
-    message: 'The project may use certain models alone, and this names others.',
-    input: null,
-  });
+const namedInTools = (tools: unknown, path: Path): Path | null => {
+  if (!Array.isArray(tools)) return null;
+  for (const [i, tool] of tools.entries()) {
+    const { tools: inner, ...fields } = within(tool);
+    const at = [...path, i];
+    const direct = Object.keys(fields).find((name) => fields[name] != null && namesModels(folded(name)));
+    const found =
+      (direct === undefined ? null : [...at, direct]) ??
+      (isClients(fields.type) ? null : namedIn(fields, at, ownOfTool)) ??
+      namedInTools(inner, [...at, 'tools']);
+    if (found !== null) return found;
+  }
+  return null;
+};
+
+/** Items of responses may bring tools. */
+const namedInItems = (input: unknown): Path | null => {
+  if (!Array.isArray(input)) return null;
+  for (const [i, item] of input.entries()) {
+    const found = namedInTools(within(item).tools, ['input', i, 'tools']);
+    if (found !== null) return found;
+  }
+  return null;
+};
+
+/**
+ * The refusal of a request to a passing model that names models beside its own, for its upstream to ask: as a way out, as that of a
+ * tool, or in the settings of a router. A project that may use certain models would reach all those of its upstream (contract N11).
+ */
+export const otherModelsRefusal = (body: Readonly<Record<string, unknown>>): Refusal | null => {
+  const { model: _, tools, ...others } = body;
+  const path = namedInTools(tools, ['tools']) ?? namedInItems(body.input) ?? namedIn(others, [], ownData);
+  if (path === null) return null;
+  const message = 'The project may use certain models alone, and this names others.';
+  return bodyRefusal({ code: 'unsupported_parameter', path, message, input: null });
+};
+
+/** Whether any name in a value, or of its own where it is an object, may name models; one that is not plain may be any. */
+const mayNameIn = (tape: Tape, bytes: Buffer, from: number, isDeep: boolean): boolean => {
+  const end = tape.next(from);
+  for (let at = from + 1; at < end; at = isDeep ? at + 1 : tape.next(at + 1)) {
+    if (tape.kind(at) === Kind.name && mayNameModels(tape, bytes, at)) return true;
+  }
+  return false;
+};
+
+const nameOf = (tape: Tape, bytes: Buffer, name: number): string =>
+  bytes.toString('latin1', tape.start(name), tape.end(name));
+
+const mayNameModels = (tape: Tape, bytes: Buffer, at: number): boolean => {
+  const name = nameOf(tape, bytes, at);
+  return !tape.isPlainName(at) || name.includes('\\') || namesModels(name);
+};
+
+const toolList = Buffer.from('tools');
+const type = Buffer.from('type');
+const own = ['function', 'custom'].map((tag) => Buffer.from(tag));
+
+const mayNameInTool = (tape: Tape, bytes: Buffer, tool: number): boolean => {
+  if (tape.kind(tool) !== Kind.object) return true;
+  const tag = tape.member(tool, type);
+  const isOwn =
+    tag === -1 ||
+    tape.kind(tag) === Kind.null ||
+    (tape.kind(tag) === Kind.string && own.some((each) => tape.spells(tag, each)));
+  return mayNameIn(tape, bytes, tool, !isOwn) || tape.member(tool, toolList) !== -1;
+};
+
+const someEntry = (tape: Tape, list: number, is: (entry: number) => boolean): boolean => {
+  if (tape.kind(list) !== Kind.array) return false;
+  for (let at = list + 1; at < tape.next(list); at = tape.next(at)) if (is(at)) return true;
+  return false;
+};
+
+/** Whether a scanned request may be one of those, so that it has to be parsed. */
+export const mayNameOthers = (tape: Tape, bytes: Buffer): boolean => {
+  const end = tape.next(0);
+  for (let at = 1; at < end; at = tape.next(at + 1)) {
+    const value = at + 1;
+    const name = nameOf(tape, bytes, at);
+    if (name === 'tools') {
+      if (someEntry(tape, value, (tool) => mayNameInTool(tape, bytes, tool))) return true;
+    } else if (name === 'input') {
+      const brings = (item: number) => tape.kind(item) === Kind.object && tape.member(item, toolList) !== -1;
+      if (someEntry(tape, value, brings)) return true;
+    } else if (name !== 'model' && !ownData.has(name)) {
+      if (mayNameModels(tape, bytes, at)) return true;
+      const kind = tape.kind(value);
+      if ((kind === Kind.object || kind === Kind.array) && mayNameIn(tape, bytes, value, true)) return true;
+    }
+  }
+  return false;
+};

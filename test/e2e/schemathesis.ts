@@ -104,6 +104,8 @@ const beyondSchemas = [
   'Must be a JSON object.',
   // That a message of a conversation says something, in one of its fields or another.
   'Must have at least 1 items.',
+  // Whose thoughts an item has: what the gateway has written itself, it knows.
+  'Was not written by this service.',
   // What time it is.
   'expires_at_not_future',
   // A language of its own.

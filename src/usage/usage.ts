@@ -89,13 +89,14 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
    */
   const dropSent = async (): Promise<void> => {
     if (kept.length > mostKept) await journal.carry(kept.at(-1)!);
+    // What settles their requests has to be on the disk before they go.
+    if (kept.length > 0) await journal.sync();
     for (let [oldest] = kept; oldest !== undefined; [oldest] = kept) {
       if (!journal.isSound || journal.isNeeded(oldest)) return;
       await files.drop(oldest, 'sent');
       kept.shift();
     }
   };
-  await dropSent();
 
   const sendAll = async (): Promise<void> => {
     const began = clock.monotonic();

@@ -73,6 +73,7 @@ const naming = [
   ['plugins.0.model', ',"plugins":[{"id":"fusion","m\\u006fdel":"dear"}]'],
   ['router_settings_override.fallbacks', ',"router_settings_override":{"fallbacks":[{"a":["dear"]}]}'],
   ['providerOptions.gateway.models', ',"providerOptions":{"gateway":{"models":["dear"]}}'],
+  ['extra_body.metadata.models', ',"extra_body":{"metadata":{"models":["dear"]}}'],
   ['extra_body.Models', ',"extra_body":{"Models":["dear"]}'],
   ['compound_custom.models', ',"compound_custom":{"models":{"answering_model":"dear"}}'],
   ['context_management.edits.0.model', ',"context_management":{"edits":[{"type":"clear","model":"dear"}]}'],
@@ -105,6 +106,7 @@ describe.each(paths)('POST %s of a project that may use one model', (path) => {
       `,"tools":${JSON.stringify([own])}`,
       `,"tools":${JSON.stringify([own, inner, { type: 'web_search_20250305', name: 'web_search' }])}`,
       ',"metadata":{"models":"x"}',
+      ',"output_format":{"type":"json_schema","schema":{"properties":{"model":{}}}}',
       ...(path === '/v1/messages' ? [',"output_config":{"format":{"type":"json_schema","schema":{"model":{}}}}'] : []),
     ];
     for (const more of all) expect([more, await send(path, more)]).toEqual([more, { status: 200, param: null }]);

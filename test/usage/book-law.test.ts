@@ -203,6 +203,22 @@ describe('a file that is in the store', () => {
     expect(readdirSync(folder).filter((name) => !name.endsWith('.open'))).toEqual([]);
   });
 
+  test('and that the disk does not let go of, keeps nobody from a start', async () => {
+    const store = memoryStore();
+    const folder = join(dir, 'journal');
+    mkdirSync(folder);
+    writeFileSync(join(folder, '1.sent'), lineOf({ kind: 'settled', settlement: settlement('x') }));
+    const real = JournalFiles.prototype.drop;
+    let failures = 1;
+    vi.spyOn(JournalFiles.prototype, 'drop').mockImplementation(async function (this: JournalFiles, ...call) {
+      if (failures-- > 0) throw new Error('EIO');
+      return real.apply(this, call);
+    });
+    const book = await open(folder, store);
+    await expect.poll(() => filesIn(folder, '.sent'), within).toEqual([]);
+    await book.close();
+  });
+
   test('of the last run goes once what it left open is on the disk, and not before', async () => {
     const store = memoryStore();
     const folder = join(dir, 'journal');

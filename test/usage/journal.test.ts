@@ -267,6 +267,31 @@ describe('a disk that takes nothing', () => {
     expect(settledIn(dir).filter((id) => id !== 'd')).toEqual(['a', 'b', 'c']);
   });
 
+  test('leaves the second of two files of which the first has a damaged line', async () => {
+    const line = (id: string) => lineOf({ kind: 'settled', settlement: settlement(id) });
+    writeFileSync(join(dir, '1.open'), line('a') + line('b').replace('org_1', 'org\0\0') + line('c'));
+    writeFileSync(join(dir, '2.open'), line('a') + line('b') + line('c') + line('d'));
+    expect((await recover(new JournalFiles(dir))).unsent).toEqual([2]);
+    expect(settledIn(dir)).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('that does not let go of a file that was given up keeps that one and the next, and nothing is sent meanwhile', async () => {
+    const files = new FailingFiles(dir);
+    const { journal, told } = await opened({ files });
+    journal.settle(settlement('a'));
+    files.fails.sync = true;
+    await journal.sync();
+    files.fails.sync = false;
+    const drop = vi.spyOn(files, 'drop').mockRejectedValue(new Error('EIO'));
+    for (let i = 0; i < 5; i++) await journal.sync();
+    expect([readdirSync(dir).sort(), await journal.rotate()]).toEqual([['1.open', '2.open'], null]);
+    drop.mockRestore();
+    await journal.sync();
+    expect([readdirSync(dir), told]).toEqual([['2.open'], ['unwritten', 'written']]);
+    expect(await journal.rotate()).toMatchObject({ number: 2 });
+    await journal.close();
+  });
+
   test('leaves one of two files that say the same', async () => {
     const { journal } = await opened();
     journal.begin(begun('a'));

@@ -19,29 +19,32 @@ const ownData = new Set([
   'response_format',
   'text',
   'output_config',
+  'output_format',
   'functions',
   'guided_json',
   'structured_outputs',
 ]);
 /** The same of a tool that the upstream runs. */
-const ownOfTool = new Set(['input_schema', 'schema', 'headers']);
+const ownOfTool = new Set(['input_schema', 'input_examples', 'schema', 'headers', 'configs']);
+const nothing: ReadonlySet<string> = new Set();
 
 /** Whether a member of this name, in small letters, names models: `fallbacks`, `models`, `analysis_models`, `model_list`, … */
 const namesModels = (name: string): boolean => name.includes('model') || name.includes('fallback') || name === 'preset';
 
 /** Tools that the client runs, whose parameters may have any name. */
-const isClients = (type: unknown): boolean => type == null || type === 'function' || type === 'custom';
+const clients = ['function', 'custom', 'tool_search'];
+const isClients = (type: unknown): boolean => type == null || clients.includes(type as string);
 
 type Path = readonly (string | number)[];
 
-/** Where a value names models. */
+/** Where a value names models. @param own members of it that are not looked into */
 const namedIn = (value: unknown, path: Path, own: ReadonlySet<string>): Path | null => {
   if (typeof value !== 'object' || value === null) return null;
   for (const [key, inner] of Object.entries(value)) {
     const at = [...path, Array.isArray(value) ? Number(key) : key];
     if (inner == null) continue;
     if (!Array.isArray(value) && namesModels(folded(key))) return at;
-    const found = own.has(key) ? null : namedIn(inner, at, own);
+    const found = own.has(key) ? null : namedIn(inner, at, nothing);
     if (found !== null) return found;
   }
   return null;
@@ -103,7 +106,7 @@ const mayNameModels = (tape: Tape, bytes: Buffer, at: number): boolean => {
 
 const toolList = Buffer.from('tools');
 const type = Buffer.from('type');
-const own = ['function', 'custom'].map((tag) => Buffer.from(tag));
+const own = clients.map((tag) => Buffer.from(tag));
 
 const mayNameInTool = (tape: Tape, bytes: Buffer, tool: number): boolean => {
   if (tape.kind(tool) !== Kind.object) return true;

@@ -84,6 +84,13 @@ const entryOf = (line: string): Entry | null => {
   return { kind: 'begun', begun };
 };
 
+/** The lines of a file that are what was written. */
+export const soundLines = (text: string): string[] =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .filter((line) => entryOf(line) !== null);
+
 /**
  * The entries of a file. What a crash has left behind the last whole line is no damage: it was never told to anybody.
  * @returns also how many whole lines are not what was written

@@ -49,8 +49,13 @@ export class JournalFiles {
   /** A new file, which is there after a power cut too. */
   async begin(number: number): Promise<FileHandle> {
     const file = await open(this.#path(number, 'open'), 'wx', 0o600);
-    await this.#sync();
-    return file;
+    try {
+      await this.#sync();
+      return file;
+    } catch (error) {
+      await file.close().catch(() => {});
+      throw error;
+    }
   }
 
   read(number: number, kind: 'open' | 'sent'): Promise<string> {
@@ -79,7 +84,7 @@ export class JournalFiles {
   async sent(number: number): Promise<void> {
     if (!this.isSent(number)) await rename(this.#path(number, 'open'), this.#path(number, 'sent'));
     await this.#sync();
-    await rm(this.#path(number, 'intents'), { force: true });
+    await this.#forgetIntents(number);
   }
 
   isSent(number: number): boolean {
@@ -87,8 +92,14 @@ export class JournalFiles {
   }
 
   async drop(number: number, kind: 'open' | 'sent'): Promise<void> {
-    await rm(this.#path(number, 'intents'), { force: true });
+    await this.#forgetIntents(number);
     await rm(this.#path(number, kind), { force: true });
+  }
+
+  async #forgetIntents(number: number): Promise<void> {
+    const file = this.#path(number, 'intents');
+    await rm(file, { force: true });
+    await rm(`${file}.next`, { force: true });
   }
 
   async #sync(): Promise<void> {

@@ -99,7 +99,8 @@ export class Journal {
     return this.#inTurn(async () => {
       if (this.#file === null || this.#waiting.length > 0) return;
       const old = [...this.#open.values()].filter(({ number }) => number <= upTo);
-      if (old.length > 0) this.#append(old.map(({ begun }) => ({ kind: 'begun', begun })));
+      // One by one: of several that were written in part whole ones could stay, and be read behind the settlements of their requests.
+      for (const { begun } of old) if (!this.#append([{ kind: 'begun', begun }])) break;
       await this.#syncNow();
     });
   }
@@ -195,21 +196,28 @@ export class Journal {
         this.#isUnsynced = false;
         await this.#file!.datasync();
       }
-      if (!this.#isFailing || this.#waiting.length > 0) return;
-      for (const number of this.#givenUp) await this.#options.files.drop(number, 'open');
-      this.#givenUp = [];
+    } catch (error) {
+      this.#failed(error);
+      return this.#giveUp();
+    }
+    if (!this.#isFailing || this.#waiting.length > 0) return;
+    try {
+      for (let [number] = this.#givenUp; number !== undefined; [number] = this.#givenUp) {
+        await this.#options.files.drop(number, 'open');
+        this.#givenUp.shift();
+      }
       this.#isFailing = false;
       this.#options.written();
     } catch (error) {
+      // It is tried again with the next wait. Nothing is sent before that: after a crash it would be sent a second time.
       this.#failed(error);
-      await this.#giveUp();
     }
   }
 
   async #rotateNow(atLeast: number): Promise<Closed | null> {
     if (this.#file === null || this.#bytes < atLeast) return null;
     await this.#syncNow();
-    if (this.#file === null || this.#waiting.length > 0) return null;
+    if (this.#file === null || this.#waiting.length > 0 || this.#givenUp.length > 0) return null;
     const [file, number, entries] = [this.#file, this.#number, this.#entries];
     try {
       await this.#begin();

@@ -1,5 +1,5 @@
 import type { Settlement } from '../../domain/usage-facts.ts';
-import { abandoned, type Begun, entriesOf } from './entry.ts';
+import { abandoned, type Begun, entriesOf, soundLines } from './entry.ts';
 import type { JournalFiles } from './files.ts';
 
 export interface Recovered {
@@ -13,11 +13,9 @@ export interface Recovered {
   readonly damaged: number;
 }
 
-const wholeLines = (text: string): string[] => text.split('\n').slice(0, -1);
-
 /** Whether one file says all that another does. */
 const isIn = (text: string, other: string): boolean => {
-  const [own, lines] = [wholeLines(text), new Set(wholeLines(other))];
+  const [own, lines] = [soundLines(text), new Set(soundLines(other))];
   return own.length > 0 && own.every((line) => lines.has(line));
 };
 

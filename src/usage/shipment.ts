@@ -90,33 +90,31 @@ export const shipment = (
   /** Streams that are known to keep their events for the time that they are wanted, and no longer. */
   const limited = new Set<string>();
 
+  const placeOf = (stream: string): Sent => ({ stream, expected: ends.get(stream) ?? 'no_stream' });
+
   const eventsOf = ({ stream, entries }: Batch): NewEvent[] =>
     pieces(entries, mostInEvent).map((piece) => eventOf(stream, piece, clock.wall()));
 
   /**
    * @param place that is known for the batch; undefined where none is
    * @param intend writes down the place that is taken instead
-   * @returns where it has gone
    */
-  const send = async (
-    { stream, keptSeconds }: Batch,
-    events: readonly NewEvent[],
-    place: Sent | undefined,
-    intend: (place: Sent) => Promise<void>,
-  ): Promise<Sent> => {
+  const send = async (batch: Batch, place: Sent | undefined, intend: (place: Sent) => Promise<void>): Promise<void> => {
+    const { stream, keptSeconds } = batch;
+    const events = eventsOf(batch);
     // Before the first event: one that a crash leaves behind without it would stay for ever.
     if (!limited.has(stream)) await store.limitAge(stream, keptSeconds);
     limited.add(stream);
     let sent = place;
     for (let attempt = 1; ; attempt++) {
       if (sent === undefined) {
-        sent = { stream, expected: ends.get(stream) ?? 'no_stream' };
+        sent = placeOf(stream);
         await intend(sent);
       }
       try {
         await store.append(stream, events, sent.expected);
         ends.set(stream, endBehind(sent.expected, events.length));
-        return sent;
+        return;
       } catch (error) {
         if (!(error instanceof WrongRevision)) throw error;
         // It is not there, and at that place it can never be.
@@ -136,16 +134,13 @@ export const shipment = (
       if (files.isSent(number)) return files.sent(number);
       const all = entries ?? entriesOf(await files.read(number, 'open')).entries;
       const intents = await files.intents(number);
-      /** The place behind the batch before. */
-      let behind: Sent | undefined;
-      for (const [index, batch] of batchesOf(all, mostInAppend).entries()) {
-        const events = eventsOf(batch);
-        const known = intents[index] ?? (behind?.stream === batch.stream ? behind : undefined);
-        const sent = await send(batch, events, known, async (place) => {
+      const batches = batchesOf(all, mostInAppend);
+      for (const [index, batch] of batches.entries()) {
+        const isBehind = batches[index - 1]?.stream === batch.stream;
+        await send(batch, intents[index] ?? (isBehind ? placeOf(batch.stream) : undefined), async (place) => {
           intents[index] = place;
           await files.intend(number, intents);
         });
-        behind = { stream: batch.stream, expected: endBehind(sent.expected, events.length) };
       }
       await files.sent(number);
     },

@@ -2,6 +2,7 @@ import { atMost, type Clock, type Millis } from '../clock.ts';
 import type { Price } from '../domain/charge.ts';
 import type { Decision } from '../domain/decision-facts.ts';
 import { settledIn } from '../domain/usage-facts.ts';
+import { serial } from '../kernel/mailbox.ts';
 import type { EventStore, Recorded } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
 import { Credit, type Funds } from './credit.ts';
@@ -114,12 +115,7 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
     if (unrecorded > 0) publish('policies.unrecorded', { decisions: unrecorded });
     unrecorded = 0;
   };
-  let sending: Promise<void> = Promise.resolve();
-  const inTurn = (work: () => Promise<void>): Promise<void> => {
-    const turn = sending.then(work);
-    sending = turn.catch(() => {});
-    return turn;
-  };
+  const inTurn = serial();
   const send = (): Promise<void> =>
     inTurn(sendAll).then(
       () => {

@@ -5,16 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { priceOf } from '../../src/domain/charge.ts';
 import { settlementsOf } from '../../src/domain/usage-facts.ts';
 import { type EventStore, StoreUnavailable } from '../../src/kernel/store.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { lineOf } from '../../src/usage/journal/entry.ts';
 import { JournalFiles } from '../../src/usage/journal/files.ts';
 import { type OpenUsage, openUsage } from '../../src/usage/usage.ts';
-import { free, noFunds } from '../support/accounts.ts';
+import { noFunds } from '../support/accounts.ts';
 import { memoryStore } from '../support/memory-store.ts';
-import { begun, settlement } from './some-request.ts';
+import { begin, begun, price, settlement, usage } from './some-request.ts';
 
 /** Of each request there is one account, whatever becomes of the gateway, its store and its disk. */
 
@@ -39,23 +38,8 @@ afterEach(() => {
 });
 
 type Store = Pick<EventStore, 'append' | 'limitAge'>;
-const price = priceOf('m', { ...free, prompt: '0.000001', completion: '0.00001' });
 const open = (folder: string, store: Store, everyMs = 5) =>
   openUsage({ dir: folder, store, prices: [price], funds: noFunds, clock: systemClock, everyMs });
-const begin = (book: OpenUsage, requestId: string) =>
-  book.begin({
-    requestId,
-    organizationId: 'org_1',
-    projectId: 'proj_1',
-    keyId: 'key_1',
-    model: 'm',
-    api: 'messages',
-    estimatedTokens: 100,
-    maxTokens: 100,
-    images: 0,
-    searches: 0,
-  })!;
-const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 const accountsIn = (store: ReturnType<typeof memoryStore>): string[] =>
   store.log.flatMap(({ data }) => settlementsOf(data).map((each) => `${each.request_id} ${each.usage_source}`));
 const filesIn = (folder: string, kind: string): string[] => readdirSync(folder).filter((name) => name.endsWith(kind));

@@ -1,5 +1,33 @@
+import { priceOf } from '../../src/domain/charge.ts';
 import type { Settlement } from '../../src/domain/usage-facts.ts';
 import type { Begun } from '../../src/usage/journal/entry.ts';
+import type { OpenUsage } from '../../src/usage/usage.ts';
+import { free } from '../support/accounts.ts';
+
+/** Of the model that `begin` asks for. */
+export const price = priceOf('m', { ...free, prompt: '0.000001', completion: '0.00001' });
+
+export const begin = (book: OpenUsage, requestId: string) =>
+  book.begin({
+    requestId,
+    organizationId: 'org_1',
+    projectId: 'proj_1',
+    keyId: 'key_1',
+    model: 'm',
+    api: 'messages',
+    estimatedTokens: 100,
+    maxTokens: 100,
+    images: 0,
+    searches: 0,
+  })!;
+
+/** What such a request has taken: 60 micro-dollars. */
+export const usage = {
+  input_tokens: 10,
+  output_tokens: 5,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+};
 
 export const begun = (request_id: string, more: Partial<Begun> = {}): Begun => ({
   request_id,

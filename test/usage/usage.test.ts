@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { priceOf } from '../../src/domain/charge.ts';
 import { settlementsOf } from '../../src/domain/usage-facts.ts';
 import { onSignal } from '../../src/telemetry.ts';
-import { type OpenUsage, openUsage } from '../../src/usage/usage.ts';
-import { free, noFunds } from '../support/accounts.ts';
+import { openUsage } from '../../src/usage/usage.ts';
+import { noFunds } from '../support/accounts.ts';
 import { memoryStore } from '../support/memory-store.ts';
+import { begin, price, usage } from './some-request.ts';
 
 // A loaded machine is slow, not wrong.
 vi.setConfig({ testTimeout: 60_000 });
@@ -27,23 +27,8 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const price = priceOf('m', { ...free, prompt: '0.000001', completion: '0.00001' });
 const open = (store: ReturnType<typeof memoryStore>) =>
   openUsage({ dir: join(dir, 'journal'), store, prices: [price], funds: noFunds, clock: systemClock, everyMs: 20 });
-const begin = (book: OpenUsage, requestId: string) =>
-  book.begin({
-    requestId,
-    organizationId: 'org_1',
-    projectId: 'proj_1',
-    keyId: 'key_1',
-    model: 'm',
-    api: 'messages',
-    estimatedTokens: 100,
-    maxTokens: 100,
-    images: 0,
-    searches: 0,
-  })!;
-const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 const settledIn = (store: ReturnType<typeof memoryStore>): string[] =>
   store.log.flatMap(({ data }) =>
     settlementsOf(data).map((each) => `${each.request_id} ${each.micro_dollars} ${each.usage_source}`),

@@ -2,6 +2,7 @@ import type { Refusal } from '../../errors.ts';
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import { within } from '../../upstream/transport/fields.ts';
 import { bodyRefusal } from '../body-refusal.ts';
+import { isClients, isClientsOnTape } from './served-tools.ts';
 import { folded } from './spelling.ts';
 
 /**
@@ -31,9 +32,8 @@ const nothing: ReadonlySet<string> = new Set();
 /** Whether a member of this name, in small letters, names models: `fallbacks`, `models`, `analysis_models`, `model_list`, … */
 const namesModels = (name: string): boolean => name.includes('model') || name.includes('fallback') || name === 'preset';
 
-/** Tools that the client runs, whose parameters may have any name. */
-const clients = ['function', 'custom', 'tool_search'];
-const isClients = (type: unknown): boolean => type == null || clients.includes(type as string);
+/** Whether the parameters of a tool of this type are the caller's own, and may have any name. */
+const hasOwnParameters = (type: unknown): boolean => isClients(type) || type === 'tool_search';
 
 type Path = readonly (string | number)[];
 
@@ -58,7 +58,7 @@ const namedInTools = (tools: unknown, path: Path): Path | null => {
     const direct = Object.keys(fields).find((name) => fields[name] != null && namesModels(folded(name)));
     const found =
       (direct === undefined ? null : [...at, direct]) ??
-      (isClients(fields.type) ? null : namedIn(fields, at, ownOfTool)) ??
+      (hasOwnParameters(fields.type) ? null : namedIn(fields, at, ownOfTool)) ??
       namedInTools(inner, [...at, 'tools']);
     if (found !== null) return found;
   }
@@ -105,17 +105,10 @@ const mayNameModels = (tape: Tape, bytes: Buffer, at: number): boolean => {
 };
 
 const toolList = Buffer.from('tools');
-const type = Buffer.from('type');
-const own = clients.map((tag) => Buffer.from(tag));
 
 const mayNameInTool = (tape: Tape, bytes: Buffer, tool: number): boolean => {
   if (tape.kind(tool) !== Kind.object) return true;
-  const tag = tape.member(tool, type);
-  const isOwn =
-    tag === -1 ||
-    tape.kind(tag) === Kind.null ||
-    (tape.kind(tag) === Kind.string && own.some((each) => tape.spells(tag, each)));
-  return mayNameIn(tape, bytes, tool, !isOwn) || tape.member(tool, toolList) !== -1;
+  return mayNameIn(tape, bytes, tool, !isClientsOnTape(tape, tool)) || tape.member(tool, toolList) !== -1;
 };
 
 const someEntry = (tape: Tape, list: number, is: (entry: number) => boolean): boolean => {

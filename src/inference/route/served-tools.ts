@@ -12,6 +12,16 @@ const own = ['function', 'custom'];
 const ownBytes = own.map((tag) => Buffer.from(tag));
 const type = Buffer.from('type');
 
+/** Whether the client runs a tool of this type. */
+export const isClients = (tag: unknown): boolean => tag == null || own.includes(tag as string);
+
+/** The same of a tool of a scanned request. */
+export const isClientsOnTape = (tape: Tape, tool: number): boolean => {
+  const tag = tape.member(tool, type);
+  if (tag === -1 || tape.kind(tag) === Kind.null) return true;
+  return tape.kind(tag) === Kind.string && ownBytes.some((each) => tape.spells(tag, each));
+};
+
 /** The tools of a request; items of responses may bring more of them. */
 export const toolsIn = ({ tools, input }: Readonly<Record<string, unknown>>): Fields[] => {
   const brought = Array.isArray(input) ? input.map((item) => within(item).tools) : [];
@@ -23,7 +33,7 @@ export const turnsOf = (
   tools: readonly Readonly<Record<string, unknown>>[] | null | undefined,
   ...others: readonly unknown[]
 ): number => {
-  const isServed = tools?.some(({ type: tag }) => tag != null && !own.includes(tag as string)) === true;
+  const isServed = tools?.some(({ type: tag }) => !isClients(tag)) === true;
   return isServed || others.some((other) => other != null) ? mostTurns : 1;
 };
 
@@ -35,9 +45,7 @@ export const turnsOnTape = (tape: Tape, tools: number, ...others: readonly Buffe
   }
   if (tools === -1 || tape.kind(tools) !== Kind.array) return 1;
   for (let at = tools + 1; at < tape.next(tools); at = tape.next(at)) {
-    const tag = tape.member(at, type);
-    if (tag === -1 || tape.kind(tag) === Kind.null) continue;
-    if (tape.kind(tag) !== Kind.string || !ownBytes.some((each) => tape.spells(tag, each))) return mostTurns;
+    if (!isClientsOnTape(tape, at)) return mostTurns;
   }
   return 1;
 };

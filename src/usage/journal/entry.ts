@@ -74,31 +74,30 @@ export const lineOf = (entry: Entry): string => {
   return `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
 };
 
+const isSound = (line: string): boolean =>
+  line[8] === ' ' && Number.parseInt(line.slice(0, 8), 16) === crc32(line.slice(9));
+
 const entryOf = (line: string): Entry | null => {
-  const json = line.slice(9);
-  if (line[8] !== ' ' || Number.parseInt(line.slice(0, 8), 16) !== crc32(json)) return null;
-  const told = JSON.parse(json) as readonly unknown[] | { readonly decided: Decision };
+  if (!isSound(line)) return null;
+  const told = JSON.parse(line.slice(9)) as readonly unknown[] | { readonly decided: Decision };
   if ('decided' in told) return { kind: 'decided', decision: told.decided };
   if (told.length > begunFields.length) return { kind: 'settled', settlement: accountOf(told) };
   const begun = Object.fromEntries(begunFields.map((field, i) => [field, told[i]])) as unknown as Begun;
   return { kind: 'begun', begun };
 };
 
+/** What a crash has left behind the last whole line is no damage: it was never told to anybody. */
+const wholeLines = (text: string): string[] => text.split('\n').slice(0, -1);
+
 /** The lines of a file that are what was written. */
-export const soundLines = (text: string): string[] =>
-  text
-    .split('\n')
-    .slice(0, -1)
-    .filter((line) => entryOf(line) !== null);
+export const soundLines = (text: string): string[] => wholeLines(text).filter(isSound);
 
 /**
- * The entries of a file. What a crash has left behind the last whole line is no damage: it was never told to anybody.
+ * The entries of a file.
  * @returns also how many whole lines are not what was written
  */
 export const entriesOf = (text: string): { readonly entries: readonly Entry[]; readonly damaged: number } => {
-  const lines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
-  lines.pop();
-  const found = lines.map(entryOf);
+  const found = wholeLines(text).map(entryOf);
   const entries = found.filter((entry) => entry !== null);
   return { entries, damaged: found.length - entries.length };
 };

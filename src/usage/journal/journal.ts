@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Millis } from '../../clock.ts';
 import type { Decision } from '../../domain/decision-facts.ts';
 import type { Settlement } from '../../domain/usage-facts.ts';
+import { serial } from '../../kernel/mailbox.ts';
 import { type Begun, type Entry, lineOf } from './entry.ts';
 import type { JournalFiles } from './files.ts';
 
@@ -52,7 +53,7 @@ export class Journal {
   /** By their ids. */
   readonly #open = new Map<string, Open>();
   readonly #openIn = new Map<number, number>();
-  #working: Promise<void> = Promise.resolve();
+  readonly #inTurn = serial();
   readonly #timer: NodeJS.Timeout;
 
   private constructor(options: JournalOptions) {
@@ -131,15 +132,6 @@ export class Journal {
     this.#file = null;
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#working.then(work);
-    this.#working = turn.then(
-      () => {},
-      () => {},
-    );
-    return turn;
-  }
-
   #write(entry: Entry): void {
     if (this.#file === null || this.#waiting.length > 0) this.#waiting.push(entry);
     else if (!this.#append([entry])) this.#waiting.push(entry);
@@ -206,12 +198,12 @@ export class Journal {
         await this.#options.files.drop(number, 'open');
         this.#givenUp.shift();
       }
-      this.#isFailing = false;
-      this.#options.written();
-    } catch (error) {
+    } catch {
       // It is tried again with the next wait. Nothing is sent before that: after a crash it would be sent a second time.
-      this.#failed(error);
+      return;
     }
+    this.#isFailing = false;
+    this.#options.written();
   }
 
   async #rotateNow(atLeast: number): Promise<Closed | null> {

@@ -13,26 +13,29 @@ export interface Recovered {
   readonly damaged: number;
 }
 
-/** Whether one file says all that another does. */
-const isIn = (text: string, other: string): boolean => {
-  const [own, lines] = [soundLines(text), new Set(soundLines(other))];
-  return own.length > 0 && own.every((line) => lines.has(line));
-};
+type Lines = ReadonlySet<string>;
+
+/** Whether another file says all that one does. */
+const isIn = (own: Lines, other: Lines): boolean => own.size > 0 && [...own].every((line) => other.has(line));
 
 /** What the last run has left behind. */
 export const recover = async (files: JournalFiles): Promise<Recovered> => {
   const [sent, unsent] = [files.list('sent'), files.list('open')];
-  for (let at = unsent.length - 2; at >= 0; at--) {
-    const [number, later] = [unsent[at]!, unsent[at + 1]!];
-    const [text, next] = [await files.read(number, 'open'), await files.read(later, 'open')];
+  let next: Lines = new Set();
+  for (let at = unsent.length - 1; at >= 0; at--) {
+    const [number, later] = [unsent[at]!, unsent[at + 1]];
+    const own: Lines = new Set(soundLines(await files.read(number, 'open')));
     // One that was given up stands in the next as a whole, or that has not come further than a part of it.
-    if (isIn(text, next)) {
+    if (isIn(own, next)) {
       await files.drop(number, 'open');
       unsent.splice(at, 1);
-    } else if (isIn(next, text)) {
-      await files.drop(later, 'open');
+      continue;
+    }
+    if (isIn(next, own)) {
+      await files.drop(later!, 'open');
       unsent.splice(at + 1, 1);
     }
+    next = own;
   }
   const open = new Map<string, Begun>();
   let damaged = 0;

@@ -12,6 +12,7 @@ const withProcesses = ['cli', 'contract', 'deploy', 'e2e', 'embedded', 'eventsto
 const particular = [
   'test/admin/page-cost.test.ts',
   'test/access/authenticate.test.ts',
+  'test/kernel/full-disk.test.ts',
   'test/limits/snapshot-files.test.ts',
   'test/limits/upkeep.test.ts',
 ];

@@ -26,3 +26,19 @@ export const committed = async (writing: Promise<unknown>): Promise<void> => {
     clearInterval(timer);
   }
 };
+
+/** Milliseconds. */
+const closeMs = 2000;
+
+/**
+ * Closes an environment to which nothing is on its way. lmdb-js never finishes that where the last commit has failed; its files
+ * are as the last good one left them.
+ */
+export const closed = async (root: { close(): Promise<void> }): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, closeMs);
+  });
+  await Promise.race([root.close(), late]);
+  clearTimeout(timer);
+};

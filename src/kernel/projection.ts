@@ -315,17 +315,15 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     async close() {
       isClosed = true;
       clearTimeout(writing);
-      // Who waits for room waits no longer.
-      if (room.none) room.end();
+      room.end();
       await subscription.close();
       await inTurn(() => writeHeld(followers));
-      room.end();
       const moved = going().flatMap(({ projection, checkpoint, position }) =>
         checkpoint && isBefore(placeOf(checkpoint), position)
           ? [[projection.name, { ...checkpoint, passed: String(position) }] as const]
           : [],
       );
-      if (moved.length > 0 && !room.none) await rows.write(new Map(), new Map(moved));
+      if (moved.length > 0) await room.write(() => rows.write(new Map(), new Map(moved)));
       await rows.close();
     },
   };

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { open } from 'lmdb';
 import { publish } from '../telemetry.ts';
 import { allLast, checkpointAfter, endOfLog, fitness, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
-import { committed } from './commit.ts';
+import { closed, committed } from './commit.ts';
 import { CorruptStream } from './fold.ts';
 import type { Ours } from './ownership.ts';
 import { roomIn } from './room.ts';
@@ -193,7 +193,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
       await leave();
       clearInterval(keeping);
       await keep(followers.filter(({ checkpoint, written }) => checkpoint !== written));
-      await root.close();
+      await closed(root);
     },
   };
 };

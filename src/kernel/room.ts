@@ -29,13 +29,13 @@ export interface Room {
   /** Nothing can be written now. */
   readonly none: boolean;
   /**
-   * Writes as soon as there is room, again where that was gone at the last moment, until it is done or `end` is called.
+   * Writes as soon as there is room, again where that was gone at the last moment, until it is done or `end` has been called.
    * A write that fails is to be avoided: LMDB as of lmdb-js 3.5.6 writes what it says about it behind the end of a buffer.
    * @returns whether it is done
    * @throws what it failed with otherwise
    */
   write(work: () => Promise<void>): Promise<boolean>;
-  /** Nothing is tried again from now on. */
+  /** From now on nobody waits: what finds no room is not written. */
   end(): void;
 }
 
@@ -70,9 +70,9 @@ export const roomIn = (dir: string, full: (error: unknown) => void): Room => {
       const wait = async (error: unknown): Promise<void> => {
         if (!isWaiting) full(error);
         isWaiting = true;
-        await pause();
+        if (!isOver) await pause();
       };
-      while (!isOver) {
+      do {
         if (isFull(dir)) {
           await wait(new Error(`The volume of ${dir} is full.`));
           continue;
@@ -85,7 +85,7 @@ export const roomIn = (dir: string, full: (error: unknown) => void): Room => {
           if (!isForWantOfRoom(error, dir)) throw error;
           await wait(error);
         }
-      }
+      } while (!isOver);
       return false;
     },
     end() {

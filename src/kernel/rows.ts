@@ -1,6 +1,6 @@
 import { type Database, open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb';
 import { Packr } from 'msgpackr';
-import { committed } from './commit.ts';
+import { closed, committed } from './commit.ts';
 
 /** Rows of one kind by key, in the order of their keys. */
 export interface Table<Row> {
@@ -115,7 +115,7 @@ export const openRows = <Mark extends object>(
         for (const { name } of cleared) dbOf(name).clearSync();
       });
     },
-    close: () => root.close(),
+    close: () => closed(root),
   };
 };
 

@@ -228,6 +228,8 @@ const start = async (parts: {
     ],
   });
   open.later('the reactions', reactors.close);
+  // Which may wait for rows.
+  open.later('the waits for rows', async () => models.waitNoLonger());
   const { subscribe } = followed;
   auditLog = await keepAuditLog({ config, store, subscribe, models, ours, logId, secrets, clock });
   open.later('the audit log', auditLog.close);

@@ -49,6 +49,8 @@ export interface ReadModels extends RowReader {
   readonly failed: Promise<never>;
   /** Forgets all rows and reads the log from its beginning, for it is not the one that they came from. */
   rebuild(reason: string): Promise<void>;
+  /** Before the end: from now on nobody waits, for events or for room. What has neither is applied after the next start. */
+  waitNoLonger(): void;
   close(): Promise<void>;
 }
 
@@ -250,10 +252,16 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   isOpen = true;
 
   let writing: NodeJS.Timeout | undefined;
-  let isClosed = false;
+  let isEnding = false;
+  const waitNoLonger = (): void => {
+    isEnding = true;
+    clearTimeout(writing);
+    room.end();
+    for (const waiter of [...waiters]) waiter.resolve(false);
+  };
   const holders = followers.flatMap(({ held }) => held ?? []);
   const writeLater = (): void => {
-    if (holders.length === 0 || isClosed) return;
+    if (holders.length === 0 || isEnding) return;
     const pauseMs = Math.min(...holders.map((held) => held.pauseMs));
     writing = setTimeout(() => {
       inTurn(() => writeHeld(followers, 1)).then(writeLater, (error: Error) => {
@@ -282,6 +290,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
         const waiter: Waiter = { position, followers: reads && [...new Set(reads.map(keeper))], resolve: settle };
         waiters.add(waiter);
         look();
+        if (isEnding) settle(false);
       });
     },
     positionOf: (reads) => leastOf(reads.map(keeper)),
@@ -312,10 +321,9 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
       options.cleared?.();
       subscription = await follow();
     },
+    waitNoLonger,
     async close() {
-      isClosed = true;
-      clearTimeout(writing);
-      room.end();
+      waitNoLonger();
       await subscription.close();
       await inTurn(() => writeHeld(followers));
       const moved = going().flatMap(({ projection, checkpoint, position }) =>

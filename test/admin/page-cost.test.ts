@@ -148,6 +148,7 @@ beforeAll(async () => {
     reached: async () => true,
     position: 0n,
     hasNoRoom: false,
+    waitNoLonger: () => {},
     stopped: [],
     failed: new Promise<never>(() => {}),
     rebuild: async () => {},

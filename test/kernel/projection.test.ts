@@ -93,6 +93,18 @@ describe('a projection', () => {
     expect(models.get(sums, 'counter-a')).toEqual({ sum: 8, count: 3 });
   });
 
+  test('keeps nobody waiting before it is closed', async () => {
+    const store = memoryStore();
+    const models = await follow(store, freshDir());
+    const { position } = await append(store, 'counter-a', [5]);
+    expect(await models.reached(position, 2000)).toBe(true);
+    const waiting = models.reached(position + 1n, 60_000);
+    models.waitNoLonger();
+    expect(await waiting).toBe(false);
+    expect(await models.reached(position + 1n, 60_000)).toBe(false);
+    expect(await models.reached(position, 60_000)).toBe(true);
+  });
+
   test('leaves out what is of another category', async () => {
     const store = memoryStore();
     await append(store, 'other-a', [1]);

@@ -75,6 +75,7 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
     tables: projections.flatMap(({ tables }) => tables),
     positionOf: () => position,
     rebuild: async () => {},
+    waitNoLonger: () => {},
     close: () => subscription.close(),
   };
 };

@@ -200,13 +200,13 @@ describe.skipIf(noCompiler !== undefined)('a gateway on a disk that is full at o
 
   test.skipIf(isRemote)('refuses commands, serves all else, and goes on by itself', async () => {
     const disk = faulty('FULL');
-    await goesOn(await startServer({ env: disk.env }), disk);
+    await goesOn(await startServer({ env: { ...disk.env, DISK_FULL_LATE: 'yes' } }), disk);
   });
 
   test('does so too when its events are elsewhere', async () => {
     const disk = faulty('FULL');
     const { url } = await startRemoteStore();
-    await goesOn(await startServer({ env: { ...disk.env, EVENTSTORE_URL: url } }), disk);
+    await goesOn(await startServer({ env: { ...disk.env, DISK_FULL_LATE: 'yes', EVENTSTORE_URL: url } }), disk);
   });
 
   const stops = async (server: Server, disk: ReturnType<typeof faulty>): Promise<void> => {

@@ -2,6 +2,7 @@ import type { Refusal } from '../../errors.ts';
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import { within } from '../../upstream/transport/fields.ts';
 import { bodyRefusal } from '../body-refusal.ts';
+import { firstMember, type Path } from './first-member.ts';
 import { isClients, isClientsOnTape } from './served-tools.ts';
 import { folded } from './spelling.ts';
 
@@ -27,7 +28,6 @@ const ownData = new Set([
 ]);
 /** The same of a tool that the upstream runs. */
 const ownOfTool = new Set(['input_schema', 'input_examples', 'schema', 'headers', 'configs']);
-const nothing: ReadonlySet<string> = new Set();
 
 /** Whether a member of this name, in small letters, names models: `fallbacks`, `models`, `analysis_models`, `model_list`, … */
 const namesModels = (name: string): boolean => name.includes('model') || name.includes('fallback') || name === 'preset';
@@ -35,20 +35,12 @@ const namesModels = (name: string): boolean => name.includes('model') || name.in
 /** Whether the parameters of a tool of this type are the caller's own, and may have any name. */
 const hasOwnParameters = (type: unknown): boolean => isClients(type) || type === 'tool_search';
 
-type Path = readonly (string | number)[];
-
 /** Where a value names models. @param own members of it that are not looked into */
-const namedIn = (value: unknown, path: Path, own: ReadonlySet<string>): Path | null => {
-  if (typeof value !== 'object' || value === null) return null;
-  for (const [key, inner] of Object.entries(value)) {
-    const at = [...path, Array.isArray(value) ? Number(key) : key];
-    if (inner == null) continue;
-    if (!Array.isArray(value) && namesModels(folded(key))) return at;
-    const found = own.has(key) ? null : namedIn(inner, at, nothing);
-    if (found !== null) return found;
-  }
-  return null;
-};
+const namedIn = (value: unknown, path: Path, own: ReadonlySet<string>): Path | null =>
+  firstMember(value, path, {
+    is: (name, inner) => inner !== null && namesModels(folded(name)),
+    isPassedOver: (name, depth) => depth === 0 && own.has(name),
+  });
 
 const namedInTools = (tools: unknown, path: Path): Path | null => {
   if (!Array.isArray(tools)) return null;

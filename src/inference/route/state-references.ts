@@ -1,8 +1,7 @@
 import type { Refusal } from '../../errors.ts';
 import { bodyRefusal } from '../body-refusal.ts';
+import { firstMember, type Path } from './first-member.ts';
 import { folded } from './spelling.ts';
-
-type Path = readonly (string | number)[];
 
 type NamesState = (value: unknown, beside: Readonly<Record<string, unknown>>) => boolean;
 
@@ -31,7 +30,13 @@ export const stateRefusal = (
     if (value != null && !(harmless === 'false' && value === false)) return stateRefused([name]);
   }
   const always = anywhere.map((name) => [name, () => true] as const);
-  const path = named(body, [], new Map([...always, ...Object.entries(somewhere)]), new Set(ownData));
+  const names = new Map<string, NamesState>([...always, ...Object.entries(somewhere)]);
+  const own = new Set(ownData);
+  // At any depth: results of tools hold blocks, and documents hold sources.
+  const path = firstMember(body, [], {
+    is: (name, value, beside) => value !== null && names.get(folded(name))?.(value, beside) === true,
+    isPassedOver: (name) => own.has(name),
+  });
   return path && stateRefused(path);
 };
 
@@ -42,21 +47,3 @@ export const stateRefused = (path: Path): Refusal =>
     message: 'What the provider keeps cannot be named here: its account is shared.',
     input: null,
   });
-
-/** Where one of these is named: results of tools hold blocks, and documents hold sources. */
-const named = (
-  value: unknown,
-  path: Path,
-  names: ReadonlyMap<string, NamesState>,
-  ownData: ReadonlySet<string>,
-): Path | null => {
-  if (typeof value !== 'object' || value === null) return null;
-  const fields = value as Readonly<Record<string, unknown>>;
-  for (const [name, inner] of Object.entries(fields)) {
-    const step = Array.isArray(value) ? Number(name) : name;
-    if (inner !== null && names.get(folded(name))?.(inner, fields)) return [...path, step];
-    const found = ownData.has(name) ? null : named(inner, [...path, step], names, ownData);
-    if (found !== null) return found;
-  }
-  return null;
-};

@@ -1,0 +1,21 @@
+export type Path = readonly (string | number)[];
+
+export interface Wanted {
+  /** @param beside all members of the object that it stands in */
+  is(name: string, value: unknown, beside: Readonly<Record<string, unknown>>): boolean;
+  /** Whether a value of this name is not looked into. @param depth 0 for the members of the whole */
+  isPassedOver(name: string, depth: number): boolean;
+}
+
+/** Where the first member is that is wanted, in the order of a JSON value, at whatever depth. @param path of the value itself */
+export const firstMember = (value: unknown, path: Path, wanted: Wanted, depth = 0): Path | null => {
+  if (typeof value !== 'object' || value === null) return null;
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const [name, inner] of Object.entries(members)) {
+    const at = [...path, Array.isArray(value) ? Number(name) : name];
+    if (!Array.isArray(value) && wanted.is(name, inner, members)) return at;
+    const found = wanted.isPassedOver(name, depth) ? null : firstMember(inner, at, wanted, depth + 1);
+    if (found !== null) return found;
+  }
+  return null;
+};

@@ -20,6 +20,9 @@ export interface KeptCheckpoint extends Checkpoint {
   readonly version: number;
 }
 
+/** Of places in the global order; null before the first event. */
+export const isBefore = (a: bigint | null, b: bigint | null): boolean => b !== null && (a === null || a < b);
+
 /** What a follower goes on behind. */
 export const placeOf = ({ passed, position }: Checkpoint): bigint => BigInt(passed ?? position);
 

@@ -2,13 +2,14 @@ import { mkdirSync } from 'node:fs';
 import { publish } from '../telemetry.ts';
 import { type Applied, applyBatch, type Projection } from './apply-batch.ts';
 import { catchingUp } from './catching-up.ts';
-import { allLast, checkpointAfter, fitness, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
+import { allLast, checkpointAfter, fitness, isBefore, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
 import { HeldRows } from './held-rows.ts';
 import { readPage } from './log-page.ts';
 import { serial } from './mailbox.ts';
 import type { Ours } from './ownership.ts';
 import { roomIn } from './room.ts';
 import { rowSweep } from './row-sweep.ts';
+import { rowWaiters } from './row-waiters.ts';
 import { rowWriter, type WrittenStep } from './row-writer.ts';
 import { openRows, type RowReader, type RowStore, type Table } from './rows.ts';
 import { type Standstill, toldStandstill } from './standstill.ts';
@@ -88,17 +89,8 @@ interface Step extends WrittenStep {
   readonly position: bigint | null;
 }
 
-interface Waiter {
-  readonly position: bigint;
-  /** Undefined: all that go on. */
-  readonly followers: readonly Follower[] | undefined;
-  resolve(reached: boolean): void;
-}
-
 /** So many events of others are passed over, at most, again after a restart. */
 const mostPassed = 10_000;
-
-const isBefore = (a: bigint | null, b: bigint | null): boolean => b !== null && (a === null || a < b);
 
 /** @throws Error where two projections declare one table */
 const keeperOf = (followers: readonly Follower[]): ((table: Table<object>) => Follower) => {
@@ -133,7 +125,6 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   const { get, write, gather, gatheredWritten, writeHeld } = rowWriter(rows, room, followers);
   const passing = projections.flatMap((projection) => projection.passing ?? []);
   const sweep = rowSweep(rows, passing, (changes) => room.write(() => rows.write(changes, new Map())));
-  const waiters = new Set<Waiter>();
   /** Events of others since the checkpoints were written. */
   let passed = 0;
   /** With damage before this the rows would lack more than the news: whoever opens them is told. */
@@ -147,17 +138,9 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
       (least, { position }) => (isBefore(position, least) ? position : least),
       some[0]?.position ?? null,
     );
+  const waiters = rowWaiters(going);
   const progress = catchingUp(store, () => leastOf(going()));
 
-  /** Tells the waiters that it concerns. */
-  const look = (): void => {
-    for (const waiter of [...waiters]) {
-      const { position, followers: some = going() } = waiter;
-      const behind = some.filter((follower) => isBefore(follower.position, position));
-      if (behind.some(({ stopped }) => stopped) || some.length === 0) waiter.resolve(false);
-      else if (behind.length === 0) waiter.resolve(true);
-    }
-  };
   const stop = (follower: Follower, error: Error, at?: Recorded): void => {
     follower.stopped = toldStandstill({ follower: follower.projection.name, ...(at && { at }), error });
   };
@@ -194,7 +177,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     } else {
       for (const follower of concerned) follower.position = end;
     }
-    look();
+    waiters.look();
     if (isGathering) progress.came(batch.length);
   };
 
@@ -237,7 +220,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
         failed(error) {
           if (isOpen && error instanceof StoreDamaged) {
             for (const follower of going()) stop(follower, error);
-            look();
+            waiters.look();
             return resolve(opened);
           }
           // Without its files the process is of no use.
@@ -257,7 +240,7 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     isEnding = true;
     clearTimeout(writing);
     room.end();
-    for (const waiter of [...waiters]) waiter.resolve(false);
+    waiters.end();
   };
   const holders = followers.flatMap(({ held }) => held ?? []);
   const writeLater = (): void => {
@@ -279,20 +262,8 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     written: (reads) => inTurn(() => writeHeld(reads.map(keeper))),
     sweep: (now) => inTurn(() => sweep(now)),
     refresh: rows.refresh,
-    reached(position, withinMs, reads) {
-      return new Promise((resolve) => {
-        const settle = (reached: boolean) => {
-          clearTimeout(timer);
-          waiters.delete(waiter);
-          resolve(reached);
-        };
-        const timer = setTimeout(() => settle(false), withinMs);
-        const waiter: Waiter = { position, followers: reads && [...new Set(reads.map(keeper))], resolve: settle };
-        waiters.add(waiter);
-        look();
-        if (isEnding) settle(false);
-      });
-    },
+    reached: (position, withinMs, reads) =>
+      waiters.reached(position, withinMs, reads && [...new Set(reads.map(keeper))]),
     positionOf: (reads) => leastOf(reads.map(keeper)),
     get position() {
       return leastOf(going());

@@ -101,8 +101,10 @@ export interface Signals {
   'first_run.unfinished': { readonly by: string; readonly advice: string };
   /** Fingerprints of the secrets were written into a log that is older than they: from now on others are refused. */
   'secrets.accepted': { readonly pepper: string; readonly masterKey: string };
+  /** An upstream has failed in a way of its own, which its client was not told. @see UpstreamError.reason */
+  'upstream.failed': { readonly requestId: string; readonly code: string; readonly reason: string };
   /** One of several upstreams of a model fails: it gets no requests but a probe now and then, until one is answered. */
-  'upstream.opened': { readonly model: string; readonly upstream: string };
+  'upstream.opened': { readonly model: string; readonly upstream: string; readonly reason: string };
   'upstream.closed': { readonly model: string; readonly upstream: string };
   /** Spans cannot be brought to the collector; said once, and again when it is over. */
   'traces.unsent': { readonly reason: string };
@@ -160,6 +162,7 @@ const every: Readonly<Record<SignalName, true>> = {
   'first_run.left': true,
   'first_run.unfinished': true,
   'secrets.accepted': true,
+  'upstream.failed': true,
   'upstream.opened': true,
   'upstream.closed': true,
   'traces.unsent': true,

@@ -37,7 +37,7 @@ import { recordIn } from '../policies/record.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { dayKeys } from '../secrets/day-keys.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
-import { loadModels } from '../upstream/models/models.ts';
+import { loadModels, longestAnswerMs } from '../upstream/models/models.ts';
 import { declarePrices } from '../usage/prices.ts';
 import { tellTotals } from '../usage/totals.ts';
 import { type OpenUsage, openUsage } from '../usage/usage.ts';
@@ -63,6 +63,8 @@ import { certificateOf } from './tls.ts';
 
 /** Whatever is stuck, the process is at its end within ten seconds: of its failure, or of the last answer in flight. */
 const closeMs = 6_000;
+/** Handlers that wait for no upstream take far less; one that does has time to say how that went. */
+const [leastHandlerMs, handlerSpareMs] = [620_000, 20_000];
 const failedDrainMs = 2_000;
 const failedCloseMs = 3_000;
 const clock = systemClock;
@@ -325,6 +327,7 @@ const start = async (parts: {
     requestId: () => newId('req', clock),
     clock,
     watch: observed.watch,
+    handlerTimeoutMs: Math.max(leastHandlerMs, longestAnswerMs(declared) + handlerSpareMs),
   });
   baseUrl = listenUrl(config, server.port);
   return {
@@ -334,7 +337,7 @@ const start = async (parts: {
     models: [...connected.keys()],
     failed: Promise.race([log.failed, claim.lost, models.failed.catch((error: Error) => error)]),
     async stop(hasFailed) {
-      await server.drain(hasFailed ? Math.min(config.DRAIN_MS, failedDrainMs) : config.DRAIN_MS);
+      await server.drain(hasFailed ? Math.min(config.DRAIN_MS, failedDrainMs) : config.DRAIN_MS, accounts.cutting);
       await open.all(hasFailed ? failedCloseMs : closeMs);
     },
   };

@@ -37,7 +37,7 @@ export interface ServerOptions<P> {
   readonly maxBufferedBytes?: number;
   /** Time for a body to arrive, beyond what it earns at 64 KiB/s. Default 7.5 s, before the core cuts (8 to 12 s). */
   readonly bodyTimeoutMs?: number;
-  /** Time for a handler to have an answer. Default 620 s, beyond the longest upstream call. */
+  /** Time for a handler to have an answer. Default 620 s. */
   readonly handlerTimeoutMs?: number;
   /** Time without progress after which a slow reader is cut. Default 30 s. */
   readonly readerTimeoutMs?: number;
@@ -55,8 +55,9 @@ export interface HttpServer {
   /**
    * Refuses new work with 503 server_shutting_down and `Connection: close`, waits for the answers in flight, at most
    * `ms`, then closes. A second call waits for the first.
+   * @param cutting called before answers that are still in flight are cut
    */
-  drain(ms: number): Promise<void>;
+  drain(ms: number, cutting?: () => void): Promise<void>;
 }
 
 const mebibyte = 1024 * 1024;
@@ -185,13 +186,14 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
       everyMs: options.certificateLookMs,
     });
 
-  const shutDown = async (ms: number): Promise<void> => {
+  const shutDown = async (ms: number, cutting: () => void): Promise<void> => {
     traffic.draining = true;
     publish('server.draining', { inFlight: traffic.inFlight });
     await atMost(ms, traffic.idle());
     await wait(Math.min(ms, lastBytesMs));
     clearInterval(ticking);
     stopFollowing?.();
+    cutting();
     traffic.abandon();
     for (const each of apps) each.close();
   };
@@ -211,8 +213,8 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
     get validTo() {
       return validTo;
     },
-    drain(ms) {
-      drained ??= shutDown(ms);
+    drain(ms, cutting = () => {}) {
+      drained ??= shutDown(ms, cutting);
       return drained;
     },
   };

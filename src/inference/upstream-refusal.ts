@@ -1,4 +1,5 @@
 import { type Code, catalogue, type Refusal, refusal } from '../errors.ts';
+import { publish } from '../telemetry.ts';
 import { UpstreamError } from '../upstream/port.ts';
 
 /** A policy keeps an answer from its caller. */
@@ -32,6 +33,19 @@ export const upstreamRefusal = (error: unknown): Refusal | null => {
   const pause = retryAfterSeconds ?? (code === 'provider_overloaded' ? overloadSeconds : undefined);
   if (pause === undefined) return refusal(code, { message });
   return refusal(code, { message, headers: { 'Retry-After': String(Math.min(30, Math.max(1, Math.ceil(pause)))) } });
+};
+
+/** Failures whose reason is none of the client's business. */
+const untold: ReadonlySet<UpstreamError['code']> = new Set([
+  'provider_error',
+  'provider_overloaded',
+  'provider_timeout',
+]);
+
+/** Lets the operator know why an upstream has failed, where the client only hears that it has. */
+export const tellOperator = (error: unknown, requestId: string): void => {
+  if (!(error instanceof UpstreamError) || !untold.has(error.code)) return;
+  publish('upstream.failed', { requestId, code: error.code, reason: error.reason });
 };
 
 /** Whether it is a code of ours that has this status, or had before an API that says 400 for 422 told it (contract G.6). */

@@ -177,6 +177,13 @@ export interface GenerateOptions {
   /** Aborting it ends the work at the upstream; the promise or iteration then rejects with the signal's reason. */
   readonly signal: Cancellation;
   readonly requestId: string;
+  /** Is told once the upstream has begun to answer, as far as that can be known before the end. */
+  readonly began?: (() => void) | undefined;
+  /**
+   * Is told what the upstream has counted while nothing of its answer has gone on, which may be all that ever comes of it; and
+   * that it is nothing, where the next is asked.
+   */
+  readonly counted?: ((usage: Usage) => void) | undefined;
   /** Of which trace the upstream is told, if of any (W3C Trace Context). */
   readonly trace?: { readonly traceparent: string; readonly tracestate?: string } | undefined;
 }
@@ -302,6 +309,14 @@ export class UpstreamError extends Error {
    */
   readonly begun: boolean;
   readonly told: ToldRefusal | undefined;
+  /** What it has counted for an answer of which nothing is left. */
+  readonly usage: Usage | undefined;
+  /** For the operator: what was wrong. It never holds a credential. */
+  get reason(): string {
+    const { cause } = this;
+    return cause instanceof Error && cause.message !== '' ? cause.message : this.message;
+  }
+
   /** `message` may be shown to the client: it never holds a credential or an address. */
   constructor(
     code: UpstreamCode,
@@ -311,6 +326,7 @@ export class UpstreamError extends Error {
       readonly status?: number | undefined;
       readonly begun?: boolean;
       readonly told?: ToldRefusal | undefined;
+      readonly usage?: Usage | undefined;
       readonly cause?: unknown;
     } = {},
   ) {
@@ -320,5 +336,6 @@ export class UpstreamError extends Error {
     this.status = options.status;
     this.begun = options.begun ?? true;
     this.told = options.told;
+    this.usage = options.usage;
   }
 }

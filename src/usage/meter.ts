@@ -69,6 +69,8 @@ export class Meter {
   /** Where the request needs credit: what is held of it. */
   readonly #hold: Hold | null;
   readonly #credit: Pick<Credit, 'settled'>;
+  /** Of a request that ends without an answer, now. */
+  readonly #cutStatus: () => number;
   readonly #askedAt: Millis;
   #usage: Counted = noTokens;
   #sentTokens = 0;
@@ -82,10 +84,12 @@ export class Meter {
     clock: Clock,
     credit: Pick<Credit, 'settled'>,
     hold: Hold | null,
+    cutStatus: () => number = () => 499,
   ) {
     this.#asked = asked;
     this.#credit = credit;
     this.#hold = hold;
+    this.#cutStatus = cutStatus;
     this.#price = price;
     this.#journal = journal;
     this.#clock = clock;
@@ -139,7 +143,7 @@ export class Meter {
 
   /** The request is over, whatever became of it. */
   end(): void {
-    this.#settle(499, this.#sentSoFar(), false);
+    this.#settle(this.#cutStatus(), this.#sentSoFar(), false);
   }
 
   #sentSoFar(isCounted = false): number {

@@ -29,6 +29,8 @@ export interface OpenUsage extends UsageBook {
   balanceOf(organizationId: string): number;
   /** To be told of the events whose accounts the balance has from now on. */
   recorded(batch: readonly Recorded[]): void;
+  /** Requests that end from now on without an answer are ended by this process, and not by their clients (contract N20). */
+  cutting(): void;
   close(): Promise<void>;
 }
 
@@ -83,6 +85,8 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   /** Decisions that were not kept. */
   let unrecorded = 0;
   let sentUpTo = clock.monotonic();
+  let isCutting = false;
+  const cutStatus = (): number => (isCutting ? 500 : 499);
 
   /**
    * A file goes before those that came after it, which may have the settlements of what it saw begin: without them those would be
@@ -163,12 +167,15 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
       const hold = funds.needsCredit(asked.model)
         ? credit.hold(organizationId, mostOf(price, estimatedTokens, maxTokens, images, searches))
         : undefined;
-      return hold === null ? null : new Meter(asked, price, journal, clock, credit, hold ?? null);
+      return hold === null ? null : new Meter(asked, price, journal, clock, credit, hold ?? null, cutStatus);
     },
     balanceOf: (organizationId) => credit.balanceOf(organizationId),
     recorded(batch) {
       if (credit.pending === 0) return;
       for (const { type, data } of batch) if (type === 'usage.settled') credit.recorded(settledIn(data));
+    },
+    cutting() {
+      isCutting = true;
     },
     async close() {
       clearInterval(timer);

@@ -4,6 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { HttpServer } from '../../src/http/server.ts';
+import { onSignal } from '../../src/telemetry.ts';
 import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
 import { eventually } from '../e2e/process.ts';
@@ -54,6 +55,13 @@ const says =
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end('{}');
   };
 const dies: Behaviour = (_, __, incoming) => incoming.socket.destroy();
+const has429WithoutQuota: Behaviour = (response) => {
+  response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '7' });
+  response.end('{"error":{"code":"insufficient_quota","message":"x"}}');
+};
+const diesBehindInterim: Behaviour = (response, _, incoming) => {
+  response.writeContinue(() => incoming.socket.destroy());
+};
 /** The connection dies after so many events. */
 const diesAfter =
   (events: number): Behaviour =>
@@ -92,7 +100,9 @@ beforeEach(() => {
     ...{ id, context_length: 200_000, max_output_length: 64_000, upstreams },
     passthrough: id === 'passing',
   }));
-  const connected = connect(loadModels(JSON.stringify({ models: declared }), { KEY: 'k' }), { clock: systemClock });
+  const connected = connect(loadModels(JSON.stringify({ models: declared }), { KEY: 'sk-canary-77' }), {
+    clock: systemClock,
+  });
   for (const [id, model] of connected) models.set(id, model);
   for (const upstream of [east!, west!]) Object.assign(upstream, { respond: answers, models: [], left: 0 });
 });
@@ -116,6 +126,10 @@ describe.each(kinds)('a %s model', (model) => {
     ['says 503', says(503), 2],
     ['says 529', says(529), 2],
     ['asks for a pause', says(429, { 'retry-after': '7' }), 1],
+    ['has no quota and asks for a pause', has429WithoutQuota, 1],
+    ['sends to a login', says(302, { location: '/login' }), 2],
+    ['has nothing to say', says(204), 2],
+    ['dies behind an interim answer', diesBehindInterim, 2],
   ])('answers by its second upstream while the first %s', async (_, behaviour, times) => {
     east!.respond = behaviour;
     const message = await client().messages.create(question(model));
@@ -137,6 +151,66 @@ describe.each(kinds)('a %s model', (model) => {
     };
     await client().messages.stream(question(model)).finalMessage();
     expect([east!.models.length, west!.models.length]).toEqual([2, 1]);
+    // What keeps the connection open is no output.
+    east!.respond = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(recorded[0] + event('ping'));
+      setTimeout(() => response.end(event('error', { error: { type: 'overloaded_error', message: 'x' } })), 20);
+    };
+    await client().messages.stream(question(model)).finalMessage();
+    expect([east!.models.length, west!.models.length]).toEqual([3, 2]);
+  });
+
+  test('whose upstream has counted the input and fails costs that, and not what another has counted before', async () => {
+    const startsAnd =
+      (end: (response: ServerResponse) => void): Behaviour =>
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(recorded[0]!);
+        setTimeout(() => end(response), 20);
+      };
+    const lastAccount = () => at.accounts.settled.at(-1);
+    const counted = { input_tokens: 21, cache_creation_input_tokens: 3, cache_read_input_tokens: 4 };
+    east!.respond = startsAnd((response) => response.destroy());
+    await expect(client().messages.stream(question(model)).finalMessage()).rejects.toThrow();
+    expect(lastAccount()).toMatchObject({ ...counted, usage_source: 'partial', status: 502 });
+
+    // It goes on to one that counts nothing and fails too.
+    east!.respond = startsAnd((response) =>
+      response.end(event('error', { error: { type: 'overloaded_error', message: 'x' } })),
+    );
+    west!.respond = says(500);
+    await expect(client().messages.stream(question(model)).finalMessage()).rejects.toThrow();
+    expect(lastAccount()).toMatchObject({ input_tokens: 0, output_tokens: 0, status: 502 });
+
+    // The client leaves.
+    east!.respond = startsAnd(() => {});
+    const before = at.accounts.settled.length;
+    const leaving = new AbortController();
+    const asked = client().messages.create({ ...question(model), stream: true }, { signal: leaving.signal });
+    setTimeout(() => leaving.abort(), 100);
+    await expect(asked).rejects.toThrow();
+    await eventually(() => at.accounts.settled.length > before || undefined);
+    expect(lastAccount()).toMatchObject({ ...counted, usage_source: 'partial', status: 499 });
+  });
+
+  test('takes requests again as soon as the head of a probe is there, however long the rest takes', async () => {
+    [east!.respond, west!.respond] = [says(500), says(500)];
+    for (let each = 0; each < 5; each++) await expect(client().messages.create(question(model))).rejects.toThrow();
+    const states = async () => ((await health())[model] as { state: string }[]).map(({ state }) => state);
+    expect(await states()).toEqual(['open', 'open']);
+    let end = () => {};
+    east!.respond = (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).write(' ');
+      end = () => response.end(JSON.stringify(recordedMessage));
+    };
+    await eventually(async () => (await states())[0] === 'half_open' || undefined);
+    const probe = client().messages.create(question(model));
+    await eventually(async () => (await states())[0] === 'closed' || undefined);
+    east!.respond = answers;
+    await client().messages.create(question(model));
+    end();
+    await probe;
   });
 
   test('counts a request once, and what the upstream that answered has used', async () => {
@@ -201,9 +275,14 @@ describe.each(kinds)('a %s model', (model) => {
   });
 });
 
-test('who asks how the upstreams do hears of a breaker that has opened', async () => {
-  east!.respond = dies;
+test('who asks how the upstreams do hears of a breaker that has opened, and the operator why', async () => {
+  const said: unknown[] = [];
+  const unhear = onSignal((name, signal) => void (name.startsWith('upstream.') && said.push([name, signal])));
+  east!.respond = says(500);
   for (let each = 0; each < 6; each++) await client().messages.create(question('strict'));
+  unhear();
+  const reason = 'the upstream answered 500, : ';
+  expect(said).toEqual([['upstream.opened', { model: 'strict', upstream: 'east', reason }]]);
   expect(east!.models).toHaveLength(5);
   expect(await health()).toMatchObject({
     strict: [
@@ -212,6 +291,20 @@ test('who asks how the upstreams do hears of a breaker that has opened', async (
     ],
     passing: [{ state: 'closed' }, { state: 'closed' }],
   });
+});
+
+test('the operator hears why a request has failed, without the key', async () => {
+  const said: unknown[] = [];
+  const unhear = onSignal((name, signal) => void (name === 'upstream.failed' && said.push(signal)));
+  east!.respond = (response) => {
+    response.writeHead(401, { 'content-type': 'application/json' });
+    response.end('{"error":{"type":"authentication_error","message":"no such key: sk-canary-77"}}');
+  };
+  west!.respond = east!.respond;
+  await expect(client().messages.create(question('passing'))).rejects.toThrow('The model provider failed.');
+  unhear();
+  const reason = 'the upstream answered 401, authentication_error: no such key: [key]';
+  expect(said).toEqual([{ requestId: expect.stringMatching(/^req_/), code: 'provider_error', reason }]);
 });
 
 test('tokens are counted by the second upstream while the first fails', async () => {

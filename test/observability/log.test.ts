@@ -59,7 +59,7 @@ describe('the log', () => {
     const { log, lines } = logged();
     log.info({ base_url: 'http://127.0.0.1:1' }, 'listening');
     publish('request.failed', { requestId: 'req_1', error: new Error('broken') });
-    publish('upstream.opened', { model: 'm', upstream: 'u' });
+    publish('upstream.opened', { model: 'm', upstream: 'u', reason: 'it failed' });
     publish('upstream.closed', { model: 'm', upstream: 'u' });
     const [listening, failed, opened, closed] = (await lines()).map(
       (line) => JSON.parse(line) as Record<string, unknown>,
@@ -84,7 +84,7 @@ describe('the log', () => {
     const { log, lines } = logged({ level: 'error', accessShare: 1 });
     log.info({}, 'listening');
     log.access!(request);
-    publish('upstream.opened', { model: 'm', upstream: 'u' });
+    publish('upstream.opened', { model: 'm', upstream: 'u', reason: 'it failed' });
     expect(await lines()).toEqual([]);
     publish('request.failed', { requestId: 'req_1', error: new Error('late') });
   });

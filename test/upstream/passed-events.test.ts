@@ -13,18 +13,24 @@ const read = (pieces: readonly Buffer[]) => {
   const frames = new EventFrames(100_000);
   const reader = new PassedEventReader({ id: 'msg_ours', model: 'ours' }, (text) => text);
   let passed = '';
+  let held: string | null = null;
   let failure: string | null = null;
   for (const piece of pieces) {
     if (reader.ended || failure !== null) break;
     // Lent, as a connection does.
     const lent = Buffer.from(piece);
     const told = reader.readAll(frames.push(lent));
+    if (told.events.length > 0) held ??= reader.takeStart()?.toString() ?? null;
     passed += told.events.toString();
     if (told.failure !== null) failure = String((told.failure as { code?: unknown }).code);
     lent.fill('?');
   }
   const { outputBytes, usage, ended } = reader;
-  return { passed, failure, outputBytes, usage, ended, start: reader.takeStart()?.toString() ?? null };
+  held ??= reader.takeStart()?.toString() ?? null;
+  // What comes before any output waits with the event that begins the message.
+  const begun = held === null ? 0 : held.indexOf('\n\n') + 2;
+  const [first, more] = [held?.slice(0, begun) ?? null, held?.slice(begun) ?? ''];
+  return { passed: more + passed, failure, outputBytes, usage, ended, start: first };
 };
 
 const cut = (text: string, sizes: readonly number[]): Buffer[] => {
@@ -60,7 +66,19 @@ const anyEvent: fc.Arbitrary<Fields> = fc.oneof(
     arbitrary: fc.tuple(fc.nat(30), anyDelta).map(([index, delta]) => ({ type: 'content_block_delta', index, delta })),
     weight: 5,
   },
-  fc.nat(30).map((index) => ({ type: 'content_block_start', index, content_block: { type: 'text', text: '' } })),
+  fc
+    .tuple(
+      fc.nat(30),
+      fc.oneof(
+        fc.constant({ type: 'text', text: '' }),
+        fc.constant({ type: 'thinking', thinking: '', signature: '' }),
+        fc.constant({ type: 'tool_use', id: 't', name: 'n', input: {} }),
+        anyText.map((text) => ({ type: 'text', text })),
+        anyText.map((thinking) => ({ type: 'thinking', thinking, signature: '' })),
+        anyText.map((a) => ({ type: 'tool_use', id: 't', name: 'n', input: { a } })),
+      ),
+    )
+    .map(([index, content_block]) => ({ type: 'content_block_start', index, content_block })),
   fc.nat(30).map((index) => ({ type: 'content_block_stop', index })),
   fc.constant({ type: 'ping' }),
   anyText.map((of) => ({ type: 'unheard_of', of })),
@@ -79,7 +97,12 @@ const anyWriting = fc.constantFrom<(fields: Fields) => string>(
     `event: ${fields.type}\ndata: ${JSON.stringify(fields).replace(/[^\0-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n\n`,
 );
 
-const textBytes = ({ type, delta }: Fields): number => {
+const textBytes = ({ type, delta, content_block }: Fields): number => {
+  if (type === 'content_block_start') {
+    const { text, thinking, input } = content_block as Record<string, string | Record<string, unknown> | undefined>;
+    if (typeof input === 'object') return 'a' in input ? Buffer.byteLength(JSON.stringify(input)) : 0;
+    return Buffer.byteLength((text ?? thinking) as string);
+  }
   if (type !== 'content_block_delta') return 0;
   const { text, partial_json, thinking } = delta as Record<string, string | undefined>;
   return Buffer.byteLength(text ?? partial_json ?? thinking ?? '');

@@ -7,7 +7,7 @@ import { believed, outputOf, sentTokens, tokensTaken } from '../spending.ts';
 import { judgeWhole, passedText } from './answer-watch.ts';
 import { watchedEvents } from './held.ts';
 import { firstPassed, spend, streamPassed } from './passed-stream.ts';
-import { failedReply, type Generation, noHeaders, streamHeaders, type Timing } from './reply.ts';
+import { failedReply, type Generation, noHeaders, optionsOf, streamHeaders, type Timing } from './reply.ts';
 import { inTime } from './slow-start.ts';
 
 const ascii = /^[\t\x20-\x7e]*$/;
@@ -83,8 +83,7 @@ export const passedReply = (
   generation: Generation,
   timing: Timing,
 ): Promise<Reply> => {
-  const { signal, requestId, trace } = generation;
-  const options = { signal, requestId, trace };
+  const options = optionsOf(generation);
   return isStreamed
     ? passedStream(passing.stream(request, options), generation, timing)
     : passedWhole(passing.answer(request, options), generation);

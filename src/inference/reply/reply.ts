@@ -4,9 +4,17 @@ import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Allowance, Headers, Meter, Reply } from '../../http/route.ts';
 import { writtenBytesOf } from '../../upstream/estimate.ts';
-import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream, WrittenRequest } from '../../upstream/port.ts';
+import {
+  type Answer,
+  type Chunk,
+  type GenerateOptions,
+  type GenerateRequest,
+  type Upstream,
+  UpstreamError,
+  type WrittenRequest,
+} from '../../upstream/port.ts';
 import { believed, type Most, outputOf, Spending, sentTokens, tokensTaken } from '../spending.ts';
-import { upstreamRefusal } from '../upstream-refusal.ts';
+import { tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
 import { type AnswerWatch, answerOf, judgeWhole } from './answer-watch.ts';
 import type { After } from './event-output.ts';
@@ -96,6 +104,14 @@ const streamedReply = async (asked: AsyncIterable<Chunk>, generation: Generation
   }
 };
 
+/** With which an upstream is asked: what it counts is on the account although nothing of its answer may ever come. */
+export const optionsOf = ({ signal, requestId, trace, meter, most }: Generation): GenerateOptions => ({
+  signal,
+  requestId,
+  trace,
+  counted: (usage) => meter.progress(believed(usage, most), 0),
+});
+
 /** Asks the upstream, and answers with what it says. */
 export const answerReply = (
   { upstream, request }: { readonly upstream: Upstream; readonly request: GenerateRequest | WrittenRequest },
@@ -103,22 +119,25 @@ export const answerReply = (
   generation: Generation,
   timing: Timing,
 ): Promise<Reply> => {
-  const { signal, requestId, trace } = generation;
-  const options = { signal, requestId, trace };
+  const options = optionsOf(generation);
   return isStreamed
     ? streamedReply(upstream.stream(request, options), generation, timing)
     : wholeReply(upstream.answer(request, options), generation);
 };
 
 /** @throws what is not an UpstreamError: a fault of ours */
-export const failedReply = (error: unknown, { form, meter, signal, requestId }: Generation): Reply => {
+export const failedReply = (error: unknown, generation: Generation): Reply => {
+  const { form, meter, signal, requestId, most } = generation;
   if (signal.aborted) return abandoned;
   const refused = upstreamRefusal(error);
   if (refused === null) {
     meter.fail(500);
     throw error;
   }
+  tellOperator(error, requestId);
   const reply = failure(form.inPlace?.(refused) ?? refused, form.family, requestId);
-  meter.fail(reply.status);
+  const usage = error instanceof UpstreamError ? error.usage : undefined;
+  if (usage === undefined) meter.fail(reply.status);
+  else meter.complete(believed(usage, most), 0, reply.status);
   return reply;
 };

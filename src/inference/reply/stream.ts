@@ -6,7 +6,7 @@ import type { Meter, Sink } from '../../http/route.ts';
 import { publish } from '../../telemetry.ts';
 import { type Chunk, noUsage, UpstreamError } from '../../upstream/port.ts';
 import type { Spending } from '../spending.ts';
-import { upstreamRefusal } from '../upstream-refusal.ts';
+import { tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
 import { type After, EventOutput } from './event-output.ts';
 import type { First } from './slow-start.ts';
@@ -86,6 +86,7 @@ export const failureEvent = (
   { form, meter, requestId }: Pick<AnswerStream, 'form' | 'meter' | 'requestId'>,
   passed?: Buffer,
 ): string => {
+  tellOperator(error, requestId);
   const refused = upstreamRefusal(error);
   meter.fail(refused === null ? 500 : statusOf(refused.code, form.family, refused.status));
   if (refused === null) {

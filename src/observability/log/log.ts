@@ -55,6 +55,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'certificate.refused',
   'certificate.expired',
   'usage.recovered',
+  'upstream.failed',
   'upstream.opened',
   'traces.unsent',
 ]);

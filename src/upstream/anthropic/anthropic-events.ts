@@ -2,7 +2,7 @@ import { jsonText, parseExactly } from '../../exact-number.ts';
 import { type AnswerBlock, type Chunk, type Delta, noUsage, type Usage } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf, within } from '../transport/fields.ts';
-import { errorOf, eventError, type Hide, malformed, upstreamError } from '../transport/upstream-errors.ts';
+import { contentRefused, errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
 import { isToolUse, readBlock, readStop, readUsage } from './anthropic-blocks.ts';
 
 interface OpenBlock {
@@ -126,10 +126,10 @@ export class EventReader implements ChunkReader {
 
   #end(): readonly Chunk[] {
     if (!this.#started || this.#open !== null) throw malformed('the message ends out of place');
-    if (this.#stopReason === 'refusal' && this.#blocks === 0) throw upstreamError('content_refused');
-    this.ended = true;
     // What the message began with is no count of its output.
     const usage = this.#isCounted ? this.#usage : { ...this.#usage, isPartial: true as const };
+    if (this.#stopReason === 'refusal' && this.#blocks === 0) throw contentRefused(usage);
+    this.ended = true;
     return [{ type: 'end', ...readStop(this.#stopReason, this.#stopSequence), usage }];
   }
 }

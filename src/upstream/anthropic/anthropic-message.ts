@@ -1,7 +1,7 @@
 import { parseExactly } from '../../exact-number.ts';
 import type { Answer } from '../port.ts';
 import { fieldsOf, parsedJson } from '../transport/fields.ts';
-import { malformed, upstreamError } from '../transport/upstream-errors.ts';
+import { contentRefused, malformed } from '../transport/upstream-errors.ts';
 import { isToolUse, readBlock, readStop, readUsage } from './anthropic-blocks.ts';
 
 /**
@@ -14,12 +14,8 @@ export const readMessage = (text: string, mostTokens: number): Answer => {
   if (message.type !== 'message' || !Array.isArray(message.content)) throw malformed('the answer is not a message');
   const blocks = message.content.some(isToolUse) ? (parseExactly(text) as typeof message).content : message.content;
   const content = (blocks as unknown[]).map(readBlock).filter((block) => block !== null);
-  if (message.stop_reason === 'refusal' && content.length === 0) throw upstreamError('content_refused');
+  const usage = readUsage(message.usage, mostTokens);
+  if (message.stop_reason === 'refusal' && content.length === 0) throw contentRefused(usage);
   const { stop_reason, stop_sequence } = readStop(message.stop_reason, message.stop_sequence);
-  return {
-    content,
-    stop_reason,
-    stop_sequence,
-    usage: readUsage(message.usage, mostTokens),
-  };
+  return { content, stop_reason, stop_sequence, usage };
 };

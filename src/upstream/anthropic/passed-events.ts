@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { noUsage, type Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
 import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../transport/event-frames.ts';
-import { type Fields, fieldsOf, parsedJson, within } from '../transport/fields.ts';
+import { fieldsOf, parsedJson, within } from '../transport/fields.ts';
+import { maxHeldBytes } from '../transport/limits.ts';
 import type { OwnDocument, OwnNames } from '../transport/own-names.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
 import { parsedStart, quickStart } from './passed-message.ts';
@@ -12,12 +13,19 @@ import { blockEventEnd, startData, stopEventEnd, textDeltaAt } from './quick-eve
 const textFields = ['text', 'partial_json', 'thinking'] as const;
 
 /** UTF-8 bytes of the text that a `content_block_delta` carries. */
-const textBytesOf = ({ delta }: Fields): number => {
+const textBytesOf = (delta: unknown): number => {
   for (const field of textFields) {
-    const text = (delta as Fields | undefined)?.[field];
+    const text = within(delta)[field];
     if (typeof text === 'string') return Buffer.byteLength(text);
   }
   return 0;
+};
+
+/** The same of a block's beginning, which is mostly empty. */
+const writtenAtStart = (block: unknown): number => {
+  const { input } = within(block);
+  const given = JSON.stringify(within(input));
+  return textBytesOf(block) + (given === '{}' ? 0 : Buffer.byteLength(given));
 };
 
 /**
@@ -101,11 +109,20 @@ export class PassedEventReader implements PassedReader, FrameReader {
       this.#begin(parsedStart(Buffer.from(data), event, this.#own));
       return false;
     }
-    if (event.type === 'ping') return this.#started;
+    if (event.type === 'ping') return this.#started && !this.#holds(frame);
     if (!this.#started) throw malformed('an event before the message');
     if (event.type === 'message_delta') this.#count(event.usage);
-    else if (event.type === 'content_block_delta') this.outputBytes += textBytesOf(event);
+    else if (event.type === 'content_block_delta') this.outputBytes += textBytesOf(event.delta);
+    else if (event.type === 'content_block_start') this.outputBytes += writtenAtStart(event.content_block);
     else if (event.type === 'message_stop') this.#end();
+    return true;
+  }
+
+  /** Whether a ping waits with the beginning of the message, since nothing has followed that yet: it is no output. */
+  #holds(ping: Buffer): boolean {
+    if (this.#start === null || !this.#passed.isEmpty) return false;
+    if (this.#start.length > maxHeldBytes) return false;
+    this.#start = Buffer.concat([this.#start, ping]);
     return true;
   }
 

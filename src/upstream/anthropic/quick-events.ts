@@ -17,9 +17,12 @@ const textHeads = [
   bytesOf('thinking_delta","thinking":"'),
 ];
 const deltaTail = bytesOf('"}}\n\n');
-const blockHeads = [
-  bytesOf('event: content_block_start\ndata: {"type":"content_block_start","index":'),
-  bytesOf('event: content_block_stop\ndata: {"type":"content_block_stop","index":'),
+const blockStartHead = bytesOf('event: content_block_start\ndata: {"type":"content_block_start","index":');
+const blockStopHeads = [bytesOf('event: content_block_stop\ndata: {"type":"content_block_stop","index":')];
+/** Of blocks that begin empty, behind their index. */
+const emptyBlocks = [
+  bytesOf(',"content_block":{"type":"text","text":""}}\n\n'),
+  bytesOf(',"content_block":{"type":"thinking","thinking":"","signature":""}}\n\n'),
 ];
 const startHead = bytesOf('event: message_start\ndata: {"type":"message_start"');
 /** Of the head, what comes before the data. */
@@ -72,9 +75,14 @@ export const textDeltaAt = (bytes: Buffer, from: number): TextDelta | null => {
   return isAt(bytes, at, deltaTail) ? { end: at + deltaTail.length, textBytes: at - start - escapes } : null;
 };
 
-/** The place after the event there, if it begins or ends a block; -1 for any other. */
+/** The place after the event there, if it begins an empty block or ends one; -1 for any other. */
 export const blockEventEnd = (bytes: Buffer, at: number): number => {
-  const rest = afterOne(bytes, at, blockHeads);
+  if (isAt(bytes, at, blockStartHead)) {
+    let rest = at + blockStartHead.length;
+    while (bytes[rest]! >= zero && bytes[rest]! <= nine) rest++;
+    return afterOne(bytes, rest, emptyBlocks);
+  }
+  const rest = afterOne(bytes, at, blockStopHeads);
   return rest === -1 ? -1 : afterLastLine(bytes, rest);
 };
 

@@ -1,7 +1,15 @@
 import type { Clock, Millis } from '../../clock.ts';
 import { edited, outerMembers } from '../../json/outer-members.ts';
 import { publish } from '../../telemetry.ts';
-import type { GenerateOptions, GenerateRequest, PassedRequest, Passing, Upstream, WrittenRequest } from '../port.ts';
+import {
+  type GenerateOptions,
+  type GenerateRequest,
+  noUsage,
+  type PassedRequest,
+  type Passing,
+  type Upstream,
+  type WrittenRequest,
+} from '../port.ts';
 import { RetryBudget } from '../transport/retry-budget.ts';
 import { isWritten } from '../transport/written.ts';
 import { Breaker, type BreakerState } from './breaker.ts';
@@ -35,15 +43,15 @@ const savedRetries = 10;
  * @param parts at least one; requests name the model as the first calls it
  */
 export const balanced = (id: string, parts: readonly Part[], clock: Clock): Balanced => {
-  const members = parts.map(
-    (part): Member => ({
-      ...part,
-      failure: null,
-      breaker: new Breaker(clock, (isOpen) =>
-        publish(isOpen ? 'upstream.opened' : 'upstream.closed', { model: id, upstream: part.name }),
-      ),
-    }),
-  );
+  const members = parts.map((part): Member => {
+    const names = { model: id, upstream: part.name };
+    const breaker = new Breaker(clock, (isOpen) => {
+      if (isOpen) publish('upstream.opened', { ...names, reason: member.failure?.reason ?? '' });
+      else publish('upstream.closed', names);
+    });
+    const member: Member = { ...part, failure: null, breaker };
+    return member;
+  });
   const group: Group = { members, rotation: new Rotation(), retries: new RetryBudget(savedRetries) };
   return { upstream: upstreamOf(group), health: () => members.map((member) => healthOf(member, clock)) };
 };
@@ -70,7 +78,7 @@ const upstreamOf = (group: Group): Upstream => {
   };
   return {
     answer: (request, options) =>
-      whole(ableTo(group, request), options, (member) => member.upstream.answer(requestFor(request, member), options)),
+      whole(ableTo(group, request), options, (member, own) => member.upstream.answer(requestFor(request, member), own)),
     stream: (request, options) =>
       streamed(ableTo(group, request), options, (member) =>
         member.upstream.stream(requestFor(request, member), options),
@@ -83,7 +91,7 @@ const upstreamOf = (group: Group): Upstream => {
     }),
     ...(all(({ countTokens }) => countTokens) && {
       countTokens: (request, options) =>
-        whole(group, options, async (member) => member.upstream.countTokens!(requestFor(request, member), options)),
+        whole(group, options, async (member, own) => member.upstream.countTokens!(requestFor(request, member), own)),
     }),
     ...(all(({ written }) => written) && {
       written: (request, purpose) =>
@@ -98,8 +106,8 @@ const upstreamOf = (group: Group): Upstream => {
         messages: {
           ...passingOf(group, bodyFor, 'messages'),
           countTokens: (request, options) =>
-            whole(group, options, (member) =>
-              member.upstream.passing!.messages!.countTokens(bodyFor(request, member), options),
+            whole(group, options, (member, own) =>
+              member.upstream.passing!.messages!.countTokens(bodyFor(request, member), own),
             ),
         },
       }),
@@ -130,7 +138,7 @@ const passingOf = (
   api: keyof NonNullable<Upstream['passing']>,
 ): Passing => ({
   answer: (request, options) =>
-    whole(group, options, (member) => member.upstream.passing![api]!.answer(bodyFor(request, member), options)),
+    whole(group, options, (member, own) => member.upstream.passing![api]!.answer(bodyFor(request, member), own)),
   stream: (request, options) =>
     streamed(group, options, (member) => member.upstream.passing![api]!.stream(bodyFor(request, member), options)),
 });
@@ -143,8 +151,16 @@ const bodiesFor =
     return { ...request, body: edited(request.body, [{ start, end, text: JSON.stringify(model) }]) };
   };
 
-const whole = async <T>(group: Group, { signal }: GenerateOptions, ask: (member: Member) => Promise<T>): Promise<T> => {
-  const { attempt, value } = await firstOf(group, signal, ask);
+/** @param ask with the options that tell that this upstream has begun, which is long before the end of some answers */
+const whole = async <T>(
+  group: Group,
+  options: GenerateOptions,
+  ask: (member: Member, own: GenerateOptions) => Promise<T>,
+): Promise<T> => {
+  const { attempt, value } = await firstOf(group, options.signal, (member, begun) => {
+    options.counted?.(noUsage);
+    return ask(member, { ...options, began: () => begun.began() });
+  });
   attempt.answered();
   return value;
 };
@@ -152,13 +168,14 @@ const whole = async <T>(group: Group, { signal }: GenerateOptions, ask: (member:
 /** Until its first piece is there, a stream has not begun: the next upstream can still take its place. */
 const streamed = <T>(
   group: Group,
-  { signal }: GenerateOptions,
+  { signal, counted }: GenerateOptions,
   ask: (member: Member) => AsyncIterable<T>,
 ): AsyncIterable<T> => {
   // It holds the request, which is let go as soon as no other upstream can need it.
   let asking: typeof ask | null = ask;
   const begin = async (): Promise<Begun<T>> => {
     const begun = await firstOf(group, signal, async (member) => {
+      counted?.(noUsage);
       const pieces = asking!(member)[Symbol.asyncIterator]();
       return { pieces, first: await pieces.next() };
     });

@@ -43,7 +43,7 @@ export interface Asked<T> {
 export const firstOf = async <T>(
   group: Group,
   signal: Cancellation,
-  ask: (member: Member) => Promise<T>,
+  ask: (member: Member, attempt: Attempt) => Promise<T>,
 ): Promise<Asked<T>> => {
   signal.throwIfAborted();
   const asked = new Set<Member>();
@@ -56,7 +56,7 @@ export const firstOf = async <T>(
     asked.add(member);
     const attempt = member.breaker.begin();
     try {
-      return { member, attempt, value: await ask(member) };
+      return { member, attempt, value: await ask(member, attempt) };
     } catch (error) {
       tell(member, attempt, error);
       signal.throwIfAborted();
@@ -81,9 +81,9 @@ const candidates = ({ members }: Group, asked: ReadonlySet<Member>): readonly Me
 /** Whether another upstream is asked for the same. */
 const goesOn = (error: UpstreamError): boolean => !error.begun && isItsOwn(error);
 
-/** Whether the upstream has failed. Any other 4xx but those of its account is about the request. */
+/** Whether the upstream has failed. Any other 4xx but those of its account is about the request; what is below is no answer. */
 const isItsOwn = ({ code, status }: UpstreamError): boolean =>
-  status === undefined ? itsOwn.has(code) : status >= 500 || status === 429 || status === 401;
+  status === undefined ? itsOwn.has(code) : status < 400 || status >= 500 || status === 429 || status === 401;
 
 const itsOwn: ReadonlySet<UpstreamError['code']> = new Set([
   'provider_error',
@@ -100,8 +100,9 @@ export const tell = (member: Member, attempt: Attempt, error: unknown): void => 
     attempt.answered();
   } else {
     member.failure = error;
-    const { code, retryAfterSeconds } = error;
-    if (code === 'provider_overloaded' && retryAfterSeconds !== undefined) attempt.paused(retryAfterSeconds * 1000);
+    const { code, status, retryAfterSeconds } = error;
+    const asksForPause = code === 'provider_overloaded' || status === 429 || status === 529;
+    if (asksForPause && retryAfterSeconds !== undefined) attempt.paused(retryAfterSeconds * 1000);
     else attempt.failed();
   }
 };

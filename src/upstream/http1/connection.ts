@@ -24,7 +24,7 @@ export interface Origin {
 export interface Asker extends ResponseReader {
   /** The request goes out on this connection, at once or when it is open. */
   taken(connection: Connection): void;
-  /** The last call, instead of `end`. `answered`: whether anything at all had come from the other side. */
+  /** The last call, instead of `end`. `answered`: whether anything of an answer had come, beside interim ones. */
   failed(error: unknown, answered: boolean): void;
 }
 
@@ -161,13 +161,14 @@ export class Connection implements Due {
       this.#lose(new HttpFault('protocol', 'bytes came that no request has asked for'));
       return;
     }
-    this.#answered = true;
     try {
       parser.push(piece);
     } catch (error) {
+      this.#answered = true;
       this.#lose(error);
       return;
     }
+    this.#answered ||= parser.begun;
     if (parser.over) this.#finish(parser.keepMs);
   }
 

@@ -77,6 +77,11 @@ export class ResponseParser {
     this.#state = 'over';
   }
 
+  /** Whether anything of an answer has come that is not interim. */
+  get begun(): boolean {
+    return this.#state !== 'head' || this.#held !== null;
+  }
+
   get over(): boolean {
     return this.#state === 'over';
   }

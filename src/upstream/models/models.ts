@@ -114,6 +114,13 @@ const pricingOf = ({ service_tiers: tiers, ...usual }: Declared['pricing']) => {
   return { pricing: whole(usual), ...(each.length > 0 && { service_tier_pricing: Object.fromEntries(each) }) };
 };
 
+/** The longest that an answer of these models may take, with all upstreams of one that are asked after each other. */
+export const longestAnswerMs = (models: readonly DeclaredModel[]): number => {
+  const longest = ({ upstreams }: DeclaredModel): number =>
+    upstreams.reduce((sum, { upstream }) => sum + (upstream.kind === 'simulated' ? 0 : upstream.total_timeout_ms), 0);
+  return Math.max(0, ...models.map(longest));
+};
+
 /** The same without credentials, for a thread that asks no upstream. */
 export const withoutCredentials = (models: readonly DeclaredModel[]): readonly DeclaredModel[] =>
   models.map(({ model, upstreams }) => ({

@@ -2,7 +2,7 @@ import { type Chunk, noUsage, type Usage } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
-import { errorOf, eventError, type Hide, malformed, upstreamError } from '../transport/upstream-errors.ts';
+import { contentRefused, errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
 import { BlockLine, type Part } from './block-line.ts';
 import { type CallId, firstChoice, textIn, thoughtIn } from './chat-completion.ts';
 import { guessedUsage, readStop, readUsage } from './chat-usage.ts';
@@ -53,10 +53,11 @@ export class ChatChunkReader implements ChunkReader {
     if (this.#finish === null) throw malformed('the stream ends before the answer does');
     const chunks: Chunk[] = [];
     this.#line.end(this.#finish === 'length', chunks);
-    if (this.#finish === 'content_filter' && this.#line.ended === 0) throw upstreamError('content_refused');
+    const usage = guessedUsage(this.#usage, this.#line.bytes);
+    if (this.#finish === 'content_filter' && this.#line.ended === 0) throw contentRefused(usage);
     this.ended = true;
     const stop = readStop(this.#finish, this.#called > 0, this.#sequence);
-    chunks.push({ type: 'end', ...stop, usage: guessedUsage(this.#usage, this.#line.bytes) });
+    chunks.push({ type: 'end', ...stop, usage });
     return chunks;
   }
 

@@ -3,7 +3,7 @@ import { writtenBytesOf } from '../estimate.ts';
 import type { Answer, AnswerBlock } from '../port.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
-import { malformed, upstreamError } from '../transport/upstream-errors.ts';
+import { contentRefused, malformed } from '../transport/upstream-errors.ts';
 import { guessedUsage, readStop, readUsage } from './chat-usage.ts';
 
 /** For a call that the server gives no id. */
@@ -23,14 +23,15 @@ export const readCompletion = (text: string, mostTokens: number, callId: CallId)
   const { finish_reason: reason, stop_reason: sequence } = choice;
   const calls = callsOf(message.tool_calls, reason === 'length', callId);
   const content = [...saidIn(message), ...calls];
-  if (reason === 'content_filter' && content.length === 0) throw upstreamError('content_refused');
+  const usage = guessedUsage(
+    readUsage(completion.usage, mostTokens, { tier: completion.service_tier }),
+    writtenBytesOf(content),
+  );
+  if (reason === 'content_filter' && content.length === 0) throw contentRefused(usage);
   return {
     content,
     ...readStop(reason, calls.length > 0, sequence),
-    usage: guessedUsage(
-      readUsage(completion.usage, mostTokens, { tier: completion.service_tier }),
-      writtenBytesOf(content),
-    ),
+    usage,
   };
 };
 

@@ -5,6 +5,7 @@ import type { Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
 import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../transport/event-frames.ts';
 import { fieldsOf, parsedJson } from '../transport/fields.ts';
+import { maxHeldBytes } from '../transport/limits.ts';
 import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
 import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
 import { AlikeEvents, type Span, type Varying } from './alike-events.ts';
@@ -45,6 +46,7 @@ export class PassedChunkReader implements PassedReader, FrameReader {
   readonly #hidesUsage: boolean;
   /** Chunks before the first that says something. */
   #start: Passage | null = new Passage();
+  #startBytes = 0;
   /** What the last chunk began with, up to its names: the next one begins alike. */
   #prefix: Buffer = Buffer.alloc(0);
   #ownPrefix: Buffer = Buffer.alloc(0);
@@ -116,7 +118,9 @@ export class PassedChunkReader implements PassedReader, FrameReader {
     this.outputBytes += read.textBytes;
     this.#finished ||= read.isFinish;
     if (this.#hidesUsage && read.isEmpty && read.usage !== null) return;
-    const isStart = this.#start !== null && this.outputBytes === 0 && !this.#finished;
+    this.#startBytes += frame.length;
+    const isStart =
+      this.#start !== null && this.outputBytes === 0 && !this.#finished && this.#startBytes <= maxHeldBytes;
     const whole = isPlain ? frame : Buffer.concat([dataHead, document, doneFrame.subarray(-2)]);
     this.#pass(whole, scanned !== null, isStart ? this.#start! : passed, read.noUsage && inFrame(read.noUsage));
     const { varying } = read;

@@ -5,8 +5,9 @@ import type { Usage } from '../port.ts';
 import type { PassedReader } from '../transport/answers.ts';
 import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../transport/event-frames.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
+import { maxHeldBytes } from '../transport/limits.ts';
 import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
-import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
+import { accountFailure, errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
 import { AlikeEvents, type Varying } from './alike-events.ts';
 import { type Beside, guessedUsage } from './chat-usage.ts';
 import { besideOf, besideOnTape, readResponseUsage } from './response-usage.ts';
@@ -35,6 +36,7 @@ export class PassedResponseReader implements PassedReader, FrameReader {
   readonly #hide: Hide;
   /** Events before the first that says something. */
   #start: Buffer[] | null = [];
+  #startBytes = 0;
   #usage: Usage | null = null;
   readonly #alike = new AlikeEvents();
   #passed = new Passage();
@@ -128,6 +130,8 @@ export class PassedResponseReader implements PassedReader, FrameReader {
     const event = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');
     const name = stringOf(event.type, 'the type of an event');
     if (name === 'error') throw eventError(errorOf(event.error == null ? { error: event } : event), this.#hide);
+    const failure = name === 'response.failed' ? accountFailure(event.response, this.#hide) : null;
+    if (failure !== null) throw failure;
     if (typeof event.delta === 'string') this.outputBytes += Buffer.byteLength(event.delta);
     const document = Buffer.from(data.replaceAll('\n', ' '));
     const whole = Buffer.concat([Buffer.from(`event: ${name}\ndata: `), this.#named(document, event), blankLine]);
@@ -138,7 +142,8 @@ export class PassedResponseReader implements PassedReader, FrameReader {
   }
 
   #pass(name: string, event: Buffer): void {
-    if (this.#start !== null && beginnings.has(name)) this.#start.push(event);
+    this.#startBytes += event.length;
+    if (this.#start !== null && beginnings.has(name) && this.#startBytes <= maxHeldBytes) this.#start.push(event);
     else this.#passed.put(event);
   }
 

@@ -1,7 +1,9 @@
 import type { Passing } from '../port.ts';
-import { type PassedReader, passedAnswer, wholeAnswer } from '../transport/answers.ts';
+import { type PassedReader, passedAnswer, textOf, wholeAnswer } from '../transport/answers.ts';
 import type { Endpoint } from '../transport/endpoint.ts';
+import { parsedJson, within } from '../transport/fields.ts';
 import type { OwnDocument, OwnNames } from '../transport/own-names.ts';
+import { accountFailure } from '../transport/upstream-errors.ts';
 import { PassedChunkReader } from './passed-chunks.ts';
 import { ownCompletion, ownResponse } from './passed-document.ts';
 import { PassedResponseReader } from './passed-response-events.ts';
@@ -32,15 +34,19 @@ export const passingChat = (endpoint: Endpoint): Passing =>
     reader: (own, hidesUsage) => new PassedChunkReader(own, endpoint.hide, hidesUsage),
   });
 
+/** What went wrong is told in the upstream's own words, unless that is about the operator's account. @throws UpstreamError */
+const failedIn = (document: Buffer, { hide }: Endpoint): Buffer => {
+  const text = hide(textOf(document));
+  const response = parsedJson(text, 'the answer');
+  const failure = within(response).status === 'failed' ? accountFailure(response, hide) : null;
+  if (failure !== null) throw failure;
+  return Buffer.from(text);
+};
+
 /** The responses of an endpoint, likewise. */
 export const passingResponses = (endpoint: Endpoint): Passing =>
   passing(endpoint, {
     path: '/v1/responses',
-    // What went wrong there is told in the upstream's own words.
-    whole: (document, own) =>
-      ownResponse(
-        document.includes('"failed"') ? Buffer.from(endpoint.hide(document.toString('utf8'))) : document,
-        own,
-      ),
+    whole: (document, own) => ownResponse(document.includes('"failed"') ? failedIn(document, endpoint) : document, own),
     reader: (own) => new PassedResponseReader(own, endpoint.hide),
   });

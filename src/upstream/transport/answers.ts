@@ -63,6 +63,7 @@ export async function* streamedAnswer(
         for (const chunk of event === null ? reader.finish() : reader.read(event.data)) {
           if (chunk.type === 'start') {
             start = chunk;
+            options.counted?.(chunk.usage);
             continue;
           }
           if (start !== null) {
@@ -113,6 +114,7 @@ export async function* passedAnswer(
       const passed = reader.readAll(frames.push(piece));
       if (reader.ended) exchange.drain();
       if (passed.events.length > 0) yield eventsOf(reader, passed.events);
+      else if (reader.outputBytes === 0) options.counted?.(reader.usage);
       if (passed.failure !== null) throw passed.failure;
     }
   } catch (error) {

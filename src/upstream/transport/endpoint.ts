@@ -17,6 +17,7 @@ import { RetryBudget } from './retry-budget.ts';
 import {
   type Hide,
   isConnectionFailure,
+  isTimeout,
   malformed,
   retryAfterSeconds,
   statusError,
@@ -65,7 +66,8 @@ export class Endpoint {
   readonly #apiKey: Secret;
   /** With the port where it is not the usual one. */
   readonly #host: string;
-  readonly #hostname: string;
+  /** In whatever letters. */
+  readonly #hostname: RegExp;
   readonly #deadlines: Deadlines;
   readonly #clock: Clock;
   readonly #sleep: Sleep;
@@ -92,7 +94,7 @@ export class Endpoint {
     this.#headersOf = headersOf;
     this.#apiKey = declared.apiKey;
     this.#host = url.host;
-    this.#hostname = url.hostname;
+    this.#hostname = new RegExp(url.hostname.replace(/[.[\]]/g, '\\$&'), 'gi');
     this.#deadlines = {
       firstByteMs: declared.first_byte_timeout_ms,
       idleMs: declared.idle_timeout_ms,
@@ -123,13 +125,15 @@ export class Endpoint {
       const exchange = new Exchange(this.#pool, sent, signal, deadlines, maxBytes);
       try {
         await this.#accept(await exchange.awaitHead(), exchange, accept, request.isTranslated !== true);
+        options.began?.();
         return exchange;
       } catch (error) {
         exchange.close();
         signal.throwIfAborted();
         // After the first byte never: the upstream has begun to work and to charge.
         const isLost = !exchange.answered && isConnectionFailure(error);
-        const again = attempt === 1 && isLost && this.#retries?.take();
+        // Who has waited for a connection as long as he may does not wait so long again.
+        const again = attempt === 1 && isLost && !isTimeout(error) && this.#retries?.take();
         if (!again) throw transportError(error, exchange.sent && !isLost);
       }
       await this.#sleep(leastPauseMs + pauseSpreadMs * this.#random(), signal);

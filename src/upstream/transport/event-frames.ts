@@ -63,6 +63,10 @@ export class Passage {
     this.#pieces.push(bytes);
   }
 
+  get isEmpty(): boolean {
+    return this.#pieces.length === 0 && this.#end === this.#start;
+  }
+
   /** All of it. Of a single piece nothing is copied. */
   get whole(): Buffer {
     this.#cut();

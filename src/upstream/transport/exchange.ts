@@ -13,7 +13,7 @@ const late = 'The model provider did not answer in time.';
 /** One request and its response, read piece by piece at the reader's pace. */
 export class Exchange implements Asker, Due {
   dueAt: Millis;
-  /** Once it has failed: whether anything at all had come from the upstream. */
+  /** Once it has failed: whether anything of an answer had come, beside interim ones. */
   answered = false;
   /** Once it has failed: whether the request had gone out. */
   sent = false;

@@ -15,6 +15,8 @@ const MiB = 1_048_576;
 export const maxEventBytes = MiB;
 /** Largest stream in all: some hundred bytes for each of a million tokens. */
 export const maxStreamBytes = 256 * MiB;
+/** Of events before the first output that wait for it; beyond it they go on by themselves. */
+export const maxHeldBytes = MiB;
 /** Largest answer that is not streamed. */
 export const maxAnswerBytes = 32 * MiB;
 /** How much of the body of an error is read. */

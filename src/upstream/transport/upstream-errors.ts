@@ -1,6 +1,6 @@
 import type { Millis } from '../../clock.ts';
 import type { HttpFault } from '../http1/fault.ts';
-import { type UpstreamCode, UpstreamError } from '../port.ts';
+import { type UpstreamCode, UpstreamError, type Usage } from '../port.ts';
 import { SseError } from './sse.ts';
 import { toldRefusal } from './told-refusal.ts';
 
@@ -23,6 +23,10 @@ const maxDetail = 500;
 
 export const upstreamError = (code: UpstreamCode, cause?: unknown, begun = true): UpstreamError =>
   new UpstreamError(code, messages[code], { cause, begun });
+
+/** An answer of which a filter has left nothing, and which has been counted all the same. */
+export const contentRefused = (usage: Usage): UpstreamError =>
+  new UpstreamError('content_refused', messages.content_refused, { usage });
 
 /** An answer that breaks the protocol: `provider_error`, with what was wrong as its cause. */
 export const malformed = (what: string): UpstreamError => upstreamError('provider_error', new Error(what));
@@ -157,6 +161,12 @@ export const eventError = (body: ErrorBody, hide: Hide): UpstreamError => {
   return upstreamError(code, cause, code !== 'provider_overloaded');
 };
 
+/** Of a response that says that it has failed: the error, where that is about the operator's account (contract N1); null otherwise. */
+export const accountFailure = (response: unknown, hide: Hide): UpstreamError | null => {
+  const body = errorOf(response);
+  return isOfAccount(body) ? eventError(body, hide) : null;
+};
+
 const codeOfEvent = (body: ErrorBody): UpstreamCode => {
   switch (body.type) {
     case 'overloaded_error':
@@ -197,6 +207,8 @@ export const isConnectionFailure = (error: unknown): boolean => connectionCodes.
 
 const timeoutCodes = new Set<unknown>(['ETIMEDOUT', 'connect_timeout' satisfies HttpFault['code']]);
 
+export const isTimeout = (error: unknown): boolean => timeoutCodes.has(codeOf(error));
+
 /**
  * Any failure on the way as an UpstreamError; that of the connection becomes its cause.
  * @param begun whether the upstream may have worked for the answer
@@ -204,5 +216,5 @@ const timeoutCodes = new Set<unknown>(['ETIMEDOUT', 'connect_timeout' satisfies 
 export const transportError = (error: unknown, begun = true): UpstreamError => {
   if (error instanceof UpstreamError) return error;
   if (error instanceof SseError) return malformed(error.message);
-  return upstreamError(timeoutCodes.has(codeOf(error)) ? 'provider_timeout' : 'provider_error', error, begun);
+  return upstreamError(isTimeout(error) ? 'provider_timeout' : 'provider_error', error, begun);
 };

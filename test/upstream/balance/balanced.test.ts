@@ -190,7 +190,7 @@ describe('streams', () => {
     expect(health()[0]!.state).toBe('closed');
     await probe.return!();
     expect(said).toEqual([
-      ['upstream.opened', { model: 'm', upstream: 'a' }],
+      ['upstream.opened', { model: 'm', upstream: 'a', reason: 'failed' }],
       ['upstream.closed', { model: 'm', upstream: 'a' }],
     ]);
   });

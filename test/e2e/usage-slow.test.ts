@@ -42,23 +42,39 @@ const accountsOf = async (server: Server): Promise<Settlement[]> => {
   return all;
 };
 
-test('requests of seconds beside one of a minute have one account each, after a kill -9 too', async () => {
+const slowModel = () => {
   const modelsFile = join(dirname(freshDir()), 'models.json');
   const base_url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
   const remote = { kind: 'anthropic', base_url, api_key_env: 'UPSTREAM_KEY', private_network: true };
   const model = { id: 'm', context_length: 200_000, max_output_length: 64_000, upstream: remote };
   writeFileSync(modelsFile, JSON.stringify({ models: [model] }));
-  const env = { MODELS_FILE: modelsFile, UPSTREAM_KEY: 'k' };
+  return { MODELS_FILE: modelsFile, UPSTREAM_KEY: 'k' };
+};
+
+/** Resolves to the id of a request whose upstream takes so many milliseconds. */
+const asking = async (server: Server, ms: number): Promise<string | null> => {
+  const response = await fetch(`${server.baseUrl}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.first.project_api_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'm', max_tokens: 100, messages: [{ role: 'user', content: `${ms}` }] }),
+  });
+  await response.arrayBuffer();
+  return response.headers.get('request-id');
+};
+
+test('a request that the gateway cuts at its end is on record as that, and not as one whose client has left', async () => {
+  const server = await startServer({ env: { ...slowModel(), DRAIN_MS: '500' } });
+  const cut = asking(server, 60_000).catch(() => 'cut');
+  await asking(server, 0);
+  await server.stop();
+  expect(await cut).toBe('cut');
+  expect((await accountsOf(server)).map(({ status }) => status).sort()).toEqual([200, 500]);
+});
+
+test('requests of seconds beside one of a minute have one account each, after a kill -9 too', async () => {
+  const env = slowModel();
   let server = await startServer({ env });
-  const ask = async (ms: number): Promise<string | null> => {
-    const response = await fetch(`${server.baseUrl}/v1/messages`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${server.first.project_api_key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'm', max_tokens: 100, messages: [{ role: 'user', content: `${ms}` }] }),
-    });
-    await response.arrayBuffer();
-    return response.headers.get('request-id');
-  };
+  const ask = (ms: number) => asking(server, ms);
   const long = ask(60_000).catch(() => null);
   const answered = await Promise.all([1, 2, 3, 4, 5].map(() => ask(2_500)));
   // Their accounts are in the store, and the files that have them may go.

@@ -53,6 +53,7 @@ const start = async (
   return { mock, upstream };
 };
 
+const counted = { input_tokens: 5000, output_tokens: 77 };
 const refused = (code: string) => expect.objectContaining({ name: 'UpstreamError', code });
 
 describe('request', () => {
@@ -289,22 +290,23 @@ describe('stream', () => {
     expect(seen.map(({ type }) => type)).toEqual(['start', 'block_start', 'block_delta', 'block_delta']);
   });
 
-  test('a refusal before any output is content_refused, streamed or not', async () => {
+  test('a refusal before any output is content_refused and has what was counted, streamed or not', async () => {
     const { upstream } = await start(
       serve((incoming, response) => {
         void bodyOf(incoming).then((body) => {
           if (!JSON.parse(body).stream)
-            return json(response, { type: 'message', content: [], stop_reason: 'refusal', usage: {} });
+            return json(response, { type: 'message', content: [], stop_reason: 'refusal', usage: counted });
           stream(response, [
             recorded[0]!,
-            event('message_delta', { delta: { stop_reason: 'refusal' }, usage: {} }),
+            event('message_delta', { delta: { stop_reason: 'refusal' }, usage: counted }),
             event('message_stop'),
           ]);
         });
       }),
     );
-    await expect(upstream.answer(request(), options())).rejects.toEqual(refused('content_refused'));
-    await expect(assemble(upstream.stream(request(), options()))).rejects.toEqual(refused('content_refused'));
+    const expected = expect.objectContaining({ code: 'content_refused', usage: expect.objectContaining(counted) });
+    await expect(upstream.answer(request(), options())).rejects.toEqual(expected);
+    await expect(assemble(upstream.stream(request(), options()))).rejects.toEqual(expected);
   });
 });
 
@@ -497,6 +499,29 @@ describe('abort', () => {
   });
 });
 
+test('an answer that comes byte by byte is whole, and nothing of its pieces stays', async () => {
+  let pieces: number[] = [];
+  const long = { ...recordedMessage, content: [{ type: 'text', text: 'ab'.repeat(40_000) }] };
+  const body = Buffer.from(JSON.stringify(long));
+  const { upstream } = await start(
+    serveRaw((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n');
+      const parts: string[] = [];
+      for (let at = 0, turn = 0; at < body.length; turn++) {
+        const size = pieces[turn % pieces.length]!;
+        const part = body.subarray(at, at + size);
+        parts.push(`${part.length.toString(16)}\r\n${part.toString('latin1')}\r\n`);
+        at += size;
+      }
+      socket.end(Buffer.from(`${parts.join('')}0\r\n\r\n`, 'latin1'));
+    }),
+  );
+  for (pieces of [[1], [1, 70_000, 3], [1_000_000]]) {
+    const { content } = await upstream.answer(request(), options());
+    expect(content).toEqual(long.content);
+  }
+});
+
 describe('deadlines', () => {
   test('no first byte', async () => {
     const { upstream } = await start(
@@ -565,6 +590,17 @@ describe('retry', () => {
     for (let round = 0; round < 100; round += 1) await upstream.answer(request(), options()).catch(() => {});
     expect(mock.connections()).toBeGreaterThan(105);
     expect(mock.connections()).toBeLessThanOrEqual(111);
+  });
+
+  test('a connection that is long in coming is waited for once', async () => {
+    // It takes the connection, and never begins TLS.
+    const { upstream, mock } = await start(serveRaw(() => {}));
+    const url = `https://127.0.0.1:${new URL(mock.url).port}`;
+    const late = upstreamAt(url, { connect_timeout_ms: 300 });
+    cleanups.push(() => late.close());
+    await expect(late.answer(request(), options())).rejects.toEqual(refused('provider_timeout'));
+    expect(mock.connections()).toBe(1);
+    await upstream.close();
   });
 
   test('a refused connection is provider_error', async () => {

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
+import { loadModels, longestAnswerMs } from '../../src/upstream/models/models.ts';
 import { assemble, options, request } from './requests.ts';
 
 const minimal = { id: 'm', context_length: 1000, max_output_length: 100, upstream: { kind: 'simulated' } };
@@ -295,6 +295,24 @@ describe('several upstreams', () => {
     const found = faults(over).split('\n');
     expect(found).toEqual(expected.map((fault) => expect.stringContaining(fault)));
   });
+});
+
+test('the longest answer takes as long as all upstreams of its model after each other', () => {
+  const size = { context_length: 8_000, max_output_length: 4_000 };
+  const at = (total_timeout_ms?: number) => ({
+    ...{ kind: 'anthropic', base_url: 'https://a.example', api_key_env: 'KEY' },
+    ...(total_timeout_ms !== undefined && { total_timeout_ms }),
+  });
+  const models = [
+    { id: 'simulated', ...size, upstream: { kind: 'simulated' } },
+    { id: 'long', ...size, upstream: at(900_000) },
+    { id: 'two', ...size, upstreams: [at(), at(700_000)] },
+  ];
+  const loaded = loadModels(JSON.stringify({ models }), { KEY: 'k' });
+  expect(longestAnswerMs(loaded)).toBe(600_000 + 700_000);
+  expect(longestAnswerMs(loaded.slice(0, 2))).toBe(900_000);
+  expect(longestAnswerMs(loaded.slice(0, 1))).toBe(0);
+  expect(longestAnswerMs([])).toBe(0);
 });
 
 describe('an upstream of chat completions', () => {

@@ -278,9 +278,13 @@ describe('answer', () => {
 
   test('a filter that leaves nothing is content_refused', async () => {
     const said = { finish_reason: 'content_filter' };
-    const { upstream } = await start(serve(both(completion({ content: null }, said), [chunk({}, said), done])));
-    await expect(upstream.answer(request(), options())).rejects.toEqual(refused('content_refused'));
-    await expect(assemble(upstream.stream(request(), options()))).rejects.toEqual(refused('content_refused'));
+    const counted = { usage: { prompt_tokens: 5000, completion_tokens: 77, total_tokens: 5077 } };
+    const whole = completion({ content: null }, said, counted);
+    const { upstream } = await start(serve(both(whole, [chunk({}, said), chunk(null, counted), done])));
+    const usage = expect.objectContaining({ input_tokens: 5000, output_tokens: 77 });
+    const expected = expect.objectContaining({ code: 'content_refused', usage });
+    await expect(upstream.answer(request(), options())).rejects.toEqual(expected);
+    await expect(assemble(upstream.stream(request(), options()))).rejects.toEqual(expected);
   });
 });
 

@@ -111,6 +111,19 @@ test('whatever is in them, and in whatever pieces they come', () => {
   );
 });
 
+test('chunks that say nothing wait for the first that does, up to a MiB', () => {
+  const reader = new PassedChunkReader(own, hide, false);
+  const one = styles[0]!(`{"role":"assistant","pad":"${'x'.repeat(1000)}"}`, ',"finish_reason":null').replace(
+    `"pad":"${'x'.repeat(1000)}"`,
+    '"content":""',
+  );
+  const padded = one.replace('"choices"', `"pad":"${'x'.repeat(1000)}","choices"`);
+  let held = 0;
+  while (reader.readAll(Buffer.from(padded)).events.length === 0) held += padded.length;
+  expect(held).toBeGreaterThan(1_048_576 - 2 * padded.length);
+  expect(held).toBeLessThanOrEqual(1_048_576);
+});
+
 describe('usage', () => {
   const chunk = styles[0]!('{"content":"twelve bytes"}', ',"finish_reason":"stop"');
 

@@ -162,6 +162,26 @@ describe('an event with the response', () => {
     expect(out).toContain('"resp_own"');
   });
 
+  test.each([
+    ['"error":{"code":"insufficient_quota","message":"x"}'],
+    ['"error":{"code":"server_error","message":"check your plan and billing details of org-1"}'],
+  ])('that has failed for the account of the operator is a failure of the upstream: %s', (error) => {
+    const given = event('response.failed', `{"type":"response.failed","response":{"status":"failed",${error}}}`);
+    expect(() => read(given)).toThrow(new UpstreamError('provider_error', 'The model provider failed.'));
+  });
+
+  test('before anything is said waits for that, up to a MiB', () => {
+    const reader = new PassedResponseReader(own, hide);
+    const one = event(
+      'response.in_progress',
+      `{"type":"response.in_progress","response":{"pad":"${'x'.repeat(1000)}"}}`,
+    );
+    let held = 0;
+    while (reader.readAll(Buffer.from(one)).events.length === 0) held += one.length;
+    expect(held).toBeGreaterThan(1_048_576 - 2 * one.length);
+    expect(held).toBeLessThanOrEqual(1_048_576);
+  });
+
   test('counts the text that it adds', () => {
     const both = data(theirs).replace('"type"', '"delta":"four","type"');
     expect(read(`event: response.completed\ndata: ${both}\n\n`).reader.outputBytes).toBe(4);

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import { usage as usageRows } from '../../projections/usage.ts';
@@ -37,7 +36,7 @@ import { recordIn } from '../policies/record.ts';
 import { openEvaluator } from '../rules/evaluate.ts';
 import { dayKeys } from '../secrets/day-keys.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
-import { loadModels, longestAnswerMs } from '../upstream/models/models.ts';
+import { type DeclaredModel, longestAnswerMs } from '../upstream/models/models.ts';
 import { declarePrices } from '../usage/prices.ts';
 import { tellTotals } from '../usage/totals.ts';
 import { type OpenUsage, openUsage } from '../usage/usage.ts';
@@ -57,6 +56,7 @@ import { pricesOf } from './prices.ts';
 import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
+import { servedModels } from './served-models.ts';
 import { whoStands } from './standing.ts';
 import { sweepRows } from './sweep-rows.ts';
 import { certificateOf } from './tls.ts';
@@ -97,9 +97,7 @@ export const serve = async (
   by: Context,
   output: Pick<Log, 'access' | 'dropped'>,
 ): Promise<Running> => {
-  const { MODELS_FILE: file } = config;
-  const modelsText = file === undefined ? null : await atPathOf('MODELS_FILE', file, () => readFile(file, 'utf8'));
-  const declared = loadModels(modelsText, env);
+  const declared = await servedModels(config, env);
   const tiers = await tiersOf(config);
   const certificate = await certificateOf(config);
   await expectPort(config.HOST, config.PORT);
@@ -119,7 +117,7 @@ const start = async (parts: {
   readonly config: Config;
   readonly log: EventLog;
   readonly open: Closing;
-  readonly declared: ReturnType<typeof loadModels>;
+  readonly declared: readonly DeclaredModel[];
   readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
   readonly certificate: Awaited<ReturnType<typeof certificateOf>>;
   readonly by: Context;

@@ -64,6 +64,7 @@ export const statusCommand = (terminal: Terminal): Command =>
     });
 
 const readyAnswer = z.object({
+  status: z.literal('ok'),
   age_ms: z.number().nullable().optional(),
   upstreams: z
     .record(z.string(), z.array(z.object({ name: z.string(), state: z.string(), until: z.number().nullable() })))
@@ -77,7 +78,7 @@ const ask = async (
 ): Promise<{ readonly state: string; readonly detail: string; readonly upstreams: Upstreams }> => {
   try {
     const signal = AbortSignal.timeout(longestWaitMs);
-    const response = await fetch(new URL('/v1/ready?verbose', url), { signal, redirect: 'error' });
+    const response = await fetch(`${url}/v1/ready?verbose`, { signal, redirect: 'error' });
     const body: unknown = await response.json().catch(() => null);
     if (response.status !== 200) {
       const said = refusal.safeParse(body).data?.error.message;

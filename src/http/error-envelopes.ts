@@ -135,7 +135,7 @@ const keyLike = /(gw[pats]_|sk-)[\w-]{16,}/g;
  * place is not (contract A.1).
  * @param json stays a document
  */
-const withoutKeys = (json: string): string => json.replace(keyLike, '$1…');
+export const withoutKeys = (json: string): string => json.replace(keyLike, '$1…');
 
 // The bodies are written as text: refusals under load must cost less than answers, and JSON.stringify of an envelope
 // takes 1.2 µs where this takes 0.3. Codes and types are constants, the request id is ours.

@@ -174,10 +174,9 @@ export const readParameters = (match: Match<unknown>): Readonly<Record<string, s
       });
     }
     if (codePoints(value) > maxParameter) {
-      return refused('validation_failed', {
-        param: name,
-        message: `${name}: must have 1 to ${maxParameter} characters.`,
-      });
+      const message = `${name}: must have 1 to ${maxParameter} characters.`;
+      const detail = { loc: ['path', name], msg: message, type: 'string_too_long', input: value, ctx: {} };
+      return refused('validation_failed', { param: name, message, details: [detail] });
     }
     values[name] = value;
   }

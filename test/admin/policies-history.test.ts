@@ -191,6 +191,14 @@ describe('validate', () => {
     expect(error).toEqual({ line: 2, column: expect.any(Number), message: expect.any(String) });
     expect(body).not.toHaveProperty('result');
   });
+  test('repeats no key that was pasted into the rule', async () => {
+    const keys = [`gwp_${'a'.repeat(30)}`, `sk-ant-${'b'.repeat(30)}`];
+    for (const rule of [keys[0]!, `request.model.matches("(${keys[1]}")`]) {
+      const { status, body } = await validate({ rule, direction: 'request' });
+      expect([status, body.valid]).toEqual([200, false]);
+      for (const key of keys) expect(JSON.stringify(body)).not.toContain(key);
+    }
+  });
   test('says what the rule makes of a sample', async () => {
     const of = async (rule: string, sample: object, direction = 'request') =>
       (await validate({ rule, direction, sample })).body.result;

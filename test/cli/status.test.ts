@@ -45,6 +45,12 @@ describe('weir status', () => {
     expect(out).toMatch(/store +embedded +away +There is no event store in /);
     expect(err).toMatch(/^The gateway at http:\/\/127\.0\.0\.1:1 is not ready: [^\n]+\n$/);
   });
+  test('takes no other server for a gateway that is ready', async () => {
+    answer = { status: 200, body: '{}' };
+    const { code, of } = await status();
+    expect(code).toBe(1);
+    expect(of('gateway')).toMatchObject([{ state: 'not ready', detail: 'it answers, and not as Weir does' }]);
+  });
   test('of a ready gateway shows store, lists, windows and models', async () => {
     await bench.json('org', 'create', '--name', 'Acme');
     answer = ready({});

@@ -98,6 +98,16 @@ describe('a folder that cannot be looked into', () => {
     }
   });
 
+  test('is no verdict on the log', async () => {
+    const { weir, env } = bench();
+    symlinkSync(env.DATA_DIR, env.DATA_DIR);
+    const { code, err } = await weir(['audit', 'verify']);
+    expect([code, err]).toEqual([
+      3,
+      expect.stringMatching(/^The log cannot be verified\. .*its links lead in a circle/),
+    ]);
+  });
+
   test('says whose it is to look there', () => {
     const refused = Object.assign(new Error('EACCES: permission denied'), {
       code: 'EACCES',

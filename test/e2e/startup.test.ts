@@ -151,9 +151,9 @@ describe.concurrent('a server that cannot start says why in one sentence', () =>
     expect(gone.code).toBe(78);
     expect(complaintOf(broken)).toMatch(/not valid JSON \(line 1, column \d+\)/);
     const faults = complaintOf(wrong);
-    expect(faults).toMatch(/^The models file has \d faults:/);
+    expect(faults).toMatch(/^The configuration is not valid:\n {2}MODELS_FILE: The models file has \d faults:/);
     expect(faults).toMatch(/models\[0\]\.context_length/);
-    for (const { code } of [broken, wrong]) expect(code).toBe(1);
+    for (const { code } of [broken, wrong]) expect(code).toBe(78);
   });
 });
 

@@ -1,7 +1,10 @@
-import { openSync, readFileSync, readSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { copyFileSync, openSync, readFileSync, readSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startEmbedded } from '../../src/embedded/index.ts';
+import { backupStore, CannotCopy } from '../../src/embedded/maintenance/backup.ts';
+import { compactStore } from '../../src/embedded/maintenance/compact.ts';
+import { verifyStore } from '../../src/embedded/maintenance/verify.ts';
 import { StoreCorrupt } from '../../src/embedded/store/corrupt.ts';
 import { collect, connect, freshDir, numbered, rejection } from './store-under-test.ts';
 
@@ -64,6 +67,23 @@ test('a file that nobody has written to serves at once, and ends when its pages 
   // It is not sealed again, so the next start looks first.
   expect(await rejection(startEmbedded({ dir }))).toBeInstanceOf(StoreCorrupt);
 }, 30_000);
+
+test('an older file in the place of the one that was closed is neither compacted nor backed up', async () => {
+  const dir = await closedStore();
+  const [file, old] = [join(dir, 'events.mdb'), join(freshDir(), 'events.mdb')];
+  copyFileSync(file, old);
+  const store = await startEmbedded({ dir });
+  const client = connect(store.endpoint);
+  await client.appendToStream('revoked-1', [numbered(0)]);
+  await client.dispose();
+  await store.close();
+  copyFileSync(old, file);
+  expect(await verifyStore(dir)).toMatchObject({ verdict: 'corrupt' });
+  expect(await rejection(compactStore(dir))).toBeInstanceOf(CannotCopy);
+  expect(await rejection(backupStore(dir, join(freshDir(), 'copy')))).toBeInstanceOf(CannotCopy);
+  expect(await verifyStore(dir)).toMatchObject({ verdict: 'corrupt' });
+  expect(readFileSync(file).equals(readFileSync(old))).toBe(true);
+}, 60_000);
 
 test('what is written while the pages are walked does not disturb the walk', async () => {
   const dir = await closedStore();

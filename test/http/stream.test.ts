@@ -22,16 +22,20 @@ interface Seen {
 }
 const seen: Seen = { aborted: 0, blocked: 0, written: 0, ended: 0, gone: false };
 
-const streamRoute = (path: string, run: (sink: Sink, signal: Cancellation) => Promise<void>): Route =>
+const streamRoute = (
+  path: string,
+  run: (sink: Sink, signal: Cancellation) => Promise<void>,
+  method: 'GET' | 'POST' = 'POST',
+): Route =>
   route({
-    method: 'POST',
+    method,
     path,
     operation: path,
     summary: 'Streams',
     tag: 'Inference',
     family: 'messages',
     access: { credential: 'project', permission: 'x' },
-    body: z.object({}),
+    ...(method === 'POST' && { body: z.object({}) }),
     replies: { 200: { description: 'A stream.' } },
     handle: ({ signal }) => {
       signal.addEventListener('abort', () => {
@@ -73,6 +77,7 @@ beforeAll(async () => {
       }
     }),
     streamRoute('/v1/messages/empty', async () => {}),
+    streamRoute('/v1/messages/read', polite, 'GET'),
     streamRoute('/v1/messages/last', async (sink) => sink.last('the end')),
     streamRoute('/v1/messages/large-last', async (sink) => sink.last(chunk)),
     streamRoute('/v1/messages/first-and-last', async (sink) => {
@@ -269,6 +274,23 @@ describe('a stream', () => {
     expect(writtenWhileBlocked).toBeLessThan(256);
     expect(seen.aborted).toBe(0);
     socket.destroy();
+  });
+
+  test('is for HEAD its head alone, and the last of its connection', async () => {
+    reset();
+    const { answers, rest } = await send(service.port, request('HEAD /v1/messages/read', [credential]), {
+      isHead: true,
+      answers: 1,
+      settleMs: 50,
+    });
+    expect(answers.map(({ status, headers }) => [status, headers.get('x-kind'), headers.get('connection')])).toEqual([
+      [200, 'stream', 'close'],
+    ]);
+    expect(answers[0]!.headers.has('content-length')).toBe(false);
+    expect(rest).toBe('');
+    await eventually(() => seen.ended).toBe(1);
+    expect([seen.gone, seen.written]).toEqual([true, 0]);
+    await idle();
   });
 
   test('to a reader that never reads is cut after its time', async () => {

@@ -505,7 +505,9 @@ test('an answer that comes byte by byte is whole, and nothing of its pieces stay
   const body = Buffer.from(JSON.stringify(long));
   const { upstream } = await start(
     serveRaw((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n');
+      socket.write(
+        'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n',
+      );
       const parts: string[] = [];
       for (let at = 0, turn = 0; at < body.length; turn++) {
         const size = pieces[turn % pieces.length]!;

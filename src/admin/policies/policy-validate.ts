@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutKeys } from '../../http/error-envelopes.ts';
 import type { Route } from '../../http/route.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import { validateRule } from '../../rules/validate.ts';
@@ -27,6 +28,8 @@ export const validateRoute = (evaluator: Evaluator): Route =>
     },
     async handle({ body: { rule, direction, sample } }) {
       const asked = { rule, direction, ...(sample && { sample: sampleOf(sample) }) };
-      return { status: 200, body: await tried(validateRule(asked, evaluator)) };
+      const judged = await tried(validateRule(asked, evaluator));
+      // What is wrong is quoted from the rule, and a key may have been pasted there.
+      return { status: 200, body: withoutKeys(JSON.stringify(judged)) };
     },
   });

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { opensFiles } from '../../app/event-log.ts';
 import { Failure } from '../../app/failure.ts';
+import { inWords } from '../../app/file-fault.ts';
 import { type Verdict, verdictOf } from '../../audit/log/verify/verdict.ts';
 import { type Report, verifyLog } from '../../audit/log/verify/verify.ts';
 import { systemClock } from '../../clock.ts';
@@ -41,8 +42,12 @@ export const verifyCommand = (terminal: Terminal): Command =>
       if (options.here) endWithParent();
       jsonOf(terminal, options);
       terminal.failsWith?.(unreadable);
-      const isApart = !options.here && (await opensFiles(readConfig(terminal.env)));
-      const code = await (isApart ? verifyApart(terminal) : verify(terminal, options)).catch((error) => {
+      const config = readConfig(terminal.env);
+      const verifying = async (): Promise<number> => {
+        const isApart = !options.here && (await opensFiles(config));
+        return isApart ? verifyApart(terminal) : verify(terminal, options);
+      };
+      const code = await verifying().catch((error: unknown) => {
         if (error instanceof UsageError || error instanceof BadConfig) throw error;
         return cannotRead(terminal, options, error);
       });
@@ -86,7 +91,7 @@ const isDamage = (error: unknown): boolean =>
 
 /** Whatever else goes wrong must not look like a verdict. */
 const cannotRead = (terminal: Terminal, options: Output, error: unknown): number => {
-  const says = `The log cannot be verified. ${error instanceof Error ? error.message : String(error)}`;
+  const says = `The log cannot be verified. ${error instanceof Error ? inWords(error) : String(error)}`;
   const json = jsonOf(terminal, options);
   json?.add({ verdict: 'unreadable', says });
   json?.end();

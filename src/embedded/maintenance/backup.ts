@@ -6,7 +6,7 @@ import { DATA_FILE } from '../store/database.ts';
 import { syncToDisk } from '../sync-to-disk.ts';
 import { inChild } from './in-child.ts';
 import type { VerifyReport } from './report.ts';
-import { NoStore, type VerifyOptions, verifyStore } from './verify.ts';
+import { metaPages, NoStore, type VerifyOptions, verifyStore } from './verify.ts';
 
 /** The copy could not be made; the message says why, in a sentence. */
 export class CannotCopy extends Error {
@@ -25,6 +25,8 @@ export async function backupStore(dir: string, out: string, options: VerifyOptio
   if (existsSync(target) && !(statSync(target).isDirectory() && readdirSync(target).length === 0)) {
     throw new CannotCopy(`${out} exists already: a backup goes into a folder of its own.`);
   }
+  const bad = await metaPages(dir);
+  if (bad !== undefined) throw new CannotCopy(`The store in ${dir} is damaged, and there is no copy: ${bad}`);
   // Beside the target and not within it, so that an interrupted backup never looks like one.
   const draft = join(dirname(target), `.${basename(target)}.${process.pid}.partial`);
   try {

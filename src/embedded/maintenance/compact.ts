@@ -27,7 +27,7 @@ export async function compactStore(dir: string, options: VerifyOptions = {}): Pr
   const lock = await takeLock(dir);
   try {
     removeDrafts(dir);
-    const old = await verifyStore(dir, options);
+    const old = await verifyStore(dir, { ...options, isLocked: true });
     if (old.verdict === 'corrupt') {
       throw new CannotCopy(`The store in ${dir} is damaged; weir store verify says where. It is left as it is.`);
     }

@@ -14,6 +14,8 @@ export interface VerifyOptions {
   readonly progress?: (share: number) => void;
   /** For the canary that shows what the checksums find. */
   readonly skipChecksums?: boolean;
+  /** The caller himself holds the lock of the store, so that nobody writes to it. */
+  readonly isLocked?: boolean;
 }
 
 /** There is no store where one was asked for. */
@@ -39,7 +41,7 @@ const tables: Readonly<Record<string, string>> = {
  */
 export async function verifyStore(dir: string, options: VerifyOptions = {}): Promise<VerifyReport> {
   if (!hasStore(dir)) throw new NoStore(dir);
-  const bad = await metaPages(dir);
+  const bad = await metaPages(dir, options.isLocked);
   if (bad !== undefined) return { ...nothing, verdict: 'corrupt', damages: [{ what: bad }] };
   let at: string | undefined;
   let report: VerifyReport | undefined;
@@ -59,12 +61,15 @@ export async function verifyStore(dir: string, options: VerifyOptions = {}): Pro
   return { ...(report ?? nothing), verdict: 'corrupt', damages: [...early, ...(report?.damages ?? [])] };
 }
 
-/** Beside a server the two pages may be seen in the middle of a change, but not again and again. */
-async function metaPages(dir: string): Promise<string | undefined> {
+/**
+ * What is wrong with the two pages that say where the store ends, or with their place behind the seal of whoever has closed it last.
+ * Beside a server they may be seen in the middle of a change, but not again and again.
+ */
+export async function metaPages(dir: string, isLocked = false): Promise<string | undefined> {
   for (let tries = 1; ; tries++) {
     try {
       const { transaction } = checkMetaPages(join(dir, DATA_FILE));
-      if (!(await isInUse(dir))) checkSeal(dir, transaction);
+      if (isLocked || !(await isInUse(dir))) checkSeal(dir, transaction);
       return undefined;
     } catch (error) {
       if (!(error instanceof StoreCorrupt)) throw error;

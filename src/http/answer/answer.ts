@@ -97,7 +97,7 @@ export abstract class Answer<P> extends InFlight<P> {
   }
 
   /** An answer that is complete for the client, while the connection stays for what it still sends. */
-  private sendPending(status: number, text: string): void {
+  protected sendPending(status: number, text: string): void {
     this.listen();
     if (this.corked) this.writeHead(status, text);
     else this.response.cork(() => this.writeHead(status, text));

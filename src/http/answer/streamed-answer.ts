@@ -1,5 +1,6 @@
 import type { Headers, Sink } from '../route.ts';
 import { Answer } from './answer.ts';
+import { bareAnswer } from './early-answer.ts';
 import { headerBlock } from './response-head.ts';
 import { ResponseSink, type StreamOwner } from './sink.ts';
 
@@ -10,10 +11,12 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
 
   /** Runs the stream even for a client that is gone, so that whoever made it can end its work. */
   protected override stream(status: number, headers: Headers | undefined, run: (sink: Sink) => Promise<void>): void {
-    const sink = new ResponseSink(this);
-    this.sink = sink;
-    if (this.isOpen()) this.openStream(status, headers);
-    else this.gone = true;
+    const isHead = this.head.method === 'HEAD';
+    const sink = new ResponseSink(isHead ? this.nobody() : this);
+    if (!isHead) this.sink = sink;
+    if (!this.isOpen()) this.gone = true;
+    else if (isHead) this.sendHead(status, headers);
+    else this.openStream(status, headers);
     Promise.resolve(sink)
       .then(run)
       .then(
@@ -27,15 +30,34 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
     return this.streamed !== undefined && this.stage === 'answering';
   }
 
-  private openStream(status: number, headers: Headers | undefined): void {
+  /** For who writes an answer that nobody wants. */
+  private nobody(): StreamOwner {
+    return { response: this.response, gone: true, begin() {}, cut() {}, now: () => this.now() };
+  }
+
+  /** Undefined where the headers cannot be sent, which has been told. */
+  private blockOf(headers: Headers | undefined): string | undefined {
     try {
-      const block = headerBlock(headers, 'text/event-stream', this.family, this.head.requestId, this.ownLines());
-      this.streamed = { status, block };
+      return headerBlock(headers, 'text/event-stream', this.family, this.head.requestId, this.ownLines());
     } catch (error) {
       this.refuse(this.refusalOf(error));
       this.gone = true;
-      return;
+      return undefined;
     }
+  }
+
+  /** The head of a stream, for `HEAD`. Nobody knows how long the body would be, so it is the last of its connection. */
+  private sendHead(status: number, headers: Headers | undefined): void {
+    const block = this.blockOf(headers);
+    if (block === undefined) return;
+    this.resume();
+    this.sendPending(status, bareAnswer(block));
+  }
+
+  private openStream(status: number, headers: Headers | undefined): void {
+    const block = this.blockOf(headers);
+    if (block === undefined) return;
+    this.streamed = { status, block };
     this.stage = 'answering';
     this.resume();
     this.listen();

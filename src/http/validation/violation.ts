@@ -93,6 +93,10 @@ const meant = (alternatives: readonly (readonly Issue[])[]): readonly Issue[] =>
   return best;
 };
 
+/** Whether it could be there and is not. What is read as a list may have been sent as a text, which has no members. */
+const isMissing = (input: unknown, path: readonly PropertyKey[]): boolean =>
+  path.length > 0 && valueAt(input, path) === undefined && typeof valueAt(input, path.slice(0, -1)) !== 'string';
+
 /** Resolves unions and lists of unknown members into single violations; what is absent is `missing`. */
 export const flatten = (
   issues: readonly Issue[],
@@ -112,7 +116,7 @@ export const flatten = (
           code: undefined,
         });
       }
-    } else if (path.length > 0 && valueAt(input, path) === undefined && issue.code !== 'custom') {
+    } else if (isMissing(input, path) && issue.code !== 'custom') {
       found.push({ path, type: 'missing', message: 'This field is required.', code: undefined });
     } else if (issue.code === 'invalid_union' && issue.errors.length > 0) {
       flatten(meant(issue.errors), input, path, found);

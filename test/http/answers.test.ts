@@ -63,6 +63,13 @@ describe('an answer', () => {
     },
   );
 
+  test('for a parameter of the path that is too long says where it is', async () => {
+    const long = 'a'.repeat(201);
+    const { status, body } = await ask(`GET /v1/models/${long}`, [credential]);
+    expect(status).toBe(422);
+    expect(JSON.parse(body).detail).toMatchObject([{ loc: ['path', expect.any(String)], input: long }]);
+  });
+
   test('for HEAD has no body, and the connection goes on', async () => {
     // Some answers without a body are the last of their connection, by lot: none of these.
     const drawn = vi.spyOn(Math, 'random').mockReturnValue(0.9);

@@ -171,6 +171,12 @@ describe('alternatives', () => {
   });
 });
 
+test('a member of what was sent as one text and is read as a list is not missing', () => {
+  const many = z.preprocess((sent) => (Array.isArray(sent) ? sent : [sent]), z.array(z.enum(['a', 'b'])));
+  const refused = judge(z.object({ group: many }), { group: 'x' }, 'models', 'query');
+  expect(refused.details[0]).toMatchObject({ loc: ['query', 'group', '0'], type: 'literal_error' });
+});
+
 describe('parameters', () => {
   test.each([
     ['query', 'query.limit'],

@@ -95,7 +95,7 @@ export const projectKeyCommands = (admin: Administration): Route[] => {
     operation: 'updateProjectApiKey',
     summary: 'Change the name, the permissions or the expiry of an API key',
     body: updateBody,
-    errors: [...conflicting, 'expires_at_not_future', 'unknown_permission'],
+    errors: [...conflicting, 'api_key_rotated', 'expires_at_not_future', 'unknown_permission'],
     handle(call) {
       const { body } = call;
       const at = clock.wall();

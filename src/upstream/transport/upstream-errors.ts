@@ -21,7 +21,7 @@ const messages: Readonly<Record<UpstreamCode, string>> = {
 /** Longest piece of an upstream's message that is kept for the operator. */
 const maxDetail = 500;
 
-export const upstreamError = (code: UpstreamCode, cause?: unknown, begun = true): UpstreamError =>
+const upstreamError = (code: UpstreamCode, cause?: unknown, begun = true): UpstreamError =>
   new UpstreamError(code, messages[code], { cause, begun });
 
 /** An answer of which a filter has left nothing, and which has been counted all the same. */

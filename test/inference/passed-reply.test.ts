@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Meter } from '../../src/http/route.ts';
+import { chatRoute } from '../../src/inference/chat/chat.ts';
 import { messagesRoute } from '../../src/inference/messages/messages.ts';
 import type { MessagesPassing, PassedEvents, PassedRequest } from '../../src/upstream/port.ts';
 import { noUsage, UpstreamError } from '../../src/upstream/port.ts';
@@ -28,7 +29,7 @@ const events = (text: string, fields: Partial<PassedEvents> = {}): PassedEvents 
 
 const message = { id: 'msg_1', type: 'message', model: 'm', stop_reason: 'refusal' };
 
-const routed = (steps: readonly Step[]) => {
+const routed = (steps: readonly Step[], routeOf = messagesRoute) => {
   const requests: PassedRequest[] = [];
   const clock = manualClock();
   let left = false;
@@ -52,8 +53,8 @@ const routed = (steps: readonly Step[]) => {
     },
     countTokens: async () => 1,
   };
-  const upstream = Object.assign(new ScriptedUpstream(), { passing: { messages } });
-  const route = messagesRoute({ models: hosted(upstream), clock, answerId: () => 'msg_1', after: clock.after });
+  const upstream = Object.assign(new ScriptedUpstream(), { passing: { messages, chat: messages } });
+  const route = routeOf({ models: hosted(upstream), clock, answerId: () => 'msg_1', after: clock.after });
   return { route, requests, clock, left: () => left };
 };
 
@@ -179,6 +180,27 @@ describe('a stream', () => {
     expect(sink.text.match(/message_start/g)).toHaveLength(2);
     expect(sink.text).toMatch(/one\n\n$/);
     expect(clock.alarms).toBe(0);
+  });
+
+  test('of chat completions that begins late has all that the upstream has said before its first text', async () => {
+    let come = (): void => {};
+    const waiting = new Promise<void>((resolve) => {
+      come = resolve;
+    });
+    const filtered = Buffer.from('data: {"choices":[],"prompt_filter_results":[]}\n\n');
+    const late = events('data: one\n\n', { start: filtered, ended: true, usage: usage() });
+    const { route, clock } = routed([waiting, late], chatRoute);
+    const asked = { model: 'm', messages: [{ role: 'user', content: 'Hello' }], stream: true };
+    const reply = send(route, asked);
+    await settled();
+    clock.advance(15_000);
+    const sink = new FakeSink();
+    const done = (await reply).stream!(sink);
+    await settled();
+    expect(sink.text).toMatch(/^data: [^\n]*"role":"assistant"[^\n]*\n\n/);
+    come();
+    await done;
+    expect(sink.text.endsWith(`${filtered}data: one\n\n`)).toBe(true);
   });
 
   test('of a client that has left is left at the upstream', async () => {

@@ -24,6 +24,7 @@ export const chatForm = (envelope: ChatEnvelope): AnswerForm => ({
   family: 'chat',
   whole: (answer) => completion(envelope, answer),
   events: () => chunkEvents(envelope),
+  keepsLateStart: true,
   ping: ': ping\n\n',
   error: errorEvent,
 });

@@ -9,6 +9,8 @@ export interface AnswerForm {
   readonly whole: (answer: Answer) => object | string;
   /** Writes the chunks of one answer, each of them in turn. `estimatedTokens` stands in for an input that nobody reports. */
   readonly events: (estimatedTokens: number) => (chunk: Chunk) => string;
+  /** Whether what an upstream says before its first text may come behind a beginning of ours, for each event stands by itself. */
+  readonly keepsLateStart?: true;
   /** What a client is sent so that it does not give up. */
   readonly ping: string;
   /** A refusal of an upstream, told by what the caller sent; absent where that has the same names. */

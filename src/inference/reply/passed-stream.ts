@@ -42,6 +42,7 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, cloc
       output.add(form.events(estimatedTokens)({ type: 'start', usage: noUsage }));
       output.flush();
       piece = await first.coming;
+      if (form.keepsLateStart) start = piece.start;
     }
     for (;;) {
       spend(piece, generation);

@@ -26,7 +26,7 @@ const badPort = ({ hosts }: ConnectionString): number | undefined =>
  */
 const gossipTimeout = '1';
 
-/** The client as it comes, but for its time limit of gossip. @throws Error for a connection string that cannot be used; it says why and shows no password */
+/** The client as it comes, but for its time limit of gossip. @throws UnusableTarget, which shows no password */
 export const clientFor = (target: Target): EventStoreDBClient => {
   if ('endpoint' in target) return new EventStoreDBClient({ endpoint: target.endpoint }, { insecure: true });
   const read = readConnectionString(target.url);
@@ -50,5 +50,10 @@ export const isDiscovered = (target: Target): boolean =>
 export const ignoredOptions = (target: Target): readonly Ignored[] =>
   'url' in target ? readConnectionString(target.url).ignored : [];
 
-const unusable = (why: string, cause?: unknown): Error =>
-  new Error(`EVENTSTORE_URL cannot be used: ${why}.`, cause === undefined ? {} : { cause });
+/** The connection string cannot be used; the message says why, in a sentence. */
+export class UnusableTarget extends Error {
+  override readonly name = 'UnusableTarget';
+}
+
+const unusable = (why: string, cause?: unknown): UnusableTarget =>
+  new UnusableTarget(`EVENTSTORE_URL cannot be used: ${why}.`, cause === undefined ? {} : { cause });

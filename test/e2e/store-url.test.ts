@@ -38,7 +38,7 @@ describe('a gateway whose EVENTSTORE_URL leads nowhere', () => {
     const dataDir = freshDir();
     const { code, stdout, stderr } = await start('esdb://svc:pass@127.0.0.1:99999?tls=false', dataDir);
     expect([code, stdout, stderr]).toEqual([
-      1,
+      78,
       '',
       'EVENTSTORE_URL cannot be used: 99999 is no port; there are 1 to 65535.\n',
     ]);

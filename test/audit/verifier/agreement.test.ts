@@ -345,3 +345,25 @@ test.skipIf(!hasPython)(
     expect(none.map((pub) => status(pub))).toEqual(none.map(() => 3));
   },
 );
+
+test.skipIf(!hasPython)(
+  'what no checkpoint covers, and what one organization cannot show, is told beside the verdict',
+  async () => {
+    const store = await signedLog(randomOf(1));
+    checkpoint(store);
+    const pubs = [signers(1).verifier.text];
+    const whole = await exported(store.log);
+    write(store, 2, 1);
+    const fresh = await exported(store.log);
+    const one = changed(whole.slice(0, -1), 0, (line) => ({ ...line, organization_id: 'org_1' }));
+    const signedNotes = notesOf(store.log).map((note) => note.signed);
+    const against = [written(signedNotes.join(''))];
+    const files = [whole.join(''), fresh.join(''), ended(one)];
+    const told = judged(files.map((text) => ({ export: written(text), pubs, against })));
+    expect(told.map(({ status, remarks }) => [status, remarks])).toEqual([
+      [0, []],
+      [0, [expect.stringMatching(/^[1-9]\d* events behind the checkpoint: nobody has signed them yet/)]],
+      [0, [expect.stringContaining('none was left out')]],
+    ]);
+  },
+);

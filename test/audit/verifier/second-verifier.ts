@@ -21,6 +21,8 @@ export interface Judgement {
   readonly status: 0 | 1 | 2;
   readonly findings: readonly { readonly class: string; readonly at: string; readonly detail: string }[];
   readonly lacking: readonly string[];
+  /** What the proof does not say. */
+  readonly remarks: readonly string[];
 }
 
 /** The exit status of the command. */

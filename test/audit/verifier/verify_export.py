@@ -407,7 +407,7 @@ class Verifier:
         if origin != self.log or not signers:
             raise ValueError('not signed by a key of this log that anybody vouches for')
         if size > self.size:
-            raise Bad('rolled-back', f'{size} leaves were signed, the export is of {self.size}')
+            raise Bad('rolled-back', f'{size} leaves were signed, the export is of {self.size}, unless it was made before that checkpoint')
         parts = [self.nodes.get(node) for node in subtrees(size)]
         computed = self.root if size == self.size else None if None in parts else join(parts)
         if computed not in (None, root):
@@ -417,7 +417,7 @@ class Verifier:
 
 
 def verify(export, pubs=(), against=(), now=None):
-    """{status, findings, lacking} of a file; `pubs` are verifier keys, `against` files with checkpoints, `now` in seconds."""
+    """{status, findings, lacking, remarks} of a file; `pubs` are verifier keys, `against` files with checkpoints, `now` in seconds."""
     outside = []
     for name in against:
         with open(name, encoding='utf-8', newline='') as file:
@@ -426,7 +426,12 @@ def verify(export, pubs=(), against=(), now=None):
     with open(export, 'rb') as file:
         verifier.run(file)
     status = 1 if verifier.findings else 2 if verifier.lacking else 0
-    return {'status': status, 'findings': verifier.findings, 'lacking': verifier.lacking}
+    remarks = []
+    if verifier.unsigned:
+        remarks.append(f'{len(verifier.unsigned)} events behind the checkpoint: nobody has signed them yet, and nothing proves them')
+    if not getattr(verifier, 'whole', True):
+        remarks.append('what the events of one organization say: that none was left out, only an export of the whole log shows')
+    return {'status': status, 'findings': verifier.findings, 'lacking': verifier.lacking, 'remarks': remarks}
 
 
 def keys_in(text):
@@ -472,6 +477,8 @@ def main(arguments):
         print(f"{finding['class']:12}{finding['at']}: {finding['detail']}")
     for lacking in result['lacking']:
         print('cannot be excluded:', lacking)
+    for remark in result['remarks']:
+        print('beyond this proof:', remark)
     print(('Whole.', 'Tampered with.', 'Nothing is wrong, as far as could be checked.')[result['status']])
     return result['status']
 

@@ -21,7 +21,8 @@ export const fileFault = (error: unknown): string | null => {
 
 /** What an error says; where the file system refuses a path, in words, and what to do where a right is missing. */
 export const inWords = (error: Error): string => {
-  const { code, path } = error as NodeJS.ErrnoException;
+  // Of a read the system tells no path.
+  const { code, path = code === 'EISDIR' ? 'What was named' : undefined } = error as NodeJS.ErrnoException;
   const reason = fileFault(error);
   if (reason === null || path === undefined) return error.message;
   const advice = code === 'EACCES' ? ' Run this as the user that the gateway runs as.' : '';

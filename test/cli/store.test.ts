@@ -118,6 +118,8 @@ describe('a folder that cannot be looked into', () => {
       '/a cannot be used: this user may not use it. Run this as the user that the gateway runs as.',
     );
     expect(inWords(new Error('Any other.'))).toBe('Any other.');
+    const folder = Object.assign(new Error('EISDIR: illegal operation'), { code: 'EISDIR', syscall: 'read' });
+    expect(inWords(folder)).toBe('What was named cannot be used: it is a folder.');
   });
 });
 

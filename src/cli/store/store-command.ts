@@ -37,7 +37,7 @@ export const storeCommand = (terminal: Terminal): Command => {
   const store = new Command('store').description('Verify, back up, export, import or compact the event store');
   withExamples(store, examples);
   documents(store.command('verify'))
-    .description('Check every byte of the store; exit status 1 if anything is not as it was written')
+    .description('Check everything that the store holds; exit status 1 if anything is not as it was written')
     .option(...dirOption)
     .action(async (options: Dir & Output) => {
       const json = jsonOf(terminal, options);

@@ -362,6 +362,15 @@ describe('error responses', () => {
       ),
     );
     await expect(upstream.answer(request(), options())).rejects.toThrow(/^no \[key\] at http:\/\/\[host\]:1\/v1$/);
+    const mock = await serve((_, response) =>
+      json(response, { error: { type: invalid, message: 'ask LocalHost or localhost, not local host' } }, 400),
+    );
+    const named = upstreamAt(mock.url.replace('127.0.0.1', 'localhost'));
+    cleanups.push(
+      () => mock.close(),
+      () => named.close(),
+    );
+    await expect(named.answer(request(), options())).rejects.toThrow(/^ask \[host\] or \[host\], not local host$/);
   });
 
   test.each([

@@ -105,6 +105,20 @@ describe('the request', () => {
     expect(received!.headers.authorization).toBe(`Bearer ${apiKey}`);
   });
 
+  test.each([false, true])(
+    'that fails for the account of the operator is a failure upstream, streamed: %s',
+    async (stream) => {
+      const error = '"error":{"code":"insufficient_quota","message":"check the billing details of org-7"}';
+      const failed = whole('resp_theirs', 'theirs', 'failed').replace(usage, `${error},"usage":null`);
+      const end = event('response.failed', `"sequence_number":1,"response":${failed}`);
+      respond = stream ? says(events('resp_theirs', 'theirs')[0]! + end, 'text/event-stream') : says(failed);
+      const { status, text } = await post(say({ stream }));
+      expect(status).toBe(502);
+      expect(text).toContain('The model provider failed.');
+      expect(text).not.toMatch(/org-7|insufficient_quota/);
+    },
+  );
+
   test.each([false, true])('that fails upstream is told without its key and host, streamed: %s', async (stream) => {
     const failed = whole('resp_theirs', 'theirs', 'failed').replace(
       usage,

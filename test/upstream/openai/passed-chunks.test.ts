@@ -119,7 +119,7 @@ test('chunks that say nothing wait for the first that does, up to a MiB', () => 
   );
   const padded = one.replace('"choices"', `"pad":"${'x'.repeat(1000)}","choices"`);
   let held = 0;
-  while (reader.readAll(Buffer.from(padded)).events.length === 0) held += padded.length;
+  while (held < 4_194_304 && reader.readAll(Buffer.from(padded)).events.length === 0) held += padded.length;
   expect(held).toBeGreaterThan(1_048_576 - 2 * padded.length);
   expect(held).toBeLessThanOrEqual(1_048_576);
 });

@@ -4,7 +4,7 @@ import type { Millis } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { type Embedded, hasStore, runningEndpoint, StoreLocked, startEmbedded } from '../embedded/index.ts';
 import { connect } from '../eventstoredb/connect.ts';
-import { type Target, UnusableTarget } from '../eventstoredb/target.ts';
+import type { Target } from '../eventstoredb/target.ts';
 import type { EventStore } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
 import { Failure } from './failure.ts';
@@ -143,21 +143,9 @@ export const existingEventLog = async (config: Config): Promise<EventLog> => {
   }
 };
 
-/** The exit status of a configuration that is wrong. */
-const configExitCode = 78;
-
-/** @throws Failure for a connection string that cannot be used */
-const reached = (target: Target): ReturnType<typeof connect> => {
-  try {
-    return connect(target);
-  } catch (error) {
-    throw error instanceof UnusableTarget ? new Failure(error.message, configExitCode, error) : error;
-  }
-};
-
 /** A store that another process serves. */
 const elsewhere = (target: Target): EventLog => {
-  const store = reached(target);
+  const store = connect(target);
   return { store, failed: never, hasNoRoom: false, isOwn: false, close: () => store.close() };
 };
 

@@ -3,6 +3,7 @@ import { Failure } from '../app/failure.ts';
 import { inWords } from '../app/file-fault.ts';
 import { BadConfig, describeConfig } from '../config.ts';
 import { StoreCorrupt } from '../embedded/index.ts';
+import { UnusableTarget } from '../eventstoredb/target.ts';
 import { version } from '../version.ts';
 import { adminKeyCommand } from './admin-key.ts';
 import { auditCommand } from './audit.ts';
@@ -73,7 +74,7 @@ export const program = async (terminal: Terminal): Promise<number> => {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
-    if (error instanceof BadConfig) return complain(terminal, error.message, 78);
+    if (error instanceof BadConfig || error instanceof UnusableTarget) return complain(terminal, error.message, 78);
     const message = error instanceof Error ? inWords(error) : String(error);
     const code = error instanceof Failure ? error.exitCode : 1;
     return complain(terminal, isOfDamage(error) ? `${message} ${aboutDamage}` : message, code);

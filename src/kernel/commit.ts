@@ -1,3 +1,5 @@
+import { atMost, type Millis } from '../clock.ts';
+
 /** A commit that takes longer never comes back. In ticks of a timer, so that a machine that was asleep has not waited. */
 const tickMs = 1000;
 const stuckTicks = 30;
@@ -27,18 +29,11 @@ export const committed = async (writing: Promise<unknown>): Promise<void> => {
   }
 };
 
-/** Milliseconds that pass for other callbacks alone: a close that can come to its end does so in a step. */
-const closeMs = 100;
+/** Passes for other callbacks alone: a close that can come to its end does so in a step. */
+const closeMs: Millis = 100;
 
 /**
  * Closes an environment to which nothing is on its way. lmdb-js never finishes that where the last commit has failed; its files
  * are as the last good one left them.
  */
-export const closed = async (root: { close(): Promise<void> }): Promise<void> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, closeMs);
-  });
-  await Promise.race([root.close(), late]);
-  clearTimeout(timer);
-};
+export const closed = (root: { close(): Promise<void> }): Promise<void> => atMost(closeMs, root.close());

@@ -22,9 +22,8 @@ export const rowWaiters = <Follower extends Advancing>(going: () => readonly Fol
   const look = (): void => {
     for (const { position, followers = going(), resolve } of [...waiters]) {
       const behind = followers.filter((follower) => isBefore(follower.position, position));
-      if (behind.some(({ stopped }) => stopped) || followers.length === 0) resolve(false);
-      else if (behind.length === 0) resolve(true);
-      else if (isOver) resolve(false);
+      const isReached = followers.length > 0 && behind.length === 0;
+      if (isReached || isOver || followers.length === 0 || behind.some(({ stopped }) => stopped)) resolve(isReached);
     }
   };
   return {

@@ -85,8 +85,8 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   /** Decisions that were not kept. */
   let unrecorded = 0;
   let sentUpTo = clock.monotonic();
-  let isCutting = false;
-  const cutStatus = (): number => (isCutting ? 500 : 499);
+  /** Of requests that end without an answer (contract N20). */
+  let cutStatus = 499;
 
   /**
    * A file goes before those that came after it, which may have the settlements of what it saw begin: without them those would be
@@ -167,7 +167,7 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
       const hold = funds.needsCredit(asked.model)
         ? credit.hold(organizationId, mostOf(price, estimatedTokens, maxTokens, images, searches))
         : undefined;
-      return hold === null ? null : new Meter(asked, price, journal, clock, credit, hold ?? null, cutStatus);
+      return hold === null ? null : new Meter(asked, price, journal, clock, credit, hold ?? null, () => cutStatus);
     },
     balanceOf: (organizationId) => credit.balanceOf(organizationId),
     recorded(batch) {
@@ -175,7 +175,7 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
       for (const { type, data } of batch) if (type === 'usage.settled') credit.recorded(settledIn(data));
     },
     cutting() {
-      isCutting = true;
+      cutStatus = 500;
     },
     async close() {
       clearInterval(timer);

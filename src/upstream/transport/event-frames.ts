@@ -1,3 +1,4 @@
+import { appended } from './appended.ts';
 import { maxEventBytes } from './limits.ts';
 import { SseError } from './sse.ts';
 
@@ -127,15 +128,9 @@ export class EventFrames {
   }
 
   #joined(more: Buffer): Buffer {
-    const needed = this.#held + more.length;
-    if (needed > this.#hold.length) {
-      const wider = Buffer.allocUnsafe(Math.max(needed, 2 * this.#hold.length));
-      wider.set(this.#hold.subarray(0, this.#held));
-      this.#hold = wider;
-    }
-    this.#hold.set(more, this.#held);
-    this.#held = needed;
-    return this.#hold.subarray(0, needed);
+    this.#hold = appended(this.#hold, this.#held, more);
+    this.#held += more.length;
+    return this.#hold.subarray(0, this.#held);
   }
 
   #withLineFeeds(piece: Buffer): Buffer {

@@ -1,3 +1,4 @@
+import { appended } from './appended.ts';
 import type { Exchange } from './exchange.ts';
 
 /** All bytes of a response, which may come one by one: none of its pieces is kept. @throws as `Exchange.read` */
@@ -6,14 +7,8 @@ export const readWhole = async (exchange: Pick<Exchange, 'read'>): Promise<Buffe
   if (whole === null) return Buffer.alloc(0);
   let length = whole.length;
   for (let piece = await exchange.read(); piece !== null; piece = await exchange.read()) {
-    const needed = length + piece.length;
-    if (needed > whole.length) {
-      const wider = Buffer.allocUnsafe(Math.max(needed, 2 * whole.length));
-      whole.copy(wider, 0, 0, length);
-      whole = wider;
-    }
-    piece.copy(whole, length);
-    length = needed;
+    whole = appended(whole, length, piece);
+    length += piece.length;
   }
   return whole.subarray(0, length);
 };

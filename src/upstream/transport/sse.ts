@@ -1,4 +1,5 @@
 import { Buffer, isUtf8 } from 'node:buffer';
+import { appended } from './appended.ts';
 
 /** One event of a server-sent event stream. */
 export interface SseEvent {
@@ -67,14 +68,8 @@ export class SseParser {
 
   #keep(bytes: Buffer): void {
     this.#count(bytes.length);
-    const needed = this.#held + bytes.length;
-    if (needed > this.#hold.length) {
-      const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#hold.length));
-      this.#hold.copy(larger, 0, 0, this.#held);
-      this.#hold = larger;
-    }
-    bytes.copy(this.#hold, this.#held);
-    this.#held = needed;
+    this.#hold = appended(this.#hold, this.#held, bytes);
+    this.#held += bytes.length;
   }
 
   #whole(rest: Buffer): Buffer {

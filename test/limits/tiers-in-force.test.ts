@@ -1,7 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type TierTable, tiers } from '../../src/domain/tiers.ts';
 import { countRequest } from '../../src/limits/count-request.ts';
 import { followTiers, readTiers, type TiersReload, UnusableTiers } from '../../src/limits/tiers/tiers-in-force.ts';
@@ -81,6 +81,35 @@ describe('the tiers in force', () => {
     putRpm(2);
     await new Promise((resolve) => setTimeout(resolve, 30));
     expect(heard.at(-1)).toEqual({ table: withRpm(12) });
+  });
+
+  test('do not take a file that is being written for a faulty one', async () => {
+    putRpm(2);
+    const heard: TiersReload[] = [];
+    const first = await readTiers(file);
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    try {
+      const following = followTiers(first, { file, apply: () => {}, reloaded: (outcome) => heard.push(outcome) });
+      const look = async () => {
+        vi.advanceTimersByTime(1000);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      };
+      const whole = JSON.stringify({ tiers: withRpm(4) });
+      for (const written of [0, 1, whole.length - 1, whole.length]) {
+        put(whole.slice(0, written));
+        await look();
+      }
+      expect(heard).toEqual([{ table: withRpm(4) }]);
+      put('{');
+      await look();
+      expect(heard).toHaveLength(1);
+      await look();
+      await look();
+      expect(heard).toEqual([{ table: withRpm(4) }, { fault: expect.stringMatching(/not valid JSON/) }]);
+      await following.close();
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('stay when what is to be done with them fails', async () => {

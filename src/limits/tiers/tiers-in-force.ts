@@ -15,7 +15,7 @@ export interface TiersFileOptions {
   readonly file: string | undefined;
   /** Puts another table into force. What it throws is a fault of the file, too. */
   readonly apply: (table: TierTable) => void;
-  /** Told of each new content of the file, once. */
+  /** Told of each new content of the file, once; of one that cannot be used when two looks in a row have found it. */
   readonly reloaded: (outcome: TiersReload) => void;
   /** How often the file is read. Its content decides, not its times: it may be a link that is turned to another file. */
   readonly everyMs?: number;
@@ -64,18 +64,24 @@ export const followTiers = (
   { file, apply, reloaded, everyMs = 1000 }: TiersFileOptions,
 ): TiersInForce & { close(): Promise<void> } => {
   let { text: seen, table } = first;
+  let last = seen;
   const look = async (path: string): Promise<void> => {
     // A file that cannot be read is a content of its own: it is told once, too.
     const text = await textOf(path).catch((error: UnusableTiers) => error);
     const content = typeof text === 'string' ? text : text.message;
+    const stands = content === last;
+    last = content;
     if (content === seen) return;
-    seen = content;
     try {
       if (typeof text !== 'string') throw text;
       const next = tableOf(text);
+      seen = content;
       apply(next);
       table = next;
     } catch (error) {
+      // A file that is being written is half a file for a moment: its fault counts once the next look finds it, too.
+      if (content !== seen && !stands) return;
+      seen = content;
       reloaded({ fault: messageOf(error) });
       return;
     }

@@ -43,9 +43,11 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
+const patience = { setupFiles: ['test/support/patience.ts'], expect: { poll: { timeout: 10_000 } } };
+
 const project = (test: TestProjectInlineConfiguration['test']): TestProjectInlineConfiguration => ({
   root,
-  test: { testTimeout: 30_000, hookTimeout: 30_000, ...test },
+  test: { testTimeout: 30_000, hookTimeout: 30_000, ...patience, ...test },
 });
 const alone = [...withProcesses.map((folder) => `test/${folder}/**/*.test.ts`), ...particular];
 

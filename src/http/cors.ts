@@ -23,7 +23,7 @@ const readHeaders: ReadonlySet<string> = new Set([
 const ofSdks = /^x-stainless-[a-z-]+$/;
 
 /** Beside those that the description has. */
-const exposed = ['x-request-id', 'x-should-retry', 'WWW-Authenticate', 'Idempotent-Replayed', 'ETag', 'Allow'];
+const exposed = ['x-request-id', 'x-should-retry', 'Idempotent-Replayed', 'ETag', 'Allow'];
 const exposedNames = [...Object.keys(responseHeaders), ...exposed].join(', ');
 
 /** Unspecified: how long, in seconds, a browser keeps what a preflight has told; Chromium keeps nothing for longer. */

@@ -7,7 +7,7 @@ import { Refused } from './refused.ts';
 import { Body } from './request/body.ts';
 import { type Framing, frame, unframed } from './request/framing.ts';
 import type { RequestHead } from './request/head.ts';
-import type { Need, RateLimitLease, Reply } from './route.ts';
+import type { Family, Need, RateLimitLease, Reply } from './route.ts';
 import type { Match } from './router.ts';
 import { ServedCall } from './served-call.ts';
 import type { Traffic } from './traffic.ts';
@@ -44,7 +44,15 @@ export class Exchange<P> extends StreamedAnswer<P> {
     this.watched = traffic.watch?.begin(head, this.target);
     if (traffic.cors !== undefined && (this.target ?? match?.place.methods.get('OPTIONS'))?.crossOrigin !== false)
       this.originLines = traffic.cors.lines(head.header('origin'));
-    this.family = (this.target ?? match?.place.methods.values().next().value)?.family ?? familyOf(head.path);
+    this.family = this.answeringFamily();
+  }
+
+  private answeringFamily(): Family {
+    const { head, match } = this;
+    const answering = this.target ?? match?.place.methods.values().next().value;
+    if (answering === undefined) return familyOf(head.path);
+    const { family, versionedFamily = family } = answering.route;
+    return versionedFamily === family || head.header('anthropic-version') === undefined ? family : versionedFamily;
   }
 
   /** In the core's request callback: judges the headers, and answers at once where no body can follow. */

@@ -245,6 +245,8 @@ export interface RouteDefinition<P, Params, Query, Body, Found> {
   readonly summary: string;
   readonly tag: 'Organization' | 'Inference' | 'OAuth' | 'Operations';
   readonly family: Family;
+  /** Of its errors where `anthropic-version` was sent, if not `family`. */
+  readonly versionedFamily?: Family;
   readonly access: Access;
   readonly params?: z.ZodType<Params>;
   readonly query?: z.ZodType<Query>;

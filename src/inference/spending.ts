@@ -1,6 +1,6 @@
 import type { Allowance, Meter } from '../http/route.ts';
 import { estimateTokensOf } from '../upstream/estimate.ts';
-import { type Chunk, type Delta, noUsage, type Usage, type UsageDetails } from '../upstream/port.ts';
+import { type Chunk, type Delta, noUsage, UpstreamError, type Usage, type UsageDetails } from '../upstream/port.ts';
 
 /** The most tokens that a request can take, so that no upstream's word costs more (contract N20). */
 export interface Most {
@@ -93,6 +93,17 @@ export const outputOf = ({ output_tokens, isPartial }: Usage, sent: number): num
 /** Tokens of an answer: input, cached input and output (contract A.6). Input that nobody reports is what was estimated. */
 export const tokensTaken = (usage: Usage, output: number, estimatedInput: number): number =>
   (inputOf(usage) || estimatedInput) + output;
+
+/** The account of a request that has failed: what its upstream has counted for nothing, or else what there was of an answer. */
+export const failMeter = (
+  error: unknown,
+  { meter, most }: { readonly meter: Pick<Meter, 'fail' | 'complete'>; readonly most: Most },
+  status: number,
+): void => {
+  const usage = error instanceof UpstreamError ? error.usage : undefined;
+  if (usage === undefined) meter.fail(status);
+  else meter.complete(believed(usage, most), 0, status);
+};
 
 /** Whose tokens they are. */
 interface Spent {

@@ -69,6 +69,26 @@ test('an unknown model points to the list', async () => {
   expect(error.message).toContain('GET /v1/models');
 });
 
+describe('errors of one model have the form of the family that asks', () => {
+  const asked = async (path: string, headers: object) => {
+    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { ...headers } });
+    const { type, error } = (await response.json()) as { type?: string; error: { type: string; code: string } };
+    return [response.status, type, error.type, error.code];
+  };
+  test.each([
+    [401, 'missing_credentials', 'authentication_error', 'auth_error', () => ({})],
+    [403, 'credential_type_not_allowed', 'permission_error', 'permission_error', admin],
+    [404, 'model_not_found', 'not_found_error', 'not_found_error', project],
+  ] as const)('%i %s', async (status, code, versioned, plain, credential) => {
+    const version = { 'anthropic-version': '2023-06-01' };
+    expect(await asked('/v1/models/none', { ...credential(), ...version })).toEqual([status, 'error', versioned, code]);
+    expect(await asked('/v1/models/none', credential())).toEqual([status, undefined, plain, code]);
+    // The list is of one family, whoever asks (contract E.1).
+    if (status !== 404)
+      expect(await asked('/v1/models', { ...credential(), ...version })).toEqual([status, undefined, plain, code]);
+  });
+});
+
 describe('a body that is too large is told how large it may be', () => {
   const sixtyFour = 'x'.repeat(64 * 1024 + 1);
   test('by its length', async () => {

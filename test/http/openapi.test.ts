@@ -159,7 +159,7 @@ describe('the OpenAPI document', () => {
   test('tells numbers and truth values of the query from text', () => {
     const { parameters = [] } = document.paths['/v1/organization/trees/{tree_id}/{rest}']!.post!;
     const of = (name: string) => parameters.find((parameter) => parameter.name === name);
-    expect(of('limit')?.schema).toEqual({ type: 'integer', minimum: 1, maximum: 100 });
+    expect(of('limit')?.schema).toEqual({ type: 'integer', minimum: 1, maximum: 100, default: 20 });
     expect(of('limit')?.required).toBe(false);
     expect(of('types')?.schema).toMatchObject({ type: 'array' });
     expect(of('at')).toMatchObject({ style: 'deepObject', explode: true });

@@ -301,10 +301,13 @@ test('the operator hears why a request has failed, without the key', async () =>
     response.end('{"error":{"type":"authentication_error","message":"no such key: sk-canary-77"}}');
   };
   west!.respond = east!.respond;
+  const { max_tokens, ...counted } = question('passing');
   await expect(client().messages.create(question('passing'))).rejects.toThrow('The model provider failed.');
+  await expect(client().messages.countTokens(counted)).rejects.toThrow('The model provider failed.');
   unhear();
   const reason = 'the upstream answered 401, authentication_error: no such key: [key]';
-  expect(said).toEqual([{ requestId: expect.stringMatching(/^req_/), code: 'provider_error', reason }]);
+  const failed = { requestId: expect.stringMatching(/^req_/), code: 'provider_error', reason };
+  expect(said).toEqual([failed, failed]);
 });
 
 test('tokens are counted by the second upstream while the first fails', async () => {

@@ -7,6 +7,7 @@ import { type CallOptions, send } from './call.ts';
 import { FakeSink } from './fake-sink.ts';
 import { hosted, model } from './hosted.ts';
 import { manualClock } from './manual-clock.ts';
+import { metered } from './metered.ts';
 import { ScriptedUpstream, type Step, usage } from './scripted-upstream.ts';
 
 const versioned = { headers: { 'anthropic-version': '2026-10-21' } };
@@ -345,6 +346,39 @@ describe('a client that leaves', () => {
     expect((await beginning).reply.status).toBe(499);
   });
 });
+
+test.each([
+  ['that was counted', usage({ output_tokens: 9 }), [['complete', usage({ output_tokens: 9 }), 0, 403]]],
+  ['of which nothing is known', undefined, [['fail', 403]]],
+])(
+  'a refusal behind a beginning without the upstream is charged with what it took: one %s',
+  async (_, counted, told) => {
+    const refused = gate();
+    const upstream = new ScriptedUpstream().streams(
+      refused.step,
+      new UpstreamError('content_refused', 'No.', { usage: counted }),
+    );
+    const clock = manualClock();
+    const route = messagesRoute({
+      models: hosted(upstream, model()),
+      clock,
+      answerId: () => 'msg_1',
+      after: clock.after,
+    });
+    const { told: heard, allowance } = metered();
+    const asked = send(route, body({ stream: true }), { allowance });
+    await turns();
+    clock.advance(15_000);
+    const { status, stream } = await asked;
+    const sink = new FakeSink();
+    const running = stream!(sink);
+    await turns();
+    refused.open();
+    await running;
+    expect([status, sink.events.map(({ event }) => event)]).toEqual([200, ['message_start', 'ping', 'error']]);
+    expect(heard).toEqual(told);
+  },
+);
 
 describe('ping', () => {
   const pings = (sink: FakeSink) => sink.events.filter(({ event }) => event === 'ping').length - 1;

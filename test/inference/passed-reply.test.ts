@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Meter } from '../../src/http/route.ts';
 import { chatRoute } from '../../src/inference/chat/chat.ts';
 import { messagesRoute } from '../../src/inference/messages/messages.ts';
 import type { MessagesPassing, PassedEvents, PassedRequest } from '../../src/upstream/port.ts';
@@ -10,6 +9,7 @@ import { send } from './call.ts';
 import { FakeSink } from './fake-sink.ts';
 import { hosted } from './hosted.ts';
 import { manualClock } from './manual-clock.ts';
+import { metered } from './metered.ts';
 import { ScriptedUpstream, usage } from './scripted-upstream.ts';
 
 /** How what passes is told, timed and charged (contract G.5, F.4, N3). */
@@ -56,17 +56,6 @@ const routed = (steps: readonly Step[], routeOf = messagesRoute) => {
   const upstream = Object.assign(new ScriptedUpstream(), { passing: { messages, chat: messages } });
   const route = routeOf({ models: hosted(upstream), clock, answerId: () => 'msg_1', after: clock.after });
   return { route, requests, clock, left: () => left };
-};
-
-/** An allowance that tells what the account of its request is told. */
-const metered = () => {
-  const told: unknown[] = [];
-  const meter: Meter = {
-    progress: (...said) => void told.push(['progress', ...said]),
-    complete: (counted, sent, status = 200) => void told.push(['complete', counted, sent, status]),
-    fail: (...said) => void told.push(['fail', ...said]),
-  };
-  return { told, allowance: { ...allowance(), meter: () => meter } };
 };
 
 describe('the account of a request that passes', () => {

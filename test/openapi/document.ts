@@ -13,6 +13,7 @@ export interface Schema {
   readonly oneOf?: readonly Schema[];
   readonly allOf?: readonly Schema[];
   readonly const?: unknown;
+  readonly default?: unknown;
   readonly enum?: readonly unknown[];
   readonly minLength?: number;
   readonly maxLength?: number;

@@ -63,7 +63,7 @@ const costsQuery = z.object({
   ...spanQuery,
   ...filters,
   bucket_width: z.enum(['1d']).default('1d'),
-  limit: wholeNumber(1, 180).default(7).meta({ default: 7 }),
+  limit: wholeNumber(1, 180).default(7).meta({ defaultOnTheWire: 7 }),
   group_by: many(z.enum(['project_id', 'user_id', 'line_item', 'api_key_id', 'api_source'])).optional(),
   line_items: many(id).optional(),
 });

@@ -37,6 +37,10 @@ const administration: [string, Json][] = [
 export const responseHeaders: Json = {
   ...Object.fromEntries([...inference, ...administration]),
   'request-id': { description: 'Made by the server; also sent as x-request-id.', schema: text },
+  'WWW-Authenticate': {
+    description: 'How to prove who asks; of a 403 only where a permission is missing.',
+    schema: text,
+  },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
 };
 
@@ -50,5 +54,7 @@ export const headersOf = ({ access }: Route, status: number): Json => {
   const isLimited = 'permission' in access;
   const limits = isLimited ? (access.credential === 'admin' ? ofAdministration : ofInference) : [];
   const wait = status === 429 || status === 503 ? [reference('Retry-After')] : [];
-  return Object.fromEntries([...always, ...limits, ...wait]);
+  const isChallenged = status === 401 ? access.credential !== 'none' : status === 403 && isLimited;
+  const challenge = isChallenged ? [reference('WWW-Authenticate')] : [];
+  return Object.fromEntries([...always, ...limits, ...wait, ...challenge]);
 };

@@ -29,6 +29,9 @@ export class Components {
         if (key === '$ref' && typeof inner === 'string') {
           if (inner === '#') refersToItself = true;
           moved[key] = `#/components/schemas/${inner === '#' ? name : (names.get(inner) ?? inner)}`;
+        } else if (key === 'defaultOnTheWire') {
+          // zod leaves the default of a value out that is read from a text.
+          moved.default = inner;
         } else {
           moved[key] = move(inner);
         }

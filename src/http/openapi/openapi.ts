@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type Code, catalogue } from '../../errors.ts';
 import { statusOf } from '../error-envelopes.ts';
 import { formMedia } from '../request/media.ts';
@@ -75,7 +75,10 @@ const errorResponses = (target: Route): Record<string, Json> => {
   const responses: Record<string, Json> = { 431: { description: 'The head has more than 16 KiB. Answered as HTML.' } };
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
     const description = codes.map((code) => `\`${code}\`: ${catalogue[code].message}`).join('\n\n');
-    const schema = { $ref: `#/components/schemas/${errorSchemaOf(target.family, status)}` };
+    const { family, versionedFamily = family } = target;
+    const names = new Set([errorSchemaOf(family, status), errorSchemaOf(versionedFamily, status)]);
+    const schemas = [...names].map((name) => ({ $ref: `#/components/schemas/${name}` }));
+    const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
     responses[status] = {
       description,
       headers: headersOf(target, status),
@@ -236,7 +239,7 @@ export const openapiRoute = (routes: readonly Route[]): Route => {
     family: 'admin',
     access: { credential: 'none' },
     replies: {
-      200: { description: 'An OpenAPI 3.1 document.' },
+      200: { description: 'An OpenAPI 3.1 document.', schema: z.looseObject({ openapi: z.string() }) },
       304: { description: 'The copy of the client is current.' },
     },
     handle: ({ head }) =>

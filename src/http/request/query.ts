@@ -73,7 +73,7 @@ export const flag = (byDefault: boolean) =>
     .transform((word) => flagWords[word.toLowerCase()] ?? byDefault)
     .meta({ type: 'boolean' })
     .default(byDefault)
-    .meta({ default: byDefault });
+    .meta({ defaultOnTheWire: byDefault });
 
 /** One value or several: `a=x`, `a=x&a=y`, `a[]=x`. */
 export const many = <T extends z.ZodType>(item: T, most = 100) =>
@@ -90,7 +90,8 @@ export const wholeNumber = (least: number, most: number) =>
     .meta({ type: 'integer', minimum: least, maximum: most });
 
 /** Page size, 1..100. */
-export const limit = wholeNumber(1, 100).default(20).meta({ default: 20 });
+export const limit = wholeNumber(1, 100).default(20).meta({ defaultOnTheWire: 20 });
+
 /** A string whose length is counted in code points, as every length is; the OpenAPI document says the same. */
 export const text = (least: number, most: number) =>
   z

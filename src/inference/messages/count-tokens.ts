@@ -15,7 +15,7 @@ import { type LargeBodies, withLarge } from '../route/large-bodies.ts';
 import { policed, viewOf } from '../route/policed.ts';
 import type { Models } from '../route/reading.ts';
 import { bytesOf, subjectOf } from '../route/subject.ts';
-import { upstreamRefusal } from '../upstream-refusal.ts';
+import { tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
 import { type CountRest, countReading } from './count-reading.ts';
 import { passedNames } from './messages.ts';
 import { type MessagesCount, messagesCount } from './messages-schema.ts';
@@ -87,6 +87,7 @@ const counted = async ({ call, hosted, task, passing, outgoing }: Counting): Pro
   } catch (error) {
     const refused = signal.aborted ? null : upstreamRefusal(error);
     if (refused === null) throw error;
+    tellOperator(error, head.requestId);
     return failure(refused, 'messages', head.requestId);
   }
 };

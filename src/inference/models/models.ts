@@ -89,6 +89,7 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
       summary: 'Read one model',
       tag: 'Inference',
       family: 'models',
+      versionedFamily: 'messages',
       access: { credential: 'project', permission: 'models:read', apiKeyHeader: true },
       params: z.object({ model: z.string() }),
       replies: { 200: { description: 'The model', schema: modelResource } },
@@ -97,12 +98,8 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
         const versioned = isVersioned(head);
         const model = all.find(({ id }) => id === params.model);
         if (model === undefined || !isServedTo(model, principal)) {
-          // Its errors have the form of the family that asks (contract A.4).
-          return failure(
-            refusal('model_not_found', { param: 'model' }),
-            versioned ? 'messages' : 'models',
-            head.requestId,
-          );
+          const refused = refusal('model_not_found', { param: 'model' });
+          return failure(refused, versioned ? 'messages' : 'models', head.requestId);
         }
         return {
           status: 200,

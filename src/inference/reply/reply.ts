@@ -4,16 +4,8 @@ import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Allowance, Headers, Meter, Reply } from '../../http/route.ts';
 import { writtenBytesOf } from '../../upstream/estimate.ts';
-import {
-  type Answer,
-  type Chunk,
-  type GenerateOptions,
-  type GenerateRequest,
-  type Upstream,
-  UpstreamError,
-  type WrittenRequest,
-} from '../../upstream/port.ts';
-import { believed, type Most, outputOf, Spending, sentTokens, tokensTaken } from '../spending.ts';
+import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream, WrittenRequest } from '../../upstream/port.ts';
+import { believed, failMeter, type Most, outputOf, Spending, sentTokens, tokensTaken } from '../spending.ts';
 import { tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
 import { type AnswerWatch, answerOf, judgeWhole } from './answer-watch.ts';
@@ -83,7 +75,7 @@ const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promi
 
 /** The answer as server-sent events; what fails before the first of them is an ordinary error (contract G.5). */
 const streamedReply = async (asked: AsyncIterable<Chunk>, generation: Generation, timing: Timing): Promise<Reply> => {
-  const { form, estimatedTokens, meter, requestId, signal, watch } = generation;
+  const { form, estimatedTokens, meter, most, requestId, signal, watch } = generation;
   try {
     const spent = new Spending(generation);
     const spend = (chunk: Chunk, status?: number) => spent.add(chunk, status);
@@ -97,7 +89,7 @@ const streamedReply = async (asked: AsyncIterable<Chunk>, generation: Generation
       status: 200,
       headers: streamHeaders,
       stream: (sink) =>
-        streamAnswer(sink, { form, meter, requestId, first, chunks, toEvents, spending, signal, ...timing }),
+        streamAnswer(sink, { form, meter, most, requestId, first, chunks, toEvents, spending, signal, ...timing }),
     };
   } catch (error) {
     return failedReply(error, generation);
@@ -127,7 +119,7 @@ export const answerReply = (
 
 /** @throws what is not an UpstreamError: a fault of ours */
 export const failedReply = (error: unknown, generation: Generation): Reply => {
-  const { form, meter, signal, requestId, most } = generation;
+  const { form, meter, signal, requestId } = generation;
   if (signal.aborted) return abandoned;
   const refused = upstreamRefusal(error);
   if (refused === null) {
@@ -136,8 +128,6 @@ export const failedReply = (error: unknown, generation: Generation): Reply => {
   }
   tellOperator(error, requestId);
   const reply = failure(form.inPlace?.(refused) ?? refused, form.family, requestId);
-  const usage = error instanceof UpstreamError ? error.usage : undefined;
-  if (usage === undefined) meter.fail(reply.status);
-  else meter.complete(believed(usage, most), 0, reply.status);
+  failMeter(error, generation, reply.status);
   return reply;
 };

@@ -5,7 +5,7 @@ import { statusOf } from '../../http/error-envelopes.ts';
 import type { Meter, Sink } from '../../http/route.ts';
 import { publish } from '../../telemetry.ts';
 import { type Chunk, noUsage, UpstreamError } from '../../upstream/port.ts';
-import type { Spending } from '../spending.ts';
+import { failMeter, type Most, type Spending } from '../spending.ts';
 import { tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
 import { type After, EventOutput } from './event-output.ts';
@@ -13,7 +13,8 @@ import type { First } from './slow-start.ts';
 
 export interface AnswerStream {
   readonly form: Pick<AnswerForm, 'family' | 'ping' | 'error' | 'inPlace'>;
-  readonly meter: Pick<Meter, 'fail'>;
+  readonly meter: Pick<Meter, 'fail' | 'complete'>;
+  readonly most: Most;
   readonly requestId: string;
   /** Taken before the status was committed, unless it takes too long; the rest is in `chunks`. */
   readonly first: First<Chunk>;
@@ -83,12 +84,13 @@ const begin = async ({ first, spending, toEvents }: AnswerStream, output: EventO
 
 export const failureEvent = (
   error: unknown,
-  { form, meter, requestId }: Pick<AnswerStream, 'form' | 'meter' | 'requestId'>,
+  { form, meter, most, requestId }: Pick<AnswerStream, 'form' | 'meter' | 'most' | 'requestId'>,
   passed?: Buffer,
 ): string => {
   tellOperator(error, requestId);
   const refused = upstreamRefusal(error);
-  meter.fail(refused === null ? 500 : statusOf(refused.code, form.family, refused.status));
+  const status = refused === null ? 500 : statusOf(refused.code, form.family, refused.status);
+  failMeter(error, { meter, most }, status);
   if (refused === null) {
     publish('request.failed', { requestId, error });
     return form.error(refusal('internal_error'), requestId, passed);

@@ -1,0 +1,13 @@
+import type { Meter } from '../../src/http/route.ts';
+import { allowance } from '../support/unlimited.ts';
+
+/** An allowance that tells what the account of its request is told. */
+export const metered = () => {
+  const told: unknown[] = [];
+  const meter: Meter = {
+    progress: (...said) => void told.push(['progress', ...said]),
+    complete: (counted, sent, status = 200) => void told.push(['complete', counted, sent, status]),
+    fail: (...said) => void told.push(['fail', ...said]),
+  };
+  return { told, allowance: { ...allowance(), meter: () => meter } };
+};

@@ -13,27 +13,51 @@ const hasForm = (value: unknown): boolean => {
   return Object.entries(value).every(([name, inner]) => name.isWellFormed() && hasForm(inner));
 };
 
+/** The event holds what RFC 8785 has no form for, or is nested deeper than any of ours: nobody has written it through Weir. */
+export class NoCanonicalForm extends Error {
+  override readonly name = 'NoCanonicalForm';
+}
+
+/** Ours come from bodies of 64 levels at most (contract A.3). A fixed bound, since how far a stack reaches is another at each call. */
+const mostDepth = 128;
+
+/** @throws NoCanonicalForm */
+const deeper = (depth: number): number => {
+  if (depth >= mostDepth) throw new NoCanonicalForm(`what it holds has more than ${mostDepth} levels`);
+  return depth + 1;
+};
+
 /**
  * Whether the names of every object come in RFC 8785's order, by UTF-16 code units, and all that is in it has a form there:
  * `JSON.stringify` would write null for a number that is none.
  */
-const isOrdered = (value: unknown): boolean => {
+const isOrdered = (value: unknown, depth = 0): boolean => {
   if (typeof value !== 'object' || value === null) return hasForm(value);
-  if (Array.isArray(value)) return value.every(isOrdered);
+  const next = deeper(depth);
+  if (Array.isArray(value)) return value.every((inner) => isOrdered(inner, next));
   let before = '';
   for (const name of Object.keys(value)) {
-    if (name < before || !name.isWellFormed() || !isOrdered((value as Record<string, unknown>)[name])) return false;
+    if (name < before || !name.isWellFormed() || !isOrdered((value as Record<string, unknown>)[name], next))
+      return false;
     before = name;
   }
   return true;
 };
 
-/** The same with the names of every object in that order: whoever hashes it later need not look for it. */
-export const ordered = <T>(value: T): T => {
+/**
+ * The same with the names of every object in that order: whoever hashes it later need not look for it.
+ * @throws NoCanonicalForm
+ */
+export const ordered = <T>(value: T): T => orderedFrom(value, 0);
+
+const orderedFrom = <T>(value: T, depth: number): T => {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(ordered) as T;
+  const next = deeper(depth);
+  if (Array.isArray(value)) return value.map((inner) => orderedFrom(inner, next)) as T;
   const names = Object.keys(value).sort();
-  return Object.fromEntries(names.map((name) => [name, ordered((value as Record<string, unknown>)[name])])) as T;
+  return Object.fromEntries(
+    names.map((name) => [name, orderedFrom((value as Record<string, unknown>)[name], next)]),
+  ) as T;
 };
 
 /** The same where the names are in that order; undefined where no object can have them so: those that are numbers come first. */
@@ -42,11 +66,6 @@ const inOrder = <T extends object>(value: T): T | undefined => {
   const next = ordered(value);
   return isOrdered(next) ? next : undefined;
 };
-
-/** The event holds what RFC 8785 has no form for: nobody has written it through Weir. */
-export class NoCanonicalForm extends Error {
-  override readonly name = 'NoCanonicalForm';
-}
 
 /**
  * The event as RFC 8785 writes it: the same text for the same event, whoever has stored or copied it. `JSON.stringify` writes the

@@ -149,6 +149,30 @@ describe('the canonical form', () => {
     }
   });
 
+  test('is of nothing with more than 128 levels, whatever the order of its names', () => {
+    const event = { stream: 'ticket-tic_1', revision: 0, id: 'e', type: 't', metadata: {} as Metadata };
+    // Bottom-most an empty list; names in order, out of order in every object, and those that are numbers.
+    for (const [open, shut, isList] of [
+      ['{"a":', '}'],
+      ['{"b":1,"a":', '}'],
+      ['{"10":1,"9":', '}'],
+      ['[', ']', true],
+    ] as const) {
+      const of = (levels: number): Recorded['data'] => {
+        const inner = isList ? levels - 2 : levels - 1;
+        const text = `${open.repeat(inner)}[]${shut.repeat(inner)}`;
+        return JSON.parse(isList ? `{"a":${text}}` : text) as Recorded['data'];
+      };
+      for (const levels of [127, 128])
+        expect(canonicalEvent({ ...event, data: of(levels) })).toBe(canonicalize({ ...event, data: of(levels) }));
+      for (const levels of [129, 10_000]) {
+        expect(() => canonicalEvent({ ...event, data: of(levels) })).toThrow(NoCanonicalForm);
+        const metadata = of(levels) as unknown as Metadata;
+        expect(() => canonicalEvent({ ...event, data: {}, metadata })).toThrow(NoCanonicalForm);
+      }
+    }
+  });
+
   test('is the same of what was written and of what is read back', async () => {
     await fc.assert(
       fc.asyncProperty(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), async (data) => {

@@ -5,6 +5,7 @@ import { checkpointOf, newCheckpoint } from '../../../src/audit/log/checkpoint-e
 import { keysIn, rotateKey } from '../../../src/audit/log/keys.ts';
 import { checkpointStream, leafOf, stubOf } from '../../../src/audit/log/leaf.ts';
 import { hashOf } from '../../../src/kernel/event-hash.ts';
+import type { Recorded } from '../../../src/kernel/store.ts';
 import { isSignedWith } from '../../../src/merkle/note.ts';
 import { rootOf } from '../../../src/merkle/tree.ts';
 import type { MemoryStore } from '../../support/memory-store.ts';
@@ -75,10 +76,13 @@ describe('checkpoints', () => {
     const store = await begun();
     const { checkpointer } = await gateway(store);
     const ours = leavesOf(store).length;
-    write(store, 0, 1);
-    // Nobody has been told of it yet.
-    Object.assign(store.log.at(-1)!, { data: { name: 1 / 0 } });
-    write(store, 1, 1);
+    const deep = JSON.parse(`${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`) as Recorded['data'];
+    for (const [kind, data] of [{ name: 1 / 0 }, deep].entries()) {
+      write(store, kind, 1);
+      // Nobody has been told of it yet.
+      Object.assign(store.log.at(-1)!, { data });
+    }
+    write(store, 2, 1);
     await vi.waitFor(() => expect(signedUpTo(store)).toBe(ours + 1));
     await checkpointer.close();
     expect(checkpointer.stopped).toBeUndefined();

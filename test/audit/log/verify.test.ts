@@ -162,10 +162,11 @@ describe('a log that somebody has touched', () => {
     for (const index of [before, covered, covered + 1]) {
       const event = leavesIn(store.log)[index]!;
       // RFC 8785 by JSON.stringify would write null for the first, as where a limit was null.
-      for (const n of ['{"name":1e999}', '{"10":1,"9":-1e999}', '{"name":"\\ud800"}']) {
+      const deep = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`;
+      for (const n of ['{"name":1e999}', '{"10":1,"9":-1e999}', '{"name":"\\ud800"}', deep]) {
         const data = JSON.parse(n) as Recorded['data'];
         const { findings } = await verify(store.log.with(store.log.indexOf(event), { ...event, data }));
-        expect(findings, n).toMatchObject([{ class: 'altered', index, stream: event.stream }]);
+        expect(findings, n.slice(0, 30)).toMatchObject([{ class: 'altered', index, stream: event.stream }]);
       }
     }
   });

@@ -36,15 +36,18 @@ const verdictOf = (findings: Findings, surroundings: Surroundings, cores: number
     cores,
     bare: bare && cpuSeries(bare.samples),
     reasons: findings.invalid ?? [],
-    loads: results.map(({ name, label, purpose, generatorShare, serverShare, sleepsPerRequest, latency }) => ({
-      name,
-      label,
-      purpose,
-      generatorShare,
-      serverShare,
-      sleepsPerRequest,
-      lagP99: latency.lag?.p99 ?? null,
-    })),
+    loads: results.map(
+      ({ name, label, purpose, generatorShare, serverShare, sleepsPerRequest, latency, statuses }) => ({
+        name,
+        label,
+        purpose,
+        generatorShare,
+        serverShare,
+        sleepsPerRequest,
+        requests: Object.values(statuses).reduce((all, count) => all + count, 0),
+        lagP99: latency.lag?.p99 ?? null,
+      }),
+    ),
   });
 };
 

@@ -2,7 +2,7 @@ import { connect, isIP, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Request } from './requests.ts';
 import { ResponseReader } from './response-reader.ts';
-import { isToken, SseReader } from './sse.ts';
+import { endOf, isToken, SseReader } from './sse.ts';
 
 export interface Address {
   readonly host: string;
@@ -23,6 +23,8 @@ export interface Owner {
   /** It can take a request: newly open, or its last one is answered. */
   free(connection: Connection): void;
   answered(flight: Flight, status: number): void;
+  /** Its answer has ended, and is not what a 200 promises. */
+  broken(flight: Flight, why: string): void;
   /** Tokens of a stream have come; `since` is when the ones before came, or null for the first. */
   tokens(flight: Flight, count: number, since: number | null): void;
   /** The connection is gone, with what it was busy with. */
@@ -40,6 +42,8 @@ export class Connection {
   #flight: Flight | null = null;
   #lastToken: number | null = null;
   #tokens = 0;
+  /** How the stream has ended so far. */
+  #streamEnd: ReturnType<typeof endOf> = null;
   #error: Error | null = null;
   /** Said once per answer, and not before the piece that ended it is read to its end. */
   #toldFree = true;
@@ -129,10 +133,13 @@ export class Connection {
 
   #head(status: number): void {
     if (this.#flight === null) throw new Error('The server sent a response that nobody asked for.');
+    this.#streamEnd = null;
     this.#events =
       this.#flight.request.plan.streams && status === 200
         ? new SseReader((name, data) => {
             if (isToken(name, data)) this.#tokens++;
+            // Nothing heals a failure that a client has been told.
+            if (this.#streamEnd !== 'failed') this.#streamEnd = endOf(name, data) ?? this.#streamEnd;
           })
         : null;
   }
@@ -147,9 +154,11 @@ export class Connection {
     const flight = this.#flight;
     if (flight === null) throw new Error('The server sent a response that nobody asked for.');
     if (this.#tokens > 0) this.#countTokens(flight);
+    const isWhole = this.#events === null || this.#streamEnd === 'whole';
     this.#flight = null;
     this.#events = null;
     this.#toldFree = false;
-    this.#owner.answered(flight, status);
+    if (isWhole) this.#owner.answered(flight, status);
+    else this.#owner.broken(flight, this.#streamEnd === 'failed' ? 'ended with an error' : 'ended too early');
   }
 }

@@ -22,6 +22,8 @@ const readBytes = 64 * 1024;
 const reopenMs = 50;
 /** Below this the next request is waited for in a spin: a timer of Node is up to a millisecond late. */
 const spinMs = 2;
+/** For what was due within the window and is still waiting at its end. */
+const backlogMs = 1_000;
 /** What a generator can fall behind before the run is given up: memory is finite. */
 const mostWaiting = 1_000_000;
 
@@ -44,18 +46,21 @@ export class HttpLoad implements Load, Owner {
   readonly #connections: Connection[] = [];
   readonly #next: () => Request;
   readonly #schedule: Schedule | null;
-  readonly #began: number;
+  #began: number;
   #due = 0;
   #free: Connection[] = [];
   #waiting: number[] = [];
   #head = 0;
   #inFlight = 0;
   #stopping = false;
+  /** Nothing more becomes due. */
+  #closing = false;
   #idleMs = 0;
   #turned: number;
   #worked = false;
   #measured = false;
   #drained: () => void = () => {};
+  #caughtUp: () => void = () => {};
   readonly #watch: NodeJS.Timeout;
 
   constructor(options: HttpLoadOptions) {
@@ -70,10 +75,18 @@ export class HttpLoad implements Load, Owner {
     this.#began = now();
     this.#turned = this.#began;
     this.#watch = setInterval(() => this.#giveUpLate(), 100);
-    if (this.#schedule) {
-      this.#due = this.#began + this.#schedule();
-      this.#turn();
-    }
+    if (!this.#hasShape) this.#keepSchedule();
+  }
+
+  /** Whether it matters for the arrivals when the window begins: those that are not alike all the time begin with it. */
+  get #hasShape(): boolean {
+    return ['burst', 'ramp', 'trace'].includes(this.#options.arrivals.is);
+  }
+
+  #keepSchedule(): void {
+    if (this.#schedule === null) return;
+    this.#due = this.#began + this.#schedule();
+    this.#turn();
   }
 
   /** Time of the window without anything to do, milliseconds; 0 for a closed loop, which sleeps in the kernel instead. */
@@ -84,6 +97,10 @@ export class HttpLoad implements Load, Owner {
   begin(): void {
     this.recorder.begin(now());
     this.#idleMs = 0;
+    if (!this.#hasShape) return;
+    this.#began = now();
+    this.#turned = this.#began;
+    this.#keepSchedule();
   }
 
   end(): void {
@@ -91,9 +108,16 @@ export class HttpLoad implements Load, Owner {
     this.#measured = true;
   }
 
-  /** Lets the responses under way come in, at most `ms`, and closes every connection. */
+  /**
+   * Lets the responses under way come in, at most `ms`, and closes every connection. What was due and could not be sent within a
+   * second is counted as not answered: who leaves it out counts only the requests that the server had time for.
+   */
   async stop(ms = this.#options.timeoutMs): Promise<void> {
+    this.#closing = true;
+    await this.#catchUp(Math.min(ms, backlogMs));
     this.#stopping = true;
+    for (const intended of this.#waiting.slice(this.#head))
+      this.recorder.unsent(now(), this.#next().plan.name, intended);
     this.#waiting = [];
     this.#head = 0;
     const late = setTimeout(() => this.#giveUp(ms), ms);
@@ -143,6 +167,13 @@ export class HttpLoad implements Load, Owner {
     for (let i = 1; i < count; i++) this.recorder.phase(intended, 'itl', 0);
   }
 
+  broken({ request, intended, sent }: Flight, why: string): void {
+    this.#worked = true;
+    this.#landed();
+    this.recorder.answered(now(), 0, request.plan.name, intended, sent);
+    if (this.#options.expected !== null) this.#fail(`A stream of the server ${why}.`);
+  }
+
   received(bytes: number): void {
     this.bytes += bytes;
   }
@@ -169,6 +200,16 @@ export class HttpLoad implements Load, Owner {
     connection.send(this.#next(), intended, at);
   }
 
+  async #catchUp(ms: number): Promise<void> {
+    if (this.#stopping || this.#head === this.#waiting.length) return;
+    const caughtUp = new Promise<void>((resolve) => {
+      this.#caughtUp = resolve;
+    });
+    const late = setTimeout(this.#caughtUp, ms);
+    await caughtUp;
+    clearTimeout(late);
+  }
+
   #landed(): void {
     this.#inFlight--;
     if (this.#stopping && this.#inFlight === 0) this.#drained();
@@ -176,6 +217,7 @@ export class HttpLoad implements Load, Owner {
 
   #takeWaiting(): number {
     const intended = this.#waiting[this.#head++]!;
+    if (this.#closing && this.#head === this.#waiting.length) this.#caughtUp();
     if (this.#head > 4096) {
       this.#waiting = this.#waiting.slice(this.#head);
       this.#head = 0;
@@ -184,7 +226,7 @@ export class HttpLoad implements Load, Owner {
   }
 
   readonly #turn = (): void => {
-    if (this.#stopping) return;
+    if (this.#stopping || this.#closing) return;
     const at = now();
     this.recorder.turn(at, this.#inFlight);
     if (this.#due <= at) this.#worked = true;
@@ -229,6 +271,7 @@ export class HttpLoad implements Load, Owner {
   #fail(reason: string): void {
     this.failure ??= new Error(reason);
     this.#stopping = true;
+    this.#caughtUp();
     for (const connection of this.#connections) connection.close();
     if (this.#inFlight === 0) this.#drained();
   }

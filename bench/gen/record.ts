@@ -5,7 +5,7 @@ export interface Second {
   planned: number;
   sent: number;
   done: number;
-  /** Requests that were answered with each status; 0 stands for those that broke or timed out. */
+  /** Requests that were answered with each status; 0 stands for those that broke, timed out or were never sent. */
   statuses: Record<string, number>;
   /** Sent and not answered, at the end of the second. */
   inFlight: number;
@@ -114,6 +114,15 @@ export class Recorder {
     if (status === 200) return;
     if (this.#isOpen) this.#add(`intended ${key}`, now - intended);
     this.#add(`service ${key}`, now - sent);
+  }
+
+  /** Of a request that was due and never sent: it waits still. */
+  unsent(now: number, kind: string, intended: number): void {
+    if (!this.holds(intended)) return;
+    this.#statuses['0'] = (this.#statuses['0'] ?? 0) + 1;
+    this.#add('intended', now - intended);
+    this.#add('intended 0', now - intended);
+    if (this.#isMixed) this.#add(`intended ${kind}`, now - intended);
   }
 
   recorded(): Recorded {

@@ -65,6 +65,15 @@ export class SseReader {
 const text = (bytes: Uint8Array, from: number, to: number): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('latin1');
 
+const lastNames = ['message_stop', 'response.completed', 'response.incomplete'];
+const failureNames = ['error', 'response.failed'];
+
+/** How a stream ends with an event, whichever of the three APIs it is of; null where it does not. */
+export const endOf = (name: string, data: string): 'whole' | 'failed' | null => {
+  if (lastNames.includes(name) || (name === '' && data === '[DONE]')) return 'whole';
+  return failureNames.includes(name) || (name === '' && /^\s*\{\s*"error"/.test(data)) ? 'failed' : null;
+};
+
 const tokenNames = ['content_block_delta', 'response.output_text.delta'];
 
 /** Whether an event carries tokens: of the messages API, of the responses API, or of chat completions (no name). */

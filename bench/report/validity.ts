@@ -24,6 +24,8 @@ export interface LoadEvidence {
   readonly generatorShare: number;
   readonly serverShare: number | null;
   readonly sleepsPerRequest: number | null;
+  /** Requests of the window, whatever became of them. */
+  readonly requests: number;
   /** How late the generator took up what was due, 99th percentile in milliseconds; null for a closed loop. */
   readonly lagP99: number | null;
 }
@@ -77,7 +79,8 @@ const whole = (evidence: Evidence): string[] => {
   if (bare && spread(bare) > mostSpread)
     reasons.push(`bare CPU/request strayed ${percent(spread(bare))} from its median (limit ${percent(mostSpread)})`);
   for (const each of loads) {
-    const { label, purpose, sleepsPerRequest: sleeps } = each;
+    const { label, purpose, sleepsPerRequest: sleeps, requests } = each;
+    if (requests === 0) reasons.push(`${label} had no request in the window`);
     if (purpose === 'work' && sleeps !== null && sleeps > mostSleeps)
       reasons.push(
         `the server of ${label} slept ${sleeps.toFixed(2)} times per request (limit ${mostSleeps}): the load was too light`,

@@ -133,7 +133,7 @@ describe('where answers are taken as they come', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(event);
       if (n % 3 === 0) setTimeout(() => response.socket?.destroy(), 2);
-      else response.end(event);
+      else response.end(`${event}event: message_stop\ndata: {}\n\n`);
     });
     const loop = start(port, { expected: null, requests: [{ ...get, streams: true }] });
     loop.begin();
@@ -179,10 +179,108 @@ describe('an open loop', () => {
   test('sends every request of a trace and no more', async () => {
     const port = await listen((_, response) => ok(response));
     const loop = start(port, { arrivals: { is: 'trace', at: [0, 0, 0.01, 0.05] } });
+    loop.begin();
     await until(() => loop.done >= 4);
     await new Promise((resolve) => setTimeout(resolve, 50));
     await loop.stop();
     expect(loop.done).toBe(4);
+  });
+
+  test.each([
+    ['trace', { is: 'trace', at: [0, 0, 0.01, 0.05] }, 4],
+    ['burst', { is: 'burst', rate: 1, size: 7 }, 7],
+    ['ramp', { is: 'ramp', rate: 0.001, to: 0.001, seconds: 9 }, 1],
+  ] as const)('of a %s begins with the window, whatever the load before it', async (_, arrivals, requests) => {
+    const port = await listen((_, response) => ok(response));
+    const loop = start(port, { arrivals });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(loop.done).toBe(0);
+    loop.begin();
+    await until(() => loop.done >= requests);
+    loop.end();
+    await loop.stop();
+    const { statuses, timeline } = loop.recorder.recorded();
+    expect([statuses, timeline[0]!.planned]).toEqual([{ 200: requests }, requests]);
+  });
+
+  test('counts what was due and never sent, as long as it has waited', async () => {
+    let isGone = false;
+    const port = await listen((n, response) => {
+      ok(response);
+      if (n < 100) return;
+      isGone = true;
+      server!.close();
+      server!.closeAllConnections();
+    });
+    const loop = start(port, { arrivals: { is: 'constant', rate: 500 }, expected: null });
+    loop.begin();
+    await until(() => isGone);
+    const { planned } = await new Promise<{ planned: number }>((resolve) =>
+      setTimeout(() => {
+        loop.end();
+        resolve(
+          loop.recorder
+            .recorded()
+            .timeline.reduce((all, each) => ({ planned: all.planned + each.planned }), { planned: 0 }),
+        );
+      }, 600),
+    );
+    await loop.stop();
+    const { statuses, histograms } = loop.recorder.recorded();
+    expect(loop.failure).toBeUndefined();
+    // Four connections, of which one may have had its answer under way; all others were never sent.
+    expect(statuses['200']).toBeLessThanOrEqual(101);
+    expect(statuses['200']! + statuses['0']!).toBeGreaterThanOrEqual(planned);
+    expect(statuses['0']).toBeGreaterThan(200);
+    const intended = decodeHistogram(histograms['intended 0']!);
+    expect(intended.totalCount).toBe(statuses['0']);
+    // The first of them has waited for more than half a second, and for the second that the end gives.
+    expect(intended.maxValue).toBeGreaterThan(1_500_000);
+  });
+
+  test('sends at its end what is still waiting', async () => {
+    const port = await listen((_, response) => void setTimeout(() => ok(response), 100));
+    const loop = start(port, { arrivals: { is: 'trace', at: [0, 0, 0, 0, 0] }, connections: 1 });
+    loop.begin();
+    await until(() => loop.done >= 1);
+    loop.end();
+    await loop.stop();
+    expect(loop.recorder.recorded().statuses).toEqual({ 200: 5 });
+  });
+});
+
+describe('a 200 whose stream is not what was asked for is a failure', () => {
+  const delta = 'event: content_block_delta\ndata: {"delta":{"text":"x"}}\n\n';
+  const stop = 'event: message_stop\ndata: {}\n\n';
+  test.each([
+    ['messages', delta + stop, true],
+    ['chat', 'data: {"choices":[{"delta":{"content":"x"}}]}\n\ndata: [DONE]\n\n', true],
+    ['responses', 'event: response.completed\ndata: {}\n\n', true],
+    ['responses cut by a maximum', 'event: response.incomplete\ndata: {}\n\n', true],
+    ['an error in the middle', `${delta}event: error\ndata: {"type":"error"}\n\n`, false],
+    ['an error before the end', `event: error\ndata: {"type":"error"}\n\n${stop}`, false],
+    ['an error of chat', 'data: {"error":{"message":"x"}}\n\ndata: [DONE]\n\n', false],
+    ['an error of responses', 'event: response.failed\ndata: {}\n\n', false],
+    ['an end without the last event', delta, false],
+    ['no event', '', false],
+    ['a page', '<html>message_stop</html>', false],
+  ] as const)('%s', async (_, text, isWhole) => {
+    const port = await listen((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'content-length': text.length }).end(text);
+    });
+    const plans = [{ ...get, streams: true }];
+    const loop = start(port, { requests: plans, arrivals: { is: 'trace', at: [0, 0.01] }, expected: null });
+    loop.begin();
+    await until(() => Object.keys(loop.recorder.recorded().statuses).length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    loop.end();
+    await loop.stop();
+    expect(loop.recorder.recorded().statuses).toEqual(isWhole ? { 200: 2 } : { 0: 2 });
+    if (isWhole) return;
+    const strict = start(port, { requests: plans });
+    await until(() => strict.failure !== undefined);
+    await strict.stop();
+    expect(strict.failure?.message).toMatch(/^A stream of the server ended (with an error|too early)\.$/);
   });
 });
 
@@ -192,7 +290,7 @@ test('a stream has a time to its first token and times between its tokens', asyn
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write('event: message_start\ndata: {}\n\n');
     setTimeout(() => response.write(event), 20);
-    setTimeout(() => response.end(event + event), 60);
+    setTimeout(() => response.end(`${event}${event}event: message_stop\ndata: {}\n\n`), 60);
   });
   const loop = start(port, { requests: [{ ...get, streams: true }], connections: 1 });
   loop.begin();

@@ -8,6 +8,7 @@ const quietLoad: LoadEvidence = {
   generatorShare: 0.6,
   serverShare: 0.99,
   sleepsPerRequest: 0.01,
+  requests: 1,
   lagP99: null,
 };
 const quiet: Evidence = {
@@ -25,6 +26,10 @@ describe('a quiet run', () => {
   test('is valid', () => {
     const verdict = judge(quiet);
     expect(verdict).toEqual({ is: 'VALID', invalid: [], rates: [], unratedNames: [] });
+  });
+
+  test('without a request in its window is not one', () => {
+    expect(judgedLoad({ requests: 0 }).invalid).toEqual(['models had no request in the window']);
   });
 
   test('is valid at every limit itself', () => {

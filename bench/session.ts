@@ -73,7 +73,13 @@ const runScenario = async (scenario: Scenario, session: Session, settings: Stage
     const findings = await scenario.run(await openStage(options, session.undo));
     const surroundings = findings.surroundings ?? around();
     const contenders = contenderResults(findings.measured ?? []);
-    const verdict = verdictOf(findings, surroundings, environment().cores);
+    // A scenario that only counts has no contenders.
+    const isCutOff = session.interrupted.aborted && contenders.length === 0 && (findings.truth ?? []).length === 0;
+    const invalid = [
+      ...(findings.invalid ?? []),
+      ...(isCutOff ? ['it was interrupted before it had measured anything'] : []),
+    ];
+    const verdict = verdictOf({ ...findings, invalid }, surroundings, environment().cores);
     const bars = findings.barsOf?.(new Map(contenders.map((each) => [each.name, each]))) ?? [];
     return {
       ...common(),

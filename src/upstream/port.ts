@@ -180,8 +180,8 @@ export interface GenerateOptions {
   /** Is told once the upstream has begun to answer, as far as that can be known before the end. */
   readonly began?: (() => void) | undefined;
   /**
-   * Is told what the upstream has counted while nothing of its answer has gone on, which may be all that ever comes of it; and
-   * that it is nothing, where the next is asked.
+   * Is told what the upstream has counted while nothing of its answer has gone on, which may be all that ever comes of it; that
+   * it is nothing, where the next is asked; and what the whole answer takes, where that was told and the answer breaks off.
    */
   readonly counted?: ((usage: Usage) => void) | undefined;
   /** Of which trace the upstream is told, if of any (W3C Trace Context). */

@@ -115,6 +115,45 @@ test('a client that pipelines and reads gets every answer', async () => {
   expect(statuses).toEqual(Array(200).fill(200));
 });
 
+test('a second request beside one that waits for its handler ends the connection, without an answer', async () => {
+  let isOver = false;
+  service = await startService({}, () => [
+    route({
+      method: 'POST',
+      path: '/v1/messages/held',
+      operation: 'held',
+      summary: 'Waits for an upstream',
+      tag: 'Inference',
+      family: 'messages',
+      access: { credential: 'project', permission: 'inference:create' },
+      body: z.object({}),
+      replies: { 200: { description: 'Never.' } },
+      handle: ({ signal }) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => {
+            isOver = true;
+            resolve({ status: 499, body: '{}' });
+          });
+        }),
+    }),
+  ]);
+  const { server, port } = service;
+  const held = request('POST /v1/messages/held', [credential, json, 'Content-Length: 2'], '{}');
+  for (const second of [request('GET /v1/large?bytes=10'), held]) {
+    isOver = false;
+    const socket = connect(port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (data) => {
+      text += data;
+    });
+    const ended = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(held + second);
+    await ended;
+    await eventually(() => server.inFlight).toBe(0);
+    expect([text, isOver]).toEqual(['', true]);
+  }
+});
+
 test('a client that reads late gets its answer whole, and the next one', async () => {
   service = await startService();
   const { server, port } = service;

@@ -71,6 +71,16 @@ describe('the account of a request that passes', () => {
       body({ stream: true }),
       [
         ['progress', noUsage, 2],
+        ['progress', usage(), 3],
+        ['complete', usage(), 3, 200],
+      ],
+    ],
+    [
+      'a stream in one piece, which has a first',
+      [events('one\n\n', { start, ended: true, usage: usage(), outputBytes: 9 })],
+      body({ stream: true }),
+      [
+        ['progress', usage(), 3],
         ['complete', usage(), 3, 200],
       ],
     ],

@@ -290,6 +290,22 @@ describe('stream', () => {
     expect(seen.map(({ type }) => type)).toEqual(['start', 'block_start', 'block_delta', 'block_delta']);
   });
 
+  test('what has been told of the whole counts where the stream breaks off behind it, and not before', async () => {
+    for (const isTold of [true, false]) {
+      const { upstream } = await start(
+        serve((_, response) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' });
+          const rest = isTold ? recorded.slice(0, -1) : recorded.slice(0, -2);
+          response.write(rest.join(''), () => setTimeout(() => response.destroy(), 20));
+        }),
+      );
+      const told: unknown[] = [];
+      const counting = { ...options(), counted: (usage: unknown) => told.push(usage) };
+      await expect(assemble(upstream.stream(request(), counting))).rejects.toEqual(refused('provider_error'));
+      expect(told.slice(1)).toEqual(isTold ? [expect.objectContaining({ output_tokens: 57 })] : []);
+    }
+  });
+
   test('a refusal before any output is content_refused and has what was counted, streamed or not', async () => {
     const { upstream } = await start(
       serve((incoming, response) => {

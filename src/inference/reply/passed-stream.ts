@@ -77,9 +77,8 @@ export const spend = (
   const usage = believed(told, most, outputBytes);
   const sent = sentTokens(outputBytes, most);
   allowance.spent = tokensTaken(usage, ended ? outputOf(usage, sent) : sent, estimatedTokens);
+  if (!ended) grow(sent);
+  // Also of one that comes in one piece: it has a first.
+  meter.progress(usage, sent);
   if (ended) meter.complete(usage, sent, status);
-  else {
-    grow(sent);
-    meter.progress(usage, sent);
-  }
 };

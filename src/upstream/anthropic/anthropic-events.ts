@@ -29,6 +29,10 @@ export class EventReader implements ChunkReader {
   /** Whether the last event of the message has been read. */
   ended = false;
 
+  get counted(): Usage | null {
+    return this.#isCounted ? this.#usage : null;
+  }
+
   constructor(mostTokens: number, hide: Hide) {
     this.#mostTokens = mostTokens;
     this.#hide = hide;

@@ -23,6 +23,10 @@ export class ChatChunkReader implements ChunkReader {
   #sequence: unknown = null;
   ended = false;
 
+  get counted(): Usage | null {
+    return this.#usage;
+  }
+
   /** @param mostTokens that a count of tokens may say */
   constructor(mostTokens: number, hide: Hide, callId: CallId) {
     this.#mostTokens = mostTokens;

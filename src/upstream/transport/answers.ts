@@ -37,6 +37,8 @@ export const textOf = (document: Buffer): string => {
 export interface ChunkReader {
   /** Whether the last event has been read. */
   readonly ended: boolean;
+  /** What the whole answer takes, once the upstream has told it; null before. */
+  readonly counted: Usage | null;
   /** The chunks that the data of one event stands for, in order. @throws UpstreamError */
   read(data: string): readonly Chunk[];
   /** What is left once the body has ended. @throws UpstreamError where that is too early */
@@ -78,6 +80,8 @@ export async function* streamedAnswer(
   } catch (error) {
     throw options.signal.aborted ? options.signal.reason : transportError(error);
   } finally {
+    // What has been told counts, also where the answer breaks off behind it.
+    if (!reader.ended && reader.counted !== null) options.counted?.(reader.counted);
     exchange.close();
   }
 }

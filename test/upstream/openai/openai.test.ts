@@ -289,6 +289,18 @@ describe('answer', () => {
 });
 
 describe('usage', () => {
+  test('that has been told counts where the stream breaks off behind it', async () => {
+    const counted = { usage: { prompt_tokens: 5000, completion_tokens: 77, total_tokens: 5077 } };
+    for (const events of [[chunk({ content: 'x' }), chunk(null, counted)], [chunk({ content: 'x' })]]) {
+      const { upstream } = await start(serve(both(completion({}), events)));
+      const told: unknown[] = [];
+      const counting = { ...options(), counted: (usage: unknown) => told.push(usage) };
+      await expect(assemble(upstream.stream(request(), counting))).rejects.toMatchObject({ code: 'provider_error' });
+      const usage = expect.objectContaining({ input_tokens: 5000, output_tokens: 77 });
+      expect(told.slice(1)).toEqual(events.length === 2 ? [usage] : []);
+    }
+  });
+
   const of = (usage: unknown) =>
     start(
       serve(

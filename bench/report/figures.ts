@@ -30,10 +30,13 @@ export const shownValue = ({ value, unit, low, high }: Bar): string => {
   return `${figure(value)}${range}${unit === '' ? '' : ` ${unit}`}`;
 };
 
-/** Share of the answers that were 429, and of those that were neither 200 nor 429. */
+/** Share of the answers that were 429, and of those that were neither that nor what is asked for: 200, or the 201 of a creation. */
 export const refusalsIn = (statuses: Readonly<Record<string, number>>): { refused: number; failed: number } => {
   const all = Object.values(statuses).reduce((sum, count) => sum + count, 0);
-  const good = Object.entries(statuses).reduce((sum, [status, count]) => sum + (/^2\d\d$/.test(status) ? count : 0), 0);
+  const good = Object.entries(statuses).reduce(
+    (sum, [status, count]) => sum + (status === '200' || status === '201' ? count : 0),
+    0,
+  );
   const refused = statuses['429'] ?? 0;
   const share = (count: number) => (all === 0 ? 0 : count / all);
   return { refused: share(refused), failed: share(all - refused - good) };

@@ -34,7 +34,7 @@ const dataUrl = /^data:([^;,]{1,100});base64,/;
 export const sourceOf = (url: string): Block => {
   const head = dataUrl.exec(url);
   if (head === null) return { type: 'url', url };
-  return { type: 'base64', media_type: head[1], data: url.slice(head[0].length) };
+  return { type: 'base64', media_type: head[1]!.toLowerCase(), data: url.slice(head[0].length) };
 };
 
 export const documentOf = (url: string, name: string | null | undefined): Block => ({

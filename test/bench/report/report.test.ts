@@ -171,6 +171,7 @@ describe('the table in bench/README.md', () => {
 test.each([
   [{ 200: 2, 201: 1, 429: 1 }, 0.25, 0],
   [{ 200: 1, 0: 1, 404: 1, 500: 1 }, 0, 0.75],
+  [{ 200: 1, 204: 1 }, 0, 0.5],
   [{}, 0, 0],
 ])('of %j a share of %d was refused and %d has failed', (statuses, refused, failed) => {
   expect(refusalsIn(statuses)).toEqual({ refused, failed });

@@ -111,12 +111,15 @@ test('what says nothing changes nothing', async () => {
   expect(asked).toEqual(expected);
 });
 
-test('an image may be looked at as it is', async () => {
-  const image_url = { url: 'data:image/png;base64,AAAA', detail: 'original' };
-  expect(
-    (await send({ ...usual, messages: [{ role: 'user', content: [{ type: 'image_url', image_url }] }] })).status,
-  ).toBe(200);
-});
+test.each(['image/png', 'image/PNG'])(
+  'an image may be looked at as it is, and media types have no case: %s',
+  async (type) => {
+    const image_url = { url: `data:${type};base64,AAAA`, detail: 'original' };
+    expect(
+      (await send({ ...usual, messages: [{ role: 'user', content: [{ type: 'image_url', image_url }] }] })).status,
+    ).toBe(200);
+  },
+);
 
 describe('is refused by name', () => {
   test.each<[what: string, body: object, code: string, param: string | null]>([

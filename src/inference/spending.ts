@@ -136,6 +136,11 @@ export class Spending {
     this.#most = most;
   }
 
+  /** What its upstream has counted beside the chunks (`GenerateOptions.counted`); what was sent stays on the account. */
+  count(usage: Usage): void {
+    this.#meter.progress(believed(usage, this.#most, this.#bytes), sentTokens(this.#bytes, this.#most));
+  }
+
   /** @param status that the client gets with the last of them */
   add(chunk: Chunk, status = 200): void {
     switch (chunk.type) {

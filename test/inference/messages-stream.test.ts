@@ -380,6 +380,25 @@ test.each([
   },
 );
 
+test.each([0, 33])(
+  'what an upstream has counted (%i) where its stream breaks off is told beside what was sent',
+  async (output_tokens) => {
+    const upstream = new ScriptedUpstream();
+    const counts = async () => upstream.options?.counted?.(usage({ output_tokens }));
+    upstream.streams(start, textStart, textDelta('x'.repeat(30)), counts, new UpstreamError('provider_error', 'Cut.'));
+    const route = messagesRoute({ models: hosted(upstream, model()), clock: manualClock(), answerId: () => 'msg_1' });
+    const { told, allowance } = metered();
+    const { stream } = await send(route, body({ stream: true }), { allowance });
+    await stream!(new FakeSink());
+    // Ten tokens at three bytes each: the greater of both is charged.
+    expect(told.slice(-2)).toEqual([
+      ['progress', usage({ output_tokens }), 10],
+      ['fail', 502],
+    ]);
+    expect(allowance.spent).toBe(12 + 10);
+  },
+);
+
 describe('ping', () => {
   const pings = (sink: FakeSink) => sink.events.filter(({ event }) => event === 'ping').length - 1;
 

@@ -4,7 +4,15 @@ import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
 import type { Allowance, Headers, Meter, Reply } from '../../http/route.ts';
 import { writtenBytesOf } from '../../upstream/estimate.ts';
-import type { Answer, Chunk, GenerateOptions, GenerateRequest, Upstream, WrittenRequest } from '../../upstream/port.ts';
+import type {
+  Answer,
+  Chunk,
+  GenerateOptions,
+  GenerateRequest,
+  Upstream,
+  Usage,
+  WrittenRequest,
+} from '../../upstream/port.ts';
 import { believed, failMeter, type Most, outputOf, Spending, sentTokens, tokensTaken } from '../spending.ts';
 import { tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
@@ -74,10 +82,14 @@ const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promi
 };
 
 /** The answer as server-sent events; what fails before the first of them is an ordinary error (contract G.5). */
-const streamedReply = async (asked: AsyncIterable<Chunk>, generation: Generation, timing: Timing): Promise<Reply> => {
+const streamedReply = async (
+  asked: AsyncIterable<Chunk>,
+  spent: Spending,
+  generation: Generation,
+  timing: Timing,
+): Promise<Reply> => {
   const { form, estimatedTokens, meter, most, requestId, signal, watch } = generation;
   try {
-    const spent = new Spending(generation);
     const spend = (chunk: Chunk, status?: number) => spent.add(chunk, status);
     const watching = watch && { watch, requestId, family: form.family, spend };
     const chunks = (watching ? watchedChunks(asked, watching) : asked)[Symbol.asyncIterator]();
@@ -112,9 +124,10 @@ export const answerReply = (
   timing: Timing,
 ): Promise<Reply> => {
   const options = optionsOf(generation);
-  return isStreamed
-    ? streamedReply(upstream.stream(request, options), generation, timing)
-    : wholeReply(upstream.answer(request, options), generation);
+  if (!isStreamed) return wholeReply(upstream.answer(request, options), generation);
+  const spent = new Spending(generation);
+  const counted = (usage: Usage) => spent.count(usage);
+  return streamedReply(upstream.stream(request, { ...options, counted }), spent, generation, timing);
 };
 
 /** @throws what is not an UpstreamError: a fault of ours */

@@ -5,6 +5,7 @@ import type { Surroundings } from './measure.ts';
 import type { Cores } from './options.ts';
 import { invalidated } from './report/bar.ts';
 import { contenderResults, cpuSeries } from './report/contender.ts';
+import { requestsIn } from './report/figures.ts';
 import type { Result, ScenarioResult } from './report/result.ts';
 import { judge, type Verdict } from './report/validity.ts';
 import type { Findings, Scenario } from './scenarios/scenario.ts';
@@ -44,7 +45,7 @@ const verdictOf = (findings: Findings, surroundings: Surroundings, cores: number
         generatorShare,
         serverShare,
         sleepsPerRequest,
-        requests: Object.values(statuses).reduce((all, count) => all + count, 0),
+        requests: requestsIn(statuses),
         lagP99: latency.lag?.p99 ?? null,
       }),
     ),

@@ -46,7 +46,7 @@ export class HttpLoad implements Load, Owner {
   readonly #connections: Connection[] = [];
   readonly #next: () => Request;
   readonly #schedule: Schedule | null;
-  #began: number;
+  #began = 0;
   #due = 0;
   #free: Connection[] = [];
   #waiting: number[] = [];
@@ -56,7 +56,7 @@ export class HttpLoad implements Load, Owner {
   /** Nothing more becomes due. */
   #closing = false;
   #idleMs = 0;
-  #turned: number;
+  #turned = 0;
   #worked = false;
   #measured = false;
   #drained: () => void = () => {};
@@ -72,8 +72,6 @@ export class HttpLoad implements Load, Owner {
     const buffer = Buffer.allocUnsafe(readBytes);
     for (let i = 0; i < options.connections; i++) this.#connections.push(new Connection(this, buffer));
     for (const connection of this.#connections) connection.open();
-    this.#began = now();
-    this.#turned = this.#began;
     this.#watch = setInterval(() => this.#giveUpLate(), 100);
     if (!this.#hasShape) this.#keepSchedule();
   }
@@ -85,6 +83,8 @@ export class HttpLoad implements Load, Owner {
 
   #keepSchedule(): void {
     if (this.#schedule === null) return;
+    this.#began = now();
+    this.#turned = this.#began;
     this.#due = this.#began + this.#schedule();
     this.#turn();
   }
@@ -97,10 +97,7 @@ export class HttpLoad implements Load, Owner {
   begin(): void {
     this.recorder.begin(now());
     this.#idleMs = 0;
-    if (!this.#hasShape) return;
-    this.#began = now();
-    this.#turned = this.#began;
-    this.#keepSchedule();
+    if (this.#hasShape) this.#keepSchedule();
   }
 
   end(): void {
@@ -117,7 +114,7 @@ export class HttpLoad implements Load, Owner {
     await this.#catchUp(Math.min(ms, backlogMs));
     this.#stopping = true;
     for (const intended of this.#waiting.slice(this.#head))
-      this.recorder.unsent(now(), this.#next().plan.name, intended);
+      this.recorder.answered(now(), 0, this.#next().plan.name, intended, null);
     this.#waiting = [];
     this.#head = 0;
     const late = setTimeout(() => this.#giveUp(ms), ms);

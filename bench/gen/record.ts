@@ -96,8 +96,11 @@ export class Recorder {
     if (this.holds(began)) this.#add(phase, ms);
   }
 
-  /** @param status 0 for a request that broke or timed out */
-  answered(now: number, status: number, kind: string, intended: number, sent: number): void {
+  /**
+   * @param status 0 for a request that broke, timed out or was never sent
+   * @param sent null where it never was: it waits still
+   */
+  answered(now: number, status: number, kind: string, intended: number, sent: number | null): void {
     const key = String(status);
     if (this.holds(now)) {
       const second = this.#current;
@@ -107,22 +110,10 @@ export class Recorder {
     }
     if (!this.holds(intended)) return;
     this.#statuses[key] = (this.#statuses[key] ?? 0) + 1;
-    if (this.#isOpen) this.#add('intended', now - intended);
-    this.#add('service', now - sent);
-    if (this.#isMixed)
-      this.#add(`${this.#isOpen ? 'intended' : 'service'} ${kind}`, now - (this.#isOpen ? intended : sent));
-    if (status === 200) return;
-    if (this.#isOpen) this.#add(`intended ${key}`, now - intended);
-    this.#add(`service ${key}`, now - sent);
-  }
-
-  /** Of a request that was due and never sent: it waits still. */
-  unsent(now: number, kind: string, intended: number): void {
-    if (!this.holds(intended)) return;
-    this.#statuses['0'] = (this.#statuses['0'] ?? 0) + 1;
-    this.#add('intended', now - intended);
-    this.#add('intended 0', now - intended);
-    if (this.#isMixed) this.#add(`intended ${kind}`, now - intended);
+    if (this.#isOpen) this.#took('intended', status, now - intended);
+    if (sent !== null) this.#took('service', status, now - sent);
+    // Without a schedule a request is sent when it is intended.
+    if (this.#isMixed) this.#add(`${this.#isOpen ? 'intended' : 'service'} ${kind}`, now - intended);
   }
 
   recorded(): Recorded {
@@ -144,6 +135,11 @@ export class Recorder {
       second.p99 = p99;
       this.#second.reset();
     }
+  }
+
+  #took(phase: Phase, status: number, ms: number): void {
+    this.#add(phase, ms);
+    if (status !== 200) this.#add(`${phase} ${status}`, ms);
   }
 
   #add(name: string, ms: number): void {

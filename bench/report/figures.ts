@@ -30,9 +30,13 @@ export const shownValue = ({ value, unit, low, high }: Bar): string => {
   return `${figure(value)}${range}${unit === '' ? '' : ` ${unit}`}`;
 };
 
+/** Requests by their statuses, all together. */
+export const requestsIn = (statuses: Readonly<Record<string, number>>): number =>
+  Object.values(statuses).reduce((sum, count) => sum + count, 0);
+
 /** Share of the answers that were 429, and of those that were neither that nor what is asked for: 200, or the 201 of a creation. */
 export const refusalsIn = (statuses: Readonly<Record<string, number>>): { refused: number; failed: number } => {
-  const all = Object.values(statuses).reduce((sum, count) => sum + count, 0);
+  const all = requestsIn(statuses);
   const good = Object.entries(statuses).reduce(
     (sum, [status, count]) => sum + (status === '200' || status === '201' ? count : 0),
     0,

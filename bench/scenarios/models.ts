@@ -3,6 +3,7 @@ import { type Contender, measureRounds } from '../measure.ts';
 import { startProxies } from '../peers/proxies.ts';
 import { type BarRule, barOf, notYet } from '../report/bar.ts';
 import { type ContenderResult, cpuRatio } from '../report/contender.ts';
+import { requestsIn } from '../report/figures.ts';
 import { whoOf } from '../report/who.ts';
 import { bareContender, closedPlan, contender } from './plans.ts';
 import { modelsRequest } from './requests.ts';
@@ -35,7 +36,7 @@ const refusal: BarRule = {
 const unlimited = 'the gateway enforces no limits, so this is authentication, routing and headers alone';
 
 const shareOf = (status: string, { statuses }: ContenderResult): number =>
-  (statuses[status] ?? 0) / Object.values(statuses).reduce((sum, count) => sum + count, 0);
+  (statuses[status] ?? 0) / requestsIn(statuses);
 
 export const models: Scenario = {
   id: 'models',

@@ -2,7 +2,7 @@ import { mergeHistograms, percentilesOf } from '../gen/hdr.ts';
 import type { HttpSample } from '../gen/main.ts';
 import { type Contender, type Measured, measureOnce } from '../measure.ts';
 import type { Demand } from '../options.ts';
-import { figure } from '../report/figures.ts';
+import { figure, requestsIn } from '../report/figures.ts';
 import type { Curve, CurvePoint } from '../report/result.ts';
 import type { Stage } from '../stage.ts';
 import type { Findings } from './scenario.ts';
@@ -71,7 +71,7 @@ export const pointOf = (rate: number, sample: HttpSample, demands: readonly Dema
     return merged && percentilesOf(merged);
   };
   const [intended, service, lag] = [of('intended'), of('service'), of('lag')];
-  const all = Object.values(sample.statuses).reduce((sum, count) => sum + count, 0);
+  const all = requestsIn(sample.statuses);
   const errors = all === 0 ? 1 : 1 - (sample.statuses['200'] ?? 0) / all;
   const achieved = sample.done / sample.seconds;
   const figures = {

@@ -31,16 +31,13 @@ const gate = () => {
   return { open, step: () => opened };
 };
 
+const routeTo = (upstream: ScriptedUpstream, clock = manualClock()) =>
+  messagesRoute({ models: hosted(upstream, model()), clock, answerId: () => 'msg_1', after: clock.after });
+
 const begin = async (steps: readonly Step[], fields: object = {}, options: CallOptions = {}) => {
   const upstream = new ScriptedUpstream().streams(...steps);
   const clock = manualClock();
-  const route = messagesRoute({
-    models: hosted(upstream, model()),
-    clock,
-    answerId: () => 'msg_1',
-    after: clock.after,
-  });
-  const reply = await send(route, body({ stream: true, ...fields }), options);
+  const reply = await send(routeTo(upstream, clock), body({ stream: true, ...fields }), options);
   const sink = new FakeSink();
   return { upstream, clock, reply, sink, run: () => reply.stream!(sink) };
 };
@@ -359,14 +356,8 @@ test.each([
       new UpstreamError('content_refused', 'No.', { usage: counted }),
     );
     const clock = manualClock();
-    const route = messagesRoute({
-      models: hosted(upstream, model()),
-      clock,
-      answerId: () => 'msg_1',
-      after: clock.after,
-    });
     const { told: heard, allowance } = metered();
-    const asked = send(route, body({ stream: true }), { allowance });
+    const asked = send(routeTo(upstream, clock), body({ stream: true }), { allowance });
     await turns();
     clock.advance(15_000);
     const { status, stream } = await asked;
@@ -386,9 +377,8 @@ test.each([0, 33])(
     const upstream = new ScriptedUpstream();
     const counts = async () => upstream.options?.counted?.(usage({ output_tokens }));
     upstream.streams(start, textStart, textDelta('x'.repeat(30)), counts, new UpstreamError('provider_error', 'Cut.'));
-    const route = messagesRoute({ models: hosted(upstream, model()), clock: manualClock(), answerId: () => 'msg_1' });
     const { told, allowance } = metered();
-    const { stream } = await send(route, body({ stream: true }), { allowance });
+    const { stream } = await send(routeTo(upstream), body({ stream: true }), { allowance });
     await stream!(new FakeSink());
     // Ten tokens at three bytes each: the greater of both is charged.
     expect(told.slice(-2)).toEqual([

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ProjectPrincipal } from '../../access/principal.ts';
-import { refusal } from '../../errors.ts';
-import { failure } from '../../http/error-envelopes.ts';
+import { fault } from '../../errors.ts';
 import { type Head, type Reply, type Route, route } from '../../http/route.ts';
 import type { Model } from '../../upstream/models/models.ts';
 import { isServedTo } from './model-requirements.ts';
@@ -82,7 +81,7 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
         ]!;
       },
     }),
-    route<ProjectPrincipal, { model: string }>({
+    route<ProjectPrincipal, { model: string }, Record<string, never>, undefined, Model>({
       method: 'GET',
       path: '/v1/models/{model*}',
       operation: 'retrieveModel',
@@ -92,24 +91,21 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
       versionedFamily: 'messages',
       access: { credential: 'project', permission: 'models:read', apiKeyHeader: true },
       params: z.object({ model: z.string() }),
+      find: ({ principal, params }) => {
+        const model = all.find(({ id }) => id === params.model);
+        if (model === undefined || !isServedTo(model, principal)) throw fault('model_not_found', { param: 'model' });
+        return model;
+      },
       replies: { 200: { description: 'The model', schema: modelResource } },
       errors: ['model_not_found'],
-      handle: ({ head, params, principal }) => {
-        const versioned = isVersioned(head);
-        const model = all.find(({ id }) => id === params.model);
-        if (model === undefined || !isServedTo(model, principal)) {
-          const refused = refusal('model_not_found', { param: 'model' });
-          return failure(refused, versioned ? 'messages' : 'models', head.requestId);
-        }
-        return {
-          status: 200,
-          body: describeModel(model, ownedBy, {
-            tier: principal.tier,
-            hasCredit: hasCredit(principal.organizationId),
-            versioned,
-          }),
-        };
-      },
+      handle: ({ head, found: model, principal }) => ({
+        status: 200,
+        body: describeModel(model, ownedBy, {
+          tier: principal.tier,
+          hasCredit: hasCredit(principal.organizationId),
+          versioned: isVersioned(head),
+        }),
+      }),
     }),
   ];
 };

@@ -109,12 +109,10 @@ const streamedReply = async (
 };
 
 /** With which an upstream is asked: what it counts is on the account although nothing of its answer may ever come. */
-export const optionsOf = ({ signal, requestId, trace, meter, most }: Generation): GenerateOptions => ({
-  signal,
-  requestId,
-  trace,
-  counted: (usage) => meter.progress(believed(usage, most), 0),
-});
+export const optionsOf = (
+  { signal, requestId, trace, meter, most }: Generation,
+  counted = (usage: Usage): void => meter.progress(believed(usage, most), 0),
+): GenerateOptions => ({ signal, requestId, trace, counted });
 
 /** Asks the upstream, and answers with what it says. */
 export const answerReply = (
@@ -123,11 +121,10 @@ export const answerReply = (
   generation: Generation,
   timing: Timing,
 ): Promise<Reply> => {
-  const options = optionsOf(generation);
-  if (!isStreamed) return wholeReply(upstream.answer(request, options), generation);
+  if (!isStreamed) return wholeReply(upstream.answer(request, optionsOf(generation)), generation);
   const spent = new Spending(generation);
-  const counted = (usage: Usage) => spent.count(usage);
-  return streamedReply(upstream.stream(request, { ...options, counted }), spent, generation, timing);
+  const options = optionsOf(generation, (usage) => spent.count(usage));
+  return streamedReply(upstream.stream(request, options), spent, generation, timing);
 };
 
 /** @throws what is not an UpstreamError: a fault of ours */

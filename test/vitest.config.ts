@@ -2,34 +2,27 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { type Lane, testFiles } from './support/lanes.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-
-/** Files that start processes, by the folder: each runs in a process of its own too, which leaves none of them behind. */
-const withProcesses = ['cli', 'contract', 'deploy', 'e2e', 'embedded', 'eventstoredb', 'planted', 'torture', 'upgrade'];
-
-/** Each has a process of its own as well: it puts others in the place of modules, or in the way of every test. */
-const particular = [
-  'test/admin/page-cost.test.ts',
-  'test/access/authenticate.test.ts',
-  'test/kernel/full-disk.test.ts',
-  'test/limits/snapshot-files.test.ts',
-  'test/limits/upkeep.test.ts',
-];
 
 /** What takes longest, longest first: begun last, one of them would run while the other cores have nothing to do. */
 const slowest = [
   'e2e/clients/clients',
   'e2e/schemathesis',
+  'e2e/llama-cpp',
   'torture/disk',
   'torture/traffic',
   'torture/gateway',
   'e2e/cluster',
-  'cli/store',
-  'contract/life',
-  'e2e/archive',
   'e2e/full-disk',
-  'e2e/discovery',
+  'e2e/audit-log',
+  'cli/store',
+  'e2e/archive-races',
+  'contract/life',
+  'e2e/audit-questions',
+  'e2e/startup',
+  'embedded/lock',
 ].map((name) => `/test/${name}.test.ts`);
 
 class SlowestFirst extends BaseSequencer {
@@ -43,25 +36,33 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-const patience = { setupFiles: ['test/support/patience.ts'], expect: { poll: { timeout: 10_000 } } };
+const files = testFiles();
 
-const project = (test: TestProjectInlineConfiguration['test']): TestProjectInlineConfiguration => ({
+/** The files of a lane that have a process of their own, or those that hand one on: what loads the same modules loads them once. */
+const project = (lane: Lane, alone: boolean): TestProjectInlineConfiguration => ({
   root,
-  test: { testTimeout: 30_000, hookTimeout: 30_000, ...patience, ...test },
+  test: {
+    name: alone ? `${lane}-alone` : lane,
+    include: files.filter((file) => file.lane === lane && file.alone === alone).map(({ path }) => path),
+    isolate: alone,
+    // What starts a gateway starts the one that is built.
+    globalSetup: lane === 'fast' ? [] : ['test/support/build.ts'],
+    setupFiles: [
+      'test/support/patience.ts',
+      lane === 'fast' ? 'test/support/no-processes.ts' : 'test/support/leave-nothing.ts',
+    ],
+    expect: { poll: { timeout: 10_000 } },
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
 });
-const alone = [...withProcesses.map((folder) => `test/${folder}/**/*.test.ts`), ...particular];
 
 export default defineConfig({
   root,
   test: {
-    globalSetup: ['test/support/build.ts'],
     // Tests that start servers mostly wait for them: twice as many files at a time as there are cores.
     maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: SlowestFirst },
-    projects: [
-      project({ name: 'alone', include: alone }),
-      // What loads the same modules loads them once.
-      project({ name: 'together', include: ['test/**/*.test.ts'], exclude: alone, isolate: false }),
-    ],
+    projects: (['fast', 'middle', 'rest'] as const).flatMap((lane) => [project(lane, false), project(lane, true)]),
   },
 });

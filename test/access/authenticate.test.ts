@@ -1,3 +1,4 @@
+// Lane: fast, alone: it puts another in the place of a module
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { AccessLog } from '../../src/access/access-log.ts';
 import { apiKeyGate } from '../../src/access/authenticate.ts';

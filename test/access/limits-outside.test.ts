@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import Anthropic from '@anthropic-ai/sdk';
 import Anthropic0 from 'anthropic-sdk-0';
 import fc from 'fast-check';

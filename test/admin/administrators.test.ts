@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { allAggregates } from '../../src/app/aggregates.ts';
 import { adminPermissions } from '../../src/domain/permissions.ts';

@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { credentialRows } from '../../projections/credentials.ts';
 import { adminPermissions, tokenPermissions } from '../../src/domain/permissions.ts';

@@ -1,3 +1,4 @@
+// Lane: fast, alone: it counts what every module reads
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

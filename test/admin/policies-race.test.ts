@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

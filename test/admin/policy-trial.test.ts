@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { HttpServer } from '../../src/http/server.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';

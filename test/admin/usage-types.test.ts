@@ -1,3 +1,4 @@
+// Lane: rest: it compiles programs against the SDKs
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

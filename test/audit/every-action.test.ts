@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { auditTreeHashes, auditTreeHead } from '../../projections/audit-tree.ts';
 import { startCheckpoints } from '../../src/audit/log/checkpointer.ts';

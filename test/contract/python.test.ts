@@ -1,3 +1,4 @@
+// Lane: rest, alone: a client in Python
 import { execFile, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

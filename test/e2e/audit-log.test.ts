@@ -1,3 +1,4 @@
+// Lane: rest: logs that are forged by processes
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// Lane: middle, alone: it sets the environment
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';

@@ -1,3 +1,4 @@
+// Lane: rest: an event store of several nodes, or of others
 import { cpSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';

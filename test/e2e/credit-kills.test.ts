@@ -1,3 +1,4 @@
+// Lane: rest: a torture of the gateway as a process
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test, vi } from 'vitest';

@@ -1,3 +1,4 @@
+// Lane: rest: an event store of several nodes, or of others
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

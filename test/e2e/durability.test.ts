@@ -1,3 +1,4 @@
+// Lane: rest: a torture of the gateway as a process
 import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';

@@ -1,3 +1,4 @@
+// Lane: rest: a torture of the gateway as a process
 import { closeSync, existsSync, openSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';

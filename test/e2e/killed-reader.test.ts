@@ -1,3 +1,4 @@
+// Lane: rest: a torture of the gateway as a process
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, statSync, truncateSync } from 'node:fs';
 import { open } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// Lane: rest, alone: a server of models in Python
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

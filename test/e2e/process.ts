@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
 
 /** The `weir` command as a process of its own, from the build. */
 
@@ -25,11 +24,12 @@ const killAll = (): void => {
   for (const child of children) child.kill('SIGKILL');
 };
 process.once('exit', killAll);
-// Whoever imports this file leaves nothing behind.
-afterAll(() => {
+/** After each test file: nothing is left behind (`test/support/leave-nothing.ts`). */
+export const leaveNothing = (): void => {
   killAll();
   for (const dir of dirs) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
-});
+  dirs.clear();
+};
 
 /** A new folder that goes away with the test file; `name` is what its last part is called. */
 export const freshDir = (name = 'weir'): string => {

@@ -1,3 +1,4 @@
+// Lane: rest: gateways that are started at once
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

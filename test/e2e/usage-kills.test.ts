@@ -1,3 +1,4 @@
+// Lane: rest: a torture of the gateway as a process
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';

@@ -1,3 +1,4 @@
+// Lane: rest, alone: an event store of several nodes
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

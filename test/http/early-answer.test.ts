@@ -1,3 +1,4 @@
+// Lane: middle: it waits for times to pass
 import { request as ask } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';

@@ -1,3 +1,4 @@
+// Lane: middle: it waits for times to pass
 import { X509Certificate } from 'node:crypto';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';

@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { chargeLines, microDollarsOf, type Pricing, priceOf } from '../../src/domain/charge.ts';

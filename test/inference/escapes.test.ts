@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { callsOf } from './limited-calls.ts';
 import { type Asked, type LimitedService, limitedService } from './limited-service.ts';

@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { HttpServer } from '../../src/http/server.ts';

@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';

@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';

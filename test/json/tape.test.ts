@@ -1,3 +1,4 @@
+// Lane: middle: it compiles the scanner in a process
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';

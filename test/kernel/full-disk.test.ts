@@ -1,3 +1,4 @@
+// Lane: middle, alone: it starts a process
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type TierTable, tiers } from '../../src/domain/tiers.ts';
 import { countRequest } from '../../src/limits/count-request.ts';
 import { followTiers, readTiers, type TiersReload, UnusableTiers } from '../../src/limits/tiers/tiers-in-force.ts';
@@ -87,29 +87,25 @@ describe('the tiers in force', () => {
     putRpm(2);
     const heard: TiersReload[] = [];
     const first = await readTiers(file);
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    try {
-      const following = followTiers(first, { file, apply: () => {}, reloaded: (outcome) => heard.push(outcome) });
-      const look = async () => {
-        vi.advanceTimersByTime(1000);
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      };
-      const whole = JSON.stringify({ tiers: withRpm(4) });
-      for (const written of [0, 1, whole.length - 1, whole.length]) {
-        put(whole.slice(0, written));
-        await look();
-      }
-      expect(heard).toEqual([{ table: withRpm(4) }]);
-      put('{');
-      await look();
-      expect(heard).toHaveLength(1);
-      await look();
-      await look();
-      expect(heard).toEqual([{ table: withRpm(4) }, { fault: expect.stringMatching(/not valid JSON/) }]);
-      await following.close();
-    } finally {
-      vi.useRealTimers();
+    const following = followTiers(first, {
+      file,
+      apply: () => {},
+      reloaded: (outcome) => heard.push(outcome),
+      everyMs: 3_600_000,
+    });
+    const whole = JSON.stringify({ tiers: withRpm(4) });
+    for (const written of [0, 1, whole.length - 1, whole.length]) {
+      put(whole.slice(0, written));
+      await following.look();
     }
+    expect(heard).toEqual([{ table: withRpm(4) }]);
+    put('{');
+    await following.look();
+    expect(heard).toHaveLength(1);
+    await following.look();
+    await following.look();
+    expect(heard).toEqual([{ table: withRpm(4) }, { fault: expect.stringMatching(/not valid JSON/) }]);
+    await following.close();
   });
 
   test('stay when what is to be done with them fails', async () => {

@@ -1,3 +1,4 @@
+// Lane: fast, alone: it puts another in the place of a module
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { start } from '../../src/limits/count-request.ts';
 import { inferenceWindows } from '../../src/limits/families.ts';

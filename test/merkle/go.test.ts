@@ -1,3 +1,4 @@
+// Lane: rest: it asks a verifier in Go
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { grown, noLeaves, rootOfFrontier } from '../../src/merkle/frontier.ts';

@@ -1,3 +1,4 @@
+// Lane: rest: it asks promtool
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { catalogue, type MetricName } from '../../src/observability/metrics/catalogue.ts';

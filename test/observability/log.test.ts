@@ -1,3 +1,4 @@
+// Lane: middle: it starts the reader of a pipe
 import { execFileSync, spawn } from 'node:child_process';
 import fs, { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

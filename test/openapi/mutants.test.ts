@@ -1,3 +1,4 @@
+// Lane: rest: it runs at length
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';

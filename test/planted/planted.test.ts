@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PlantedFault, plantedFaults } from './faults.ts';
 
-/** How many are planted, each a run of tests of its own: none in `npm test`, all of them in `npm run torture -- Q1`. */
+/** How many are planted, each a run of tests of its own: none in `npm run test:rest`, all of them in `npm run torture -- Q1`. */
 const planted = Math.min(Number(process.env.PLANTED_FAULTS ?? 0), plantedFaults.length);
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

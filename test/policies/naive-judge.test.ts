@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { chatRoute } from '../../src/inference/chat/chat.ts';

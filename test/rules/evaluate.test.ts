@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import { afterAll, describe, expect, test } from 'vitest';
 import { placeFor } from '../../src/rules/budget.ts';
 import { openEvaluator } from '../../src/rules/evaluate.ts';

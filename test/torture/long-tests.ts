@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { plantedFaults } from '../planted/faults.ts';
 import { grouped, merged, type Row, rowsIn, tableOf } from './table.ts';
 
-/** A test that `npm test` lets have a few rounds, and that is also run with many. */
+/** A test that its lane lets have a few rounds, and that is also run with many. */
 export interface LongTest {
   readonly id: string;
   readonly title: string;

@@ -29,7 +29,7 @@ off, which has to be noticed. Without a name all are run.
 
 ${listed(tortures)}
 
-And tests of \`npm test\`, at length:
+And tests of all lanes, at length:
 
 ${listed(longTests)}
 

@@ -30,7 +30,7 @@ export interface Kind {
   /** What is counted. */
   readonly unit: string;
   readonly torture: Torture;
-  /** How much in `npm test`, how much of the canary, and how much in `npm run torture` unless told otherwise. */
+  /** How much in `npm run test:rest`, how much of the canary, and how much in `npm run torture` unless told otherwise. */
   readonly counts: { readonly short: number; readonly canary: number; readonly long: number };
   /** Each cycle has a seed of its own and can be repeated by its number; else one run is one story. */
   readonly isRepeatable: boolean;

@@ -1,3 +1,4 @@
+// Lane: middle: it waits for times to pass
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

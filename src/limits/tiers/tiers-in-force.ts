@@ -57,15 +57,15 @@ interface FirstTiers {
  * Follows a tiers file while it changes: what is sound is put into force without a restart, what is not is reported and
  * changes nothing.
  * @param first what `readTiers` has given at the start
- * @returns the table in force, and what ends it
+ * @returns the table in force, `look`, which reads the file at once, and what ends it
  */
 export const followTiers = (
   first: FirstTiers,
   { file, apply, reloaded, everyMs = 1000 }: TiersFileOptions,
-): TiersInForce & { close(): Promise<void> } => {
+): TiersInForce & { look(): Promise<void>; close(): Promise<void> } => {
   let { text: seen, table } = first;
   let last = seen;
-  const look = async (path: string): Promise<void> => {
+  const read = async (path: string): Promise<void> => {
     // A file that cannot be read is a content of its own: it is told once, too.
     const text = await textOf(path).catch((error: UnusableTiers) => error);
     const content = typeof text === 'string' ? text : text.message;
@@ -88,19 +88,20 @@ export const followTiers = (
     reloaded({ table });
   };
   let running: Promise<void> | null = null;
-  const timer =
-    file === undefined
-      ? undefined
-      : setInterval(() => {
-          running ??= look(file).finally(() => {
-            running = null;
-          });
-        }, everyMs);
+  const look = async (): Promise<void> => {
+    if (file === undefined) return;
+    running ??= read(file).finally(() => {
+      running = null;
+    });
+    await running;
+  };
+  const timer = file === undefined ? undefined : setInterval(look, everyMs);
   timer?.unref();
   return {
     get table() {
       return table;
     },
+    look,
     async close() {
       clearInterval(timer);
       await running;

@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import { describe, expect, test, vi } from 'vitest';
 import { rotateKey } from '../../../src/audit/log/keys.ts';
 import { isRemovable } from '../../../src/domain/streams.ts';

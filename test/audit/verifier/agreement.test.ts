@@ -1,3 +1,4 @@
+// Lane: rest: it asks a verifier in Python
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// Lane: middle, alone: it sets the environment
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// Lane: middle: it runs at length
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Canceller } from '../../../src/cancellation.ts';

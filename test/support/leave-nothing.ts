@@ -1,0 +1,5 @@
+import { afterAll } from 'vitest';
+import { leaveNothing } from '../e2e/process.ts';
+
+// Files hand their process on: what one has started ends with it.
+afterAll(leaveNothing);

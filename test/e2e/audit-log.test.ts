@@ -27,7 +27,7 @@ import { isConsistent, isIncluded } from '../../src/merkle/tree.ts';
 import { hasPython, judged } from '../audit/verifier/second-verifier.ts';
 import { call, createKey, createProject, paths } from './calls.ts';
 import { weirHere } from './here.ts';
-import { atItsStore } from './remote-store.ts';
+import { atItsStore, atRest, eventsOf, isShared, notOurs } from './remote-store.ts';
 import { eventually, freshDir, runWeir, type Server, startServer } from './server.ts';
 
 // Each command is a process of its own, on a machine that may be busy with other things.
@@ -417,7 +417,8 @@ test('a gateway brings what was signed before it to the sinks that it has', asyn
 });
 
 describe('an older backup that is put in the place of the log', () => {
-  test('is missed by what a sink has seen, also once the log has gone on from it', async () => {
+  test('is missed by what a sink has seen, also once the log has gone on from it', async ({ skip }) => {
+    skip(isShared, notOurs);
     const kept = join(folder(), 'checkpoints');
     const backup = join(folder(), 'backup');
     const env = { AUDIT_SINKS: kept };
@@ -433,7 +434,8 @@ describe('an older backup that is put in the place of the log', () => {
       );
     await createProject(gateway, 'in the backup');
     await signedIn('in the backup');
-    expect((await runWeir(['store', 'backup', '--out', backup], { DATA_DIR: dataDir })).code).toBe(0);
+    const backUp = ['store', 'backup', '--dir', await eventsOf(dataDir), '--out', backup];
+    expect((await runWeir(backUp, { DATA_DIR: dataDir })).code).toBe(0);
     for (const name of ['lost 1', 'lost 2', 'lost 3']) await createProject(gateway, name);
     await signedIn('lost 3');
     expect(await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept })).toMatchObject({ code: 0, findings: [] });
@@ -443,8 +445,10 @@ describe('an older backup that is put in the place of the log', () => {
     writeFileSync(outside, seen.join(''));
 
     // As `weir store --help` says it is done.
-    rmSync(join(dataDir, 'eventstore'), { recursive: true });
-    renameSync(backup, join(dataDir, 'eventstore'));
+    await atRest(dataDir, (dir) => {
+      rmSync(dir, { recursive: true });
+      renameSync(backup, dir);
+    });
     const last = parsedCheckpoint(seen.at(-1)!)!.size;
     const shorter = await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept });
     expect(shorter).toMatchObject({ code: 1, findings: [{ class: 'rolled-back', to: last }] });

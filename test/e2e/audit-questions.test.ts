@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { readPart, rewritePart } from '../support/guides.ts';
 import { archive, call, createKey, createProject, type Json, paths } from './calls.ts';
 import { weirHere } from './here.ts';
+import { isRemote, noEmbedded } from './remote-store.ts';
 import { eventually, freshDir, type Server, startServer } from './server.ts';
 
 // Each command is a process of its own, on a machine that may be busy with other things.
@@ -414,10 +415,14 @@ const cutOut = (page: string): string =>
     .replace(/59 minutes(?: \d+ seconds?)?/g, '59 minutes')
     .replace(/gwp_\S+/g, 'gwp_…');
 
-test('without a server the same is told from the files, and nothing can be followed', async () => {
+test('without a server the same is told', async () => {
   const before = await json('diff', organization, '--from', early, '--to', middle);
   await server.stop();
   expect(await json('diff', organization, '--from', early, '--to', middle)).toEqual(before);
+});
+
+test('without a server nothing can be followed in its files', async ({ skip }) => {
+  skip(isRemote, noEmbedded);
   const { code, stderr } = await here('log', '--follow');
   expect([code, stderr]).toEqual([1, 'No server runs on these files, so nothing can follow.\n']);
 });

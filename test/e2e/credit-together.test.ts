@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { startRemoteStore } from '../support/tls-store.ts';
 import { weirHere } from './here.ts';
-import { startRemoteStore } from './remote-store.ts';
 import { eventually, freshDir, type Server, startServer } from './server.ts';
 
 // Room for a machine that is busy with other things.

@@ -7,9 +7,9 @@ import { type Embedded, startEmbedded } from '../../src/embedded/index.ts';
 import { connect } from '../../src/eventstoredb/connect.ts';
 import { StoreUnavailable } from '../../src/kernel/store.ts';
 import { event } from '../support/events.ts';
+import { type RemoteStore, startRemoteStore } from '../support/tls-store.ts';
 import { weirHere } from './here.ts';
 import { freshDir } from './process.ts';
-import { type RemoteStore, startRemoteStore } from './remote-store.ts';
 import { runWeir } from './server.ts';
 
 // Several starts, on a machine that may be busy with other things.

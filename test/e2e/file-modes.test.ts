@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createKey } from './calls.ts';
-import { isRemote } from './remote-store.ts';
+import { isRemote, noEmbedded } from './remote-store.ts';
 import { freshDir, runWeir, startServer } from './server.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -22,27 +22,27 @@ beforeAll(() => {
 });
 afterAll(() => void process.umask(usual));
 
-test.skipIf(isRemote)(
-  'whatever lies under DATA_DIR is for its owner alone, also where everybody may use the folder itself',
-  async () => {
-    const dataDir = freshDir();
-    mkdirSync(dataDir);
-    chmodSync(dataDir, 0o777);
-    const server = await startServer({ dataDir });
-    await createKey(server, server.first.project_id);
-    expect(tooOpen(dataDir)).toEqual([]);
-    expect(tooOpen(`${dataDir}.secrets`)).toEqual([]);
-    await server.stop();
-    expect(tooOpen(dataDir)).toEqual([]);
-    expect(statSync(dataDir).mode & 0o777).toBe(0o777);
+test('whatever lies under DATA_DIR is for its owner alone, also where everybody may use the folder itself', async ({
+  skip,
+}) => {
+  skip(isRemote, noEmbedded);
+  const dataDir = freshDir();
+  mkdirSync(dataDir);
+  chmodSync(dataDir, 0o777);
+  const server = await startServer({ dataDir });
+  await createKey(server, server.first.project_id);
+  expect(tooOpen(dataDir)).toEqual([]);
+  expect(tooOpen(`${dataDir}.secrets`)).toEqual([]);
+  await server.stop();
+  expect(tooOpen(dataDir)).toEqual([]);
+  expect(statSync(dataDir).mode & 0o777).toBe(0o777);
 
-    const copy = freshDir('copy');
-    const commands = [
-      ['org', 'list'],
-      ['store', 'backup', '--out', copy],
-    ];
-    for (const command of commands) expect(await runWeir(command, server.env)).toMatchObject({ code: 0 });
-    expect(tooOpen(dataDir)).toEqual([]);
-    expect(tooOpen(copy)).toEqual([]);
-  },
-);
+  const copy = freshDir('copy');
+  const commands = [
+    ['org', 'list'],
+    ['store', 'backup', '--out', copy],
+  ];
+  for (const command of commands) expect(await runWeir(command, server.env)).toMatchObject({ code: 0 });
+  expect(tooOpen(dataDir)).toEqual([]);
+  expect(tooOpen(copy)).toEqual([]);
+});

@@ -2,11 +2,12 @@
 import { closeSync, existsSync, openSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { startRemoteStore } from '../support/tls-store.ts';
 import { loopDisk, noLoopDisk, noMount, tmpfs } from '../torture/loop-disk.ts';
 import { compile, noCompiler, Scene } from '../torture/scene.ts';
 import { call, createProject, expectRefusal, freshKey, itemsOf, paths, use } from './calls.ts';
 import { spawnWeir } from './process.ts';
-import { isRemote, startRemoteStore } from './remote-store.ts';
+import { isRemote, noEmbedded } from './remote-store.ts';
 import { eventually, exitOf, runWeir, type Server, startServer } from './server.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -16,7 +17,7 @@ const recoveryMs = 5_000;
 const mib = 1024 * 1024;
 /** Of the disk, below which the store takes no appends. */
 const neededBytes = 64 * mib;
-const why = isRemote ? 'the store is elsewhere' : noMount();
+const why = isRemote ? noEmbedded : noMount();
 if (why !== undefined) process.stderr.write(`SKIPPED: a gateway on a full disk: ${why}\n`);
 
 const scene = new Scene();
@@ -199,7 +200,8 @@ describe.skipIf(noCompiler !== undefined)('a gateway on a disk that is full at o
     await server.stop();
   };
 
-  test.skipIf(isRemote)('refuses commands, serves all else, and goes on by itself', async () => {
+  test('refuses commands, serves all else, and goes on by itself', async ({ skip }) => {
+    skip(isRemote, noEmbedded);
     const disk = faulty('FULL');
     await goesOn(await startServer({ env: { ...disk.env, DISK_FULL_LATE: 'yes' } }), disk);
   });
@@ -210,7 +212,8 @@ describe.skipIf(noCompiler !== undefined)('a gateway on a disk that is full at o
     await goesOn(await startServer({ env: { ...disk.env, DISK_FULL_LATE: 'yes', EVENTSTORE_URL: url } }), disk);
   });
 
-  test.skipIf(isRemote)('stops when it is told to', async () => {
+  test('stops when it is told to', async ({ skip }) => {
+    skip(isRemote, noEmbedded);
     const disk = faulty('FULL');
     const server = await startServer({ env: disk.env });
     disk.begin();

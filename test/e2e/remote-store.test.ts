@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type RemoteStore, startRemoteStore } from '../support/tls-store.ts';
 import { unlessGone } from '../support/unless-gone.ts';
 import {
   allLists,
@@ -22,7 +23,6 @@ import {
 import { weirHere } from './here.ts';
 import { Ledger } from './ledger.ts';
 import type { Environment } from './process.ts';
-import { type RemoteStore, startRemoteStore } from './remote-store.ts';
 import { eventually, freshDir, type Server, startServer } from './server.ts';
 
 // Several starts, on a machine that may be busy with other things.

@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { unlessGone } from '../support/unless-gone.ts';
 import { archive, call, createKey, paths, use } from './calls.ts';
 import { weirHere } from './here.ts';
-import { isRemote, isShared } from './remote-store.ts';
+import { isRemote, isShared, noEmbedded } from './remote-store.ts';
 import {
   eventually,
   exitOf,
@@ -157,44 +157,42 @@ describe.concurrent('a server that cannot start says why in one sentence', () =>
   });
 });
 
-test.skipIf(isRemote)(
-  'a folder with a path of 150 bytes, a space and letters beyond ASCII is as good as any',
-  async () => {
-    const base = freshDir('');
-    const odd = 'a path mit Ärger ';
-    const dataDir = join(base, odd + 'x'.repeat(150 - Buffer.byteLength(`${base}/${odd}`)));
-    expect(Buffer.byteLength(dataDir)).toBe(150);
-    const server = await startServer({ dataDir });
-    const { id, value } = await createKey(server, server.first.project_id);
-    expect(await use(server, value)).toBe('200');
-    const history = () => runWeir(['audit', 'history', id, '--jsonl'], { DATA_DIR: dataDir });
-    const running = await history();
-    expect(`${running.code} ${running.stderr}`).toBe('0 ');
-    expect(running.stdout).toMatch(/^\{"stream":"projectKey-key_[0-9a-z]+","revision":0,.*\}\n$/);
+test('a folder with a path of 150 bytes, a space and letters beyond ASCII is as good as any', async ({ skip }) => {
+  skip(isRemote, noEmbedded);
+  const base = freshDir('');
+  const odd = 'a path mit Ärger ';
+  const dataDir = join(base, odd + 'x'.repeat(150 - Buffer.byteLength(`${base}/${odd}`)));
+  expect(Buffer.byteLength(dataDir)).toBe(150);
+  const server = await startServer({ dataDir });
+  const { id, value } = await createKey(server, server.first.project_id);
+  expect(await use(server, value)).toBe('200');
+  const history = () => runWeir(['audit', 'history', id, '--jsonl'], { DATA_DIR: dataDir });
+  const running = await history();
+  expect(`${running.code} ${running.stderr}`).toBe('0 ');
+  expect(running.stdout).toMatch(/^\{"stream":"projectKey-key_[0-9a-z]+","revision":0,.*\}\n$/);
 
-    // Nobody else can have it meanwhile, and waits for it in vain.
-    const refused = await refusedHere({ DATA_DIR: dataDir });
-    expect(complaintOf(refused)).toBe(
-      `The event store in ${join(dataDir, 'eventstore')} is in use by process ${server.spawned.child.pid}.`,
-    );
-    expect(refused.code).toBe(1);
-    expect(await use(server, value)).toBe('200');
+  // Nobody else can have it meanwhile, and waits for it in vain.
+  const refused = await refusedHere({ DATA_DIR: dataDir });
+  expect(complaintOf(refused)).toBe(
+    `The event store in ${join(dataDir, 'eventstore')} is in use by process ${server.spawned.child.pid}.`,
+  );
+  expect(refused.code).toBe(1);
+  expect(await use(server, value)).toBe('200');
 
-    // What lies there is for its owner alone.
-    const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
-    expect(modeOf(join(dataDir, 'first-run.json'))).toBe('600');
-    expect(modeOf(join(dataDir, 'eventstore'))).toBe('700');
-    expect(modeOf(`${dataDir}.secrets`)).toBe('700');
-    expect(modeOf(join(`${dataDir}.secrets`, 'secrets.json'))).toBe('600');
+  // What lies there is for its owner alone.
+  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+  expect(modeOf(join(dataDir, 'first-run.json'))).toBe('600');
+  expect(modeOf(join(dataDir, 'eventstore'))).toBe('700');
+  expect(modeOf(`${dataDir}.secrets`)).toBe('700');
+  expect(modeOf(join(`${dataDir}.secrets`, 'secrets.json'))).toBe('600');
 
-    await server.stop();
-    const left = readdirSync(join(dataDir, 'eventstore')).filter((name) => name.startsWith('lock'));
-    expect(left).toEqual([]);
-    const stopped = await weirHere(['audit', 'history', id, '--jsonl'], { DATA_DIR: dataDir });
-    expect(`${stopped.code} ${stopped.stderr}`).toBe('0 ');
-    expect(stopped.stdout).toBe(running.stdout);
-  },
-);
+  await server.stop();
+  const left = readdirSync(join(dataDir, 'eventstore')).filter((name) => name.startsWith('lock'));
+  expect(left).toEqual([]);
+  const stopped = await weirHere(['audit', 'history', id, '--jsonl'], { DATA_DIR: dataDir });
+  expect(`${stopped.code} ${stopped.stderr}`).toBe('0 ');
+  expect(stopped.stdout).toBe(running.stdout);
+});
 
 describe.concurrent('SIGTERM', () => {
   const models = (tokens: number, token_ms: number): string =>

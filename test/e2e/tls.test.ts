@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { certificateAuthority, signedBy } from '../support/certificates.ts';
 import { eventually, exitOf, freshDir, spawnWeir } from './process.ts';
-import { isRemote } from './remote-store.ts';
+import { isShared } from './remote-store.ts';
 import { type FirstRun, type Server, startServer } from './server.ts';
 
 const ca = certificateAuthority();
@@ -30,10 +30,10 @@ const validTo = (): string => new Date(new X509Certificate(readFileSync(files.TL
 
 let server: Server;
 beforeAll(async () => {
-  if (isRemote) return;
   mkdirSync(dir);
   writeFileSync(files.NODE_EXTRA_CA_CERTS, ca.cert);
   certify();
+  if (isShared) return;
   server = await startServer({ env: { ...files, METRICS_PORT: '0' } });
 });
 afterAll(() => server?.stop());
@@ -65,8 +65,8 @@ const run = async (first: FirstRun): Promise<unknown> => {
   return JSON.parse(stdout);
 };
 
-// In a store that others have begun the first organization is made over HTTP.
-test.skipIf(isRemote)('the SDKs talk to it over https, before and after its certificate was renewed', async () => {
+test('the SDKs talk to it over https, before and after its certificate was renewed', async ({ skip }) => {
+  skip(isShared, 'in a store that others have begun the first organization is made over HTTP');
   const { first } = server;
   expect(server.baseUrl).toMatch(/^https:\/\/127\.0\.0\.1:/);
   expect(first.base_url).toBe(server.baseUrl);

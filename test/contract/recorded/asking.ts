@@ -10,7 +10,8 @@ import type {
   StreamSubscription,
 } from '@eventstore/db-client';
 import { jsonEvent } from '../events.ts';
-import { type Client, credentials, theClient } from '../target.ts';
+import { eventStoreClient } from '../eventstore-client.ts';
+import { type Client, credentials, theTarget } from '../target.ts';
 
 /** One question to a store, and what a real EventStoreDB 24.2.0 node answered. */
 export interface Question {
@@ -63,7 +64,11 @@ const refused = (error: unknown) => {
 /** What questions are put with. A stream is called by a label, which stands for its name in the answer. */
 export class Asker {
   private readonly names = new Map<string, string>();
-  readonly client: Client = theClient();
+  readonly client: Client;
+
+  constructor(client: Client) {
+    this.client = client;
+  }
 
   stream(label = 's'): string {
     const name = this.names.get(label) ?? `case-${label}-${randomUUID().replaceAll('-', '')}`;
@@ -241,13 +246,22 @@ export const eventsOf = (seen: readonly Seen[]): ResolvedEvent[] =>
 /** Enough is so many events. */
 export const eventCount = (count: number) => (seen: readonly Seen[]) => eventsOf(seen).length >= count;
 
-/** Puts a question to the store that the file's tests share. */
+/**
+ * Puts a question to the store that the file's tests share, through a client of its own: a real node's answers to some leave
+ * a client's stream of appends without an end.
+ */
 export async function asked({ ask }: Question): Promise<unknown> {
-  const asker = new Asker();
+  const client = eventStoreClient(theTarget());
+  const asker = new Asker(client);
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('There was no answer.')), PATIENCE_MS);
   });
   const answer = ask(asker).catch((error: Error & { type?: string }) => ({ threw: error.type ?? error.message }));
-  return asker.told(await Promise.race([answer, tooLate]).finally(() => clearTimeout(timer)));
+  try {
+    return asker.told(await Promise.race([answer, tooLate]));
+  } finally {
+    clearTimeout(timer);
+    void client.dispose().catch(() => {});
+  }
 }

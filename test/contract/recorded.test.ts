@@ -7,6 +7,9 @@ import { deletes } from './recorded/delete.ts';
 import { edgesAppend } from './recorded/edges-append.ts';
 import { edgesMetadata } from './recorded/edges-metadata.ts';
 import { edgesSubscribe } from './recorded/edges-subscribe.ts';
+import { endsAll } from './recorded/ends-all.ts';
+import { endsStream } from './recorded/ends-stream.ts';
+import { endsSubscribe } from './recorded/ends-subscribe.ts';
 import { largeAppends } from './recorded/large-appends.ts';
 import { links } from './recorded/links.ts';
 import { hiding } from './recorded/metadata.ts';
@@ -16,7 +19,7 @@ import { reads } from './recorded/read.ts';
 import { allSubscriptions } from './recorded/subscribe-all.ts';
 import { streamSubscriptions } from './recorded/subscribe-stream.ts';
 import { words } from './recorded/words.ts';
-import { useServer } from './target.ts';
+import { isWeirs, useServer } from './target.ts';
 
 useServer(eventStoreClient);
 
@@ -37,14 +40,35 @@ const recorded: Readonly<Record<string, Questions>> = {
   'the words of a refusal': words,
   'a large append': largeAppends,
   'a stream that has only metadata': metadataOnly,
+  'all from the ends of its range': endsAll,
+  'a stream from the ends of its ranges': endsStream,
+  'a subscription from the ends of its ranges': endsSubscribe,
 };
 
-test('all 134 questions are there', () => {
-  expect(Object.values(recorded).flatMap((questions) => Object.keys(questions))).toHaveLength(134);
+/**
+ * What Weir's own server still answers otherwise. Each of these is expected to fail, so that whoever mends one is told to take
+ * it out of here.
+ */
+const knownFailures: Readonly<Record<string, readonly string[]>> = {
+  'all from the ends of its range': [
+    'backwards from 2^64-1',
+    'backwards, filtered, from 2^64-1',
+    'forwards from the head, prepare 0',
+  ],
+  'a stream from the ends of its ranges': ['forwards from 2^64-1', 'an append at the expected revision 2^64-1'],
+};
+
+test('all 167 questions are there', () => {
+  for (const [subject, names] of Object.entries(knownFailures))
+    expect(Object.keys(recorded[subject]!)).toEqual(expect.arrayContaining([...names]));
+  expect(Object.values(recorded).flatMap((questions) => Object.keys(questions))).toHaveLength(167);
 });
 
-describe.each(Object.entries(recorded))('%s', (_, questions) => {
-  test.each(Object.entries(questions))('%s', async (_name, question) => {
-    expect(await asked(question)).toEqual(question.answer);
-  });
+describe.each(Object.entries(recorded))('%s', (subject, questions) => {
+  for (const [name, question] of Object.entries(questions)) {
+    const fails = isWeirs && knownFailures[subject]?.includes(name) === true;
+    test(name, { fails }, async () => {
+      expect(await asked(question)).toEqual(question.answer);
+    });
+  }
 });

@@ -16,6 +16,8 @@ const named = process.env.EVENTSTORE_URL;
  */
 export const given = named ?? inject('tlsStore');
 export const isEmbedded = given === undefined;
+/** Whether it is Weir's own, embedded or not. */
+export const isWeirs = named === undefined;
 
 /** What both clients can do, in the words of the older one. */
 export type Client = Pick<

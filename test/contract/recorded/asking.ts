@@ -4,12 +4,13 @@ import type {
   AppendExpectedRevision,
   EventData,
   JSONType,
+  Position,
   ReadAllOptions,
   ReadStreamOptions,
   ResolvedEvent,
   StreamSubscription,
 } from '@eventstore/db-client';
-import { jsonEvent } from '../events.ts';
+import { collect, jsonEvent } from '../events.ts';
 import { eventStoreClient } from '../eventstore-client.ts';
 import { type Client, credentials, theTarget } from '../target.ts';
 
@@ -185,6 +186,14 @@ export class Asker {
     return this.readAll(options).catch(refused) as Promise<Told[]>;
   }
 
+  /** How many records a read gives, or the kind of its refusal. */
+  counted(read: AsyncIterable<unknown>): Promise<unknown> {
+    return collect(read).then(
+      ({ length }) => length,
+      ({ type }: { type: string }) => type,
+    );
+  }
+
   show(read: Told): unknown {
     return Array.isArray(read) ? read.map(shownEvent) : read;
   }
@@ -245,6 +254,24 @@ export const eventsOf = (seen: readonly Seen[]): ResolvedEvent[] =>
 
 /** Enough is so many events. */
 export const eventCount = (count: number) => (seen: readonly Seen[]) => eventsOf(seen).length >= count;
+
+/** The greatest numbers of 64 bits, without and with a sign. */
+export const [unsigned, signed] = [2n ** 64n - 1n, 2n ** 63n - 1n];
+
+/** Where the last event of all is. */
+export const headOf = async ({ client }: Asker): Promise<Position> => {
+  const [last] = await collect(client.readAll({ direction: 'backwards', fromPosition: 'end', maxCount: 1 }));
+  return last!.event!.position!;
+};
+
+/** Asks from 1,000,000 beyond the head, and again where others have written as far in the meantime. */
+export const beyondHead = async (x: Asker, ask: (from: bigint) => Promise<unknown>): Promise<unknown> => {
+  for (;;) {
+    const from = (await headOf(x)).commit + 1_000_000n;
+    const told = await ask(from);
+    if ((await headOf(x)).commit < from) return told;
+  }
+};
 
 /**
  * Puts a question to the store that the file's tests share, through a client of its own: a real node's answers to some leave

@@ -1,8 +1,8 @@
 /**
- * What is read of an entry under /proc; undefined when the file was closed or the thread has ended after it was listed. To
+ * What is read of a folder, or of an entry under /proc; undefined when the file or the thread has gone after it was listed. To
  * look first whether it is there would leave the same gap.
  */
-export const unlessGone = (read: () => string): string | undefined => {
+export const unlessGone = <T>(read: () => T): T | undefined => {
   try {
     return read();
   } catch (error) {

@@ -1,8 +1,9 @@
 // Lane: middle: it runs at length
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -14,6 +15,7 @@ import { JournalFiles } from '../../src/usage/journal/files.ts';
 import { type OpenUsage, openUsage } from '../../src/usage/usage.ts';
 import { noFunds } from '../support/accounts.ts';
 import { memoryStore } from '../support/memory-store.ts';
+import { unlessGone } from '../support/unless-gone.ts';
 import { begin, begun, price, settlement, usage } from './some-request.ts';
 
 /** Of each request there is one account, whatever becomes of the gateway, its store and its disk. */
@@ -44,6 +46,23 @@ const open = (folder: string, store: Store, everyMs = 5) =>
 const accountsIn = (store: ReturnType<typeof memoryStore>): string[] =>
   store.log.flatMap(({ data }) => settlementsOf(data).map((each) => `${each.request_id} ${each.usage_source}`));
 const filesIn = (folder: string, kind: string): string[] => readdirSync(folder).filter((name) => name.endsWith(kind));
+
+/** The files of a folder by name, or undefined where one has gone meanwhile. */
+const allOf = (folder: string): Readonly<Record<string, string>> | undefined =>
+  unlessGone(() =>
+    Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')])),
+  );
+
+/**
+ * Copies a folder as it is at one moment, of which two looks that see the same are the proof. Other threads end what they
+ * have been told to do to it; the one that tells them is busy here.
+ */
+const copyOfNow = (from: string, to: string): void => {
+  let [one, other] = [allOf(from), allOf(from)];
+  while (one === undefined || !isDeepStrictEqual(one, other)) [one, other] = [other, allOf(from)];
+  mkdirSync(to);
+  for (const [name, text] of Object.entries(one)) writeFileSync(join(to, name), text);
+};
 
 /** The store as one process reaches it, until that ends. */
 const reached = (store: ReturnType<typeof memoryStore>) => {
@@ -104,7 +123,7 @@ test('through kills, stops and a store that goes away, while some requests take 
           // What the disk has at this moment; the process goes on into the void.
           at.process.isAlive = false;
           const next = join(root, `${Number(folder.slice(root.length + 1)) + 1}`);
-          cpSync(folder, next, { recursive: true });
+          copyOfNow(folder, next);
           dead.push(book);
           store.available = true;
           await restart(next);
@@ -141,7 +160,7 @@ describe('a file that is in the store', () => {
     a.complete(usage, 0);
     await expect.poll(() => accountsIn(store), within).toEqual(['c final', 'a final']);
     await sleep(100);
-    cpSync(folder, join(dir, 'after'), { recursive: true });
+    copyOfNow(folder, join(dir, 'after'));
     const second = await open(join(dir, 'after'), store);
     await second.close();
     expect(accountsIn(store)).toEqual(['c final', 'a final', 'long estimated']);
@@ -158,7 +177,7 @@ describe('a file that is in the store', () => {
       await expect.poll(() => accountsIn(store).length, within).toBe(i + 1);
       expect(filesIn(folder, '.sent').length).toBeLessThanOrEqual(11);
     }
-    cpSync(folder, join(dir, 'after'), { recursive: true });
+    copyOfNow(folder, join(dir, 'after'));
     long.complete(usage, 0);
     await first.close();
     expect(accountsIn(store).filter((each) => each.startsWith('long'))).toEqual(['long final']);

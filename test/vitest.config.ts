@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { type Lane, testFiles } from './support/lanes.ts';
+import { type Lane, type TestFile, testFiles } from './support/lanes.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -36,17 +36,39 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
+/** With WEIR_EVENTSTORE=tls what a store serves is tested over TLS too, in projects of the rest. */
+const overTls = process.env.WEIR_EVENTSTORE === 'tls';
+const isOfStore = ({ path, lane }: TestFile): boolean => lane === 'middle' && /^test\/(?:e2e|contract)\//.test(path);
+
 const files = testFiles();
 
-/** The files of a lane that have a process of their own, or those that hand one on: what loads the same modules loads them once. */
-const project = (lane: Lane, alone: boolean): TestProjectInlineConfiguration => ({
+interface Part {
+  readonly name: string;
+  readonly lane: Lane;
+  readonly tls?: boolean;
+  has(file: TestFile): boolean;
+}
+
+const parts: readonly Part[] = [
+  { name: 'fast', lane: 'fast', has: ({ lane }) => lane === 'fast' },
+  { name: 'middle', lane: 'middle', has: (file) => file.lane === 'middle' && !(overTls && isOfStore(file)) },
+  { name: 'rest', lane: 'rest', has: ({ lane }) => lane === 'rest' },
+  ...(overTls ? [{ name: 'rest-tls', lane: 'rest', tls: true, has: isOfStore } as const] : []),
+];
+
+/** The files of a part that have a process of their own, or those that hand one on: what loads the same modules loads them once. */
+const project = ({ name, lane, tls = false, has }: Part, alone: boolean): TestProjectInlineConfiguration => ({
   root,
   test: {
-    name: alone ? `${lane}-alone` : lane,
-    include: files.filter((file) => file.lane === lane && file.alone === alone).map(({ path }) => path),
+    name: alone ? `${name}-alone` : name,
+    include: files.filter((file) => file.alone === alone && has(file)).map(({ path }) => path),
     isolate: alone,
+    env: { WEIR_EVENTSTORE: tls ? 'tls' : '' },
     // What starts a gateway starts the one that is built.
-    globalSetup: lane === 'fast' ? [] : ['test/support/build.ts'],
+    globalSetup: [
+      ...(lane === 'fast' ? [] : ['test/support/build.ts']),
+      ...(tls && alone ? ['test/support/foreign-store.ts'] : []),
+    ],
     setupFiles: [
       'test/support/patience.ts',
       lane === 'fast' ? 'test/support/no-processes.ts' : 'test/support/leave-nothing.ts',
@@ -63,6 +85,6 @@ export default defineConfig({
     // Tests that start servers mostly wait for them: twice as many files at a time as there are cores.
     maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: SlowestFirst },
-    projects: (['fast', 'middle', 'rest'] as const).flatMap((lane) => [project(lane, false), project(lane, true)]),
+    projects: parts.flatMap((part) => [project(part, false), project(part, true)]),
   },
 });

@@ -12,8 +12,8 @@ const run = promisify(execFile);
 /** Where it is, or why it cannot be had: no Python, one that is too old, no network. */
 export type Kept = { readonly dir: string } | { readonly missing: string };
 
-/** What `timeout` ends with where it had to end its command. */
-const tookTooLong = 124;
+/** Longest that a step of an installation may take: the network may be slow. */
+const mostMs = 180_000;
 
 /** What `install` has put into a folder of its own for these very packages. */
 const kept = async (name: string, packages: object, install: (dir: string) => Promise<void>): Promise<Kept> => {
@@ -22,36 +22,28 @@ const kept = async (name: string, packages: object, install: (dir: string) => Pr
   // Written last: a folder without it is what an installation that was broken off has left.
   const complete = join(dir, 'complete');
   if (existsSync(complete)) return { dir };
-  // It would take too long again.
-  const late = join(dir, 'late');
-  const tooLate = { missing: `it took too long to install; without ${dir} it is tried again` };
-  if (existsSync(late)) return tooLate;
   rmSync(dir, { recursive: true, force: true });
   try {
     await install(dir);
     writeFileSync(complete, '');
     return { dir };
   } catch (error) {
-    const { code, message, stderr = '' } = error as Error & { code?: unknown; stderr?: string };
-    if (code !== tookTooLong) return { missing: stderr.trim().split('\n').at(-1) || message };
-    rmSync(dir, { recursive: true, force: true });
-    mkdirSync(dir);
-    writeFileSync(late, '');
-    return tooLate;
+    const { killed, message, stderr = '' } = error as Error & { killed?: boolean; stderr?: string };
+    if (killed) return { missing: `it took more than ${mostMs / 1000} s to install` };
+    return { missing: stderr.trim().split('\n').at(-1) || message };
   }
 };
 
 /**
- * Packages of PyPI, as `name==version`, in a virtual environment; its commands are in `bin`.
- * @param seconds that it may take; some are built first, by processes that end with it
+ * Packages of PyPI, as `name==version`, in a virtual environment; its commands are in `bin`. What is not built for this machine
+ * is not built here, which would take both cores for minutes.
  */
-export const fromPyPI = (name: string, packages: readonly string[], seconds = 180): Promise<Kept> =>
+export const fromPyPI = (name: string, packages: readonly string[]): Promise<Kept> =>
   kept(name, packages, async (dir) => {
-    await run('python3', ['-m', 'venv', dir]);
+    await run('python3', ['-m', 'venv', dir], { timeout: mostMs });
     // Modules are compiled when they are first imported: most never are.
-    const options = ['--quiet', '--no-compile', '--disable-pip-version-check'];
-    const pip = [join(dir, 'bin', 'pip'), 'install', ...options, ...packages];
-    await run('timeout', [String(seconds), 'nice', ...pip]);
+    const options = ['--quiet', '--no-compile', '--disable-pip-version-check', '--only-binary', ':all:'];
+    await run('nice', [join(dir, 'bin', 'pip'), 'install', ...options, ...packages], { timeout: mostMs });
   });
 
 /** Packages of npm by the name to import them by; a script in the folder finds them. */
@@ -60,5 +52,5 @@ export const fromNpm = (name: string, packages: Readonly<Record<string, string>>
     mkdirSync(dir, { recursive: true });
     writeFileSync(join(dir, 'package.json'), JSON.stringify({ private: true, dependencies: packages }));
     const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel', 'error'];
-    await run('npm', ['install', ...options], { cwd: dir, timeout: 120_000 });
+    await run('npm', ['install', ...options], { cwd: dir, timeout: mostMs });
   });

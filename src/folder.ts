@@ -17,3 +17,22 @@ export const leaveToOwner = (path: string): void => {
   const { uid, gid } = statSync(dirname(path));
   if (uid !== 0) chownSync(path, uid, gid);
 };
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'it is not there',
+  ENOTDIR: 'a part of its path is no folder',
+  EISDIR: 'it is a folder',
+  EACCES: 'this user may not use it',
+  EPERM: 'this user may not use it',
+  EROFS: 'its file system is read-only',
+  ENOSPC: 'its disk is full',
+  ELOOP: 'its links lead in a circle',
+  ENAMETOOLONG: 'its name is too long',
+};
+
+/** Why the file system refuses a path, in words; null for an error that is not the file system's. */
+export const fileFault = (error: unknown): string | null => {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (typeof code !== 'string' || typeof syscall !== 'string') return null;
+  return reasons[code] ?? `the system says ${code}`;
+};

@@ -102,7 +102,13 @@ export interface Signals {
   /** Fingerprints of the secrets were written into a log that is older than they: from now on others are refused. */
   'secrets.accepted': { readonly pepper: string; readonly masterKey: string };
   /** An upstream has failed in a way of its own, which its client was not told. @see UpstreamError.reason */
-  'upstream.failed': { readonly requestId: string; readonly code: string; readonly reason: string };
+  'upstream.failed': {
+    readonly requestId: string;
+    readonly code: string;
+    readonly reason: string;
+    /** Characters of what it said. */
+    readonly length: number | undefined;
+  };
   /** One of several upstreams of a model fails: it gets no requests but a probe now and then, until one is answered. */
   'upstream.opened': { readonly model: string; readonly upstream: string; readonly reason: string };
   'upstream.closed': { readonly model: string; readonly upstream: string };

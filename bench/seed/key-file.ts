@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
-import { fileFault } from '../../src/app/file-fault.ts';
+import { fileFault } from '../../src/folder.ts';
 import type { SeededKey } from './organization.ts';
 
 /** Bytes of lines gathered before they are written. */

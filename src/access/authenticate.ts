@@ -33,7 +33,9 @@ import {
 import { addressRefusal } from './limit-refusal.ts';
 import type { BearerPrincipal, Identity } from './principal.ts';
 
-const bearer = /^bearer ([^ ]+)$/i;
+const bearer = /^bearer (.+)$/i;
+/** Visible characters alone, as every token has them (RFC 6750, 2.1). */
+const tokenBytes = /^[\x21-\x7e]+$/;
 /** The scheme as every SDK writes it, told apart without a regular expression. */
 const usualScheme = 'Bearer ';
 
@@ -114,8 +116,8 @@ export const apiKeyGate = (options: {
 
   /** Who sends what cannot be a token is not guessing either. */
   const unidentified = (head: Head, text: string): Refusal => {
-    if (text.includes(' ', usualScheme.length)) return malformed;
     const token = text.slice(usualScheme.length);
+    if (!tokenBytes.test(token)) return malformed;
     return mayBeKnown(token) ? behind : rejectUnknownCredential(head, unknown(token));
   };
 

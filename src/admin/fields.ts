@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Millis, seconds } from '../clock.ts';
+import { dateTime } from '../date-time.ts';
 import { adminPermissions, projectPermissions } from '../domain/permissions.ts';
 import { whole } from '../http/answer/whole.ts';
 import { text } from '../http/request/query.ts';
@@ -56,7 +57,7 @@ const longestExpirySeconds = 315_360_000;
 
 /** Two ways to say when a key expires, of which one may be used. */
 export const expiry = {
-  expires_at: z.iso.datetime({ offset: true, error: 'Must be a date-time as in RFC 3339.' }).nullable().optional(),
+  expires_at: dateTime.nullable().optional(),
   expires_in_seconds: whole().min(1).max(longestExpirySeconds).optional(),
 };
 

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { AdminPrincipal } from '../access/principal.ts';
+import type { Millis } from '../clock.ts';
+import { fault } from '../errors.ts';
 import type { Head } from '../http/route.ts';
 import type { Budget } from '../kernel/budget.ts';
 import { type EventStore, WrongRevision } from '../kernel/store.ts';
+import { DayKeysUnusable } from '../secrets/day-keys.ts';
+import { publish } from '../telemetry.ts';
 import type { Administration } from './command.ts';
 import { contextOf } from './command.ts';
 import { boxOf, openSecret, type Seal, type SealedBox, sealSecret } from './sealed-secret.ts';
@@ -51,6 +55,18 @@ export const keptSecret = async (
   return dayKey ? openSecret(sealOf(admin, asking, resourceId, dayKey), box) : null;
 };
 
+/** The key of today. @throws Fault 503 where it cannot be had, which the operator hears of */
+const currentKey = ({ dayKeys }: Administration, { head }: IdempotentRequest, now: Millis) => {
+  try {
+    return dayKeys.current(now);
+  } catch (error) {
+    if (!(error instanceof DayKeysUnusable)) throw error;
+    publish('request.failed', { requestId: head.requestId, error });
+    const message = `The secret of a new key cannot be kept: the folder for that cannot be used at the gateway, since ${error.why}.`;
+    throw fault('dependency_unavailable', { message, headers: { 'Retry-After': '1' } });
+  }
+};
+
 /**
  * Keeps a secret before anything is made with it, and returns the one that is kept: a request that takes up an abandoned
  * one goes on with the secret that the first had minted.
@@ -61,11 +77,11 @@ export const keepSecret = async (
   resourceId: string,
   mint: () => string,
 ): Promise<string | null> => {
-  const { store, dayKeys, clock } = admin;
+  const { store, clock } = admin;
   const { actor, requestId, budget } = contextOf(asking);
-  if (await read(store, resourceId, budget)) return keptSecret(admin, asking, resourceId);
   const now = clock.wall();
-  const { day, key } = dayKeys.current(now);
+  const { day, key } = currentKey(admin, asking, now);
+  if (await read(store, resourceId, budget)) return keptSecret(admin, asking, resourceId);
   const value = mint();
   const id = randomUUID();
   const box = sealSecret(sealOf(admin, asking, resourceId, key), day, value);

@@ -4,9 +4,9 @@ import { Command, InvalidArgumentError } from 'commander';
 import { closing } from '../app/closing.ts';
 import { storeDir } from '../app/event-log.ts';
 import { Failure } from '../app/failure.ts';
-import { fileFault } from '../app/file-fault.ts';
 import { readConfig } from '../config.ts';
 import { type Embedded, type EmbeddedOptions, startEmbedded } from '../embedded/index.ts';
+import { fileFault } from '../folder.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 
 interface Options {

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { z } from 'zod';
 import { Failure } from '../app/failure.ts';
-import { fileFault } from '../app/file-fault.ts';
+import { fileFault } from '../folder.ts';
 import type { LedgerLine } from '../usage/reconcile.ts';
 import { printable } from './terminal.ts';
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { Failure } from '../app/failure.ts';
-import { fileFault } from '../app/file-fault.ts';
 import { readConfig } from '../config.ts';
+import { fileFault } from '../folder.ts';
 import { type DeclaredModel, loadModels } from '../upstream/models/models.ts';
 import { withExamples } from './examples.ts';
 import { listing, type Output, show } from './table/listing.ts';

@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { z } from 'zod';
 import { type Grouping, groupings, usageBuckets, type Width, widths } from '../admin/usage/usage-buckets.ts';
 import { existingEventLog } from '../app/event-log.ts';
 import { Failure } from '../app/failure.ts';
 import { dayMs, systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
+import { timeOf } from '../date-time.ts';
 import type { Settlement } from '../domain/usage-facts.ts';
 import { timeOfId } from '../ids.ts';
 import { type Difference, reconcile } from '../usage/reconcile.ts';
@@ -29,9 +29,9 @@ const mostBuckets = 10_000;
 /** Exit status where the ledger and what was settled are not the same. */
 const differs = 3;
 
-/** With the zone: without it a time would be read as of wherever the command runs. */
 const moment = (text: string): number => {
-  if (z.iso.datetime({ offset: true }).safeParse(text).success) return Date.parse(text);
+  const time = timeOf(text);
+  if (time !== undefined) return time;
   throw new InvalidArgumentError('Give a time with its zone, such as 2026-11-20T12:00:00Z.');
 };
 

@@ -4,6 +4,7 @@ import { familyOf } from './error-envelopes.ts';
 import { Refused, refused } from './refused.ts';
 import type { RequestHead } from './request/head.ts';
 import { parseQuery } from './request/query.ts';
+import type { Head } from './route.ts';
 import { type Match, readParameters } from './router.ts';
 
 /** What the headers of a request have earned it: everything of a call but its body. */
@@ -78,9 +79,15 @@ const misplaced = (path: string): string | undefined => {
   return 'No such route. Paths begin with /v1: add it to the base URL.';
 };
 
+/** Calls of other APIs on paths that read as the id of a response: no method would help them. */
+const elsewhere: ReadonlySet<string> = new Set(['/v1/responses/input_tokens', '/v1/responses/compact']);
+
 /** The 404 or 405 of a path or method that no route has. */
-export const unrouted = (match: Match<Endpoint> | undefined, path: string): Refusal => {
-  if (match === undefined) {
+export const unrouted = (
+  match: Match<Endpoint> | undefined,
+  { method, path }: Pick<Head, 'method' | 'path'>,
+): Refusal => {
+  if (match === undefined || (method === 'POST' && elsewhere.has(path))) {
     const message = misplaced(path);
     return refused('route_not_found', message === undefined ? {} : { message }).refusal;
   }

@@ -96,7 +96,7 @@ export const endpoint = (route: Route): Endpoint => {
 /** Of a header's value, which a client may make as long as it likes. */
 const longestQuote = 100;
 /** A coding, or a media type with its parameters. Anything else may be a credential in the wrong header. */
-const sayable = /^[\w!#$&^.+*-]+(\/[\w!#$&^.+*-]+(\s*;\s*[\w-]+="?[\w.:+-]+"?)*)?$/;
+const sayable = /^[\w!#$&^.+*-]+(\/[\w!#$&^.+*-]+([ \t]*;[ \t]*[\w-]+="?[\w.:+-]+"?)*)?$/;
 const shortened = (value: string): string => (value.length > longestQuote ? `${value.slice(0, longestQuote)}…` : value);
 
 const cameAs = (type: string | undefined, encoding: string | undefined): string => {

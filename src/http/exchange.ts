@@ -18,7 +18,7 @@ import type { HttpResponse } from './uws.ts';
  * refused, read for the tokens that the request would need (contract F.2).
  */
 const maxDropped = 1024 * 1024;
-/** Slowest upload, in bytes per millisecond, after the first `bodyTimeoutMs`. */
+/** Bytes of a body that earn it a millisecond: one that is slower falls behind, and no speed saves up more than `bodyTimeoutMs`. */
 const slowestUpload = 64;
 const noBytes: Buffer = Buffer.alloc(0);
 
@@ -134,7 +134,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
       this.lease = met;
       if (met.limited) return met.refusal(0);
     }
-    return unrouted(match, head.path);
+    return unrouted(match, head);
   }
 
   private read(): void {
@@ -159,6 +159,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
 
   private receive(chunk: ArrayBuffer, isLast: boolean): void {
     this.received += chunk.byteLength;
+    if (!isLast) this.since = Math.min(this.now(), this.since + chunk.byteLength / slowestUpload);
     const most = this.wanted();
     if (most === 0) {
       this.drop(chunk.byteLength);
@@ -274,11 +275,15 @@ export class Exchange<P> extends StreamedAnswer<P> {
   override expire(now: number): void {
     if (this.stage !== 'reading') {
       super.expire(now);
-    } else if (now - this.since >= this.traffic.bodyTimeoutMs + this.received / slowestUpload) {
+    } else if (now - this.since >= this.traffic.bodyTimeoutMs) {
       const { verdict } = this;
       this.closing = true;
       if (verdict === undefined) this.refuse(this.limitRefusal('unknown'));
       else this.refuse(verdict instanceof Admission ? refusal('request_timeout') : verdict);
+    } else {
+      // The core would cut the connection without an answer: its own timer begins anew with this.
+      this.response.pause();
+      this.response.resume();
     }
   }
 

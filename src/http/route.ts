@@ -268,6 +268,8 @@ export interface RouteDefinition<P, Params, Query, Body, Found> {
   >;
   /** Codes beyond those that every authenticated route shares. */
   readonly errors?: readonly Code[];
+  /** Those that have another status where an upstream has judged so. */
+  readonly foreignErrors?: readonly (readonly [code: Code, status: number])[];
   readonly handle: (call: Call<P, Params, Query, Body, Found>) => Reply | Promise<Reply>;
 }
 

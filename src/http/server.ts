@@ -35,7 +35,7 @@ export interface ServerOptions<P> {
   readonly watch?: Watch<P> | undefined;
   /** Bytes of request bodies held by requests in flight; one organization may hold a quarter. Default 256 MiB. */
   readonly maxBufferedBytes?: number;
-  /** Time for a body to arrive, beyond what it earns at 64 KiB/s. Default 7.5 s, before the core cuts (8 to 12 s). */
+  /** How far a body may fall behind 64 KiB/s. Default 7.5 s. */
   readonly bodyTimeoutMs?: number;
   /** Time for a handler to have an answer. Default 620 s. */
   readonly handlerTimeoutMs?: number;

@@ -6,7 +6,7 @@ import type { Watch } from './watch.ts';
 
 /** How long things may take, in milliseconds. */
 export interface Timeouts {
-  /** Until the last byte of a body; a body that arrives at 64 KiB/s or more earns the time it takes. */
+  /** How far a body may fall behind 64 KiB/s; one that arrives at that or more takes the time it takes. */
   readonly bodyTimeoutMs: number;
   /** Until a handler has an answer. Beyond the longest upstream call of contract E.2 (600 s). */
   readonly handlerTimeoutMs: number;

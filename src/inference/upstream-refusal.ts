@@ -1,4 +1,5 @@
 import { type Code, catalogue, type Refusal, refusal } from '../errors.ts';
+import { preview } from '../http/validation/preview.ts';
 import { publish } from '../telemetry.ts';
 import { UpstreamError } from '../upstream/port.ts';
 
@@ -24,7 +25,13 @@ export const upstreamRefusal = (error: unknown): Refusal | null => {
   if (!(error instanceof UpstreamError)) return null;
   const { code, message, retryAfterSeconds, status, told } = error;
   if (told !== undefined && isCodeOf(told.code, status)) {
-    const details = told.details.map(({ loc, msg, type, input, ctx }) => ({ loc, msg, type, input, ctx }));
+    const details = told.details.map(({ loc, msg, type, input, ctx }) => ({
+      loc,
+      msg,
+      type,
+      input: preview(input),
+      ctx,
+    }));
     return refusal(told.code, { message, param: told.param, details });
   }
   // An upstream says 400 where a gateway that has counted itself says 422.
@@ -45,7 +52,7 @@ const untold: ReadonlySet<UpstreamError['code']> = new Set([
 /** Lets the operator know why an upstream has failed, where the client only hears that it has. */
 export const tellOperator = (error: unknown, requestId: string): void => {
   if (!(error instanceof UpstreamError) || !untold.has(error.code)) return;
-  publish('upstream.failed', { requestId, code: error.code, reason: error.reason });
+  publish('upstream.failed', { requestId, code: error.code, reason: error.reason, length: error.length });
 };
 
 /** Whether it is a code of ours that has this status, or had before an API that says 400 for 422 told it (contract G.6). */

@@ -2,15 +2,25 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dayMs, type Millis } from '../clock.ts';
-import { makeFolder } from '../folder.ts';
+import { fileFault, makeFolder } from '../folder.ts';
 import { createSecretFile } from './secret-file.ts';
+
+/** The key of a day can be neither read nor made. `why` is for whoever asks, the message for the operator. */
+export class DayKeysUnusable extends Error {
+  override readonly name = 'DayKeysUnusable';
+  readonly why: string;
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+    this.why = fileFault(cause) ?? 'a file in it is damaged';
+  }
+}
 
 /**
  * Random keys, one a day, in small files beside the secrets: never in the store and never in a backup. What they sealed
  * cannot be read by anybody once they are destroyed, wherever its bytes linger (architecture 7).
  */
 export interface DayKeys {
-  /** The key of the day that `now` falls into, made on first use. */
+  /** The key of the day that `now` falls into, made on first use. @throws DayKeysUnusable */
   current(now: Millis): { readonly day: string; readonly key: Buffer };
   /** The key of a day, or null where it is not here, or not any more. */
   of(day: string): Buffer | null;
@@ -29,16 +39,23 @@ export const dayKeys = (dir: string): DayKeys => {
     const key = readFileSync(file);
     return key.length === 32 ? key : null;
   };
+  const readOrMade = (day: string): Buffer => {
+    const known = read(day);
+    if (known) return known;
+    createSecretFile(fileOf(day), randomBytes(32));
+    // Where several gateways share the folder, another may have been first.
+    const key = read(day);
+    if (!key) throw new Error(`${fileOf(day)} is damaged: it is no key of 32 bytes`);
+    return key;
+  };
   return {
     current(now) {
       const day = new Date(now).toISOString().slice(0, 10);
-      const known = read(day);
-      if (known) return { day, key: known };
-      createSecretFile(fileOf(day), randomBytes(32));
-      // Where several gateways share the folder, another may have been first.
-      const key = read(day);
-      if (!key) throw new Error(`${fileOf(day)} is damaged: it is no key of 32 bytes`);
-      return { day, key };
+      try {
+        return { day, key: readOrMade(day) };
+      } catch (error) {
+        throw new DayKeysUnusable(error as Error);
+      }
     },
     of: (day) => (name.test(`${day}.key`) ? read(day) : null),
     destroyOld(now) {

@@ -298,6 +298,7 @@ export interface ToldRefusal {
 
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
+  override readonly cause: Error | undefined;
   readonly code: UpstreamCode;
   /** When the upstream asked for a pause, in seconds, 1 to 30. */
   readonly retryAfterSeconds: number | undefined;
@@ -311,13 +312,17 @@ export class UpstreamError extends Error {
   readonly told: ToldRefusal | undefined;
   /** What it has counted for an answer of which nothing is left. */
   readonly usage: Usage | undefined;
-  /** For the operator: what was wrong. It never holds a credential. */
+  /** Characters of what the upstream has said of it. */
+  readonly length: number | undefined;
+  /** For the log: what was wrong. It has no text of the upstream, which may be that of the request. */
   get reason(): string {
-    const { cause } = this;
-    return cause instanceof Error && cause.message !== '' ? cause.message : this.message;
+    return (this.cause ?? this).message;
   }
 
-  /** `message` may be shown to the client: it never holds a credential or an address. */
+  /**
+   * `message` may be shown to the client: it never holds a credential or an address. Where it is in words of the upstream, the
+   * message of `cause` stands for it in the log.
+   */
   constructor(
     code: UpstreamCode,
     message: string,
@@ -327,15 +332,18 @@ export class UpstreamError extends Error {
       readonly begun?: boolean;
       readonly told?: ToldRefusal | undefined;
       readonly usage?: Usage | undefined;
-      readonly cause?: unknown;
+      readonly length?: number | undefined;
+      readonly cause?: Error | undefined;
     } = {},
   ) {
-    super(message, { cause: options.cause });
+    super(message);
+    this.cause = options.cause;
     this.code = code;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.status = options.status;
     this.begun = options.begun ?? true;
     this.told = options.told;
     this.usage = options.usage;
+    this.length = options.length;
   }
 }

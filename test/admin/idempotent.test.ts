@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AdminPrincipal } from '../../src/access/principal.ts';
@@ -6,6 +6,7 @@ import { type CreateOperation, createIdempotently, type Made } from '../../src/a
 import { sealedSecretStream } from '../../src/admin/sealed-secret-store.ts';
 import { fault } from '../../src/errors.ts';
 import type { Head, Reply } from '../../src/http/route.ts';
+import { onSignal } from '../../src/telemetry.ts';
 import { stage } from './stage.ts';
 
 const hour = 3600 * 1000;
@@ -173,6 +174,31 @@ describe('a secret', () => {
     });
     expect(await text(attempt())).toBe('{"id":"res_0","name":"a","value":"secret-1"}');
     expect(made).toEqual([['res_0', 'secret-1']]);
+  });
+  test('that cannot be kept, since the folder of the keys is gone, makes nothing until it is back', async () => {
+    const told: [string, { error?: Error }][] = [];
+    const stop = onSignal((name, signal) => void told.push([name, signal as { error?: Error }]));
+    const folder = join(at.dir, 'day-keys');
+    rmSync(folder, { recursive: true });
+    for (let n = 0; n < 2; n++) {
+      const refused = await attempt().catch((error) => error.refusal);
+      expect(refused).toMatchObject({ code: 'dependency_unavailable', status: 503, headers: { 'Retry-After': '1' } });
+      expect(refused.message).toContain('it is not there');
+      expect(refused.message).not.toContain(at.dir);
+    }
+    expect([made, minted]).toEqual([[], 2]);
+    expect(
+      told.filter(([name]) => name === 'request.failed').map(([name, { error }]) => [name, error?.message]),
+    ).toEqual(Array(2).fill(['request.failed', expect.stringContaining(folder)]));
+    stop();
+    mkdirSync(folder);
+    expect(await text(attempt())).toBe('{"id":"res_0","name":"a","value":"secret-3"}');
+    expect(made).toEqual([['res_0', 'secret-3']]);
+  });
+  test('is not kept under a key that is damaged', async () => {
+    writeFileSync(join(at.dir, 'day-keys', `${new Date(at.clock.at).toISOString().slice(0, 10)}.key`), 'short');
+    expect(await attempt().catch((error) => error.refusal.message)).toContain('a file in it is damaged');
+    expect(made).toEqual([]);
   });
   test('is beyond everybody once the key of its day is destroyed, 48 hours after the day began', async () => {
     const days = () => readdirSync(join(at.dir, 'day-keys'));

@@ -1,13 +1,14 @@
 import { Buffer } from 'node:buffer';
-import { writeFileSync } from 'node:fs';
-import { request as httpRequest } from 'node:http';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { request as httpRequest, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { newToken } from '../../src/ids.ts';
 import { collector } from '../observability/collector.ts';
 import { routesToLookAt } from '../support/all-routes.ts';
-import { recorded, serve } from '../upstream/mock.ts';
+import { event, recorded, serve } from '../upstream/mock.ts';
 import { call, createKey, freshKey, paths } from './calls.ts';
 import { eventually, freshDir, startServer } from './server.ts';
 
@@ -30,6 +31,10 @@ const secret = new RegExp(
   `${mark}|gw[a-z]_[0-9A-Za-z]{20}|${encoded.map((each) => each.replaceAll('+', '\\+')).join('|')}`,
   'i',
 );
+/** In every prompt: of what an upstream says of a request its client may hear (contract N1), and nobody else. */
+const promptMark = 'pr0mptc4n4ry';
+/** What nothing that is written down may have. */
+const canary = new RegExp(`${promptMark}|${secret.source}`, 'i');
 
 /** What has the form of a key: those that work and one that did, unknown ones of every kind, and those of others. */
 const keyForm = (own: readonly string[]) =>
@@ -79,6 +84,9 @@ const headerNames = [
   'if-none-match',
   'expect-ct',
 ];
+/** With any other value a request comes no further than these. */
+const judged: ReadonlySet<string> = new Set(['authorization', 'content-type', 'content-encoding', 'x-forwarded-for']);
+const policies = '/v1/organization/policies';
 const places = routesToLookAt().map(({ path }) => path);
 const fields = [
   'model',
@@ -99,6 +107,10 @@ const fields = [
   'expires_at',
   'policy_ids',
 ];
+/** Kept as they are where they are good: names are for everybody who may read the resource. */
+const kept: ReadonlySet<string> = new Set(['name', 'rule']);
+/** Whose body is read in a thread. */
+const longPrompt = `${promptMark} `.repeat(6_000);
 
 interface Asked {
   readonly method: string;
@@ -139,14 +151,27 @@ const asked = (own: readonly string[]): fc.Arbitrary<Asked> => {
     fc.dictionary(forms, formText, { maxKeys: 1 }),
     fc.constantFrom(true, 5, null),
   );
-  const messages = text.map((content) => [{ role: 'user', content }]);
-  const good = fc.record({
-    model: fc.constantFrom('m', 'lost', 'weir-echo'),
-    max_tokens: fc.constantFrom(1, 10),
-    messages,
-    stream: fc.boolean(),
-  });
-  const bad = fc.dictionary(fc.oneof(fc.constantFrom(...fields), forms), value, { maxKeys: 4 });
+  // What is refused may be told in words of the upstream, in which what is no key by its form is none either.
+  const prompt = fc.oneof(
+    { weight: 30, arbitrary: formText.map((key) => `${promptMark} ${key} ${promptMark}`) },
+    { weight: 1, arbitrary: fc.constant(longPrompt) },
+  );
+  const good = fc
+    .record({
+      model: fc.constantFrom('m', 'chat', 'lost', 'weir-echo'),
+      max_tokens: fc.constantFrom(1, 10),
+      stream: fc.boolean(),
+      said: prompt,
+      isResponse: fc.boolean(),
+    })
+    .map(({ said, isResponse, ...body }) =>
+      isResponse ? { ...body, input: said } : { ...body, messages: [{ role: 'user', content: said }], user: said },
+    );
+  const bad = fc
+    .dictionary(fc.oneof(fc.constantFrom(...fields), forms), value, { maxKeys: 4 })
+    .map((body) =>
+      Object.fromEntries(Object.entries(body).map(([name, each]) => [name, kept.has(name) ? [each] : each])),
+    );
   const json = fc
     .oneof(
       good,
@@ -158,7 +183,22 @@ const asked = (own: readonly string[]): fc.Arbitrary<Asked> => {
   const form = fc
     .array(fc.tuple(fc.constantFrom(...fields), keys), { maxLength: 3 })
     .map((pairs) => new URLSearchParams(pairs).toString());
-  return fc
+  // One that is given to an upstream.
+  const through = fc
+    .record({
+      body: good,
+      counts: fc.nat(9).map((n) => n === 0),
+      headers: fc.dictionary(fc.constantFrom(...headerNames.filter((name) => !judged.has(name))), headerText, {
+        maxKeys: 4,
+      }),
+    })
+    .map(({ body, counts, headers }): Asked => {
+      const messages = body.model === 'chat' ? '/v1/chat/completions' : '/v1/messages';
+      const path = 'input' in body ? '/v1/responses' : counts ? '/v1/messages/count_tokens' : messages;
+      const all = { ...headers, authorization: `Bearer ${own[0]}` };
+      return { method: 'POST', path, headers: all, body: JSON.stringify(body), raw: false };
+    });
+  const any = fc
     .record({
       method: fc.constantFrom('GET', 'POST', 'POST', 'POST', 'DELETE', 'PUT', 'HEAD', 'OPTIONS'),
       path: fc.oneof(
@@ -183,6 +223,7 @@ const asked = (own: readonly string[]): fc.Arbitrary<Asked> => {
       raw: fc.nat(20).map((n) => n === 0),
     })
     .map(({ body, ...rest }) => ({ ...rest, body: body ?? undefined }));
+  return fc.oneof({ weight: 2, arbitrary: any }, { weight: 1, arbitrary: through });
 };
 
 /** What comes back: status line, headers and body as one text. */
@@ -214,21 +255,61 @@ const send = (port: number, { method, path, headers, body, raw }: Asked): Promis
   });
 };
 
-test(`no key is in a log, a metric, a span or an error, wherever ${requests} requests have one`, async () => {
+type Answering = (response: ServerResponse, quote: string) => void;
+
+const json = 'application/json';
+const stream = 'text/event-stream';
+const failure = (type: string, message: string, code: string) =>
+  JSON.stringify({ type: 'error', error: { type, message, code } });
+const answers =
+  (status: number, type: string, body: (quote: string) => string): Answering =>
+  (response, quote) =>
+    response.writeHead(status, { 'content-type': type, 'retry-after': '1' }).end(body(quote));
+
+/** How an upstream may fail that repeats in its words whatever it was sent. */
+const failing: readonly Answering[] = [
+  answers(500, json, (quote) => failure('api_error', quote, 'server_error')),
+  answers(503, json, (quote) => failure(quote, quote, quote)),
+  answers(400, json, (quote) => failure('invalid_request_error', quote, quote)),
+  answers(422, json, (quote) => failure(quote, quote, 'validation_failed')),
+  answers(413, json, (quote) => JSON.stringify({ detail: quote })),
+  answers(400, json, (quote) => JSON.stringify({ error: `billing: ${quote}` })),
+  answers(401, json, (quote) => failure('authentication_error', `no such key: ${quote}`, 'invalid_api_key')),
+  answers(404, json, (quote) => JSON.stringify({ error: { message: quote, code: 4 } })),
+  answers(429, json, (quote) => failure('rate_limit_error', quote, 'rate_limit_exceeded')),
+  answers(529, json, (quote) => failure('overloaded_error', quote, '')),
+  answers(302, 'text/html', (quote) => quote),
+  answers(200, json, (quote) => quote),
+  (response, quote) => response.writeHead(200, { 'content-type': quote.replaceAll(/[^ -~]/g, '') }).end(quote),
+  answers(200, json, (quote) => failure('api_error', quote, quote)),
+  answers(200, stream, (quote) => `data: ${quote}\n\n`),
+  answers(200, stream, (quote) => event('error', { error: { type: 'overloaded_error', message: quote } })),
+  answers(
+    200,
+    stream,
+    (quote) => recorded[0] + event('error', { error: { type: quote, message: quote, code: quote } }),
+  ),
+  answers(200, stream, (quote) => `data: ${failure('server_error', quote, quote)}\n\n`),
+  answers(200, stream, (quote) => recorded.slice(0, 4).join('') + event(quote, { index: quote })),
+  (response, quote) => response.socket?.end(`HTTP/1.1 200 ${quote}\r\n${quote}\r\n\r\n${quote}`),
+  (response, quote) => response.socket?.end(quote),
+];
+
+/** Every file below a folder, but for those that are for secrets. */
+const filesIn = (dir: string): readonly string[] =>
+  readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== 'first-run.json')
+    .map((entry) => join(entry.parentPath, entry.name));
+
+test(`no key and no prompt is written down, wherever ${requests} requests have one`, async () => {
   const traces = await collector();
-  /** Repeats what it was sent, in its answers and in its refusals. */
+  let refusals = 0;
   const upstream = await serve((request, response) => {
     let text = '';
     request.on('data', (piece) => (text += piece));
     request.on('end', () => {
-      if (text.includes('"stream":true')) {
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        response.end(recorded.slice(0, 4).join(''));
-        return;
-      }
-      response.writeHead(400 + (text.length % 150), { 'content-type': 'application/json' });
-      const message = `bad ${request.headers['x-api-key']}`;
-      response.end(JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }));
+      const quote = `bad ${request.headers['x-api-key'] ?? request.headers.authorization} ${text.slice(0, 600)}`;
+      failing[refusals++ % failing.length]!(response, quote.replaceAll(/[\r\n]/g, ' '));
     });
   });
   const dataDir = freshDir();
@@ -239,6 +320,11 @@ test(`no key is in a log, a metric, a span or an error, wherever ${requests} req
     JSON.stringify({
       models: [
         { id: 'm', ...sizes, upstream: { ...at, base_url: upstream.url } },
+        {
+          id: 'chat',
+          ...sizes,
+          upstream: { ...at, kind: 'openai', apis: ['chat', 'responses'], base_url: upstream.url },
+        },
         {
           id: 'lost',
           ...sizes,
@@ -256,6 +342,7 @@ test(`no key is in a log, a metric, a span or an error, wherever ${requests} req
       LOG_LEVEL: 'trace',
       ACCESS_LOG: 'on',
       METRICS_PORT: '0',
+      REPLAY_TEXT_MINUTES: '60',
       OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
       OTEL_EXPORTER_OTLP_HEADERS: `authorization=${mark}`,
       OTEL_BSP_SCHEDULE_DELAY: '100',
@@ -270,6 +357,16 @@ test(`no key is in a log, a metric, a span or an error, wherever ${requests} req
   await call(server, 'DELETE', `${paths.projectKeys(first.project_id)}/${revoked.id}`, {
     headers: { 'idempotency-key': freshKey() },
   });
+  // One that looks at every prompt, and one that fails.
+  for (const rule of [
+    'request.text.contains("nothing of the kind")',
+    'request.max_tokens == 10 && request.metadata["a"] == request.text',
+  ]) {
+    const made = await call(server, 'POST', policies, { body: { name: 'p', rule } });
+    expect(made.status, made.text).toBe(201);
+    const path = `${policies}/${made.body.id}/publish`;
+    expect((await call(server, 'POST', path, { body: { revision: 1 } })).status).toBe(200);
+  }
   const own = [first.project_api_key, first.admin_api_key, revoked.value];
 
   const told: string[] = [];
@@ -296,17 +393,28 @@ test(`no key is in a log, a metric, a span or an error, wherever ${requests} req
   const seen = (text: string): string[] =>
     text
       .split('\n')
-      .filter((line) => secret.test(line))
+      .filter((line) => canary.test(line))
       .slice(0, 5);
   expect(told.slice(0, 5), `seed ${seed}`).toEqual([]);
   expect(seen(server.spawned.stderr()), `seed ${seed}`).toEqual([]);
   expect(seen(metrics), `seed ${seed}`).toEqual([]);
   expect(seen(traces.received.map(({ text }) => text).join('\n')), `seed ${seed}`).toEqual([]);
+  for (const dir of [dataDir, `${dataDir}.secrets`])
+    for (const file of filesIn(dir)) {
+      // The whole of it would be a long complaint.
+      const found = canary.exec(readFileSync(file, 'latin1'))?.[0];
+      expect([file, found], `seed ${seed}`).toEqual([file, undefined]);
+    }
+  // The upstream was asked often enough to fail in every way, and was told of.
+  expect(refusals).toBeGreaterThan(failing.length);
+  expect(server.log().filter(({ msg }) => msg === 'upstream.failed').length).toBeGreaterThan(5);
   // All of them were looked at: requests got through, and were refused in many ways.
   expect(server.log().filter(({ msg }) => msg === 'request').length).toBeGreaterThan(requests * 0.8);
   expect(traces.spans().length).toBeGreaterThan(requests * 0.8);
   for (const status of ['400', '401', '404']) expect([status, statuses.get(status) ?? 0]).not.toEqual([status, 0]);
   // What looks for secrets finds them where they are.
+  expect([canary.test(promptMark), secret.test(promptMark)]).toEqual([true, false]);
+  expect(canary.test(readFileSync(join(dataDir, 'first-run.json'), 'latin1'))).toBe(true);
   for (const text of [
     mark,
     first.project_api_key,

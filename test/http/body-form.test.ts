@@ -22,7 +22,7 @@ describe('the form of a body', () => {
       [credential, key, ...lines, `Content-Length: ${Buffer.byteLength(body)}`],
       body,
     );
-    const { answers } = await send(service.port, Buffer.from(bytes), { answers: 1 });
+    const { answers } = await send(service.port, bytes, { answers: 1 });
     return { status: answers[0]?.status, code: answers[0] && JSON.parse(answers[0].body).error?.code };
   };
 
@@ -31,7 +31,10 @@ describe('the form of a body', () => {
     'application/json; charset=utf-8',
     'APPLICATION/JSON;charset="UTF-8"',
     'application/vnd.weir+json',
-  ])('%s is read', async (type) => {
+    'application/json;  charset=utf-8',
+    'application/json\t;\t charset=utf-8 ;',
+    'application/json; a="b  c"',
+  ])('%j is read', async (type) => {
     expect(await post([`Content-Type: ${type}`], '{"name":"a"}')).toMatchObject({ status: 201 });
   });
 
@@ -43,7 +46,12 @@ describe('the form of a body', () => {
     'application/json; charset=utf-16',
     'json',
     '+json',
-  ])('%s is 415', async (type) => {
+    '',
+    'application/json  application/json',
+    'application/json\u00a0; a=b',
+    'application/json; \u00e9=b',
+    'application/\u00a0x+json',
+  ])('%j is 415', async (type) => {
     expect(await post([`Content-Type: ${type}`], '{"name":"a"}')).toEqual({
       status: 415,
       code: 'unsupported_media_type',

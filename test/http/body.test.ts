@@ -246,6 +246,46 @@ describe('time', () => {
     await service.stop();
   });
 
+  test('a body that starts fast and then slows is 408 too, whatever its beginning has earned', async () => {
+    const service = await startService({ bodyTimeoutMs: 400 });
+    const socket = connect(service.port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (data) => {
+      text += data.toString();
+    });
+    // At 64 KiB/s three mebibytes would take 48 seconds.
+    const size = 4 * 1024 * 1024 - 1;
+    socket.write(request('POST /v1/messages', [credential, json, `Content-Length: ${size}`]));
+    socket.write(Buffer.alloc(3 * 1024 * 1024, ' '));
+    const dripping = setInterval(() => socket.write(' '), 50);
+    await eventually(() => text).toContain('request_timeout');
+    expect(text).toMatch(/^HTTP\/1\.1 408 /);
+    clearInterval(dripping);
+    socket.destroy();
+    await service.stop();
+  });
+
+  test('a body that keeps to 64 KiB/s takes as long as it takes', async () => {
+    const service = await startService({ bodyTimeoutMs: 2_500 });
+    const body = JSON.stringify({ model: 'm', text: 'x'.repeat(400_000) });
+    const pieces = Array.from({ length: 20 }, (_, at) => body.slice(at * 20_020, (at + 1) * 20_020));
+    const started = performance.now();
+    const head = request('POST /v1/messages', [credential, json, `Content-Length: ${body.length}`]);
+    const { statuses } = await send(service.port, '', { pieces: [head, ...pieces], pauseMs: 190, answers: 1 });
+    expect(statuses).toEqual([200]);
+    expect(performance.now() - started).toBeGreaterThan(2_500);
+    await service.stop();
+  });
+
+  test('a body that stops arriving has the time that it is given, not that of the core, which is 8 to 12 s', async () => {
+    const service = await startService({ bodyTimeoutMs: 14_000 });
+    const started = performance.now();
+    const { statuses } = await send(service.port, create('{"name":', 100), { closes: true, quietMs: 50_000 });
+    expect(statuses).toEqual([408]);
+    expect(performance.now() - started).toBeGreaterThan(13_900);
+    await service.stop();
+  });
+
   test('a refused body that stops arriving gets its refusal', async () => {
     const service = await startService({ bodyTimeoutMs: 120 });
     const bytes = request('POST /v1/messages', [json, 'Content-Length: 100'], 'x');

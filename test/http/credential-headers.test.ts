@@ -33,6 +33,13 @@ describe('a credential header that holds no credential', () => {
     ['an empty x-api-key', ['x-api-key:']],
     ['an empty Authorization beside a good x-api-key', ['Authorization:', 'x-api-key: $key']],
     ['both empty', ['Authorization:', 'x-api-key:']],
+    ['a tab behind the scheme', ['Authorization: Bearer\t$key']],
+    ['a tab behind the token', ['Authorization: Bearer $key\tx']],
+    ['a byte beyond ASCII in the token', ['Authorization: Bearer $key\u00e9x']],
+    ['the same behind a scheme in small letters', ['Authorization: bearer $key\u00e9x']],
+    ['a byte beyond ASCII before the scheme', ['Authorization: x\u00e9Bearer $key']],
+    ['a byte beyond ASCII in an x-api-key', ['x-api-key: $key\u00e9x']],
+    ['a tab in an x-api-key', ['x-api-key: $key\tx']],
   ])('is 401, not 400: %s', async (_, headers) => {
     const { status, code, message, answer, closed } = await ask(...headers.map((each) => each.replace('$key', key)));
     expect([status, code]).toEqual([401, 'missing_credentials']);
@@ -48,17 +55,18 @@ describe('a credential header that holds no credential', () => {
   });
 });
 
-test('an empty x-api-key beside a good Authorization is ignored, as the SDK sends it with authToken', async () => {
-  expect((await ask(`Authorization: Bearer ${key}`, 'x-api-key:')).status).toBe(200);
-  expect((await ask('x-api-key:', `Authorization: Bearer ${key}`)).status).toBe(200);
-});
+test.each(['', 'gwp_nobody', 'two words', 'a\tb', '\u00e9x', '\u00ff'.repeat(20)])(
+  'an x-api-key of %j beside a good Authorization is ignored',
+  async (value) => {
+    expect((await ask(`Authorization: Bearer ${key}`, `x-api-key: ${value}`)).status).toBe(200);
+    expect((await ask(`x-api-key: ${value}`, `Authorization: Bearer ${key}`)).status).toBe(200);
+  },
+);
 
-test('what is sent twice, or holds bytes that no key has, is still 400', async () => {
+test('what is sent twice is still 400', async () => {
   for (const headers of [
     [`Authorization: Bearer ${key}`, 'Authorization:'],
     ['x-api-key:', `x-api-key: ${key}`],
-    [`Authorization: Bearer ${key}\tx`],
-    [`x-api-key: ${key}\u00e9x`],
   ]) {
     expect([headers, (await ask(...headers)).code]).toEqual([headers, 'invalid_request']);
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { idempotencyKey } from '../../src/admin/fields.ts';
 import { systemClock } from '../../src/clock.ts';
 import { fault, type Refusal, refusal } from '../../src/errors.ts';
 import { type Access, type Gate, type Head, type Route, route } from '../../src/http/route.ts';
@@ -121,7 +122,7 @@ export const routes = (effects: Effects): Route[] => [
     tag: 'Organization',
     family: 'admin',
     access: admin,
-    headers: { 'Idempotency-Key': z.string().min(8).max(200) },
+    headers: { 'Idempotency-Key': idempotencyKey },
     body: z.strictObject({ name: z.string().min(1).max(120), note: z.string().optional() }),
     replies: { 201: { description: 'Made.' } },
     handle: ({ body }) => {

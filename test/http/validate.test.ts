@@ -53,6 +53,16 @@ describe('the vocabulary', () => {
     expect(refused.message.startsWith(`${param}: `)).toBe(true);
   });
 
+  test('of a value that is of no type that may be here all types are told', () => {
+    const content = z.object({ c: z.union([z.string(), z.array(z.string())]) });
+    const told = (input: unknown) => judge(content, input).details.map(({ msg, type, input }) => [msg, type, input]);
+    for (const c of [5, null, true, {}])
+      expect(told({ c })).toEqual([['Must be a string or an array.', 'string_type', c]]);
+    // What is of one of them is told what is wrong with it.
+    expect(told({ c: [5] })).toEqual([['Must be a string.', 'string_type', 5]]);
+    expect(told({})).toEqual([['This field is required.', 'missing', null]]);
+  });
+
   test('an unknown member is extra_forbidden on messages and unknown_field on administration', () => {
     const strict = z.strictObject({ a: z.string().optional() });
     expect(judge(strict, { zz: 1 }).details[0]).toMatchObject({

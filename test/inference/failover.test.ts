@@ -281,7 +281,7 @@ test('who asks how the upstreams do hears of a breaker that has opened, and the 
   east!.respond = says(500);
   for (let each = 0; each < 6; each++) await client().messages.create(question('strict'));
   unhear();
-  const reason = 'the upstream answered 500, : ';
+  const reason = 'the upstream answered 500 (type none, code none)';
   expect(said).toEqual([['upstream.opened', { model: 'strict', upstream: 'east', reason }]]);
   expect(east!.models).toHaveLength(5);
   expect(await health()).toMatchObject({
@@ -293,20 +293,21 @@ test('who asks how the upstreams do hears of a breaker that has opened, and the 
   });
 });
 
-test('the operator hears why a request has failed, without the key', async () => {
+test('the operator hears why a request has failed, in no words of the upstream', async () => {
+  const words = '{"error":{"type":"authentication_error","message":"no such key: sk-canary-77"}}';
   const said: unknown[] = [];
   const unhear = onSignal((name, signal) => void (name === 'upstream.failed' && said.push(signal)));
   east!.respond = (response) => {
     response.writeHead(401, { 'content-type': 'application/json' });
-    response.end('{"error":{"type":"authentication_error","message":"no such key: sk-canary-77"}}');
+    response.end(words);
   };
   west!.respond = east!.respond;
   const { max_tokens, ...counted } = question('passing');
   await expect(client().messages.create(question('passing'))).rejects.toThrow('The model provider failed.');
   await expect(client().messages.countTokens(counted)).rejects.toThrow('The model provider failed.');
   unhear();
-  const reason = 'the upstream answered 401, authentication_error: no such key: [key]';
-  const failed = { requestId: expect.stringMatching(/^req_/), code: 'provider_error', reason };
+  const reason = 'the upstream answered 401 (type authentication_error, code none)';
+  const failed = { requestId: expect.stringMatching(/^req_/), code: 'provider_error', reason, length: words.length };
   expect(said).toEqual([failed, failed]);
 });
 

@@ -205,6 +205,11 @@ describe('a failing upstream', () => {
     expect(await failed(new UpstreamError(code, 'Why.'))).toEqual({ status, pause, type, code, message: 'Why.' });
   });
 
+  test('an upstream that says 400 of a context that is too long is told as that', async () => {
+    const error = new UpstreamError('context_length_exceeded', 'Too long.', { status: 400 });
+    expect(await failed(error)).toMatchObject({ status: 400, code: 'context_length_exceeded', message: 'Too long.' });
+  });
+
   test.each([
     [0.2, '1'],
     [1, '1'],

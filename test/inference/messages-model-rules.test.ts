@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { messagesRoute } from '../../src/inference/messages/messages.ts';
 import type { Model } from '../../src/upstream/models/models.ts';
+import { expectRefusedInput } from '../support/refused-input.ts';
 import { assistant, body, image, text, tool, toolResult, toolUse, user } from './body.ts';
 import { type CallOptions, send } from './call.ts';
 import { hosted, model } from './hosted.ts';
@@ -14,10 +15,12 @@ const judge = async (of: Model, fields: object, options: CallOptions = {}) => {
     clock: manualClock(),
     answerId: () => 'msg_1',
   });
-  const { status, headers, body: answer } = await send(route, body({ model: of.id, ...fields }), options);
+  const sent = body({ model: of.id, ...fields });
+  const { status, headers, body: answer } = await send(route, sent, options);
   expect(upstream.requests).toHaveLength(status === 200 ? 1 : 0);
   if (status === 200) return 'ok';
   if (status === 422) expect(answer.detail[0].loc).toEqual(['body', ...answer.error.param.split('.')]);
+  expectRefusedInput(sent, answer);
   const retry = headers['Retry-After'] === undefined ? '' : ` ${headers['Retry-After']}`;
   return `${status} ${answer.error.code} ${answer.error.param}${retry}`;
 };

@@ -80,6 +80,21 @@ describe('bounds', () => {
     expect(shown).toBe(expected);
   });
 
+  test.each<[string, object, string]>([
+    ['content', { messages: [{ role: 'user', content: 5 }] }, 'messages.0.content: Must be a string or an array.'],
+    ['content', { messages: [{ role: 'user', content: {} }] }, 'messages.0.content: Must be a string or an array.'],
+    ['system', { system: true }, 'system: Must be a string or an array.'],
+    [
+      'keep',
+      { context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 5 }] } },
+      'context_management.edits.0.keep: Must be a string or an object.',
+    ],
+  ])('%s says all that it may be', (_, fields, expected) => {
+    const value = body(fields);
+    for (const schema of [messagesBody, compiled])
+      expect(invalid('messages', 'body', value, schema.safeParse(value).error!).message).toBe(expected);
+  });
+
   test.each([
     ['15 stop sequences', 'stop_sequences', many(15, String), 'ok'],
     ['16 stop sequences', 'stop_sequences', many(16, String), 'ok'],

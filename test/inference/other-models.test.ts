@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import type { HttpServer } from '../../src/http/server.ts';
 import { mayNameOthers, otherModelsRefusal } from '../../src/inference/route/other-models.ts';
 import { Tape } from '../../src/json/tape/tape.ts';
+import { expectRefusedInput } from '../support/refused-input.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { modelFor, paths, speakingUpstream } from './speaking-upstream.ts';
 
@@ -48,12 +49,14 @@ const plain = (path: string) => ({
 });
 /** The body as text, so that names can be written in any way. */
 const send = async (path: string, more: string) => {
+  const sent = `${JSON.stringify(plain(path)).slice(0, -1)}${more}}`;
   const response = await fetch(`http://127.0.0.1:${server.port}${path}`, {
     method: 'POST',
     headers: { ...bearer(tenant.projectKey.value), 'content-type': 'application/json' },
-    body: `${JSON.stringify(plain(path)).slice(0, -1)}${more}}`,
+    body: sent,
   });
-  const body = (await response.json()) as { error?: { param?: string; message?: string }; detail?: unknown };
+  const body = (await response.json()) as { error?: { param?: string; message?: string }; detail?: [] };
+  expectRefusedInput(JSON.parse(sent), body);
   return { status: response.status, param: body.error?.param ?? null };
 };
 

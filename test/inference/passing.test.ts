@@ -12,6 +12,7 @@ import { systemClock } from '../../src/clock.ts';
 import type { HttpServer } from '../../src/http/server.ts';
 import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
+import { expectRefusedInput } from '../support/refused-input.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 
 /** Models whose upstream speaks the client's API, from a client over the gateway to the upstream and back (contract N1). */
@@ -249,8 +250,9 @@ describe('the request', () => {
     ['policy_ids', { policy_ids: ['pol_none'] }, 'policy_not_found policy_ids.0'],
   ])('is held to what the specification says of %s', async (_, fields, expected) => {
     const { text } = await post(say(fields));
-    const { error } = JSON.parse(text);
-    expect(`${error.code} ${error.param}`).toBe(expected);
+    const answer = JSON.parse(text);
+    expect(`${answer.error.code} ${answer.error.param}`).toBe(expected);
+    expectRefusedInput(say(fields), answer);
     expect(received).toBeNull();
   });
 });
@@ -296,6 +298,7 @@ describe('state that the upstream keeps for its account', () => {
       const { error } = JSON.parse(text);
       expect(`${status} ${error.code} ${error.param}`).toBe(expected);
       expect(error.details.error_code).toBe(error.code);
+      expectRefusedInput(say(fields), JSON.parse(text));
       expect(received).toBeNull();
     }
   });

@@ -8,7 +8,11 @@ const mostItems = 5;
 const textOf = ({ minLength = 0, maxLength = minLength + 10, pattern, format }: Schema): fc.Arbitrary<unknown> => {
   if (format === 'date-time') {
     const dates = fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-12-31') });
-    return dates.map((date) => date.toISOString());
+    const texts = dates.map((date) => date.toISOString());
+    return fc.oneof(
+      texts,
+      texts.map((text) => text.toLowerCase()),
+    );
   }
   const unit = pattern === undefined ? 'binary' : 'grapheme-ascii';
   return fc.string({ unit, minLength, maxLength: Math.min(maxLength, minLength + 20) });

@@ -4,6 +4,7 @@ import { familyOf } from '../../src/http/error-envelopes.ts';
 import { router } from '../../src/http/router.ts';
 
 interface Response {
+  readonly description: string;
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
 }
 export interface Operation {
@@ -73,7 +74,9 @@ export const describedBy = (document: Document): ((seen: Seen) => void) => {
     const name = method.toLowerCase();
     const responses = document.paths[route.template]?.[name]?.responses ?? {};
     expect(Object.keys(responses), where).toContain(String(status));
-    const { content } = responses[status] as Response;
+    const { content, description } = responses[status] as Response;
+    const code = (body as { error?: { code?: string } } | undefined)?.error?.code;
+    if (code !== undefined) expect(description, where).toContain(`\`${code}\``);
     if (status === 304 || content === undefined) return;
     const type = media.split(';')[0] ?? '';
     expect(Object.keys(content), where).toContain(type);

@@ -75,7 +75,7 @@ export const inProcess = (routes: readonly Route[], gate: Gate<BearerPrincipal>)
     const bytes = bytesOf(body);
     let pass: RateLimitLease<BearerPrincipal> | undefined;
     const handled = async (): Promise<Reply | Refusal> => {
-      if (!found || !target) return unrouted(found, path);
+      if (!found || !target) return unrouted(found, head);
       let principal: BearerPrincipal | undefined;
       if ('permission' in target.route.access) {
         const met = gate.judge(head, target.route.access, target.route);

@@ -113,6 +113,14 @@ export const longTests: readonly LongTest[] = [
     variable: 'PLANTED_FAULTS',
     counts: { long: plantedFaults.length },
   },
+  {
+    id: 'SECRETS',
+    title: 'requests with a key or a prompt in every place, of which nothing may be written down',
+    unit: 'requests',
+    file: 'test/e2e/secrets-fuzz.test.ts',
+    variable: 'SECRETS_FUZZ',
+    counts: { long: 10_000 },
+  },
 ];
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

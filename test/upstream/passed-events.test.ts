@@ -11,7 +11,7 @@ const [start = ''] = recorded;
 /** What a reader tells of a stream that comes in these pieces. */
 const read = (pieces: readonly Buffer[]) => {
   const frames = new EventFrames(100_000);
-  const reader = new PassedEventReader({ id: 'msg_ours', model: 'ours' }, (text) => text);
+  const reader = new PassedEventReader({ id: 'msg_ours', model: 'ours' });
   let passed = '';
   let held: string | null = null;
   let failure: string | null = null;

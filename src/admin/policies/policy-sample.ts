@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { dateTime } from '../../date-time.ts';
 import { whole } from '../../http/answer/whole.ts';
 import { leastRequest, leastResponse, sampleOwner, sampleTime } from '../../rules/samples.ts';
 import type { RuleSample } from '../../rules/validate.ts';
@@ -50,7 +51,7 @@ export const sampleBody = z.strictObject({
   project: named.optional(),
   key: named.optional(),
   org: z.strictObject({ id: z.string().optional(), tier: whole().min(0).max(5).optional() }).optional(),
-  now: z.iso.datetime({ offset: true, error: 'Must be a date-time as in RFC 3339.' }).optional(),
+  now: dateTime.optional(),
 });
 
 export const sampleOf = (body: z.infer<typeof sampleBody>): RuleSample => {

@@ -2,11 +2,10 @@ import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import type { Moment } from '../../audit/history.ts';
 import { systemClock } from '../../clock.ts';
+import { timeOf } from '../../date-time.ts';
 import { type Terminal, UsageError } from '../terminal.ts';
 import type { When } from './words.ts';
 
-/** With the zone: without it a time would be read as of wherever the command runs. */
-const withZone = z.iso.datetime({ offset: true });
 const date = z.iso.date();
 
 const shortened = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(Z|[+-]\d{2}:\d{2})$/;
@@ -15,18 +14,18 @@ const shortened = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(Z|[+-]\d{2}:\d{2})$/;
  * A time as people give it, in milliseconds: ISO 8601 with its zone, as pages print it (`2026-11-20 12:00:00 UTC`), or a date,
  * which is its first moment in UTC. Undefined for anything else.
  */
-const timeOf = (text: string): number | undefined => {
+const givenTime = (text: string): number | undefined => {
   if (date.safeParse(text).success) return Date.parse(`${text}T00:00:00Z`);
   const iso = text
     .replace(/^(\S+) (\S+) UTC$/, '$1T$2Z')
     .replace(/^(\S+) (\S+) ([+-]\S+)$/, '$1T$2$3')
     .replace(shortened, '$1:00$2');
-  return withZone.safeParse(iso).success ? Date.parse(iso) : undefined;
+  return timeOf(iso);
 };
 
 /** An option that is a time. */
 export const parseTime = (text: string): number => {
-  const time = timeOf(text);
+  const time = givenTime(text);
   if (time !== undefined) return time;
   throw new InvalidArgumentError(
     'Give a time with its zone, such as 2026-11-20T12:00:00Z, or a date, whose first moment in UTC is meant.',
@@ -36,7 +35,7 @@ export const parseTime = (text: string): number => {
 /** An option that is a time, or the revision of an event. */
 export const parseMoment = (text: string): Moment => {
   if (/^\d{1,15}$/.test(text)) return { revision: Number(text) };
-  const time = timeOf(text);
+  const time = givenTime(text);
   if (time !== undefined) return { time };
   throw new InvalidArgumentError(
     'Give a time with its zone, such as 2026-11-20T12:00:00Z, a date, whose first moment in UTC is meant, or a revision.',

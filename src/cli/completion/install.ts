@@ -3,7 +3,7 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Failure } from '../../app/failure.ts';
-import { fileFault } from '../../app/file-fault.ts';
+import { fileFault } from '../../folder.ts';
 import type { completionScripts } from './completion-scripts.ts';
 
 type Shell = keyof typeof completionScripts;

@@ -17,11 +17,14 @@ const withCredential: readonly Code[] = [
   'api_key_revoked',
   'api_key_suspended',
   'api_key_expired',
+  // Whatever a route takes, it knows each kind of credential by its form.
+  'access_token_expired',
+  'invalid_access_token',
   'insufficient_permissions',
   'credential_type_not_allowed',
   'rate_limit_exceeded',
+  'credentials_stale',
 ];
-const withAccessToken: readonly Code[] = ['access_token_expired', 'invalid_access_token'];
 const withBody: readonly Code[] = [
   'request_timeout',
   'request_too_large',
@@ -34,25 +37,31 @@ const withJson: readonly Code[] = ['invalid_json', 'request_too_complex'];
 
 const takesTokens = (access: Access): boolean => access.credential === 'admin' && !access.adminKeyOnly;
 
-/** The codes that a route answers with, and their statuses; 401s of its own are a command's target's and thus 409. */
-const statusesOf = (target: Route): ReadonlyMap<Code, number> => {
+/** The codes that a route answers with, each with its status; 401s of its own are a command's target's and thus 409. */
+const statusesOf = (target: Route): readonly (readonly [Code, number])[] => {
   const codes = new Set<Code>(always);
   const { access } = target;
-  if ('permission' in access) for (const code of withCredential) codes.add(code);
+  if ('permission' in access) {
+    for (const code of withCredential) codes.add(code);
+    if (!access.permission.endsWith(':read')) codes.add('organization_suspended');
+  }
   if (access.credential === 'admin') codes.add('unknown_field');
-  if (takesTokens(access)) for (const code of withAccessToken) codes.add(code);
   if (target.method !== 'GET') {
     for (const code of withBody) codes.add(code);
     if (target.bodyForm !== 'urlencoded') for (const code of withJson) codes.add(code);
     if (!isInference(target.family)) codes.add('length_required');
   }
   if (target.params || target.query || target.headers || target.path.includes('{')) codes.add('validation_failed');
-  const statuses = new Map([...codes].map((code) => [code, statusOf(code, target.family)]));
-  for (const code of target.errors ?? []) {
+  const shared = [...codes].map((code) => [code, statusOf(code, target.family)] as const);
+  const own = (target.errors ?? []).map((code) => {
     const status = statusOf(code, target.family);
-    statuses.set(code, status === 401 && target.family === 'admin' ? 409 : status);
-  }
-  return statuses;
+    return [code, status === 401 && target.family === 'admin' ? 409 : status] as const;
+  });
+  const foreign = (target.foreignErrors ?? []).map(
+    ([code, status]) => [code, statusOf(code, target.family, status)] as const,
+  );
+  const all = [...shared, ...own, ...foreign];
+  return [...new Map(all.map((each) => [each.join(), each])).values()];
 };
 
 const errorSchemaOf = (family: Family, status: number): string => {

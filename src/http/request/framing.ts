@@ -16,31 +16,6 @@ const maxLengthDigits = 15;
 
 const malformed = (message: string): Refusal => refusal('invalid_request', { message });
 
-/** Visible ASCII words with single spaces between them: `^[\x21-\x7e]+( [\x21-\x7e]+)*$` without a regex. */
-export const isPlainValue = (value: string): boolean => {
-  let previousIsSpace = true;
-  for (let i = 0; i < value.length; i++) {
-    const unit = value.charCodeAt(i);
-    if (unit === 0x20) {
-      if (previousIsSpace) return false;
-      previousIsSpace = true;
-    } else {
-      if (unit < 0x21 || unit > 0x7e) return false;
-      previousIsSpace = false;
-    }
-  }
-  return !previousIsSpace;
-};
-
-/** ASCII without control characters; or nothing. */
-const isPrintable = (value: string): boolean => {
-  for (let i = 0; i < value.length; i++) {
-    const unit = value.charCodeAt(i);
-    if (unit < 0x20 || unit > 0x7e) return false;
-  }
-  return true;
-};
-
 const isDigits = (value: string): boolean => {
   for (let i = 0; i < value.length; i++) {
     const unit = value.charCodeAt(i);
@@ -49,7 +24,7 @@ const isDigits = (value: string): boolean => {
   return value.length > 0;
 };
 
-/** A bit per header that decides who is asking, what is asked or where the request ends; 0 for every other name. */
+/** A bit per header that is read once: who is asking, what is asked, where the request ends; 0 for every other name. */
 const guard = (name: string): number => {
   switch (name.length) {
     case 9:
@@ -71,12 +46,10 @@ const guard = (name: string): number => {
   }
 };
 
-/** Of `x-api-key` and `authorization`: where they hold no credential that is a 401, and the gate's to say (contract N4). */
-const credentials = 1 | 4;
-
 /**
- * Judges the header lines before anything else looks at them (contract A.3). The pinned core accepts
- * repeated lengths, `identity, chunked` and more, so a doubt here is a 400 and the end of the connection.
+ * Judges where the request ends, before anything else looks at the header lines (contract A.3). The pinned core accepts
+ * repeated lengths, `identity, chunked` and more, so a doubt here is a 400 and the end of the connection. What other
+ * headers hold is for whoever reads them to judge.
  *
  * The core trims bytes of 0x80 and above from the ends of a value before it shows it to anybody: a value that ends in
  * one is seen, and judged, without it.
@@ -92,8 +65,6 @@ export const frame = (fields: readonly string[]): Framing | Refusal => {
     if ((seen & bit) !== 0) return malformed(`The header ${name} was sent more than once.`);
     seen |= bit;
     const value = fields[i + 1]!;
-    if (!isPlainValue(value) && !((bit & credentials) !== 0 && isPrintable(value)))
-      return malformed(`The header ${name} has a byte that is not allowed, or no value.`);
     if (bit === 8) {
       if (!isDigits(value) || value.length > maxLengthDigits)
         return malformed('The header content-length is not a length.');

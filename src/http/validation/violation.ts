@@ -15,22 +15,25 @@ export interface Violation {
 /** More are of no use to anybody, and a hostile document can have thousands. */
 const maxViolations = 200;
 
-const expectations: Readonly<Record<string, readonly [type: string, message: string]>> = {
-  string: ['string_type', 'Must be a string.'],
-  number: ['float_type', 'Must be a number.'],
-  int: ['int_type', 'Must be a whole number.'],
-  boolean: ['bool_type', 'Must be true or false.'],
-  array: ['list_type', 'Must be an array.'],
-  tuple: ['list_type', 'Must be an array.'],
-  object: ['dict_type', 'Must be an object.'],
-  record: ['dict_type', 'Must be an object.'],
-  map: ['dict_type', 'Must be an object.'],
-  null: ['literal_error', 'Must be null.'],
+/** By what was expected: the type of the violation, and what must be there. */
+const expectations: Readonly<Record<string, readonly [type: string, what: string]>> = {
+  string: ['string_type', 'a string'],
+  number: ['float_type', 'a number'],
+  int: ['int_type', 'a whole number'],
+  boolean: ['bool_type', 'true or false'],
+  array: ['list_type', 'an array'],
+  tuple: ['list_type', 'an array'],
+  object: ['dict_type', 'an object'],
+  record: ['dict_type', 'an object'],
+  map: ['dict_type', 'an object'],
+  null: ['literal_error', 'null'],
 };
 
-const invalidType = (issue: z.core.$ZodIssueInvalidType): readonly [string, string] => {
-  const known = expectations[issue.expected];
-  return known ?? ['value_error', `Must be of type ${issue.expected}.`];
+/** Of a value that is of none of the types that may be here. */
+const wrongType = (expected: readonly string[]): readonly [string, string] => {
+  const known = expected.map((each) => expectations[each] ?? ['value_error', `of type ${each}`]);
+  const all = known.map(([, what]) => what).sort();
+  return [known[0]![0], `Must be ${all.join(' or ')}.`];
 };
 
 const bound = (
@@ -57,7 +60,7 @@ const format = (issue: z.core.$ZodIssueInvalidStringFormat): readonly [string, s
 const describe = (issue: Issue): readonly [string, string] => {
   switch (issue.code) {
     case 'invalid_type':
-      return invalidType(issue);
+      return wrongType([issue.expected]);
     case 'too_small':
       return bound(issue, true, issue.minimum);
     case 'too_big':
@@ -71,6 +74,16 @@ const describe = (issue: Issue): readonly [string, string] => {
     default:
       return ['value_error', issue.message];
   }
+};
+
+/** The types that the alternatives want, where the value is of none of them; null where it is. */
+const typesWanted = (alternatives: readonly (readonly Issue[])[]): readonly string[] | null => {
+  const wanted: string[] = [];
+  for (const [issue] of alternatives) {
+    if (issue?.code !== 'invalid_type' || issue.path.length > 0) return null;
+    wanted.push(issue.expected);
+  }
+  return wanted;
 };
 
 /** How far into the document an alternative got: the one that got furthest is the one that was meant. */
@@ -119,7 +132,12 @@ export const flatten = (
     } else if (isMissing(input, path) && issue.code !== 'custom') {
       found.push({ path, type: 'missing', message: 'This field is required.', code: undefined });
     } else if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-      flatten(meant(issue.errors), input, path, found);
+      const wanted = typesWanted(issue.errors);
+      if (wanted === null) flatten(meant(issue.errors), input, path, found);
+      else {
+        const [type, message] = wrongType(wanted);
+        found.push({ path, type, message, code: undefined });
+      }
     } else if (issue.code === 'invalid_union') {
       found.push({ path, type: 'literal_error', message: 'Is not one of the known kinds.', code: undefined });
     } else {

@@ -36,13 +36,13 @@ export const chatReading = (models: Models): Reading<ChatRest, ChatInput, Passed
     }),
     passed: passingChat,
   }),
-  judge: (input, hosted) => seedRefusal(input.seed, hosted) ?? judgeTranslated(input, hosted),
+  judge: (input, hosted) => seedRefusal(input, hosted) ?? judgeTranslated(input, hosted),
   rest: (input) => ({ ...restOfTranslated(input), seed: input.seed, includeUsage: input.includeUsage }),
 });
 
 /** Only a model that repeats itself anyway keeps the promise of a seed (contract N2). */
-const seedRefusal = (seed: number | null, { upstream }: ConnectedModel): Refusal | null => {
+const seedRefusal = ({ seed }: Said, { upstream }: ConnectedModel): Refusal | null => {
   if (seed === null || upstream.repeatable === true) return null;
   const message = 'The model does not repeat itself.';
-  return bodyRefusal({ code: 'unsupported_parameter', path: ['seed'], message, input: seed });
+  return bodyRefusal({ seed }, { code: 'unsupported_parameter', path: ['seed'], message });
 };

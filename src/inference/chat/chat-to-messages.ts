@@ -89,7 +89,7 @@ const misnamedResult = (
   called: ReadonlyMap<string, string>,
 ): TranslationFault | null => {
   if (name == null || called.get(id) === undefined || called.get(id) === name) return null;
-  return { code: 'unsupported_parameter', path: ['name'], message: 'Must be the name of the call.', input: name };
+  return { code: 'unsupported_parameter', path: ['name'], message: 'Must be the name of the call.' };
 };
 
 const roleOf = ({ role }: ChatMessage): Item['role'] => {

@@ -10,10 +10,11 @@ import { type PassingChatBody, passingChatBody } from './passing-schema.ts';
 import { quickChatBody } from './quick-passing.ts';
 
 /** Spoken answers are kept by the provider, and named by an id where they are sent back; so are voices of its account. */
-const spokenRefusal = ({ messages, audio: spoken }: PassingChatBody): Refusal | null => {
+const spokenRefusal = (body: PassingChatBody): Refusal | null => {
+  const { messages, audio: spoken } = body;
   const at = messages.findIndex(({ audio }) => audio != null);
-  if (at !== -1) return stateRefused(['messages', at, 'audio']);
-  return spoken?.voice == null || typeof spoken.voice === 'string' ? null : stateRefused(['audio', 'voice']);
+  if (at !== -1) return stateRefused(body, ['messages', at, 'audio']);
+  return spoken?.voice == null || typeof spoken.voice === 'string' ? null : stateRefused(body, ['audio', 'voice']);
 };
 
 const loosely = checker(passingChatBody, 'chat', 'body');

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../clock.ts';
+import { errorText } from '../../error-text.ts';
 import { connect } from '../../upstream/connect.ts';
 import { type DeclaredModel, withoutCredentials } from '../../upstream/models/models.ts';
 import { chatReading } from '../chat/chat-reading.ts';
@@ -29,7 +30,7 @@ const read = (job: LargeJob): LargeRead<unknown, unknown> => {
   try {
     return readers[job.api](job);
   } catch (error) {
-    return { fault: String(error) };
+    return { fault: errorText(error).stack };
   }
 };
 

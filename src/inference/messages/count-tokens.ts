@@ -6,7 +6,7 @@ import { type Call, type Reply, type Route, route } from '../../http/route.ts';
 import { noPolicies, type PolicyGuard } from '../../policies/guard.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import type { GenerateOptions, MessagesPassing } from '../../upstream/port.ts';
-import { callErrors } from '../models/call-errors.ts';
+import { callErrors, foreignErrors } from '../models/call-errors.ts';
 import { passedHeaders } from '../reply/passed-reply.ts';
 import { admission, needOf, type Task } from '../route/admission.ts';
 import { askedOf, type LargeBody, type ReadBody, readHere } from '../route/body-reader.ts';
@@ -44,6 +44,7 @@ export const countTokensRoute = (models: Models, policies: PolicyGuard = noPolic
     bodyLimit,
     replies: { 200: { description: 'The count', schema: z.object({ input_tokens: z.int().min(0) }) } },
     errors: [...callErrors, 'thread_unsupported_request'],
+    foreignErrors,
     handle: withLarge(large, { api: 'count', family: 'messages', models, reader }, (call, body) => {
       const { head, principal } = call;
       const { requestId } = head;

@@ -14,18 +14,18 @@ export const modelRefusal = (body: MessagesCount, model: Model): Refusal | null 
   featureRefusal(body, model) ??
   prefillRefusal(body, model) ??
   thinkingRefusal(body, model) ??
-  mediaRefusal(body.messages, model.input_modalities);
+  mediaRefusal(body, model.input_modalities);
 
-const outputRefusal = ({ max_tokens: input }: MessagesCount, { max_output_length: most }: Model): Refusal | null => {
-  if (input == null || input <= most) return null;
+const outputRefusal = (body: MessagesCount, { max_output_length: most }: Model): Refusal | null => {
+  if (body.max_tokens == null || body.max_tokens <= most) return null;
   const message = `Must be at most ${most} for this model.`;
-  return bodyRefusal({ path: ['max_tokens'], message, input, type: 'less_than_equal', ctx: { le: most } });
+  return bodyRefusal(body, { path: ['max_tokens'], message, type: 'less_than_equal', ctx: { le: most } });
 };
 
 /** A promise that the model cannot keep is refused by its name (contract N2). */
 const featureRefusal = (body: MessagesCount, { supported_features: features }: Model): Refusal | null => {
   const refuse = (path: readonly string[], what: string) =>
-    bodyRefusal({ code: 'unsupported_parameter', path, message: `The model does not support ${what}.`, input: null });
+    bodyRefusal(body, { code: 'unsupported_parameter', path, message: `The model does not support ${what}.` });
   if (body.tools != null && body.tools.length > 0 && !features.includes('tools')) return refuse(['tools'], 'tools');
   if (body.output_config?.format != null && !features.includes('structured_outputs')) {
     return refuse(['output_config', 'format'], 'structured outputs');
@@ -35,19 +35,21 @@ const featureRefusal = (body: MessagesCount, { supported_features: features }: M
   return null;
 };
 
-const prefillRefusal = ({ messages }: MessagesCount, model: Model): Refusal | null => {
+const prefillRefusal = (body: MessagesCount, model: Model): Refusal | null => {
+  const { messages } = body;
   if (model.prefill || !isPrefilled(messages)) return null;
   const path = ['messages', messages.length - 1, 'role'];
   const message = 'The last message must not be of the assistant: the model does not continue one.';
-  return bodyRefusal({ path, message, input: 'assistant' });
+  return bodyRefusal(body, { path, message });
 };
 
-const thinkingRefusal = ({ thinking, max_tokens }: MessagesCount, model: Model): Refusal | null => {
+const thinkingRefusal = (body: MessagesCount, model: Model): Refusal | null => {
+  const { thinking, max_tokens } = body;
   const budget = thinkingBudget(thinking, model);
   if (budget === undefined || max_tokens == null || budget < max_tokens) return null;
   const path = ['thinking', 'budget_tokens'];
   const message = `The model thinks with at least ${budget} tokens, and max_tokens must be greater.`;
-  return bodyRefusal({ path, message, input: thinking?.budget_tokens ?? null });
+  return bodyRefusal(body, { path, message });
 };
 
 /**
@@ -55,8 +57,12 @@ const thinkingRefusal = ({ thinking, max_tokens }: MessagesCount, model: Model):
  * Unspecified: whether `max_tokens` counts too. It does not: an answer that meets the end of the context stops with
  * `max_tokens` (contract G.3), which an upfront refusal would make impossible.
  */
-export const contextRefusal = (estimatedTokens: number, { context_length: most }: Model): Refusal | null => {
+export const contextRefusal = (
+  body: MessagesCount,
+  estimatedTokens: number,
+  { context_length: most }: Model,
+): Refusal | null => {
   if (estimatedTokens <= most) return null;
   const message = `The input is about ${estimatedTokens} tokens long, and the context of the model is ${most}.`;
-  return bodyRefusal({ code: 'context_length_exceeded', path: ['messages'], message, input: null });
+  return bodyRefusal(body, { code: 'context_length_exceeded', path: ['messages'], message });
 };

@@ -7,30 +7,25 @@ const numeric = ['temperature', 'top_p', 'top_k', 'max_tokens'] as const;
 
 /** The model's own bounds, where they are narrower than the service's (contract A.4, G.1). */
 export const samplingRefusal = (body: MessagesCount, limits: Model['sampling_limits']): Refusal | null => {
+  const outOfBounds = (
+    path: readonly (string | number)[],
+    type: string,
+    message: string,
+    ctx: Readonly<Record<string, number>>,
+  ): Refusal => bodyRefusal(body, { path, type, ctx, message: `${message} for this model.` });
   for (const name of numeric) {
     const value = body[name];
     const { min = -Infinity, max = Infinity } = limits[name] ?? {};
     if (value == null) continue;
-    if (value < min) return outOfBounds([name], value, 'greater_than_equal', `Must be at least ${min}.`, { ge: min });
-    if (value > max) return outOfBounds([name], value, 'less_than_equal', `Must be at most ${max}.`, { le: max });
+    if (value < min) return outOfBounds([name], 'greater_than_equal', `Must be at least ${min}`, { ge: min });
+    if (value > max) return outOfBounds([name], 'less_than_equal', `Must be at most ${max}`, { le: max });
   }
   const sequences = body.stop_sequences ?? [];
   const { max_items: items = Infinity, max_length: length = Infinity } = limits.stop ?? {};
-  if (sequences.length > items) {
-    return outOfBounds(['stop_sequences'], null, 'too_long', `Must have at most ${items} items.`, {
-      max_length: items,
-    });
-  }
+  if (sequences.length > items)
+    return outOfBounds(['stop_sequences'], 'too_long', `Must have at most ${items} items`, { max_length: items });
   const at = sequences.findIndex((sequence) => sequence.length > length);
   if (at === -1) return null;
-  const message = `Must have at most ${length} characters.`;
-  return outOfBounds(['stop_sequences', at], sequences[at]!, 'string_too_long', message, { max_length: length });
+  const message = `Must have at most ${length} characters`;
+  return outOfBounds(['stop_sequences', at], 'string_too_long', message, { max_length: length });
 };
-
-const outOfBounds = (
-  path: readonly (string | number)[],
-  input: string | number | null,
-  type: string,
-  message: string,
-  ctx: Readonly<Record<string, number>>,
-): Refusal => bodyRefusal({ path, input, type, ctx, message: `${message.slice(0, -1)} for this model.` });

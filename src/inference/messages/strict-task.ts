@@ -15,7 +15,9 @@ export const strictTask = (body: MessagesBody, hosted: ConnectedModel): StrictTa
   const request = generateRequest(body, hosted);
   // As they were sent: places in merged messages are not those that the caller knows.
   const strange = upstream.inexpressible?.({ ...request, messages: body.messages });
-  if (strange != null) return bodyRefusal({ ...strange, input: null });
+  if (strange != null) return bodyRefusal(body, strange);
   const estimatedTokens = estimateInputTokens(request);
-  return contextRefusal(estimatedTokens, model) ?? { upstream, request, estimatedTokens, maxTokens: body.max_tokens };
+  return (
+    contextRefusal(body, estimatedTokens, model) ?? { upstream, request, estimatedTokens, maxTokens: body.max_tokens }
+  );
 };

@@ -7,15 +7,22 @@ import type { Code } from '../../errors.ts';
  * like plain unions to the OpenAPI document and to `z.compile`.
  */
 
-const TextOr = z.core.$constructor<z.ZodUnion<readonly [z.ZodString, z.ZodType]>>('TextOr', (inst, def) => {
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const TextOr = z.core.$constructor<z.ZodUnion<readonly [z.ZodType, z.ZodString]>>('TextOr', (inst, def) => {
   z.ZodUnion.init(inst, def);
-  const [text, other] = def.options;
-  inst._zod.parse = (payload, ctx) => (typeof payload.value === 'string' ? text : other)._zod.run(payload, ctx);
+  const [other, text] = def.options;
+  const refuse = inst._zod.parse;
+  const isOther = other._zod.def.type === 'array' ? Array.isArray : isObject;
+  inst._zod.parse = (payload, ctx) => {
+    if (typeof payload.value === 'string') return text._zod.run(payload, ctx);
+    return isOther(payload.value) ? other._zod.run(payload, ctx) : refuse(payload, ctx);
+  };
 });
 
 /** A string by the first schema; anything else by the second. */
 export const textOr = <T extends z.ZodType>(text: z.ZodString, other: T) =>
-  new TextOr({ type: 'union', options: [text, other], inclusive: true }) as z.ZodUnion<readonly [z.ZodString, T]>;
+  new TextOr({ type: 'union', options: [other, text], inclusive: true }) as z.ZodUnion<readonly [T, z.ZodString]>;
 
 type Member = z.ZodObject<Readonly<Record<string, z.ZodType>>> | z.ZodDiscriminatedUnion;
 type Def = z.ZodDiscriminatedUnion<readonly Member[]>['_zod']['def'] & { readonly unknownTag: Code | null };

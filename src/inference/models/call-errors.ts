@@ -1,9 +1,7 @@
 import type { Code } from '../../errors.ts';
 
-/** What any route may answer that has a model write an answer (contract E.2). */
-export const answerErrors: readonly Code[] = [
-  'insufficient_credits',
-  'organization_suspended',
+/** What any route may answer that asks a model (contract E.2). */
+export const callErrors: readonly Code[] = [
   'model_locked',
   'content_refused',
   'model_not_found',
@@ -22,10 +20,5 @@ export const answerErrors: readonly Code[] = [
   'provider_timeout',
 ];
 
-/** The same where no answer is written: nobody pays or judges the content, and no context has to hold it. */
-const ofAnswers: ReadonlySet<Code> = new Set<Code>([
-  'insufficient_credits',
-  'content_refused',
-  'context_length_exceeded',
-]);
-export const callErrors = answerErrors.filter((code) => !ofAnswers.has(code));
+/** An upstream says 400 where a gateway that has judged itself says 422 (contract E.2). */
+export const foreignErrors: readonly (readonly [Code, number])[] = [['context_length_exceeded', 400]];

@@ -26,9 +26,10 @@ const isReference = (item: Readonly<Record<string, unknown>>): boolean => {
 };
 
 /** Items of earlier answers by their ids. */
-const itemRefusal = ({ input }: PassingResponsesBody): Refusal | null => {
+const itemRefusal = (body: PassingResponsesBody): Refusal | null => {
+  const { input } = body;
   const item = typeof input === 'string' ? -1 : input.findIndex(isReference);
-  return item === -1 ? null : stateRefused(['input', item]);
+  return item === -1 ? null : stateRefused(body, ['input', item]);
 };
 
 const loosely = checker(passingResponsesBody, 'chat', 'body');

@@ -122,7 +122,7 @@ const thoughtsOf = ({ encrypted_content, content, summary }: Reasoning, place: P
     const path = ['encrypted_content'];
     const block = unpackThought(encrypted_content);
     if (block !== null) return [{ block, path }];
-    return { path: [...place, ...path], message: 'Was not written by this service.', input: null };
+    return { path: [...place, ...path], message: 'Was not written by this service.' };
   }
   const [parts, name] = content != null && content.length > 0 ? [content, 'content'] : [summary ?? [], 'summary'];
   const thinking = parts.map(({ text }) => text).join('');

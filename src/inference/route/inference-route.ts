@@ -6,7 +6,7 @@ import { failure } from '../../http/error-envelopes.ts';
 import { type Family, type Head, type Metered, type Reply, type Route, route } from '../../http/route.ts';
 import { noPolicies, type PolicyGuard } from '../../policies/guard.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
-import { answerErrors } from '../models/call-errors.ts';
+import { callErrors, foreignErrors } from '../models/call-errors.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
 import type { AnswerWatch } from '../reply/answer-watch.ts';
 import { type After, realAfter } from '../reply/event-output.ts';
@@ -85,7 +85,8 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
         media: 'application/json, text/event-stream',
       },
     },
-    errors: [...answerErrors, ...(api.errors ?? [])],
+    errors: [...callErrors, 'insufficient_credits', ...(api.errors ?? [])],
+    foreignErrors,
     tokens,
     handle: withLarge(
       large,

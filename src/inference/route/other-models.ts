@@ -76,7 +76,7 @@ export const otherModelsRefusal = (body: Readonly<Record<string, unknown>>): Ref
   const path = namedInTools(tools, ['tools']) ?? namedInItems(body.input) ?? namedIn(others, [], ownData);
   if (path === null) return null;
   const message = 'The project may use certain models alone, and this names others.';
-  return bodyRefusal({ code: 'unsupported_parameter', path, message, input: null });
+  return bodyRefusal(body, { code: 'unsupported_parameter', path, message });
 };
 
 /** Whether any name in a value, or of its own where it is an object, may name models; one that is not plain may be any. */

@@ -30,6 +30,6 @@ export const spellingRefusal = (names: readonly string[]): ((body: object) => Re
     const name = Object.keys(body).find((each) => !known.has(each) && known.has(folded(each)));
     if (name === undefined) return null;
     const message = `Has to be written "${folded(name)}".`;
-    return bodyRefusal({ code: 'unsupported_parameter', path: [name], message, input: null });
+    return bodyRefusal(body, { code: 'unsupported_parameter', path: [name], message });
   };
 };

@@ -27,7 +27,7 @@ export const stateRefusal = (
 ): Refusal | null => {
   for (const [name, harmless] of Object.entries(members)) {
     const value = body[name];
-    if (value != null && !(harmless === 'false' && value === false)) return stateRefused([name]);
+    if (value != null && !(harmless === 'false' && value === false)) return stateRefused(body, [name]);
   }
   const always = anywhere.map((name) => [name, () => true] as const);
   const names = new Map<string, NamesState>([...always, ...Object.entries(somewhere)]);
@@ -37,13 +37,12 @@ export const stateRefusal = (
     is: (name, value, beside) => value !== null && names.get(folded(name))?.(value, beside) === true,
     isPassedOver: (name) => own.has(name),
   });
-  return path && stateRefused(path);
+  return path && stateRefused(body, path);
 };
 
-export const stateRefused = (path: Path): Refusal =>
-  bodyRefusal({
+export const stateRefused = (body: object, path: Path): Refusal =>
+  bodyRefusal(body, {
     code: 'unsupported_parameter',
     path,
     message: 'What the provider keeps cannot be named here: its account is shared.',
-    input: null,
   });

@@ -17,16 +17,13 @@ export const inputOf = (text: string, path: Path, budget: ValueBudget): Block | 
     const said = message
       .replace('The request body has more than', 'With this JSON the request has more than')
       .replace('The request body', 'This JSON');
-    return { path, message: said, input: text.slice(0, shown), ...(code === 'request_too_complex' && { code }) };
+    return { path, message: said, ...(code === 'request_too_complex' && { code }) };
   }
   const { input } = wrapped;
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
   if (isObject && Object.keys(wrapped).length === 1) return input as Block;
-  return { path, message: 'Must be a JSON object.', input: text.slice(0, shown) };
+  return { path, message: 'Must be a JSON object.' };
 };
-
-/** Characters of a text that a refusal repeats (contract E.1). */
-const shown = 256;
 
 const dataUrl = /^data:([^;,]{1,100});base64,/;
 

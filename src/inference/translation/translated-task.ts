@@ -64,7 +64,7 @@ export const translatingReader = <Body extends Asked, Extra extends object>(
     const { model, policy_ids, stream } = request;
     const mostTokens = models.get(model)?.model.max_output_length ?? 1;
     const translated = translate(request, { mostTokens, budget });
-    if (isFault(translated)) return new Refused(bodyRefusal(translated));
+    if (isFault(translated)) return new Refused(bodyRefusal(request, translated));
     const { placeOf } = translated;
     const body = asMessages(translated.body);
     if (body instanceof Refused) return new Refused(inPlace(body.refusal, placeOf));

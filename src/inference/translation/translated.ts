@@ -16,7 +16,6 @@ export interface Translated {
 export interface TranslationFault {
   readonly path: Path;
   readonly message: string;
-  readonly input: string | null;
   readonly code?: Code;
 }
 
@@ -26,7 +25,6 @@ export const isFault = (value: object): value is TranslationFault => 'message' i
 export const nothingOfUser = (list: string): TranslationFault => ({
   path: [list],
   message: 'At least one message must have the role user.',
-  input: null,
 });
 
 /**

@@ -1,4 +1,5 @@
 import { type DestinationStream, destination, type Level, type Logger, pino } from 'pino';
+import { errorText } from '../../error-text.ts';
 import { onSignal, type SignalName, type Signals } from '../../telemetry.ts';
 import type { Finished } from '../requests/observation.ts';
 import { folding } from './folding.ts';
@@ -108,7 +109,7 @@ export const openLog = ({ level, format, isColored = false, accessShare, fd = st
   });
   const stream: DestinationStream =
     format === 'json' ? out : { write: (line) => void out.write(pretty(line, isColored)) };
-  const log = pino({ level }, stream);
+  const log = pino({ level, serializers: { err: (error: unknown) => errorText(error) } }, stream);
   const { said, flush } = folding(telling(log));
   const ended = onSignal(said);
   const access = (request: Finished): void => {

@@ -2,7 +2,7 @@ import { jsonText, parseExactly } from '../../exact-number.ts';
 import { type AnswerBlock, type Chunk, type Delta, noUsage, type Usage } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf, within } from '../transport/fields.ts';
-import { contentRefused, errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
+import { contentRefused, errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
 import { isToolUse, readBlock, readStop, readUsage } from './anthropic-blocks.ts';
 
 interface OpenBlock {
@@ -17,7 +17,6 @@ interface OpenBlock {
 /** Turns the events of a streamed message into chunks, and holds the upstream to the grammar of contract G.5. */
 export class EventReader implements ChunkReader {
   readonly #mostTokens: number;
-  readonly #hide: Hide;
   #started = false;
   #open: OpenBlock | null = null;
   #blocks = 0;
@@ -33,9 +32,8 @@ export class EventReader implements ChunkReader {
     return this.#isCounted ? this.#usage : null;
   }
 
-  constructor(mostTokens: number, hide: Hide) {
+  constructor(mostTokens: number) {
     this.#mostTokens = mostTokens;
-    this.#hide = hide;
   }
 
   /**
@@ -60,7 +58,7 @@ export class EventReader implements ChunkReader {
       case 'message_stop':
         return this.#end();
       case 'error':
-        throw eventError(errorOf(event), this.#hide);
+        throw eventError(errorOf(event));
       default:
         return [];
     }

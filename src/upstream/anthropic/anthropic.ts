@@ -27,12 +27,7 @@ export const anthropicUpstream = (declared: ReachedAnthropic, dependencies: Anth
         readMessage(textOf(document), contextLength),
       ),
     stream: (request, options) =>
-      streamedAnswer(
-        endpoint,
-        { path, body: bodyOf(request, true) },
-        options,
-        new EventReader(contextLength, endpoint.hide),
-      ),
+      streamedAnswer(endpoint, { path, body: bodyOf(request, true) }, options, new EventReader(contextLength)),
     countTokens: (request, options) =>
       countTokens(endpoint, bodyIn(request) ?? Buffer.from(jsonText(request)), {}, options),
     written: (request, purpose) => [

@@ -5,7 +5,7 @@ import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../trans
 import { fieldsOf, parsedJson, within } from '../transport/fields.ts';
 import { maxHeldBytes } from '../transport/limits.ts';
 import type { OwnDocument, OwnNames } from '../transport/own-names.ts';
-import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
+import { errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
 import { parsedStart, quickStart } from './passed-message.ts';
 import { wholeUsage, withBesides } from './passed-usage.ts';
 import { blockEventEnd, startData, stopEventEnd, textDeltaAt } from './quick-events.ts';
@@ -35,7 +35,6 @@ const writtenAtStart = (block: unknown): number => {
  */
 export class PassedEventReader implements PassedReader, FrameReader {
   readonly #own: OwnNames;
-  readonly #hide: Hide;
   #start: Buffer | null = null;
   #started = false;
   /** Whether the tokens of the output have been told. */
@@ -47,9 +46,8 @@ export class PassedEventReader implements PassedReader, FrameReader {
   outputBytes = 0;
   ended = false;
 
-  constructor(own: OwnNames, hide: Hide) {
+  constructor(own: OwnNames) {
     this.#own = own;
-    this.#hide = hide;
   }
 
   /** The event that begins the message, once it has come and until it is taken. */
@@ -104,7 +102,7 @@ export class PassedEventReader implements PassedReader, FrameReader {
     const data = dataOf(frame);
     if (data === null) return false;
     const event = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');
-    if (event.type === 'error') throw eventError(errorOf(event), this.#hide);
+    if (event.type === 'error') throw eventError(errorOf(event));
     if (event.type === 'message_start') {
       this.#begin(parsedStart(Buffer.from(data), event, this.#own));
       return false;

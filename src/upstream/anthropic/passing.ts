@@ -17,6 +17,6 @@ export const passingMessages = (endpoint: Endpoint): MessagesPassing => ({
     });
   },
   stream: ({ body, headers, id, model }, options) =>
-    passedAnswer(endpoint, { path, body, headers }, options, new PassedEventReader({ id, model }, endpoint.hide)),
+    passedAnswer(endpoint, { path, body, headers }, options, new PassedEventReader({ id, model })),
   countTokens: ({ body, headers }, options) => countTokens(endpoint, body, headers, options),
 });

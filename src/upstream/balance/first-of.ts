@@ -111,7 +111,7 @@ export const tell = (member: Member, attempt: Attempt, error: unknown): void => 
 const refusalOf = ({ members }: Group, failure: UpstreamError | null): UpstreamError => {
   const first = members.reduce((one, other) => (other.breaker.freeInMs < one.breaker.freeInMs ? other : one));
   // One that may not be asked has failed.
-  const { code, message, status, cause } = (failure ?? first.failure)!;
+  const { code, message, status, cause, length } = (failure ?? first.failure)!;
   const retryAfterSeconds = Math.max(1, Math.ceil(first.breaker.freeInMs / 1000));
-  return new UpstreamError(code, message, { retryAfterSeconds, status, begun: false, cause });
+  return new UpstreamError(code, message, { retryAfterSeconds, status, begun: false, cause, length });
 };

@@ -1,11 +1,15 @@
 /** Why a connection gave no whole answer, where the system itself has no error for it. */
 export class HttpFault extends Error {
   override readonly name = 'HttpFault';
-  /** `protocol`: what came is no sound answer. `closed`: the other side ended the connection too early. */
-  readonly code: 'protocol' | 'closed' | 'connect_timeout' | 'certificate';
+  /**
+   * `protocol`: what came is no sound answer. `closed`: the other side ended the connection too early. `address`: the name
+   * leads where no upstream may be.
+   */
+  readonly code: 'protocol' | 'closed' | 'connect_timeout' | 'certificate' | 'address';
 
-  constructor(code: HttpFault['code'], message: string, options: { cause?: unknown } = {}) {
-    super(message, options);
+  /** `message` goes into the log: it has nothing of what has come over the connection, but for its certificate. */
+  constructor(code: HttpFault['code'], message: string) {
+    super(message);
     this.code = code;
   }
 }

@@ -24,6 +24,5 @@ export const tlsFault = (error: Error, socket: TLSSocket, { ca }: Trust): Error 
   // Set to a code whatever the types say, and only where the certificate or its name was the reason.
   if (!socket.authorizationError) return error;
   const trusted = ca === null ? 'no ca_file is set' : `only the authorities in ${ca.file} are trusted`;
-  const message = `the certificate of the upstream is not accepted (${error.message}); ${trusted}`;
-  return new HttpFault('certificate', message, { cause: error });
+  return new HttpFault('certificate', `the certificate of the upstream is not accepted (${error.message}); ${trusted}`);
 };

@@ -2,7 +2,7 @@ import { type Chunk, noUsage, type Usage } from '../port.ts';
 import type { ChunkReader } from '../transport/answers.ts';
 import { type Fields, fieldsOf, parsedJson, stringOf } from '../transport/fields.ts';
 import { toolUse } from '../transport/tool-use.ts';
-import { contentRefused, errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
+import { contentRefused, errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
 import { BlockLine, type Part } from './block-line.ts';
 import { type CallId, firstChoice, textIn, thoughtIn } from './chat-completion.ts';
 import { guessedUsage, readStop, readUsage } from './chat-usage.ts';
@@ -10,7 +10,6 @@ import { guessedUsage, readStop, readUsage } from './chat-usage.ts';
 /** Turns the chunks of a streamed chat completion into those of an answer. */
 export class ChatChunkReader implements ChunkReader {
   readonly #mostTokens: number;
-  readonly #hide: Hide;
   readonly #callId: CallId;
   #started = false;
   readonly #line = new BlockLine();
@@ -28,9 +27,8 @@ export class ChatChunkReader implements ChunkReader {
   }
 
   /** @param mostTokens that a count of tokens may say */
-  constructor(mostTokens: number, hide: Hide, callId: CallId) {
+  constructor(mostTokens: number, callId: CallId) {
     this.#mostTokens = mostTokens;
-    this.#hide = hide;
     this.#callId = callId;
   }
 
@@ -39,7 +37,7 @@ export class ChatChunkReader implements ChunkReader {
     if (this.ended) return [];
     if (data === '[DONE]') return this.finish();
     const chunk = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');
-    if (chunk.error != null || chunk.object === 'error') throw eventError(errorOf(chunk), this.#hide);
+    if (chunk.error != null || chunk.object === 'error') throw eventError(errorOf(chunk));
     if (!Array.isArray(chunk.choices)) throw malformed('a chunk has no choices');
     this.#usage = readUsage(chunk.usage, this.#mostTokens, { tier: chunk.service_tier }) ?? this.#usage;
     const chunks: Chunk[] = [];

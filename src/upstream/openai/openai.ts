@@ -39,12 +39,7 @@ export const openaiUpstream = (declared: ReachedOpenai, dependencies: OpenaiDepe
         readCompletion(textOf(document), contextLength, callIds(options)),
       ),
     stream: (request, options) =>
-      streamedAnswer(
-        endpoint,
-        outgoing(request, true),
-        options,
-        new ChatChunkReader(contextLength, endpoint.hide, callIds(options)),
-      ),
+      streamedAnswer(endpoint, outgoing(request, true), options, new ChatChunkReader(contextLength, callIds(options))),
     // The API does not count.
     written: (request, purpose) =>
       purpose === 'count' ? [null] : [{ body: bodyOf(request as GenerateRequest, purpose === 'stream') }],

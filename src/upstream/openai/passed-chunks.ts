@@ -7,7 +7,7 @@ import { dataOf, type FrameReader, frameAt, Passage, readFrames } from '../trans
 import { fieldsOf, parsedJson } from '../transport/fields.ts';
 import { maxHeldBytes } from '../transport/limits.ts';
 import { mostPassedTokens, type OwnNames, parsedNames, scannedNames } from '../transport/own-names.ts';
-import { errorOf, eventError, type Hide, malformed } from '../transport/upstream-errors.ts';
+import { errorOf, eventError, malformed } from '../transport/upstream-errors.ts';
 import { AlikeEvents, type Span, type Varying } from './alike-events.ts';
 import { guessedUsage, readUsage } from './chat-usage.ts';
 import { chatLabels, writtenIn } from './written.ts';
@@ -42,7 +42,6 @@ interface Read {
  */
 export class PassedChunkReader implements PassedReader, FrameReader {
   readonly #own: OwnNames;
-  readonly #hide: Hide;
   readonly #hidesUsage: boolean;
   /** Chunks before the first that says something. */
   #start: Passage | null = new Passage();
@@ -57,9 +56,8 @@ export class PassedChunkReader implements PassedReader, FrameReader {
   outputBytes = 0;
   ended = false;
 
-  constructor(own: OwnNames, hide: Hide, hidesUsage: boolean) {
+  constructor(own: OwnNames, hidesUsage: boolean) {
     this.#own = own;
-    this.#hide = hide;
     this.#hidesUsage = hidesUsage;
   }
 
@@ -147,7 +145,7 @@ export class PassedChunkReader implements PassedReader, FrameReader {
     const text = document.toString('utf8');
     if (text.trim() === '[DONE]') return null;
     const chunk = fieldsOf(parsedJson(text, 'the data of an event'), 'an event');
-    if (chunk.error != null || chunk.object === 'error') throw eventError(errorOf(chunk), this.#hide);
+    if (chunk.error != null || chunk.object === 'error') throw eventError(errorOf(chunk));
     if (!Array.isArray(chunk.choices)) throw malformed('a chunk has no choices');
     const deltas = chunk.choices.map((choice) => fieldsOf(choice, 'a choice'));
     return {

@@ -129,8 +129,8 @@ export class PassedResponseReader implements PassedReader, FrameReader {
     if (data === null || data.trim() === '[DONE]') return;
     const event = fieldsOf(parsedJson(data, 'the data of an event'), 'an event');
     const name = stringOf(event.type, 'the type of an event');
-    if (name === 'error') throw eventError(errorOf(event.error == null ? { error: event } : event), this.#hide);
-    const failure = name === 'response.failed' ? accountFailure(event.response, this.#hide) : null;
+    if (name === 'error') throw eventError(errorOf(event.error == null ? { error: event } : event));
+    const failure = name === 'response.failed' ? accountFailure(event.response) : null;
     if (failure !== null) throw failure;
     if (typeof event.delta === 'string') this.outputBytes += Buffer.byteLength(event.delta);
     const document = Buffer.from(data.replaceAll('\n', ' '));

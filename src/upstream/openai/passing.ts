@@ -31,14 +31,14 @@ export const passingChat = (endpoint: Endpoint): Passing =>
   passing(endpoint, {
     path: '/v1/chat/completions',
     whole: ownCompletion,
-    reader: (own, hidesUsage) => new PassedChunkReader(own, endpoint.hide, hidesUsage),
+    reader: (own, hidesUsage) => new PassedChunkReader(own, hidesUsage),
   });
 
 /** What went wrong is told in the upstream's own words, unless that is about the operator's account. @throws UpstreamError */
 const failedIn = (document: Buffer, { hide }: Endpoint): Buffer => {
   const text = hide(textOf(document));
   const response = parsedJson(text, 'the answer');
-  const failure = within(response).status === 'failed' ? accountFailure(response, hide) : null;
+  const failure = within(response).status === 'failed' ? accountFailure(response) : null;
   if (failure !== null) throw failure;
   return Buffer.from(text);
 };

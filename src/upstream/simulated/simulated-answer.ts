@@ -11,6 +11,7 @@ import {
 } from '../port.ts';
 import { integerBetween, type Random, type Seed, seededId, seededRandom, seedOf } from '../seed.ts';
 import { countTokens } from '../tokens.ts';
+import { within } from '../transport/fields.ts';
 import { canonical } from './canonical.ts';
 import { SchemaRefusal, sampleSchema } from './json-schema.ts';
 import { findStop, firstTokens, type Prose, prose } from './simulated-text.ts';
@@ -133,7 +134,10 @@ const sampled = (schema: unknown, place: readonly string[], random: Random): unk
     if (!(error instanceof SchemaRefusal)) throw error;
     const path = [...place, ...error.place];
     const param = path.join('.');
-    const detail = { loc: ['body', ...path], msg: error.message, type: 'value_error', input: null, ctx: {} };
+    const refused = error.place.reduce((value: unknown, step) => within(value)[step], schema) ?? null;
+    // Numbers that keep their digits do not go from thread to thread.
+    const input: unknown = JSON.parse(JSON.stringify(refused));
+    const detail = { loc: ['body', ...path], msg: error.message, type: 'value_error', input, ctx: {} };
     const told = { code: 'unsupported_parameter', param, details: [detail] };
     throw new UpstreamError('invalid_request', `${param}: ${error.message}`, { status: 422, begun: false, told });
   }

@@ -1,5 +1,6 @@
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
+import { HttpFault } from '../http1/fault.ts';
 
 /** `dns.lookup` with `all: true`, as far as it is used here. */
 export type Resolve = (
@@ -19,7 +20,7 @@ export const guardedLookup =
     resolve(hostname, { all: true, family }, (error, addresses) => {
       if (error !== null) return callback(error, []);
       if (addresses.length === 0 || !addresses.every(({ address }) => isAllowed(address))) {
-        return callback(new Error('the name leads to a private address'), []);
+        return callback(new HttpFault('address', 'the name leads to a private address'), []);
       }
       if (options.all === true) return callback(null, addresses);
       callback(null, addresses[0]!.address, addresses[0]!.family);

@@ -1,13 +1,11 @@
 import type { Millis } from '../../clock.ts';
 import type { HttpFault } from '../http1/fault.ts';
 import { type UpstreamCode, UpstreamError, type Usage } from '../port.ts';
+import { reasonOfError, reasonOfFault } from './failure-reason.ts';
 import { SseError } from './sse.ts';
 import { toldRefusal } from './told-refusal.ts';
 
-/**
- * What a client reads where the upstream's own words are not for it: they stay in the cause, for the operator, since they
- * can hold an account or an address.
- */
+/** What a client reads where the upstream's own words are not for it, since they can hold an account or an address. */
 const messages: Readonly<Record<UpstreamCode, string>> = {
   provider_error: 'The model provider failed.',
   provider_overloaded: 'The model provider is overloaded.',
@@ -18,18 +16,15 @@ const messages: Readonly<Record<UpstreamCode, string>> = {
   request_too_large: 'The model provider refused the request as too large.',
 };
 
-/** Longest piece of an upstream's message that is kept for the operator. */
-const maxDetail = 500;
-
-const upstreamError = (code: UpstreamCode, cause?: unknown, begun = true): UpstreamError =>
-  new UpstreamError(code, messages[code], { cause, begun });
+const upstreamError = (code: UpstreamCode, reason: string, begun = true): UpstreamError =>
+  new UpstreamError(code, messages[code], { cause: new Error(reason), begun });
 
 /** An answer of which a filter has left nothing, and which has been counted all the same. */
 export const contentRefused = (usage: Usage): UpstreamError =>
   new UpstreamError('content_refused', messages.content_refused, { usage });
 
-/** An answer that breaks the protocol: `provider_error`, with what was wrong as its cause. */
-export const malformed = (what: string): UpstreamError => upstreamError('provider_error', new Error(what));
+/** An answer that breaks the protocol: `provider_error`, with what was wrong as its cause, in words of ours alone. */
+export const malformed = (what: string): UpstreamError => upstreamError('provider_error', what);
 
 /** What an error says. Fields that it does not have are empty. */
 export interface ErrorBody {
@@ -107,13 +102,13 @@ interface Telling {
 export const statusError = (status: number, text: string, telling: Telling): UpstreamError => {
   const { hide, tellsPlaces, retryAfterSeconds } = telling;
   const body = errorBodyOf(text);
-  const said = hide(body.message);
-  const cause = new Error(`the upstream answered ${status}, ${body.type}: ${said.slice(0, maxDetail)}`);
+  const said = hide(body.message).slice(0, maxShown);
   const code = codeOfStatus(status, body);
-  const options = { cause, retryAfterSeconds, status, begun: false };
+  const cause = new Error(reasonOfError(`answered ${status}`, body));
+  const options = { cause, length: text.length, retryAfterSeconds, status, begun: false };
   if (said === '' || !isForClient(code, status)) return new UpstreamError(code, messages[code], options);
   const told = tellsPlaces ? toldRefusal(text, hide) : undefined;
-  return new UpstreamError(code, said.slice(0, maxShown), { ...options, told });
+  return new UpstreamError(code, said, { ...options, told });
 };
 
 /** Whether what the upstream says helps whoever wrote the request, and is about nothing else. */
@@ -155,16 +150,17 @@ const isContentRefusal = ({ code, message }: ErrorBody): boolean =>
   );
 
 /** An error in the middle of a stream. */
-export const eventError = (body: ErrorBody, hide: Hide): UpstreamError => {
-  const cause = new Error(`the upstream sent ${body.type}: ${hide(body.message).slice(0, maxDetail)}`);
+export const eventError = (body: ErrorBody): UpstreamError => {
   const code = codeOfEvent(body);
-  return upstreamError(code, cause, code !== 'provider_overloaded');
+  const cause = new Error(reasonOfError('sent an error', body));
+  const begun = code !== 'provider_overloaded';
+  return new UpstreamError(code, messages[code], { cause, length: body.message.length, begun });
 };
 
 /** Of a response that says that it has failed: the error, where that is about the operator's account (contract N1); null otherwise. */
-export const accountFailure = (response: unknown, hide: Hide): UpstreamError | null => {
+export const accountFailure = (response: unknown): UpstreamError | null => {
   const body = errorOf(response);
-  return isOfAccount(body) ? eventError(body, hide) : null;
+  return isOfAccount(body) ? eventError(body) : null;
 };
 
 const codeOfEvent = (body: ErrorBody): UpstreamCode => {
@@ -210,11 +206,11 @@ const timeoutCodes = new Set<unknown>(['ETIMEDOUT', 'connect_timeout' satisfies 
 export const isTimeout = (error: unknown): boolean => timeoutCodes.has(codeOf(error));
 
 /**
- * Any failure on the way as an UpstreamError; that of the connection becomes its cause.
+ * Any failure on the way as an UpstreamError, with the reason as its cause.
  * @param begun whether the upstream may have worked for the answer
  */
 export const transportError = (error: unknown, begun = true): UpstreamError => {
   if (error instanceof UpstreamError) return error;
   if (error instanceof SseError) return malformed(error.message);
-  return upstreamError(isTimeout(error) ? 'provider_timeout' : 'provider_error', error, begun);
+  return upstreamError(isTimeout(error) ? 'provider_timeout' : 'provider_error', reasonOfFault(error), begun);
 };

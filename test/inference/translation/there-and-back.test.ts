@@ -59,7 +59,7 @@ describe('an answer', () => {
       fc.asyncProperty(answers, fc.integer({ min: 1, max: 5 }), async (answer, tokens) => {
         const toEvents = form().events(1);
         const bytes = Buffer.from([...chunksOf(answer, tokens)].map(toEvents).join(''));
-        const reader = new ChatChunkReader(most, (shown) => shown, String);
+        const reader = new ChatChunkReader(most, String);
         const back = await assemble(
           (async function* (): AsyncGenerator<Chunk> {
             for (const { data } of new SseParser(1_000_000).push(bytes)) yield* reader.read(data);

@@ -7,7 +7,6 @@ import { EventFrames } from '../../../src/upstream/transport/event-frames.ts';
 /** Chunks that pass: each gets its own names, and what is read of them on the way is what is in them. */
 
 const own = { id: 'chatcmpl-own', model: 'ours' };
-const hide = (text: string): string => text;
 
 /** How servers write a chunk, with its escapes as they please. */
 const styles: readonly ((delta: string, more: string) => string)[] = [
@@ -54,7 +53,7 @@ const writtenIn = (value: unknown, name = ''): number => {
 const dataOf = (event: string): string => event.slice(event.indexOf('data:') + 5, -2);
 
 const read = (events: string, cuts: readonly number[], hidesUsage = true) => {
-  const reader = new PassedChunkReader(own, hide, hidesUsage);
+  const reader = new PassedChunkReader(own, hidesUsage);
   const frames = new EventFrames(1_000_000);
   const bytes = Buffer.from(events);
   const edges = [0, ...[...cuts].map((cut) => cut % bytes.length).sort((one, other) => one - other), bytes.length];
@@ -112,7 +111,7 @@ test('whatever is in them, and in whatever pieces they come', () => {
 });
 
 test('chunks that say nothing wait for the first that does, up to a MiB', () => {
-  const reader = new PassedChunkReader(own, hide, false);
+  const reader = new PassedChunkReader(own, false);
   const one = styles[0]!(`{"role":"assistant","pad":"${'x'.repeat(1000)}"}`, ',"finish_reason":null').replace(
     `"pad":"${'x'.repeat(1000)}"`,
     '"content":""',

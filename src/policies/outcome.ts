@@ -1,5 +1,5 @@
 import { type Refusal, refusal } from '../errors.ts';
-import type { Verdict } from '../rules/score.ts';
+import { isBusy, type Verdict } from '../rules/score.ts';
 import type { PolicyInForce } from './effective.ts';
 
 type Direction = 'request' | 'response';
@@ -39,9 +39,12 @@ const blockedBy = ({ id, name, version }: PolicyInForce, direction: Direction, h
   });
 };
 
+/** No policy blocks it: one has had no turn. */
+const busy = refusal('server_busy', { message: 'As many policies are being evaluated as may be at once.' });
+
 /**
  * What the verdicts of all effective policies of one direction come to (contract G.8): any match and any failure of an
- * enforcing one blocks, a match before a failure and the lowest id first.
+ * enforcing one blocks, a match before a failure and the lowest id first. Where one has only had no turn, the request is to come again.
  *
  * @param policies by id, with a verdict for each
  */
@@ -53,6 +56,7 @@ export const outcomeOf = (
 ): Outcome => {
   let matched: PolicyInForce | undefined;
   let failed: PolicyInForce | undefined;
+  let hasNoTurn = false;
   const decisions: PolicyDecision[] = [];
   const told: string[] = [];
   for (let index = 0; index < policies.length; index += 1) {
@@ -60,7 +64,8 @@ export const outcomeOf = (
     const verdict = verdicts[index]!;
     const { id: policyId, version, isEnforcing } = policy;
     if (verdict.verdict === 'error') {
-      if (isEnforcing) failed ??= policy;
+      if (isEnforcing && isBusy(verdict)) hasNoTurn = true;
+      else if (isEnforcing) failed ??= policy;
       decisions.push({ policyId, version, direction, verdict: 'error', scoreBasisPoints: null });
     } else if (isMatch(policy, verdict)) {
       const { scoreBasisPoints } = verdict;
@@ -78,7 +83,7 @@ export const outcomeOf = (
   if (decisions.length === 0) return passed;
   const blocking = matched ?? failed;
   return {
-    refused: blocking ? blockedBy(blocking, direction, matched !== undefined) : null,
+    refused: blocking ? blockedBy(blocking, direction, matched !== undefined) : hasNoTurn ? busy : null,
     headers: told.length === 0 ? noHeaders : { 'x-policy-decision': 'monitor', 'x-policy-matches': told.join(', ') },
     decisions,
   };

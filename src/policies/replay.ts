@@ -5,7 +5,7 @@ import type { AnyRule, Evaluator } from '../rules/evaluate.ts';
 import { isSlowToCompile } from '../rules/language/pattern.ts';
 import type { Direction } from '../rules/language/variables.ts';
 import { partialVerdict, type Remnant } from '../rules/partial.ts';
-import { failed, type Verdict } from '../rules/score.ts';
+import { failed, isBusy, type Verdict } from '../rules/score.ts';
 import type { RequestOwner } from '../rules/text/request-text.ts';
 import { bodyView } from '../rules/text/view.ts';
 import type { KeptRequest } from './kept-requests.ts';
@@ -80,7 +80,7 @@ export const replay = async (
   };
   const note = (verdict: Verdict | null, of: Omit<Example, 'verdict' | 'scoreBasisPoints'>): void => {
     count.requests += 1;
-    if (verdict === null) count.undecided += 1;
+    if (verdict === null || isBusy(verdict)) count.undecided += 1;
     else if (verdict.verdict === 'error') {
       count.failed += 1;
       if (examples.length < mostExamples) examples.push({ ...of, verdict: 'error', scoreBasisPoints: null });

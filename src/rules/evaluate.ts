@@ -2,7 +2,8 @@ import type { CompiledRule } from './compile.ts';
 import { bothCopies, costOfBoth, type JudgedRule, tooLarge } from './copies.ts';
 import { maxBuiltOnLoop, maxMillisOnLoop, workerDeadlineMillis } from './language/limits.ts';
 import type { Direction } from './language/variables.ts';
-import { failed, type Verdict } from './score.ts';
+import { LoopShare } from './loop-share.ts';
+import { failedBy, type Verdict } from './score.ts';
 import type { RuleView } from './text/view.ts';
 import type { SentRule } from './threads/job.ts';
 import { RuleThreads } from './threads/rule-threads.ts';
@@ -59,6 +60,7 @@ export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
   // One is left for the others, whatever the requests and rules of one organization are.
   const pool = new RuleThreads({ most, mostOfOne: Math.max(1, most - 1) }, deadlineMillis);
   const trials = new RuleThreads({ most: 1, mostOfOne: 1 }, deadlineMillis);
+  const share = new LoopShare();
 
   /** Evaluates one rule here and now; null where it could take longer than is left, in milliseconds. */
   const here = (judged: JudgedRule, view: RuleView, now: number, left: number): Verdict | null => {
@@ -66,28 +68,37 @@ export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
       const { place, nanos } = costOfBoth(judged.rule, view);
       if (place === 'worker' || (place === 'loop' && nanos > left * 1e6)) return null;
       return tooLarge(place) ?? bothCopies(judged, view, now, left);
-    } catch {
-      // A text that cannot be built: no request that passed validation has one, and a policy must not fail open.
-      return failed('evaluation failed');
+    } catch (error) {
+      // A text that cannot be built: a policy must not fail open.
+      return failedBy(error);
+    }
+  };
+
+  /** The verdicts that can be had on the loop within so many milliseconds; null in place of each other. */
+  const onLoop = (rules: readonly AnyRule[], view: RuleView, now: number, most: number): (Verdict | null)[] => {
+    let left = Math.min(maxMillisOnLoop, most);
+    try {
+      const isLong = left <= 0 || view.length() > maxBuiltOnLoop;
+      return rules.map((each) => {
+        if (isLong || each.rule === null) return null;
+        const began = performance.now();
+        const verdict = here(each, view, now, left);
+        // The first one builds the texts, whose length is bounded.
+        if (each !== rules[0]) left -= performance.now() - began;
+        return verdict;
+      });
+    } catch (error) {
+      return rules.map(() => failedBy(error));
     }
   };
 
   const judge: Evaluator['judge'] = (rules, view, { now }) => {
-    const isLong = isTooLong(view);
-    if (isLong === null) return rules.map(() => failed('evaluation failed'));
-    let left = maxMillisOnLoop;
-    const verdicts = rules.map((each) => {
-      if (isLong || each.rule === null) return null;
-      const began = performance.now();
-      const verdict = here(each, view, now, left);
-      // The first one builds the texts, whose length is bounded.
-      if (each !== rules[0]) left -= performance.now() - began;
-      return verdict;
-    });
+    const owner = view.organizationId;
+    const verdicts = share.taking(owner, () => onLoop(rules, view, now, share.left(owner)));
     const late = rules.filter((_, index) => verdicts[index] === null);
     if (late.length === 0) return verdicts as readonly Verdict[];
     return pool
-      .judge(view.organizationId, late.map(sent), () => view.subject(), now)
+      .judge(owner, late.map(sent), () => share.taking(owner, () => view.subject()), now)
       .then((rest) => {
         let next = 0;
         return verdicts.map((verdict) => verdict ?? rest[next++]!);
@@ -110,13 +121,4 @@ export const openEvaluator = (options: EvaluatorOptions = {}): Evaluator => {
       await Promise.all([pool.close(), trials.close()]);
     },
   };
-};
-
-/** Whether the texts of a view take too long to be built on the loop; null where they cannot be built. */
-const isTooLong = (view: RuleView): boolean | null => {
-  try {
-    return view.length() > maxBuiltOnLoop;
-  } catch {
-    return null;
-  }
 };

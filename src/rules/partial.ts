@@ -3,7 +3,7 @@ import { maxMillisOnLoop } from './language/limits.ts';
 import { type Direction, type RequestValues, type ResponseValues, roots } from './language/variables.ts';
 import { run } from './run.ts';
 import { failed, scoreOf, type Verdict } from './score.ts';
-import { type Copy, foldedCopy, plainCopy } from './text/normal-text.ts';
+import { Copy } from './text/normal-text.ts';
 import type { RequestOwner } from './text/request-text.ts';
 
 /** What is left of a request once its text is gone. A field that is not here is not known. */
@@ -38,9 +38,9 @@ export const partialVerdict = (
     if ('value' in outcome) return scoreOf(outcome.value);
     return isMissed || outcome.late ? null : failed('evaluation failed');
   };
-  const plain = of(plainCopy);
+  const plain = of(new Copy(false));
   if (isMatch(plain, atLeast)) return plain;
-  const folded = of(foldedCopy);
+  const folded = of(new Copy(true));
   if (isMatch(folded, atLeast)) return folded;
   return plain && folded && (folded.verdict === 'error' ? folded : plain);
 };

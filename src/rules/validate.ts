@@ -1,9 +1,10 @@
+import { NoThread } from '../threads/worker-thread.ts';
 import { compileRule, isCompiled } from './compile.ts';
 import type { Evaluator } from './evaluate.ts';
 import type { Direction } from './language/variables.ts';
 import type { RuleError } from './rule-error.ts';
 import { leastRequest, leastResponse, sampleOwner, sampleTime } from './samples.ts';
-import type { Verdict } from './score.ts';
+import { isBusy, type Verdict } from './score.ts';
 import type { RequestOwner, RequestText, ResponseText } from './text/request-text.ts';
 import { requestView, responseView } from './text/view.ts';
 
@@ -26,7 +27,7 @@ export interface Validation {
   readonly result?: { readonly score_basis_points: number | null; readonly error: string | null };
 }
 
-/** @throws NoThread where no thread is free for the trial */
+/** @throws NoThread where no thread is free for the trial or the sample */
 export const validateRule = async (
   {
     rule,
@@ -44,6 +45,7 @@ export const validateRule = async (
   const ofRequest = requestView({ ...leastRequest, ...sample.request }, { ...sampleOwner, ...sample.owner });
   const view = direction === 'request' ? ofRequest : responseView(ofRequest, { ...leastResponse, ...sample.response });
   const verdict = await evaluator.evaluate(compiled, view, { now: sample.now ?? sampleTime });
+  if (isBusy(verdict)) throw new NoThread('no thread was free for the sample');
   return { ...valid, result: resultOf(verdict) };
 };
 

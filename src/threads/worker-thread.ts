@@ -1,4 +1,5 @@
 import { type Transferable, Worker } from 'node:worker_threads';
+import { Deadline, ProcessorClock, type ThreadPlace } from './deadline.ts';
 
 /** Starting takes 50 ms, and seconds when tsx compiles on a busy machine; it is not part of any deadline. */
 const startMillis = 15_000;
@@ -8,7 +9,7 @@ export class NoThread extends Error {
   override readonly name = 'NoThread';
 }
 
-/** How a worker thread begins. Its entry says `ready` once it listens, and then one thing for each result of a job. */
+/** How a worker thread begins. Its entry says where it is (`thisThread`) once it listens, and then one thing for each result of a job. */
 export interface ThreadStart {
   /** JavaScript: a worker cannot start from a .ts file under tsx or vitest on Node 20. */
   readonly entry: URL;
@@ -20,8 +21,13 @@ export interface ThreadStart {
 /** What has become of a job. */
 export interface Done<Result> {
   readonly results: readonly Result[];
-  /** Why there are no more of them; null where all are there. The thread has ended then. */
-  readonly cut: 'late' | 'ended' | null;
+  /**
+   * Why there are no more of them; null where all are there. `crowded` where it has not had its time on a processor, for others had
+   * them. The thread has ended then.
+   */
+  readonly cut: 'late' | 'crowded' | 'ended' | null;
+  /** Milliseconds of a processor that it took. */
+  readonly millis: number;
 }
 
 type Report<Result> = { readonly result: Result } | 'ready' | 'ended' | 'late';
@@ -33,7 +39,8 @@ export class WorkerThread<Job, Result> {
   #answer: ((report: Report<Result>) => void) | undefined;
   /** Results that came before they were waited for. */
   readonly #early: Report<Result>[] = [];
-  #ready = false;
+  /** Undefined before it listens. */
+  #clock: ProcessorClock | undefined;
   alive = true;
 
   constructor({ entry, data, heap }: ThreadStart) {
@@ -48,20 +55,22 @@ export class WorkerThread<Job, Result> {
     this.#ended = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
     void this.#ended.then(() => {
       this.alive = false;
+      this.#clock?.close();
       this.#answer?.('ended');
     });
     // `exit` follows; without a listener the error would end the process.
     this.#worker.on('error', () => {});
     this.#worker.on('message', (message: unknown) => {
-      const report: Report<Result> = message === 'ready' ? message : { result: message as Result };
+      const report: Report<Result> = this.#clock === undefined ? 'ready' : { result: message as Result };
+      if (report === 'ready') this.#clock = new ProcessorClock(message as ThreadPlace);
       if (this.#answer) this.#answer(report);
       else if (report !== 'ready') this.#early.push(report);
     });
   }
 
   /**
-   * Does `job`, each of its results within `millis`, counted from when the thread turns to it. Not to be called before the last
-   * job ended.
+   * Does `job`, each of its results within `millis` of a processor (`Deadline`), counted from when the thread turns to it. Not to be
+   * called before the last job ended.
    * @param count of results that the job has
    * @param lent memory that is the thread's from now on
    * @throws NoThread where the thread does not start
@@ -70,23 +79,27 @@ export class WorkerThread<Job, Result> {
     this.#worker.ref();
     const results: Result[] = [];
     try {
-      if (!this.#ready) {
-        if ((await this.#next(startMillis)) !== 'ready') {
-          void this.close();
-          throw new NoThread('the thread did not start');
-        }
-        this.#ready = true;
+      if (this.#clock === undefined && (await this.#next(startMillis)) !== 'ready') {
+        void this.close();
+        throw new NoThread('the thread did not start');
       }
+      const clock = this.#clock!;
+      const whole = new Deadline(millis, clock);
       this.#worker.postMessage(job, lent);
       while (results.length < count) {
-        const report = this.#early.shift() ?? (await this.#next(millis));
-        if (typeof report === 'object') results.push(report.result);
-        else {
-          void this.close();
-          return { results, cut: report === 'late' ? report : 'ended' };
+        const own = new Deadline(millis, clock);
+        let report = this.#early.shift() ?? (await this.#next(own.left));
+        while (report === 'late' && own.left > 0) report = await this.#next(own.left);
+        if (typeof report === 'object') {
+          results.push(report.result);
+          continue;
         }
+        const cut = report !== 'late' ? 'ended' : own.isCrowdedOut ? 'crowded' : 'late';
+        const { spent } = whole;
+        void this.close();
+        return { results, cut, millis: spent };
       }
-      return { results, cut: null };
+      return { results, millis: whole.spent, cut: null };
     } finally {
       if (this.alive) this.#worker.unref();
     }

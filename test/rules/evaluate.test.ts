@@ -5,7 +5,7 @@ import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { leastRequest, sampleOwner, sampleTime } from '../../src/rules/samples.ts';
 import { scoreOf } from '../../src/rules/score.ts';
 import { requestView } from '../../src/rules/text/view.ts';
-import type { Job, Result } from '../../src/rules/threads/job.ts';
+import { crowdedOut, type Job, type Result, tooLong } from '../../src/rules/threads/job.ts';
 import { workerEntry } from '../../src/rules/worker-place.ts';
 import { WorkerThread } from '../../src/threads/worker-thread.ts';
 import { accepted, requestOf, responseOf, scoreIn, userSays } from './rule.ts';
@@ -259,7 +259,8 @@ describe('the worker threads', () => {
   test('end an evaluation at its deadline and go on', async () => {
     const evaluator = openEvaluator({ threads: 1, deadlineMillis: 300 });
     const verdict = await evaluator.evaluate(slow, long(), { now });
-    expect(verdict).toEqual({ verdict: 'error', message: 'the evaluation took too long' });
+    // Where the machine is busy, it is others that had the processors.
+    expect([tooLong, crowdedOut]).toContainEqual(verdict);
     const quick = accepted('request.text.contains("a")');
     expect(await evaluator.evaluate(quick, userSays('a'.repeat(600 * KiB)), { now })).toMatchObject({
       verdict: 'score',

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../clock.ts';
 import { errorText } from '../../error-text.ts';
+import { thisThread } from '../../threads/deadline.ts';
 import { connect } from '../../upstream/connect.ts';
 import { type DeclaredModel, withoutCredentials } from '../../upstream/models/models.ts';
 import { chatReading } from '../chat/chat-reading.ts';
@@ -38,4 +39,4 @@ parentPort?.on('message', (job: LargeJob) => {
   const made = read(job);
   parentPort?.postMessage(made, memoryOf(made));
 });
-parentPort?.postMessage('ready');
+parentPort?.postMessage(thisThread());

@@ -1,4 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import { bytesIn, isBase64 } from './base64.ts';
+import { textsIn, utf16In } from './characters.ts';
+import { UnreadableText } from './unreadable-text.ts';
 
 /** What data says that comes inside of JSON: Base64, data URLs, and what is no text at all. */
 
@@ -14,16 +17,6 @@ const magics = [
 /** MP4, AVIF, HEIC. */
 const isMp4 = (head: string): boolean => head.startsWith('ftyp', 4);
 const isControl = (byte: number): boolean => byte < 32 && byte !== 9 && byte !== 10 && byte !== 12 && byte !== 13;
-const base64Characters = /^[A-Za-z0-9+/_\-\r\n]+$/;
-/** As far as servers put up with it that blanks stand in it. */
-const spacedBase64Characters = /^[A-Za-z0-9+/_\-\s]+$/;
-/** Without its end: one pattern for both would be tried again from each of the blanks that a text may have very many of. */
-const withoutPadding = (text: string): string => {
-  const end = text.trimEnd();
-  return end.endsWith('==') ? end.slice(0, -2) : end.endsWith('=') ? end.slice(0, -1) : end;
-};
-const isBase64 = (text: string): boolean => base64Characters.test(withoutPadding(text));
-const isSpacedBase64 = (text: string): boolean => spacedBase64Characters.test(withoutPadding(text));
 const sayable = /[^\p{Cc}\ufffd]/u;
 
 /** Shorter than this, nothing that is sealed or signed is. */
@@ -51,65 +44,72 @@ const looksLikeText = (bytes: Buffer): boolean => {
   if (isKnownFile(bytes)) return false;
   const head = bytes.subarray(0, 96);
   // A text that begins with a control still is one.
-  return !head.some(isControl) || isUtf16(head) !== null || isUtf8(bytes);
+  return !head.some(isControl) || utf16In(bytes) !== null || isUtf8(bytes);
 };
 
-/** By its mark, or by every other byte being zero. */
-const isUtf16 = (bytes: Buffer): 'le' | 'be' | null => {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'le';
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'be';
-  if (bytes.length < 8) return null;
-  let [even, odd] = [0, 0];
-  for (let at = 0; at < Math.min(96, bytes.length & ~1); at += 2) {
-    if (bytes[at] === 0) even += 1;
-    if (bytes[at + 1] === 0) odd += 1;
-  }
-  const most = Math.min(96, bytes.length & ~1) / 4;
-  return odd > most ? 'le' : even > most ? 'be' : null;
+const isFileOf = (type: string, bytes: Buffer): boolean => (binary.test(type) || type === '') && isKnownFile(bytes);
+
+/** Whether these bytes are no text. Nobody is believed who calls a text an image. */
+const isNoText = (type: string, bytes: Buffer): boolean =>
+  isFileOf(type, bytes) || (binary.test(type) && !looksLikeText(bytes));
+
+/** Readings of one piece. Nobody who means well writes what has more of them. */
+const mostReadings = 4;
+/** Two readings that differ in these alone are one to whoever reads the folded copy. */
+const unsaid = /[\0\ufffd]+/g;
+
+const distinct = (texts: readonly string[]): readonly string[] => {
+  if (texts.length < 2) return texts;
+  const known = new Set<string>();
+  return texts.filter((text) => {
+    const said = text.replace(unsaid, '');
+    return !known.has(said) && known.add(said);
+  });
+};
+
+/** What bytes of that media type say, that a piece may stand for: each text once. @throws UnreadableText where it may be too many */
+const readingsOf = (type: string, all: readonly Buffer[]): readonly string[] => {
+  const texts = all.flatMap((bytes) => {
+    if (isNoText(type, bytes)) return [];
+    const read = textsIn(bytes, type);
+    // One byte a letter, where nothing says otherwise.
+    return read.length === 1 && all.length === 1 && !isUtf8(bytes) ? [...read, bytes.toString('latin1')] : read;
+  });
+  const said = distinct(texts.filter((text) => sayable.test(text)));
+  if (said.length > mostReadings) throw new UnreadableText('data that may be read in too many ways');
+  return said;
 };
 
 /**
- * Text out of bytes: in the character set that is named, else UTF-16 that looks like it, else UTF-8, else one byte a letter.
- * Nobody is believed who names a set of a text in UTF-8.
+ * What data in Base64 says. Who writes plain words where it should be has written words.
+ * @param asSent the same before it was decoded from an address, which not every reader does
  */
-const textOf = (bytes: Buffer, mediaType: string): string => {
-  const named = /charset\s*=\s*"?([^";,\s]+)/i.exec(mediaType)?.[1];
-  const label = named ?? { le: 'utf-16le', be: 'utf-16be', no: 'utf-8' }[isUtf16(bytes) ?? 'no'];
-  try {
-    const text = new TextDecoder(label).decode(bytes);
-    if (named !== undefined) return isUtf8(bytes) ? lines(text, bytes.toString()) : text;
-    return label === 'utf-8' && !isUtf8(bytes) ? `${text}\n${bytes.toString('latin1')}` : text;
-  } catch {
-    return bytes.toString();
+export const dataSays = (mediaType: string, data: string, asSent: string = data): readonly string[] => {
+  const bytes = bytesIn([data, asSent]);
+  if (bytes.every((each) => isFileOf(mediaType, each))) return [];
+  const says = readingsOf(mediaType, bytes);
+  const isMeant = isBase64(data) && (data.length >= leastOpaque || isUtf8(bytes[0]!));
+  return isMeant ? says : [data, ...says];
+};
+
+const percentSign = 0x25;
+/** Of the two digits behind a percent sign; not a number where they are none. */
+const escapedByte = (bytes: Buffer, at: number): number => 16 * hexDigit(bytes[at]) + hexDigit(bytes[at + 1]);
+const hexDigit = (code = 0): number =>
+  code >= 48 && code < 58 ? code - 48 : (code | 32) >= 97 && (code | 32) < 103 ? (code | 32) - 87 : Number.NaN;
+
+/** With `%41` as the byte that it stands for. */
+const unescaped = (text: string): Buffer => {
+  const bytes = Buffer.from(text);
+  if (!text.includes('%')) return bytes;
+  let end = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const escaped = bytes[at] === percentSign ? escapedByte(bytes, at + 1) : Number.NaN;
+    bytes[end] = Number.isNaN(escaped) ? bytes[at]! : escaped;
+    if (!Number.isNaN(escaped)) at += 2;
+    end += 1;
   }
-};
-
-const isFile = (type: string, base64: string): boolean =>
-  (binary.test(type) || type === '') && isKnownFile(Buffer.from(base64.slice(0, (headBytes / 3) * 4), 'base64'));
-
-/** What bytes of that media type say; empty where they are not text. Nobody is believed who calls a text an image. */
-const bytesSay = (type: string, bytes: Buffer): string => {
-  if (binary.test(type) && !looksLikeText(bytes)) return '';
-  const text = textOf(bytes, type);
-  return sayable.test(text) ? text : '';
-};
-
-/** What data in Base64 says. Who writes plain words where it should be has written words. */
-export const dataSays = (mediaType: string, data: string): readonly string[] => {
-  if (isFile(mediaType, data)) return [];
-  const bytes = Buffer.from(data, 'base64');
-  const says = bytesSay(mediaType, bytes);
-  const isMeant = isBase64(data) && (data.length >= leastOpaque || isUtf8(bytes));
-  return isMeant ? [says] : [data, says];
-};
-
-const percent = (text: string): string => {
-  if (!text.includes('%')) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
-  }
+  return bytes.subarray(0, end);
 };
 
 /** Each once, one on each line. */
@@ -123,18 +123,22 @@ export const usualMediaTypes: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
+/** Wherever it stands: not all readers want it at the end. */
+const base64Mark = /;\s*base64\s*(?=;|$)/i;
+
 /** What a data URL holds, and what is said where its media type should be; null for what is none. */
 export const dataUrlOf = (text: string): { readonly mediaType: string; readonly says: string } | null => {
   if (!isDataUrl(text)) return null;
   const comma = text.indexOf(',');
   if (comma === -1) return null;
-  const mediaType = percent(text.slice(text.indexOf(':') + 1, comma));
-  const body = text.slice(comma + 1);
-  const type = mediaType.replace(/;\s*base64\s*$/i, '');
+  const mediaType = unescaped(text.slice(text.indexOf(':') + 1, comma)).toString();
+  const type = mediaType.replace(base64Mark, '');
   const header = usualMediaTypes.has(type) ? '' : type;
-  if (type === mediaType) return { mediaType, says: lines(header, percent(body)) };
-  const base64 = body.includes('%') ? percent(body) : body;
-  return { mediaType, says: lines(header, ...dataSays(mediaType, base64)) };
+  const body = text.slice(comma + 1);
+  const bytes = unescaped(body);
+  const plain = mediaType.endsWith(type) ? readingsOf(type, [bytes]) : [];
+  const says = type === mediaType ? plain : [...plain, ...dataSays(type, bytes.toString(), body)];
+  return { mediaType, says: lines(header, ...says) };
 };
 
 const isDataUrl = (text: string): boolean => {
@@ -145,13 +149,11 @@ const isDataUrl = (text: string): boolean => {
 
 /** Whether it is what nobody reads: long, in Base64, and no text when it is decoded. So are signatures and what is encrypted. */
 export const isOpaque = (text: string): boolean =>
-  text.length >= leastOpaque && isBase64(text) && !looksLikeText(Buffer.from(text.slice(0, 512), 'base64'));
+  text.length >= leastOpaque && isBase64(text) && !bytesIn([text.slice(0, 512)]).some(looksLikeText);
 
-/** What a string says that may be data without saying so: itself, and its text where it is Base64. */
+/** What a string says that may be data without saying so: itself, and its texts where it is Base64 to any reader. */
 export const rawData = (text: string): readonly string[] => {
-  if (!isSpacedBase64(text)) return [text];
-  const says = isFile('', text) ? '' : bytesSay('', Buffer.from(text, 'base64'));
-  if (!isBase64(text)) return [text, says];
-  if (says === '') return text.length < leastOpaque ? [text] : [];
-  return [text, says];
+  const says = readingsOf('', bytesIn([text]));
+  const isData = isBase64(text) && says.length === 0 && text.length >= leastOpaque;
+  return isData ? [] : [text, ...says];
 };

@@ -1,9 +1,10 @@
 import { asciiOf, digitOf } from './confusables.ts';
-import { inForm } from './normal-form.ts';
+import { inForm, type Room } from './normal-form.ts';
+import { UnreadableText } from './unreadable-text.ts';
 
-/** What a reader does not see: ignorable characters, controls, no characters, and marks that belong to no letter of one script. */
+/** What a reader does not see: ignorable characters, controls, no characters, bytes that are none, and marks that belong to no letter of one script. */
 const invisible =
-  /\p{Default_Ignorable_Code_Point}|(?![\t\n\r])\p{Cc}|[\ufff9-\ufffb]|\p{Noncharacter_Code_Point}|(?=\p{M})\p{Script=Inherited}/gu;
+  /\p{Default_Ignorable_Code_Point}|(?![\t\n\r])\p{Cc}|[\ufff9-\ufffb\ufffd]|\p{Noncharacter_Code_Point}|(?=\p{M})\p{Script=Inherited}/gu;
 /** Marks that NFKC would make one letter of with what is before them. */
 const composing = /[\u0300-\u036f]+/g;
 /** Marks of other scripts on Latin letters. */
@@ -49,25 +50,39 @@ const wordRead = (word: string): string => {
   return ascii.test(read) || hasAscii.test(word) || !ofOneScript.test(word) ? read : word;
 };
 
+/** What the name of a member may grow by: none that anybody knows does by more. */
+const roomOfName = 64;
+
+/** A short text as a reader takes it; as it is where it would grow far beyond what it is. */
+export const folded = (name: string): string => {
+  try {
+    return foldedWithin({ left: roomOfName }, name);
+  } catch (error) {
+    if (error instanceof UnreadableText) return name;
+    throw error;
+  }
+};
+
 /**
  * The text as a reader takes it (contract N16): in NFKC, without characters that nobody sees, look-alikes of ASCII letters
  * as those, digits of every script as ASCII ones, and `\u0041` as JSON means it. Most text comes back as it is, in half a
  * microsecond for 600 characters. A text with tags comes without them, and once more with what they say.
+ * @throws UnreadableText where it would grow by more than there is room for
  */
-export const folded = (text: string): string => {
+export const foldedWithin = (room: Room, text: string): string => {
   const spelled = text.includes('\\u')
     ? text.replace(escapes, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
     : text;
   const plain = spelled.includes('\\/') ? spelled.replace(slashes, '/') : spelled;
   if (!beyondAscii.test(plain)) return plain;
-  const read = asDrawn(plain);
+  const read = asDrawn(room, plain);
   if (!plain.includes(tagUnit)) return read;
   const told = plain.replace(tags, (tag) => String.fromCharCode(tag.codePointAt(0)! - 0xe0000));
-  return told === plain ? read : `${read}\n${asDrawn(told)}`;
+  return told === plain ? read : `${read}\n${asDrawn(room, told)}`;
 };
 
-const asDrawn = (text: string): string =>
-  inForm('NFKC', text.replace(composing, '').replace(inParentheses, letterIn))
+const asDrawn = (room: Room, text: string): string =>
+  inForm('NFKC', text.replace(composing, '').replace(inParentheses, letterIn), room)
     .replace(invisible, '')
     .replace(dashes, '-')
     .replace(enclosed, letterIn)

@@ -105,12 +105,18 @@ const beyondAscii = /[^\t\n\r -~]/;
 const asciiUnits = (text: string): number => (beyondAscii.test(text) ? grownUnits(text) : text.length / asciiShare);
 /** NFKC makes eighteen characters of one, of some. */
 const grownUnits = (text: string): number =>
-  text.length > maxBuiltOnLoop ? text.length : Math.max(text.length, inForm('NFKC', text).length);
+  text.length > maxBuiltOnLoop
+    ? text.length
+    : Math.max(text.length, inForm('NFKC', text, { left: Number.POSITIVE_INFINITY }).length);
 const allUnits = (text: string): number => text.length;
 
 const unitsIn = (pieces: readonly string[], unitsOf: (text: string) => number): number => {
   let units = 0;
-  for (const piece of pieces) units += unitsOf(piece);
+  for (const piece of pieces) {
+    units += unitsOf(piece);
+    // It is too much already.
+    if (units > maxBuiltOnLoop) break;
+  }
   return units;
 };
 

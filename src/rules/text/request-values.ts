@@ -1,5 +1,5 @@
 import { type MessageRecord, messageType, type RequestValues } from '../language/variables.ts';
-import { type Copy, foldedCopy, lines, plainCopy, textOf } from './normal-text.ts';
+import { type Copy, lines, textOf } from './normal-text.ts';
 import type { RequestPieces } from './pieces.ts';
 import type { RequestText } from './request-text.ts';
 
@@ -80,7 +80,9 @@ export class RequestFields implements RequestValues {
     return this.#messages;
   }
   get text() {
-    this.#text ??= this.#copy === foldedCopy ? foldedText(this.#pieces(), this.system) : plainText(this.#pieces());
+    this.#text ??= this.#copy.isFolded
+      ? foldedText(this.#copy, this.#pieces(), this.system)
+      : plainText(this.#copy, this.#pieces());
     return this.#text;
   }
   get user_text() {
@@ -93,12 +95,12 @@ export class RequestFields implements RequestValues {
     return this.#lastUserText;
   }
   get tool_names() {
-    this.#toolNames ??= this.#pieces().toolNames.map(this.#copy.one);
+    this.#toolNames ??= this.#pieces().toolNames.map((name) => this.#copy.one(name));
     return this.#toolNames;
   }
   get metadata() {
-    const { one } = this.#copy;
-    this.#metadata ??= new Map(this.#pieces().metadata.map(([key, value]) => [one(key), one(value)]));
+    const copy = this.#copy;
+    this.#metadata ??= new Map(this.#pieces().metadata.map(([key, value]) => [copy.one(key), copy.one(value)]));
     return this.#metadata;
   }
 
@@ -114,24 +116,24 @@ const addAll = (all: string[], pieces: readonly string[]): void => {
   for (const piece of pieces) all.push(piece);
 };
 
-const plainText = ({ system, messages, others }: RequestPieces): string => {
+const plainText = (copy: Copy, { system, messages, others }: RequestPieces): string => {
   const all = [...system.text, ...system.beside];
   for (const { text, beside } of messages) {
     addAll(all, text);
     addAll(all, beside);
   }
   addAll(all, others);
-  return plainCopy.apart(all);
+  return copy.apart(all);
 };
 
 /** Who writes one word in two messages has written one word. */
-const foldedText = ({ messages, others }: RequestPieces, system: string): string => {
+const foldedText = (copy: Copy, { messages, others }: RequestPieces, system: string): string => {
   const written: string[] = [];
   const besides: string[] = [];
   for (const { text, beside } of messages) {
     addAll(written, text);
     addAll(besides, beside);
   }
-  const said = lines(foldedCopy.written(written), foldedCopy.apart(besides));
-  return lines(lines(system, said), foldedCopy.apart(others));
+  const said = lines(copy.written(written), copy.apart(besides));
+  return lines(lines(system, said), copy.apart(others));
 };

@@ -10,7 +10,7 @@ import {
   type TypedRecord,
 } from '../language/variables.ts';
 import { type Beside, bodyText } from './body-text.ts';
-import { type Copy, foldedCopy, normalizedOnce, plainCopy } from './normal-text.ts';
+import { Copy, normalizedOnce } from './normal-text.ts';
 import {
   answerLength,
   lengthOf,
@@ -110,7 +110,7 @@ export class RuleView extends CopyView {
   #folded: CopyView | undefined;
 
   constructor(source: Source, request: RequestRecord, foldedRequest: () => RequestRecord) {
-    super(variablesOf(source, request, plainCopy));
+    super(variablesOf(source, request, new Copy(false)));
     this.#source = source;
     this.#foldedRequest = foldedRequest;
   }
@@ -145,7 +145,7 @@ export class RuleView extends CopyView {
   }
 
   #foldedView(): CopyView {
-    this.#folded ??= new CopyView(variablesOf(this.#source, this.#foldedRequest(), foldedCopy));
+    this.#folded ??= new CopyView(variablesOf(this.#source, this.#foldedRequest(), new Copy(true)));
     return this.#folded;
   }
 }
@@ -157,7 +157,7 @@ const variablesOf = ({ answer, owner }: Source, request: RequestRecord, copy: Co
 
 const viewFrom = (request: ConstructorParameters<typeof RequestFields>[0], source: Source): RuleView => {
   const fieldsIn = (copy: Copy) => new roots.request.Record(new RequestFields(request, source.pieces, copy));
-  return new RuleView(source, fieldsIn(plainCopy), () => fieldsIn(foldedCopy));
+  return new RuleView(source, fieldsIn(new Copy(false)), () => fieldsIn(new Copy(true)));
 };
 
 /** The view of rules of the request direction. */

@@ -1,5 +1,5 @@
 import type { Direction } from '../language/variables.ts';
-import type { Verdict } from '../score.ts';
+import { busy, failed, type Verdict } from '../score.ts';
 import type { Subject } from '../text/view.ts';
 import type { Trial } from '../trial.ts';
 
@@ -17,7 +17,7 @@ export type Job =
       readonly rules: readonly SentRule[];
       readonly subject: Subject;
       readonly now: number;
-      /** Rules that have not begun by then are not evaluated. */
+      /** Of a processor. Rules that have not begun by then are not evaluated. */
       readonly millis: number;
     }
   | { readonly trial: Pick<SentRule, 'text' | 'direction'> };
@@ -25,8 +25,8 @@ export type Job =
 /** What a worker thread makes of one rule. */
 export type Result = Verdict | { readonly trial: Trial };
 
-/** What a worker thread says: once that it listens, and then one result for each rule of a job. */
-export type Report = 'ready' | Result;
-
-/** What those are told. */
-export const tookTooLong = 'the evaluations of this request took too long';
+/** What a rule is told that takes too long, and those of its request that have not begun when the time of all is over. */
+export const tooLong = failed('the evaluation took too long');
+export const tookTooLong = failed('the evaluations of this request took too long');
+/** What both are told where it is others that had the time. */
+export const crowdedOut = busy('too many evaluations at once');

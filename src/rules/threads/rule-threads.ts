@@ -2,16 +2,16 @@ import { type Size, ThreadPool } from '../../threads/thread-pool.ts';
 import { NoThread } from '../../threads/worker-thread.ts';
 import type { CompiledRule } from '../compile.ts';
 import { ruleError } from '../rule-error.ts';
-import { failed, type Verdict } from '../score.ts';
+import { busy, failed, failedBy, type Verdict } from '../score.ts';
 import type { Subject } from '../text/view.ts';
 import type { Trial } from '../trial.ts';
 import { workerEntry } from '../worker-place.ts';
-import { type Job, type Result, type SentRule, tookTooLong } from './job.ts';
+import { crowdedOut, type Job, type Result, type SentRule, tookTooLong, tooLong } from './job.ts';
 
 /** Evaluations of one request that may take all of their time; what is left then is not evaluated. */
 const mostDeadlines = 5;
 
-const cutShort = { late: failed('the evaluation took too long'), ended: failed('the thread ended') };
+const cutShort = { late: tooLong, ended: failed('the thread ended'), crowded: crowdedOut };
 
 /** The threads that rules are evaluated in. */
 export class RuleThreads {
@@ -35,17 +35,20 @@ export class RuleThreads {
     now: number,
   ): Promise<readonly Verdict[]> {
     const verdicts: Verdict[] = [];
-    const end = performance.now() + mostDeadlines * this.#deadlineMillis;
+    const allRest = (verdict: Verdict): Verdict[] => [...verdicts, ...rules.slice(verdicts.length).map(() => verdict)];
+    let left = mostDeadlines * this.#deadlineMillis;
     while (verdicts.length < rules.length) {
-      const left = rules.slice(verdicts.length);
+      if (left <= 0) return allRest(tookTooLong);
+      const rest = rules.slice(verdicts.length);
       try {
-        if (performance.now() > end) throw new NoThread(tookTooLong);
-        const job = () => ({ rules: left, subject: subject(), now, millis: end - performance.now() });
-        for (const result of await this.#run(owner, job, left.length))
-          verdicts.push('trial' in result ? failed('evaluation failed') : result);
+        const job = () => ({ job: { rules: rest, subject: subject(), now, millis: left } });
+        const { results, cut, millis } = await this.#pool.run(owner, job, rest.length);
+        for (const result of results) verdicts.push('trial' in result ? failed('evaluation failed') : result);
+        if (cut !== null) verdicts.push(cutShort[cut]);
+        if (cut === 'crowded') return allRest(crowdedOut);
+        left -= millis;
       } catch (error) {
-        const why = failed(error instanceof NoThread ? error.message : 'evaluation failed');
-        for (const _ of left) verdicts.push(why);
+        return allRest(error instanceof NoThread ? busy(error.message) : failedBy(error));
       }
     }
     return verdicts;
@@ -53,19 +56,16 @@ export class RuleThreads {
 
   /** The trial of a rule, within the time of an evaluation. @throws NoThread */
   async tryOut({ text, direction }: CompiledRule): Promise<Trial> {
-    const [result] = await this.#run('', () => ({ trial: { text, direction } }), 1);
-    if (result !== undefined && 'trial' in result) return result.trial;
-    const why = result?.verdict === 'error' ? result.message : 'evaluation failed';
+    const job = () => ({ job: { trial: { text, direction } } });
+    const { results, cut } = await this.#pool.run('', job, 1);
+    const result = cut === null ? results[0]! : cutShort[cut];
+    if ('trial' in result) return result.trial;
+    if (cut === 'crowded') throw new NoThread('the trial had no time');
+    const why = result.verdict === 'error' ? result.message : 'evaluation failed';
     return ruleError(text, 0, `The rule fails on the sample requests: ${why}.`);
   }
 
   close(): Promise<void> {
     return this.#pool.close();
-  }
-
-  /** @returns one result for each rule; fewer where one has taken the thread with it, which is then the last */
-  async #run(owner: string, job: () => Job, count: number): Promise<readonly Result[]> {
-    const { results, cut } = await this.#pool.run(owner, () => ({ job: job() }), count);
-    return cut === null ? results : [...results, cutShort[cut]];
   }
 }

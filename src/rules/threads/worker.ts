@@ -1,17 +1,16 @@
 import { parentPort } from 'node:worker_threads';
+import { Deadline, ProcessorClock, thisThread } from '../../threads/deadline.ts';
 import { isCompiled } from '../compile.ts';
 import { bothCopies, costOfBoth, tooLarge } from '../copies.ts';
-import { failed, type Verdict } from '../score.ts';
+import { failed, failedBy, type Verdict } from '../score.ts';
 import { type RuleView, viewOf } from '../text/view.ts';
 import { trialHere } from '../trial.ts';
-import { type Job, type Report, type Result, type SentRule, tookTooLong } from './job.ts';
+import { crowdedOut, type Job, type Result, type SentRule, tookTooLong, tooLong } from './job.ts';
 import { RuleCache } from './rule-cache.ts';
 
 // The thread that started this one watches the deadline and ends it from outside.
 const rules = new RuleCache();
 const notValid = failed('the rule is not valid');
-const tooLong = failed('the evaluation took too long');
-const tooLate = failed(tookTooLong);
 
 const compiled = ({ text, direction }: Pick<SentRule, 'text' | 'direction'>) =>
   rules.get(`${direction} ${text}`, text, direction);
@@ -21,12 +20,14 @@ const judged = (sent: SentRule, view: RuleView, now: number): Verdict => {
   if (!isCompiled(rule)) return notValid;
   try {
     return tooLarge(costOfBoth(rule, view).place) ?? bothCopies({ rule, atLeast: sent.atLeast }, view, now) ?? tooLong;
-  } catch {
-    return failed('evaluation failed');
+  } catch (error) {
+    return failedBy(error);
   }
 };
 
-const report = (message: Report) => parentPort?.postMessage(message);
+const report = (result: Result) => parentPort?.postMessage(result);
+const place = thisThread();
+const clock = new ProcessorClock(place);
 
 /** The trial of a rule. */
 const tried = (sent: Pick<SentRule, 'text' | 'direction'>): Result => {
@@ -38,8 +39,11 @@ const tried = (sent: Pick<SentRule, 'text' | 'direction'>): Result => {
 
 parentPort?.on('message', (job: Job) => {
   if ('trial' in job) return report(tried(job.trial));
-  const end = performance.now() + job.millis;
+  const deadline = new Deadline(job.millis, clock);
   const view = viewOf(job.subject);
-  for (const rule of job.rules) report(performance.now() > end ? tooLate : judged(rule, view, job.now));
+  for (const rule of job.rules) {
+    if (deadline.left > 0) report(judged(rule, view, job.now));
+    else report(deadline.isCrowdedOut ? crowdedOut : tookTooLong);
+  }
 });
-report('ready');
+parentPort?.postMessage(place);

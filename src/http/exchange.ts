@@ -32,8 +32,9 @@ export class Exchange<P> extends StreamedAnswer<P> {
   /** Undefined where a limit has refused, and the body will tell for how long. */
   private verdict: Admission<P> | Refusal | undefined;
   private body: Body | undefined;
-  /** Bytes of the body that are charged to its account until the request ends, whoever holds them by then. */
+  /** Bytes of the body, and of the answer, that are charged to its account until the request ends, whoever holds them by then. */
   private held = 0;
+  private heldOfAnswer = 0;
   private received = 0;
   private dropped = 0;
 
@@ -164,7 +165,7 @@ export class Exchange<P> extends StreamedAnswer<P> {
     if (most === 0) {
       this.drop(chunk.byteLength);
     } else {
-      const refused = this.hold(chunk.byteLength, most);
+      const refused = this.holdBody(chunk.byteLength, most);
       if (refused) {
         this.verdict = this.verdict === undefined ? this.limitRefusal('unknown') : refused;
         this.release();
@@ -181,11 +182,25 @@ export class Exchange<P> extends StreamedAnswer<P> {
   }
 
   /** @returns why no more of the body is kept: 413, or 503 where requests in flight together hold too much */
-  private hold(bytes: number, most: number): Refusal | undefined {
+  private holdBody(bytes: number, most: number): Refusal | undefined {
     if (this.held + bytes > most) return refusedBody('request_too_large', most);
-    const refused = this.traffic.budget.take(this.lease?.account ?? '', bytes);
+    const refused = this.traffic.bodies.take(this.account, bytes);
     if (refused === undefined) this.held += bytes;
     return refused;
+  }
+
+  /** @returns the 503 where its answers hold too much */
+  hold(bytes: number): Refusal | undefined {
+    // A request that is over gives nothing back any more, and its upstream has been told to stop.
+    if (this.stage === 'done') return undefined;
+    const refused = this.traffic.answers.take(this.account, bytes);
+    if (refused === undefined) this.heldOfAnswer += bytes;
+    return refused;
+  }
+
+  /** Whose share of the server's memory it takes. */
+  private get account(): string {
+    return this.lease?.account ?? '';
   }
 
   /** Bytes of the body that somebody wants to see; 0 where it is thrown away. */
@@ -289,7 +304,9 @@ export class Exchange<P> extends StreamedAnswer<P> {
 
   protected override release(): void {
     this.body = undefined;
-    if (this.held > 0) this.traffic.budget.give(this.lease?.account ?? '', this.held);
+    if (this.held > 0) this.traffic.bodies.give(this.account, this.held);
+    if (this.heldOfAnswer > 0) this.traffic.answers.give(this.account, this.heldOfAnswer);
     this.held = 0;
+    this.heldOfAnswer = 0;
   }
 }

@@ -190,6 +190,12 @@ export interface Gate<P> {
   ): { readonly principal: P } | Refusal;
 }
 
+/**
+ * Takes so many more bytes of the server's memory for an answer, until its request ends.
+ * @returns the 503 where its organization, or all of them, hold as many as they may; then nothing is taken
+ */
+export type Hold = (bytes: number) => Refusal | undefined;
+
 /** One request on its way to the handler: authenticated, permitted, complete and valid. */
 export interface Call<P, Params, Query, Body, Found> {
   readonly head: Head;
@@ -201,6 +207,8 @@ export interface Call<P, Params, Query, Body, Found> {
   readonly allowance: Allowance;
   /** What the route's `find` returned. */
   readonly found: Found;
+  /** For what of its answer is kept before it is sent. Made on first use. */
+  readonly hold: Hold;
   /** Aborted when the client leaves before the answer is complete. Made on first use. */
   readonly signal: Cancellation;
   /** Who watches it, if anybody does. */

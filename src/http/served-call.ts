@@ -1,7 +1,8 @@
 import type { Cancellation } from '../cancellation.ts';
+import type { Refusal } from '../errors.ts';
 import type { Admission } from './admission.ts';
 import type { RequestHead } from './request/head.ts';
-import type { Allowance, Call, Meter, Watched } from './route.ts';
+import type { Allowance, Call, Hold, Meter, Watched } from './route.ts';
 import { type TraceContext, traceContextOf } from './trace-context.ts';
 
 const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {} };
@@ -17,6 +18,7 @@ const unlimited: Allowance = {
 interface Exchanging {
   readonly head: RequestHead;
   signal(): Cancellation;
+  hold(bytes: number): Refusal | undefined;
 }
 
 /** The call as the handler sees it. A class, because an object literal with a getter costs a third of a microsecond. */
@@ -51,6 +53,12 @@ export class ServedCall<P> implements Call<P, unknown, unknown, unknown, unknown
 
   get signal(): Cancellation {
     return this.exchange.signal();
+  }
+
+  get hold(): Hold {
+    // Whoever keeps it keeps nothing of the request.
+    const { exchange } = this;
+    return (bytes) => exchange.hold(bytes);
   }
 
   get trace(): TraceContext | undefined {

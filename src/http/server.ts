@@ -33,7 +33,7 @@ export interface ServerOptions<P> {
   readonly corsOrigins?: readonly string[] | undefined;
   /** Who measures requests, writes them down or traces them. Default: nobody. */
   readonly watch?: Watch<P> | undefined;
-  /** Bytes of request bodies held by requests in flight; one organization may hold a quarter. Default 256 MiB. */
+  /** Bytes of request bodies that requests in flight hold, and as many of their answers; one organization may hold a quarter. Default 256 MiB. */
   readonly maxBufferedBytes?: number;
   /** How far a body may fall behind 64 KiB/s. Default 7.5 s. */
   readonly bodyTimeoutMs?: number;
@@ -205,7 +205,7 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
       return traffic.inFlight;
     },
     get bufferedBytes() {
-      return traffic.budget.used;
+      return traffic.bodies.used + traffic.answers.used;
     },
     get streams() {
       return traffic.streams;

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { BodyBudget } from './body-budget.ts';
+import { ByteBudget } from './byte-budget.ts';
 import type { Cors } from './cors.ts';
 import type { Gate } from './route.ts';
 import type { Watch } from './watch.ts';
@@ -26,7 +26,10 @@ export interface Expiring {
 export class Traffic<P> implements Timeouts {
   readonly gate: Gate<P>;
   readonly clock: Clock;
-  readonly budget: BodyBudget;
+  /** Of request bodies. */
+  readonly bodies: ByteBudget;
+  /** Of answers that are kept before they are sent. */
+  readonly answers: ByteBudget;
   /** Undefined where CORS is off. */
   readonly cors: Cors | undefined;
   /** Undefined where nobody watches. */
@@ -47,7 +50,8 @@ export class Traffic<P> implements Timeouts {
   ) {
     this.gate = gate;
     this.clock = clock;
-    this.budget = new BodyBudget(maxBufferedBytes);
+    this.bodies = new ByteBudget(maxBufferedBytes);
+    this.answers = new ByteBudget(maxBufferedBytes);
     this.cors = more.cors;
     this.watch = more.watch;
     this.bodyTimeoutMs = timeouts.bodyTimeoutMs;

@@ -65,7 +65,7 @@ const believedTokens = (usage: Usage, most: Most, bytes: number): Usage => {
   };
 };
 
-/** Tokens are of a kind of which there are so many, and searches no more than were allowed. */
+/** Tokens are of a kind of which there are so many, and searches no more than were allowed. What is cut says nothing against the counts. */
 const believedDetails = (usage: Usage, details: UsageDetails, most: Most): Usage => {
   const { input_cache_write_long, input_audio, output_audio, web_search, file_search, ...served } = details;
   const left = Math.max(0, most.searches - (web_search ?? 0));
@@ -77,10 +77,9 @@ const believedDetails = (usage: Usage, details: UsageDetails, most: Most): Usage
     ...cut('web_search', web_search, most.searches),
     ...cut('file_search', file_search, left),
   };
-  const isWhole = Object.entries(details).every(([name, told]) => bounded[name as keyof UsageDetails] === told);
   const { details: _, ...tokens } = usage;
   const isAny = Object.keys(bounded).length > 0;
-  return { ...tokens, ...(!isWhole && { isPartial: true }), ...(isAny && { details: bounded }) };
+  return isAny ? { ...tokens, details: bounded } : tokens;
 };
 
 const cut = (name: keyof UsageDetails, count: number | undefined, most: number): UsageDetails =>

@@ -1,11 +1,11 @@
 import { type Code, catalogue, type Refusal, refusal } from '../errors.ts';
 import { preview } from '../http/validation/preview.ts';
 import { publish } from '../telemetry.ts';
-import { UpstreamError } from '../upstream/port.ts';
+import { AnswerUnwanted, UpstreamError } from '../upstream/port.ts';
 
-/** A policy keeps an answer from its caller. */
-export class AnswerBlocked extends Error {
-  override readonly name = 'AnswerBlocked';
+/** An answer that its client does not get: a policy keeps it back, or there is no room to keep it. */
+export class AnswerWithheld extends AnswerUnwanted {
+  override readonly name = 'AnswerWithheld';
   readonly refusal: Refusal;
   constructor(refused: Refusal) {
     super(refused.message);
@@ -17,11 +17,11 @@ export class AnswerBlocked extends Error {
 const overloadSeconds = 5;
 
 /**
- * How a failure of an upstream is told to the caller (contract E.2), and an answer that a policy keeps back; null for
- * anything else, which is a fault of ours.
+ * How a failure of an upstream is told to the caller (contract E.2), and an answer that is withheld; null for anything
+ * else, which is a fault of ours.
  */
 export const upstreamRefusal = (error: unknown): Refusal | null => {
-  if (error instanceof AnswerBlocked) return error.refusal;
+  if (error instanceof AnswerWithheld) return error.refusal;
   if (!(error instanceof UpstreamError)) return null;
   const { code, message, retryAfterSeconds, status, told } = error;
   if (told !== undefined && isCodeOf(told.code, status)) {

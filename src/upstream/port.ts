@@ -184,6 +184,11 @@ export interface GenerateOptions {
    * it is nothing, where the next is asked; and what the whole answer takes, where that was told and the answer breaks off.
    */
   readonly counted?: ((usage: Usage) => void) | undefined;
+  /**
+   * Is told of more bytes of an answer in one piece before they are kept.
+   * @throws AnswerUnwanted where there is no room for them
+   */
+  readonly hold?: ((bytes: number) => void) | undefined;
   /** Of which trace the upstream is told, if of any (W3C Trace Context). */
   readonly trace?: { readonly traceparent: string; readonly tracestate?: string } | undefined;
 }
@@ -270,6 +275,11 @@ export interface Upstream {
   readonly passing?: { readonly messages?: MessagesPassing; readonly chat?: Passing; readonly responses?: Passing };
   /** Ends idle connections; in-flight ones finish. */
   close(): Promise<void>;
+}
+
+/** An answer that whoever has asked for it gives up, which is no failure of the upstream. */
+export class AnswerUnwanted extends Error {
+  override readonly name: string = 'AnswerUnwanted';
 }
 
 /** How an upstream failed, in the codes of the catalogue (contract E.2). */

@@ -115,7 +115,7 @@ const ask = async (path: string, model: string, stream: boolean): Promise<void> 
       model,
       stream,
       ...(isResponses ? { input: 'hi' } : { messages: [{ role: 'user', content: 'hi' }] }),
-      [isResponses ? 'max_output_tokens' : 'max_tokens']: most,
+      ...(isResponses ? { max_output_tokens: most, max_tool_calls: searches } : { max_tokens: most }),
       ...(model !== 'translated' && { tools: [{ type: 'web_search', name: 'web_search', max_uses: searches }] }),
     }),
   });

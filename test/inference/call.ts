@@ -3,7 +3,7 @@ import { jsonText } from '../../src/exact-number.ts';
 import { failure } from '../../src/http/error-envelopes.ts';
 import { openapi } from '../../src/http/openapi/openapi.ts';
 import { Refused } from '../../src/http/refused.ts';
-import type { Allowance, Call, Reply, Route, Sink } from '../../src/http/route.ts';
+import type { Allowance, Call, Hold, Reply, Route, Sink } from '../../src/http/route.ts';
 import { invalid } from '../../src/http/validation/validate.ts';
 import { type Document, describedBy } from '../support/described.ts';
 import { allowance } from '../support/unlimited.ts';
@@ -27,6 +27,8 @@ export interface CallOptions {
   readonly tier?: number;
   readonly signal?: AbortSignal;
   readonly allowance?: Allowance;
+  /** By default there is room for everything. */
+  readonly hold?: Hold;
   /** Whether the answer is an upstream's own, which need not be as the route is described. */
   readonly isForeign?: boolean;
   /** White space is put behind the body until it has so many bytes. */
@@ -84,6 +86,7 @@ export const send = async (route: Route, body: unknown, options: CallOptions = {
     body: read,
     found: undefined,
     allowance: options.allowance ?? allowance(),
+    hold: options.hold ?? (() => undefined),
     signal: options.signal ?? new AbortController().signal,
   };
   return seen(await route.handle(call));

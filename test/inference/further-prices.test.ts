@@ -15,6 +15,7 @@ const further = {
   output_audio: '0.00006',
   web_search: '0.01',
   file_search: '0.0025',
+  image: '0.001',
 };
 const rest = { input_cache_read: '0', image: '0', request: '0' };
 const service_tiers = { priority: { ...usual, ...rest, prompt: '0.000002' } };
@@ -89,7 +90,7 @@ describe.each([false, true])('messages, streamed: %s', (stream) => {
     const usage = { ...tokens, cache_creation_input_tokens: 100, cache_creation };
     expect(await ask(usage)).toEqual([{ input_cache_write_long: 40 }, 'final', 100 + 75 + 80 + 100]);
     const broken = { ...usage, cache_creation: { ephemeral_1h_input_tokens: 400 } };
-    expect(await ask(broken)).toEqual([{ input_cache_write_long: 100 }, 'partial', 100 + 200 + 100]);
+    expect(await ask(broken)).toEqual([{ input_cache_write_long: 100 }, 'final', 100 + 200 + 100]);
     for (const none of [null, 7, {}, { ephemeral_1h_input_tokens: 0 }]) {
       expect(await ask({ ...usage, cache_creation: none })).toEqual([undefined, 'final', 100 + 125 + 100]);
     }
@@ -124,10 +125,26 @@ describe.each([false, true])('messages, streamed: %s', (stream) => {
     const usage = { ...tokens, server_tool_use: { web_search_requests: 2, web_fetch_requests: 1 } };
     expect(await ask(usage, searching)).toEqual([{ web_search: 2 }, 'final', 200 + 20_000]);
     const many = { ...tokens, server_tool_use: { web_search_requests: 1e9 } };
-    expect(await ask(many, searching)).toEqual([{ web_search: 3 }, 'partial', 200 + 30_000]);
-    expect(await ask(many)).toEqual([undefined, 'partial', 200]);
+    expect(await ask(many, searching)).toEqual([{ web_search: 3 }, 'final', 200 + 30_000]);
+    expect(await ask(many)).toEqual([undefined, 'final', 200]);
     const broken = { ...tokens, server_tool_use: { web_search_requests: -2 } };
-    expect(await ask(broken, searching)).toEqual([undefined, 'partial', 200]);
+    expect(await ask(broken, searching)).toEqual([undefined, 'final', 200]);
+  });
+
+  test('fields of other APIs bound and price nothing', async () => {
+    const usage = { ...tokens, server_tool_use: { web_search_requests: 2 } };
+    const image = { role: 'user', content: [{ type: 'input_image', image_url: 'https://x.example/a.png' }] };
+    const foreign = { max_tool_calls: 0, input: [image, { tools: [{ type: 'web_search' }] }] };
+    expect(await ask(usage, { ...searching, ...foreign })).toEqual([{ web_search: 2 }, 'final', 200 + 20_000]);
+    expect(await ask(usage, foreign)).toEqual([undefined, 'final', 200]);
+  });
+
+  test('a search that nobody has asked for takes nothing from the counts', async () => {
+    // Of a text that would be estimated at ten.
+    const usage = { input_tokens: 100, output_tokens: 5, server_tool_use: { web_search_requests: 1 } };
+    for (const model of ['messages', 'own']) {
+      expect(await ask(usage, {}, model)).toEqual([undefined, 'final', 150]);
+    }
   });
 });
 
@@ -179,12 +196,17 @@ describe.each([false, true])('responses, streamed: %s', (stream) => {
   test('no more of them than were allowed', async () => {
     const items = [search(), search(), search(), file];
     const allowed = { tools, max_tool_calls: 2 };
-    expect(await ask(items, allowed)).toEqual([{ web_search: 2 }, 'partial', 200 + 20_000]);
+    expect(await ask(items, allowed)).toEqual([{ web_search: 2 }, 'final', 200 + 20_000]);
     expect(await ask(items, { tools: [{ type: 'function', name: 'web_search', parameters: {} }] })).toEqual([
       undefined,
-      'partial',
+      'final',
       200,
     ]);
+  });
+
+  test('of each tool a hundred, whatever it says: that is for another API', async () => {
+    const named = [{ type: 'web_search', max_uses: 0 }];
+    expect(await ask([search()], { tools: named })).toEqual([{ web_search: 1 }, 'final', 200 + 10_000]);
   });
 
   test('those of a tool that an item brings', async () => {

@@ -9,11 +9,15 @@ import { model } from './hosted.ts';
 const dear = model({ pricing: { image: '0.01' } });
 const tape = new Tape();
 
+const apiOf = (request: object) => ('input' in request ? 'responses' : 'messages');
+
 /** By parsing, and on the tape where it need not be parsed. */
 const counted = (text: string): number => {
-  const images = pricedImages(dear, JSON.parse(text));
+  const request = JSON.parse(text);
+  const api = apiOf(request);
+  const images = pricedImages(dear, api, request);
   if (tape.scan(Buffer.from(text))) {
-    const quick = pricedImagesOnTape(dear, tape);
+    const quick = pricedImagesOnTape(dear, api, tape);
     if (!Number.isNaN(quick)) expect(quick).toBe(images);
   }
   return images;
@@ -47,7 +51,7 @@ test.each<[string, Readonly<Record<string, unknown>>, number]>([
 ])('%s', (_, request, images) => {
   const text = JSON.stringify(request);
   expect(counted(text)).toBe(images);
-  expect(pricedImages(model(), request)).toBe(0);
+  expect(pricedImages(model(), apiOf(request), request)).toBe(0);
 });
 
 test('an escape in the name of a type hides nothing', () => {
@@ -57,7 +61,7 @@ test('an escape in the name of a type hides nothing', () => {
   );
   expect(counted(text)).toBe(1);
   expect(tape.scan(Buffer.from(text))).toBe(true);
-  expect(pricedImagesOnTape(dear, tape)).toBeNaN();
+  expect(pricedImagesOnTape(dear, 'chat.completions', tape)).toBeNaN();
 });
 
 test('whatever is written, both ways count alike', () => {

@@ -254,15 +254,17 @@ describe('policies', () => {
             'input_tokens',
             'message_count',
             'stream',
+            'metadata',
           ];
           seen.push(fields.map((field) => readField(view, 'request', field)));
           return { refused: null, headers: {}, decisions: [] };
         },
       };
-      for (const each of conversations[api]) {
-        await outcomeOf(routeOf(api, { policies }), { ...each, model }, 0);
+      for (const conversation of conversations[api]) {
+        const each = { ...conversation, model, metadata: { team: 'legal' } };
+        await outcomeOf(routeOf(api, { policies }), each, 0);
         const here = seen.splice(0);
-        await outcomeOf(routeOf(api, { policies, large: threads }), { ...each, model }, large);
+        await outcomeOf(routeOf(api, { policies, large: threads }), each, large);
         expect(seen.splice(0)).toEqual(here);
       }
     },

@@ -238,7 +238,7 @@ describe('a failing upstream', () => {
     const client = new AbortController();
     const upstream = new ScriptedUpstream();
     await send(routeTo(upstream), body(), { signal: client.signal });
-    expect(upstream.options).toEqual({ signal: client.signal, requestId: 'req_1', counted: expect.any(Function) });
+    expect(upstream.options).toMatchObject({ signal: client.signal, requestId: 'req_1' });
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
+import { refusal } from '../../src/errors.ts';
 import { chatRoute } from '../../src/inference/chat/chat.ts';
 import { messagesRoute } from '../../src/inference/messages/messages.ts';
 import { responsesRoute } from '../../src/inference/responses/responses.ts';
@@ -23,7 +24,8 @@ const routes = {
 } as const;
 const apis = Object.keys(routes) as (keyof typeof routes)[];
 
-const started = async (api: keyof typeof routes, text: string, isPassing: boolean) => {
+/** @param room pieces of the answer that there is room for */
+const started = async (api: keyof typeof routes, text: string, isPassing: boolean, room = Infinity) => {
   let come = () => {};
   const coming = new Promise<void>((resolve) => {
     come = resolve;
@@ -63,7 +65,14 @@ const started = async (api: keyof typeof routes, text: string, isPassing: boolea
   });
   const { route, body } = routes[api];
   const options = { models: hosted(upstream), policies, clock, answerId: () => 'msg_1', after: clock.after };
-  const asked = send(route(options), { model: 'm', stream: true, ...body }, { isForeign: isPassing });
+  const asked = send(
+    route(options),
+    { model: 'm', stream: true, ...body },
+    {
+      isForeign: isPassing,
+      hold: () => (room-- > 0 ? undefined : refusal('server_busy')),
+    },
+  );
   while (clock.alarms === 0) await new Promise((resolve) => setImmediate(resolve));
   clock.advance(15_000);
   const { status, stream } = await asked;
@@ -91,6 +100,11 @@ for (const isPassing of [false, true]) {
       expect(text).not.toMatch(/nightfall|first/);
     },
   );
+
+  test.each(apis)(`in %s what there is no more room for is an error event; passing: ${isPassing}`, async (api) => {
+    const { status, text } = await started(api, 'about daylight', isPassing, isPassing ? 1 : 2);
+    expect([status, text.includes('server_busy'), text.includes('daylight')]).toEqual([200, true, false]);
+  });
 
   test.each(apis)(`in %s what is harmless follows, all of it; passing: ${isPassing}`, async (api) => {
     const { status, early, text } = await started(api, 'about daylight', isPassing);

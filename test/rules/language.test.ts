@@ -126,7 +126,7 @@ describe('the language', () => {
       outputTokens: 3,
     });
     const rule =
-      'response.text == "a" && response.stop_reason == "tool_use" && response.output_tokens == 3 && request.text == "Hi" &&' +
+      'response.text == "a\\nshell\\ncmd\\nls \\"x\\"" && response.stop_reason == "tool_use" && response.output_tokens == 3 && request.text == "Hi" &&' +
       'response.tool_names == ["shell"] && response.tool_calls.exists(t, t.arguments == "{\\"cmd\\":\\"ls \\\\\\"x\\\\\\"\\"}")';
     expect(scoreIn(rule, view, 'response')).toBe(10_000);
   });

@@ -128,7 +128,7 @@ describe('the view of a request', () => {
 });
 
 describe('the view of an answer', () => {
-  test('has what is written, then thinking; calls are apart', () => {
+  test('has what is written, then thinking and calls, which are also apart', () => {
     const view = responseOf({
       content: [
         { type: 'thinking', thinking: 'thought', signature: sealed },
@@ -138,7 +138,7 @@ describe('the view of an answer', () => {
         { type: 'text', text: 'end' },
       ],
     });
-    expect(readField(view, 'response', 'text')).toBe('\u00e9\nend\nthought');
+    expect(readField(view, 'response', 'text')).toBe('\u00e9\nend\nthought\nshell\ncmd\na\nb');
     expect(readField(view, 'response', 'tool_names')).toEqual(['shell']);
     expect(readField(view, 'response', 'tool_calls')).toMatchObject([{ values: { arguments: '{"cmd":"a\\nb"}' } }]);
     expect(readField(view, 'request', 'text')).toBe('Hi');

@@ -169,6 +169,11 @@ const streams: Readonly<Record<Endpoint, Readonly<Record<string, readonly (objec
       { choices: [{ index: 1, delta: { content: 'fall' } }] },
     ],
     'a member beside the choices': [{ ...chunk({}), note: 'nightfall' }],
+    'usage that another takes the place of': [
+      { choices: [], usage: { note: 'nightfall' } },
+      { choices: [], usage: { note: 'day' } },
+    ],
+    'when it was made': [{ ...chunk({ content: 'Hi' }), created: 'nightfall' }],
     'a member that comes twice': ['data: {"choices":[{"index":0,"delta":{"content":"nightfall","content":"Hi"}}]}\n\n'],
     'an event that is no object': ['data: ["nightfall"]\n\n'],
     'a comment': [': nightfall\n\n', chunk({ content: 'Hi' })],
@@ -208,6 +213,10 @@ const streams: Readonly<Record<Endpoint, Readonly<Record<string, readonly (objec
     ],
     'a response that is replaced': [
       { type: 'response.in_progress', response: { output: [{ type: 'new', words: 'nightfall' }] } },
+      completed,
+    ],
+    'a member of a response that is replaced': [
+      { type: 'response.in_progress', response: { note: 'nightfall' } },
       completed,
     ],
     'the arguments of a call': [
@@ -268,6 +277,20 @@ const streams: Readonly<Record<Endpoint, Readonly<Record<string, readonly (objec
     'a block that is replaced': [start({ type: 'text', text: 'nightfall' }), start({ type: 'text', text: '' })],
     'the beginning': [{ type: 'message_start', message: { content: [{ type: 'text', text: 'nightfall' }] } }],
     'a sequence that stopped it': [{ type: 'message_delta', delta: { stop_sequence: 'nightfall' } }],
+    'a sequence that another takes the place of': [
+      { type: 'message_delta', delta: { stop_reason: 'stop_sequence', stop_sequence: 'nightfall' } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null } },
+    ],
+    'a reason that another takes the place of': [
+      { type: 'message_delta', delta: { stop_reason: 'nightfall' } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+    ],
+    'usage that another takes the place of': [
+      { type: 'message_delta', delta: {}, usage: { note: 'nightfall' } },
+      { type: 'message_delta', delta: {}, usage: { note: 'day' } },
+    ],
+    'content that its end has': [{ type: 'message_delta', delta: { content: ['nightfall'] } }],
+    'a model that its end has': [{ type: 'message_delta', delta: { model: 'nightfall' } }],
     'an event that nobody knows': [{ type: 'new', words: 'nightfall' }],
     'the name of an event': [`event: nightfall\n${frame({ type: 'ping' })}`],
   },
@@ -282,6 +305,73 @@ describe.each(endpoints)('in %s', (endpoint) => {
   test.each(Object.keys(streams[endpoint]))('a rule sees %s, streamed', (name) => {
     expect(isSeen(streamed(endpoint, streams[endpoint][name]!))).toBe(true);
   });
+});
+
+/** A call of a tool, whole and streamed, in each of the APIs. */
+const called: Readonly<Record<Endpoint, (name: string, sent: string) => readonly ReturnType<typeof answerText>[]>> = {
+  'chat.completions': (name, sent) => [
+    whole('chat.completions', said({ tool_calls: [{ type: 'function', function: { name, arguments: sent } }] })),
+    whole('chat.completions', said({ function_call: { name, arguments: sent } })),
+    streamed('chat.completions', [
+      chunk({ tool_calls: [{ index: 0, function: { name, arguments: sent.slice(0, 4) } }] }),
+      chunk({ tool_calls: [{ index: 0, function: { arguments: sent.slice(4) } }] }),
+    ]),
+  ],
+  responses: (name, sent) => [
+    whole('responses', item({ type: 'function_call', name, arguments: sent })),
+    whole('responses', item({ type: 'mcp_call', name, arguments: sent })),
+    streamed('responses', [
+      { type: 'response.output_item.added', output_index: 0, item: { type: 'function_call', name, arguments: '' } },
+      piece(sent, 'response.function_call_arguments.delta'),
+      { type: 'response.completed', response: item({ type: 'function_call', name, arguments: sent }) },
+    ]),
+  ],
+  messages: (name, sent) => [
+    streamed('messages', [
+      start({ type: 'tool_use', id: 't', name, input: {} }),
+      delta({ type: 'input_json_delta', partial_json: sent.slice(0, 4) }),
+      delta({ type: 'input_json_delta', partial_json: sent.slice(4) }),
+    ]),
+  ],
+};
+const holdsFor = (rule: string, answer: ReturnType<typeof answerText>): boolean => {
+  const view = responseOf(answer);
+  return [view, view.folded].some((copy) => scoreIn(rule, copy, 'response') === 10_000);
+};
+
+describe.each(endpoints)('a call in %s', (endpoint) => {
+  test.each([
+    ['its name', 'nightfall', '{}'],
+    ['a value', 'f', '{"a":{"b":["nightfall"]}}'],
+    ['a key', 'f', '{"nightfall":1}'],
+    ['a text that is no JSON', 'f', 'go to nightfall'],
+    ['an escape', 'f', '{"a":"night\\u0066all"}'],
+    ['the first of two members of one name', 'f', '{"q":"nightfall","q":"x"}'],
+  ])('is read in the text of the answer: %s', (_, name, sent) => {
+    for (const answer of called[endpoint](name, sent)) {
+      expect(holdsFor('response.text.contains("nightfall")', answer)).toBe(true);
+    }
+  });
+  test.each([
+    ['a value', '{"a":{"b":["nightfall"]}}', 'nightfall'],
+    ['the first of two members of one name', '{"q":"nightfall","q":"x"}', 'nightfall'],
+    ['the first of two members, deeper', '{"a":[{"q":"nightfall","q":"x"}]}', 'nightfall'],
+    ['a number that hides another', '{"a":41,"a":2}', '41'],
+    ['the digits of a number', '{"card":4111111111111111111}', '4111111111111111111'],
+    ['the digits of a number, deeper', '{"a":[1.10]}', '1.10'],
+  ])('is read in its arguments: %s', (_, sent, words) => {
+    for (const answer of called[endpoint]('f', sent)) {
+      expect(holdsFor(`response.tool_calls.exists(c, c.arguments.contains("${words}"))`, answer)).toBe(true);
+    }
+  });
+});
+
+test('the input of a call keeps the digits of its numbers, whole', () => {
+  const document =
+    '{"content":[{"type":"tool_use","id":"t","name":"f","input":{"card":4111111111111111111}}],"usage":{"output_tokens":5.0}}';
+  const answer = whole('messages', document);
+  expect(holdsFor('response.tool_calls.exists(c, c.arguments.contains(":4111111111111111111}"))', answer)).toBe(true);
+  expect(answer.outputTokens).toBe(5);
 });
 
 describe('a response', () => {

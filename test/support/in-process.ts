@@ -97,6 +97,7 @@ export const inProcess = (routes: readonly Route[], gate: Gate<BearerPrincipal>)
         ...admission,
         body: read,
         allowance: pass ?? allowance(),
+        hold: () => undefined,
         signal: new AbortController().signal,
       });
     };

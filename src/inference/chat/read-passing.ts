@@ -21,6 +21,7 @@ const loosely = checker(passingChatBody, 'chat', 'body');
 
 /** Reads bodies of chat completions for models that pass them on. */
 export const passingChat: PassingRules<PassedChat> = {
+  api: 'chat.completions',
   passing: (upstream) => upstream.passing?.chat,
   names: [...Object.keys(passingChatBody.shape), ...Object.keys(chatState.members)],
   quick: quickChatBody,

@@ -1,3 +1,4 @@
+import { metadataOf } from '../../rules/text/body-text.ts';
 import { estimateInputTokens } from '../../upstream/estimate.ts';
 import type { GenerateRequest, MessagesPassing } from '../../upstream/port.ts';
 import type { Models, Reading } from '../route/reading.ts';
@@ -17,7 +18,8 @@ export const countReading = (models: Models): Reading<CountRest, MessagesCount, 
     if (refused !== null) return refused;
     const request = countRequest(body, hosted) as GenerateRequest;
     const { upstream } = hosted;
-    return { upstream, request, estimatedTokens: estimateInputTokens(request), maxTokens: body.max_tokens ?? 0 };
+    const need = { estimatedTokens: estimateInputTokens(request), maxTokens: body.max_tokens ?? 0 };
+    return { upstream, request, metadata: metadataOf(body), ...need };
   },
   rest: ({ model, stream, policy_ids }) => ({ model, stream, policy_ids }),
 });

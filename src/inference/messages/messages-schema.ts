@@ -46,8 +46,8 @@ const contextManagement = namedFields({
   ).nullish(),
 });
 
-/** Unspecified: entries other than `user_id`, which are for policies alone (contract A.5). */
-const metadata = z.object({ user_id: z.string().max(256).nullish() });
+/** Entries other than `user_id` are for policies alone (contract A.5). */
+const metadata = z.looseObject({ user_id: z.string().max(256).nullish() });
 
 /** A stored conversation; the SDK's tool runner sends the whole of it where it is told so (contract N2). */
 const thread = z

@@ -9,6 +9,7 @@ import { turnsOf } from '../route/served-tools.ts';
 import { messagesState, messagesStateRefusal } from './messages-state.ts';
 import { type PassingBody, type PassingCount, passingBody } from './passing-schema.ts';
 import { quickBody } from './quick-passing.ts';
+import { strictCheck } from './strict-check.ts';
 
 /** What Weir itself reads of a body that passes. */
 type Read = 'model' | 'stream' | 'context_management' | 'policy_ids';
@@ -27,11 +28,12 @@ export const messagesReader = <Strict, Fields extends PassedCount>(
   models: ReadonlyMap<string, ConnectedModel>,
   schemas: Schemas<Strict, Fields>,
 ) => {
-  const strictly = checker(schemas.strict, 'messages', 'body');
+  const strictly = strictCheck(schemas.strict, 'messages');
   const loosely = checker(schemas.passing, 'messages', 'body');
   return bodyReader<Strict, Fields, MessagesPassing>(models, {
     strict: (value) => strictly(value) as Strict | Refused,
     passed: {
+      api: 'messages',
       passing: (upstream) => upstream.passing?.messages,
       names: [...Object.keys(passingBody.shape), ...messagesState],
       quick: (tape, bytes, name) => {

@@ -1,4 +1,5 @@
 import type { Refusal } from '../../errors.ts';
+import { metadataOf } from '../../rules/text/body-text.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { estimateInputTokens } from '../../upstream/estimate.ts';
 import { bodyRefusal } from '../body-refusal.ts';
@@ -7,8 +8,12 @@ import { generateRequest } from './generate-request.ts';
 import { contextRefusal, modelRefusal } from './messages-model-rules.ts';
 import type { MessagesBody } from './messages-schema.ts';
 
-/** Judges a valid body by its model (contract F.2). */
-export const strictTask = (body: MessagesBody, hosted: ConnectedModel): StrictTask | Refusal => {
+/** Judges a valid body by its model (contract F.2). @param metadata of the request that it was made from */
+export const strictTask = (
+  body: MessagesBody,
+  hosted: ConnectedModel,
+  metadata: StrictTask['metadata'] = metadataOf(body),
+): StrictTask | Refusal => {
   const { model, upstream } = hosted;
   const refused = modelRefusal(body, model);
   if (refused !== null) return refused;
@@ -17,7 +22,6 @@ export const strictTask = (body: MessagesBody, hosted: ConnectedModel): StrictTa
   const strange = upstream.inexpressible?.({ ...request, messages: body.messages });
   if (strange != null) return bodyRefusal(body, strange);
   const estimatedTokens = estimateInputTokens(request);
-  return (
-    contextRefusal(body, estimatedTokens, model) ?? { upstream, request, estimatedTokens, maxTokens: body.max_tokens }
-  );
+  const task = { upstream, request, metadata, estimatedTokens, maxTokens: body.max_tokens };
+  return contextRefusal(body, estimatedTokens, model) ?? task;
 };

@@ -1,59 +1,37 @@
 import { statusOf } from '../../http/error-envelopes.ts';
-import type { Family } from '../../http/route.ts';
+import type { Family, Hold } from '../../http/route.ts';
 import type { Chunk, PassedEvents } from '../../upstream/port.ts';
-import { AnswerBlocked } from '../upstream-refusal.ts';
-import { type AnswerWatch, type Collected, collectedChunks, collectedEvents, judgeLater } from './answer-watch.ts';
+import { AnswerWithheld } from '../upstream-refusal.ts';
+import { type AnswerWatch, judgeLater } from './answer-watch.ts';
+import { type Kept, KeptChunks, KeptEvents } from './kept.ts';
 
 /** How the streams of answers are judged by policies (contract G.8). */
 
-/** Takes a piece into account, and where it is the last of an answer, the status that the client gets. */
-type Spend<T> = (piece: T, status?: number) => void;
-
 interface Watching<T> {
   readonly watch: AnswerWatch;
-  readonly spend: Spend<T>;
+  readonly hold: Hold;
+  /** Takes a piece into account, and where it is the last of an answer, the status that the client gets. */
+  readonly spend: (piece: T, status?: number) => void;
   readonly family: Family;
   readonly requestId: string;
 }
 
-/** @throws AnswerBlocked where the answer may not be released */
-const released = async <T>(last: T, { watch, spend, family }: Watching<T>, text: Collected<T>['text']) => {
-  const { refused } = await watch.judge(text());
-  spend(last, refused === null ? 200 : statusOf(refused.code, family, refused.status));
-  if (refused !== null) throw new AnswerBlocked(refused);
-};
-
-/** Chunks that come only when there are all of them and none is forbidden. They have been spent by then. */
-async function* heldChunks(chunks: AsyncIterable<Chunk>, watching: Watching<Chunk>): AsyncGenerator<Chunk> {
-  const collected = collectedChunks();
-  const all: Chunk[] = [];
-  for await (const chunk of chunks) {
-    collected.add(chunk);
-    all.push(chunk);
-    if (chunk.type === 'end') await released(chunk, watching, collected.text);
-    else watching.spend(chunk);
-  }
-  // What has not ended has not been judged.
-  if (all.at(-1)?.type === 'end') yield* all;
-}
-
-/** The events of an upstream, in one piece and under the same condition. */
-async function* heldEvents(
-  pieces: AsyncIterable<PassedEvents>,
-  watching: Watching<PassedEvents>,
-): AsyncGenerator<PassedEvents> {
-  const collected = collectedEvents(watching.watch.endpoint);
-  const all: Buffer[] = [];
-  let start: Buffer | null = null;
+/**
+ * Pieces that come only when there are all of them and none is forbidden. They have been spent by then.
+ * @throws AnswerWithheld where the answer may not be released, or is more than there is room for
+ */
+async function* held<T>(
+  pieces: AsyncIterable<T>,
+  { watch, spend, family }: Watching<T>,
+  kept: Kept<T>,
+  isLast: (piece: T) => boolean,
+): AsyncGenerator<T> {
   for await (const piece of pieces) {
-    start ??= piece.start;
-    all.push(piece.events);
-    collected.add(piece);
-    if (!piece.ended) watching.spend(piece);
-    else {
-      await released(piece, watching, collected.text);
-      yield { ...piece, start, events: Buffer.concat(all) };
-    }
+    const isWhole = isLast(piece);
+    const refused = kept.add(piece) ?? (isWhole ? (await watch.judge(await kept.text())).refused : null);
+    spend(piece, refused === null ? 200 : statusOf(refused.code, family, refused.status));
+    if (refused !== null) throw new AnswerWithheld(refused);
+    if (isWhole) yield* kept.take();
   }
 }
 
@@ -61,25 +39,30 @@ async function* heldEvents(
 async function* watched<T>(
   pieces: AsyncIterable<T>,
   { watch, requestId }: Watching<T>,
-  collected: Collected<T>,
+  kept: Kept<T>,
 ): AsyncGenerator<T> {
   try {
     for await (const piece of pieces) {
-      collected.add(piece);
+      kept.add(piece);
       yield piece;
     }
   } finally {
-    judgeLater(watch, collected.text, requestId);
+    judgeLater(watch, () => kept.text(), requestId);
   }
 }
 
-export const watchedChunks = (chunks: AsyncIterable<Chunk>, watching: Watching<Chunk>): AsyncIterable<Chunk> =>
-  watching.watch.holds ? heldChunks(chunks, watching) : watched(chunks, watching, collectedChunks());
+const isEnd = ({ type }: Chunk): boolean => type === 'end';
+const hasEnded = ({ ended }: PassedEvents): boolean => ended;
+
+export const watchedChunks = (chunks: AsyncIterable<Chunk>, watching: Watching<Chunk>): AsyncIterable<Chunk> => {
+  const kept = new KeptChunks(watching.watch, watching.hold);
+  return watching.watch.holds ? held(chunks, watching, kept, isEnd) : watched(chunks, watching, kept);
+};
 
 export const watchedEvents = (
   pieces: AsyncIterable<PassedEvents>,
   watching: Watching<PassedEvents>,
-): AsyncIterable<PassedEvents> =>
-  watching.watch.holds
-    ? heldEvents(pieces, watching)
-    : watched(pieces, watching, collectedEvents(watching.watch.endpoint));
+): AsyncIterable<PassedEvents> => {
+  const kept = new KeptEvents(watching.watch, watching.hold);
+  return watching.watch.holds ? held(pieces, watching, kept, hasEnded) : watched(pieces, watching, kept);
+};

@@ -59,16 +59,18 @@ const passedStream = async (
   generation: Generation,
   timing: Timing,
 ): Promise<Reply> => {
-  const { watch, requestId, form } = generation;
+  const { watch, hold, requestId, form } = generation;
   try {
-    const spending = (piece: PassedEvents, status?: number) => spend(piece, generation, status);
-    const watching = watch && { watch, requestId, family: form.family, spend: spending };
+    const spendHere = (piece: PassedEvents, status?: number) => spend(piece, generation, status);
+    const watching = watch && { watch, requestId, family: form.family, hold, spend: spendHere };
     const pieces = (watching ? watchedEvents(asked, watching) : asked)[Symbol.asyncIterator]();
+    // What is held has been spent before it is released.
+    const spending = watch?.holds ? () => {} : spendHere;
     const first = await inTime(firstPassed(pieces), timing.after);
     return {
       status: 200,
       headers: streamHeaders,
-      stream: (sink) => streamPassed(sink, { first, pieces, generation, ...timing }),
+      stream: (sink) => streamPassed(sink, { first, pieces, generation, spending, ...timing }),
     };
   } catch (error) {
     return failedReply(error, generation);

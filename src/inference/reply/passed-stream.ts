@@ -11,6 +11,8 @@ export interface PassedStream {
   readonly first: First<PassedEvents>;
   readonly pieces: AsyncIterator<PassedEvents>;
   readonly generation: Generation;
+  /** Is shown every piece. */
+  readonly spending: (piece: PassedEvents) => void;
   readonly clock: Clock;
   readonly after: After;
 }
@@ -26,8 +28,8 @@ export const firstPassed = async (pieces: AsyncIterator<PassedEvents>): Promise<
  * Sends an upstream's events as they come, and asks for more when the client has room. A failure in the middle is told as
  * an `error` event, after which nothing follows; a client that leaves ends it silently.
  */
-export const streamPassed = async (sink: Sink, { first, pieces, generation, clock, after }: PassedStream) => {
-  const { form, estimatedTokens, signal } = generation;
+export const streamPassed = async (sink: Sink, { first, pieces, generation, spending, clock, after }: PassedStream) => {
+  const { form, estimatedTokens, hold, signal } = generation;
   const output = new EventOutput({ sink, clock, after, ping: form.ping, keepAliveMs: pingEveryMs });
   let last: Uint8Array | undefined;
   let sent: Buffer | undefined;
@@ -39,13 +41,13 @@ export const streamPassed = async (sink: Sink, { first, pieces, generation, cloc
       start = piece.start;
     } else {
       // The message begins without the upstream, which comes too late to begin it.
-      output.add(form.events(estimatedTokens)({ type: 'start', usage: noUsage }));
+      output.add(form.events(estimatedTokens, hold)({ type: 'start', usage: noUsage }));
       output.flush();
       piece = await first.coming;
       if (form.keepsLateStart) start = piece.start;
     }
     for (;;) {
-      spend(piece, generation);
+      spending(piece);
       const events = start === null ? piece.events : Buffer.concat([start, piece.events]);
       start = null;
       if (piece.ended) {

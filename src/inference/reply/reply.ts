@@ -2,19 +2,20 @@ import type { Cancellation } from '../../cancellation.ts';
 import type { Clock } from '../../clock.ts';
 import { isRefusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
-import type { Allowance, Headers, Meter, Reply } from '../../http/route.ts';
-import { writtenBytesOf } from '../../upstream/estimate.ts';
-import type {
-  Answer,
-  Chunk,
-  GenerateOptions,
-  GenerateRequest,
-  Upstream,
-  Usage,
-  WrittenRequest,
+import type { Allowance, Headers, Hold, Meter, Reply } from '../../http/route.ts';
+import { estimateTokensOf, writtenBytesOf } from '../../upstream/estimate.ts';
+import {
+  type Answer,
+  type Chunk,
+  type GenerateOptions,
+  type GenerateRequest,
+  noUsage,
+  type Upstream,
+  type Usage,
+  type WrittenRequest,
 } from '../../upstream/port.ts';
 import { believed, failMeter, type Most, outputOf, Spending, sentTokens, tokensTaken } from '../spending.ts';
-import { tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
+import { AnswerWithheld, tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
 import type { AnswerForm } from './answer-form.ts';
 import { type AnswerWatch, answerOf, judgeWhole } from './answer-watch.ts';
 import type { After } from './event-output.ts';
@@ -33,6 +34,7 @@ export interface Generation {
   readonly allowance: Allowance;
   readonly grow: Growth;
   readonly meter: Meter;
+  readonly hold: Hold;
   readonly requestId: string;
   readonly trace: GenerateOptions['trace'];
   /** Fires when the client leaves. */
@@ -67,7 +69,8 @@ const wholeReply = async (asked: Promise<Answer>, generation: Generation): Promi
     const usage = believed(answer.usage, most, written);
     const sent = usage.output_tokens > 0 && !usage.isPartial ? 0 : sentTokens(written, most);
     allowance.spent = tokensTaken(usage, outputOf(usage, sent), estimatedTokens);
-    const judged = watch === null ? noHeaders : await judgeWhole(watch, () => answerOf(answer), requestId);
+    const judged =
+      watch === null ? noHeaders : await judgeWhole(watch, () => answerOf(answer.content, answer, watch), requestId);
     allowance.settle();
     if (!isRefusal(judged)) {
       meter.complete(usage, sent);
@@ -88,15 +91,15 @@ const streamedReply = async (
   generation: Generation,
   timing: Timing,
 ): Promise<Reply> => {
-  const { form, estimatedTokens, meter, most, requestId, signal, watch } = generation;
+  const { form, estimatedTokens, hold, meter, most, requestId, signal, watch } = generation;
   try {
     const spend = (chunk: Chunk, status?: number) => spent.add(chunk, status);
-    const watching = watch && { watch, requestId, family: form.family, spend };
+    const watching = watch && { watch, requestId, family: form.family, hold, spend };
     const chunks = (watching ? watchedChunks(asked, watching) : asked)[Symbol.asyncIterator]();
     // What is held has been spent before it is released.
     const spending = watch?.holds ? { add: () => {} } : spent;
     const first = await inTime(firstChunk(chunks), timing.after);
-    const toEvents = form.events(estimatedTokens);
+    const toEvents = form.events(estimatedTokens, hold);
     return {
       status: 200,
       headers: streamHeaders,
@@ -110,9 +113,27 @@ const streamedReply = async (
 
 /** With which an upstream is asked: what it counts is on the account although nothing of its answer may ever come. */
 export const optionsOf = (
-  { signal, requestId, trace, meter, most }: Generation,
-  counted = (usage: Usage): void => meter.progress(believed(usage, most), 0),
-): GenerateOptions => ({ signal, requestId, trace, counted });
+  generation: Generation,
+  counted = (usage: Usage): void => generation.meter.progress(believed(usage, generation.most), 0),
+): GenerateOptions => {
+  const { signal, requestId, trace } = generation;
+  return { signal, requestId, trace, counted, hold: holdingWhole(generation) };
+};
+
+/** Keeps an answer in one piece. Where there is no room for more, what has come of it is paid for, estimated by its bytes. */
+const holdingWhole = ({ hold, allowance, meter, most, estimatedTokens }: Generation): GenerateOptions['hold'] => {
+  let come = 0;
+  return (bytes) => {
+    come += bytes;
+    const refused = hold(bytes);
+    if (refused === undefined) return;
+    // Its bytes are not text alone.
+    const sent = Math.min(estimateTokensOf(come), most.output);
+    allowance.spent = tokensTaken(noUsage, sent, estimatedTokens);
+    meter.progress(noUsage, sent);
+    throw new AnswerWithheld(refused);
+  };
+};
 
 /** Asks the upstream, and answers with what it says. */
 export const answerReply = (

@@ -36,6 +36,7 @@ const loosely = checker(passingResponsesBody, 'chat', 'body');
 
 /** Reads bodies of responses for models that pass them on. */
 export const passingResponses: PassingRules<PassedResponses> = {
+  api: 'responses',
   passing: (upstream) => upstream.passing?.responses,
   names: [...Object.keys(passingResponsesBody.shape), ...Object.keys(responsesState.members)],
   quick: quickResponsesBody,

@@ -1,8 +1,11 @@
 import type { Refusal } from '../../errors.ts';
 import { failure } from '../../http/error-envelopes.ts';
+import type { Hold } from '../../http/route.ts';
 import type { Answer, Chunk } from '../../upstream/port.ts';
 import { dataOf } from '../../upstream/transport/event-frames.ts';
 import type { AnswerForm } from '../reply/answer-form.ts';
+import { textIn } from '../reply/kept.ts';
+import { AnswerWithheld } from '../upstream-refusal.ts';
 import { type Emit, type ItemEvents, itemEvents } from './item-events.ts';
 import { itemId, outputItem } from './output-items.ts';
 import { type ResponseEnvelope, responseText, statusAfter } from './response-text.ts';
@@ -18,7 +21,7 @@ export const responsesForm = (envelope: ResponseEnvelope): AnswerForm => {
   return {
     family: 'chat',
     whole: (answer) => wholeResponse(envelope, answer),
-    events: () => responseEvents(envelope, emit),
+    events: (_, hold) => responseEvents(envelope, emit, hold),
     ping: ': ping\n\n',
     error: (refused, requestId, passed) => {
       if (passed !== undefined) next = numberAfter(passed) ?? next;
@@ -38,7 +41,10 @@ const wholeResponse = (envelope: ResponseEnvelope, { content, stop_reason, usage
   return responseText(envelope, status, items, usage);
 };
 
-const responseEvents = (envelope: ResponseEnvelope, emit: Emit): ((chunk: Chunk) => string) => {
+/** How often what has been written is said again when it ends; until then it is kept. */
+const timesRepeated = 4;
+
+const responseEvents = (envelope: ResponseEnvelope, emit: Emit, hold: Hold): ((chunk: Chunk) => string) => {
   /** Those that have ended, as JSON. */
   const items: string[] = [];
   let open: ItemEvents | null = null;
@@ -63,8 +69,11 @@ const responseEvents = (envelope: ResponseEnvelope, emit: Emit): ((chunk: Chunk)
         open = itemEvents(emit, chunk.block, { id: itemId(id, chunk.block.type, index), index, asSummary });
         return before + open.begin();
       }
-      case 'block_delta':
+      case 'block_delta': {
+        const full = hold(timesRepeated * Buffer.byteLength(textIn(chunk.delta)));
+        if (full !== undefined) throw new AnswerWithheld(full);
         return open!.delta(chunk.delta);
+      }
       case 'block_stop':
         return '';
       case 'end': {

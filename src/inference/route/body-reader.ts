@@ -1,6 +1,7 @@
 import type { Refusal } from '../../errors.ts';
 import { Refused } from '../../http/refused.ts';
 import { parseJson, type ValueBudget, valueBudget } from '../../http/request/json.ts';
+import type { Metered } from '../../http/route.ts';
 import { type Edit, edited, outerMembers, withoutMember } from '../../json/outer-members.ts';
 import { Kind, type Tape, lentTape as tape } from '../../json/tape/tape.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
@@ -78,6 +79,8 @@ interface PassingModel<P extends Passing> extends ConnectedModel {
 
 /** How one API reads bodies that go to their upstream as they are. */
 export interface PassingRules<Fields, P extends Passing = Passing> {
+  /** Whose members they are: those of other APIs mean nothing. */
+  readonly api: Metered['api'];
   /** How the upstream passes requests of this API on, if it does. */
   readonly passing: (upstream: Upstream) => P | undefined;
   /** Members that Weir reads or refuses. */
@@ -125,6 +128,7 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     const strict = strictly(value, budget);
     return strict instanceof Refused ? strict : { strict, passed: null };
   };
+  const { api } = rules;
   const spelling = spellingRefusal(rules.names);
   /** Of each model that was asked for, with the way to pass on to it. */
   const passingModels = new WeakMap<ConnectedModel, PassingModel<P> | null>();
@@ -165,8 +169,8 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     } = quick;
     const { passing, upstreamModel } = hosted;
     const outgoing = () => edited(bytes, inOrder([{ start, end, text: JSON.stringify(upstreamModel) }], edits));
-    const images = pricedImagesOnTape(hosted.model, tape);
-    const searches = searchesAllowedOnTape(hosted.model, tape);
+    const images = pricedImagesOnTape(hosted.model, api, tape);
+    const searches = searchesAllowedOnTape(hosted.model, api, tape);
     if (Number.isNaN(images)) return null;
     // Each member by its name: spread, it took eight microseconds.
     return {
@@ -198,8 +202,8 @@ export const bodyReader = <Strict, Fields, P extends Passing = Passing>(
     if (read instanceof Refused) return read;
     const { edits, hidesUsage = false, ...rest } = read;
     const outgoing = () => withoutOwnFields(bytes, hosted.upstreamModel, edits);
-    const images = pricedImages(hosted.model, value);
-    const searches = searchesAllowed(hosted.model, value);
+    const images = pricedImages(hosted.model, api, value);
+    const searches = searchesAllowed(hosted.model, api, value);
     return {
       strict: null,
       passed: { ...rest, passing: hosted.passing, hidesUsage, images, searches, bytes: outgoing },

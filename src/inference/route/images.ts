@@ -1,7 +1,10 @@
+import type { Metered } from '../../http/route.ts';
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import type { Model } from '../../upstream/models/models.ts';
 import type { GenerateRequest } from '../../upstream/port.ts';
 import { isPricedIn } from './priced.ts';
+
+type Api = Metered['api'];
 
 /** What an image is called in the three APIs. */
 const kinds = ['image', 'image_url', 'input_image', 'computer_screenshot'];
@@ -12,7 +15,11 @@ const calls = ['tool_use', 'server_tool_use'];
 const input = 'input';
 const type = 'type';
 /** Members of a request that images are in, at any depth: in results of tools, in documents, on screens. */
-const conversation = ['messages', input, 'system'];
+const conversation: Readonly<Record<Api, readonly string[]>> = {
+  messages: ['messages', 'system'],
+  'chat.completions': ['messages'],
+  responses: [input],
+};
 
 /** Where images have no price nobody has to count them. */
 const isPriced = (model: Model): boolean => isPricedIn(model, ({ image }) => Number(image) > 0);
@@ -20,11 +27,12 @@ const isPriced = (model: Model): boolean => isPricedIn(model, ({ image }) => Num
 /** The images of a request that have a price. */
 export const pricedImages = (
   model: Model,
+  api: Api,
   request: Readonly<Record<string, unknown>> | Pick<GenerateRequest, 'messages' | 'system'>,
 ): number => {
   if (!isPriced(model)) return 0;
   const fields = request as Readonly<Record<string, unknown>>;
-  return conversation.reduce((sum, name) => sum + imagesIn(fields[name]), 0);
+  return conversation[api].reduce((sum, name) => sum + imagesIn(fields[name]), 0);
 };
 
 const imagesIn = (value: unknown): number => {
@@ -39,17 +47,18 @@ const imagesIn = (value: unknown): number => {
 };
 
 const bytesOf = (name: string): Buffer => Buffer.from(name);
-const [kindBytes, callBytes, conversationBytes] = [kinds, calls, conversation].map((names) => names.map(bytesOf)) as [
-  Buffer[],
-  Buffer[],
-  Buffer[],
-];
+const [kindBytes, callBytes] = [kinds, calls].map((names) => names.map(bytesOf)) as [Buffer[], Buffer[]];
+const conversationBytes: Readonly<Record<Api, readonly Buffer[]>> = {
+  messages: conversation.messages.map(bytesOf),
+  'chat.completions': conversation['chat.completions'].map(bytesOf),
+  responses: conversation.responses.map(bytesOf),
+};
 const [typeBytes, linkBytes, inputBytes] = [type, link, input].map(bytesOf) as [Buffer, Buffer, Buffer];
 
 /** The same of a scanned request; NaN where it has to be parsed. */
-export const pricedImagesOnTape = (model: Model, tape: Tape): number => {
+export const pricedImagesOnTape = (model: Model, api: Api, tape: Tape): number => {
   if (!isPriced(model)) return 0;
-  return conversationBytes.reduce((sum, name) => sum + imagesAt(tape, tape.member(0, name)), 0);
+  return conversationBytes[api].reduce((sum, name) => sum + imagesAt(tape, tape.member(0, name)), 0);
 };
 
 const imagesAt = (tape: Tape, entry: number): number => {

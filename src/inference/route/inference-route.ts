@@ -127,8 +127,20 @@ export const inferenceRoute = <Rest extends Asked, Strict extends Rest, Fields e
           const form = api.form(body, id, head);
           const grow = growthOf(allowance, need);
           const most = mostTokensOf(need, hosted.context_length, searches);
-          const { trace } = call;
-          const generation = { form, estimatedTokens, most, allowance, grow, meter, requestId, trace, signal, watch };
+          const { trace, hold } = call;
+          const generation = {
+            form,
+            estimatedTokens,
+            most,
+            allowance,
+            grow,
+            meter,
+            hold,
+            requestId,
+            trace,
+            signal,
+            watch,
+          };
           if (task.passed === null) return answerReply(task.strict, isStreamed, generation, timing);
           const { passing, hidesUsage } = task.passed;
           const passed = { body: bytes(), id, model, headers: passedOn!, hidesUsage };

@@ -44,10 +44,10 @@ export const readLarge = <Rest extends Asked, Strict extends Rest, Fields extend
   if (hosted === undefined) return { strict: rest, judged: undefined };
   const task = judge(strict, hosted);
   if (isRefusal(task)) return { strict: rest, judged: plain(task) };
-  const { upstream, request, ...need } = task;
+  const { upstream, request, metadata, ...need } = task;
   const written = upstream.written!(request, purposeOf(api, rest));
-  const text = Buffer.from(jsonText(request));
-  const images = pricedImages(hosted.model, request);
+  const text = Buffer.from(jsonText({ ...request, metadata }));
+  const images = pricedImages(hosted.model, 'messages', request);
   return { strict: rest, judged: { ...need, images, text, most: request.max_tokens, written } };
 };
 

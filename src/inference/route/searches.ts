@@ -1,8 +1,11 @@
+import type { Metered } from '../../http/route.ts';
 import { Kind, type Tape } from '../../json/tape/tape.ts';
 import type { Model } from '../../upstream/models/models.ts';
 import { type Fields, within } from '../../upstream/transport/fields.ts';
 import { isPricedIn } from './priced.ts';
 import { toolsIn } from './served-tools.ts';
+
+type Api = Metered['api'];
 
 /** What an upstream's own search tools are called, with or without a version. */
 const kinds = /^(?:web|file)_search/;
@@ -19,16 +22,18 @@ const hasPrice = ({ web_search: web, file_search: file }: Model['pricing']): boo
 const bound = (named: unknown, otherwise: number): number =>
   Number.isInteger(named) && (named as number) >= 0 ? Math.min(named as number, otherwise) : otherwise;
 
-const ofTool = ({ type, max_uses: uses }: Fields): number => {
+const ofTool = ({ type, max_uses: uses }: Fields, api: Api): number => {
   if (typeof type !== 'string' || !kinds.test(type)) return 0;
-  return uses == null ? unnamed : bound(uses, mostNamed);
+  return uses == null || api !== 'messages' ? unnamed : bound(uses, mostNamed);
 };
 
-/** The most searches that an upstream may make for a request, by its tools and by what it says of them (contract N20). */
-export const searchesAllowed = (model: Model, request: Readonly<Record<string, unknown>>): number => {
+/** The most searches that an upstream may make for a request, by its tools and by what its API lets it say of them (contract N20). */
+export const searchesAllowed = (model: Model, api: Api, request: Readonly<Record<string, unknown>>): number => {
   if (!isPriced(model)) return mostNamed;
-  const sum = toolsIn(request).reduce<number>((all, tool) => all + ofTool(tool), 0);
-  return bound(request.max_tool_calls, sum);
+  const isResponse = api === 'responses';
+  const all = toolsIn(isResponse ? request : { tools: request.tools });
+  const sum = all.reduce<number>((known, tool) => known + ofTool(tool, api), 0);
+  return isResponse ? bound(request.max_tool_calls, sum) : sum;
 };
 
 const [tools, type, calls] = ['tools', 'type', 'max_tool_calls'].map((name) => Buffer.from(name)) as [
@@ -38,7 +43,7 @@ const [tools, type, calls] = ['tools', 'type', 'max_tool_calls'].map((name) => B
 ];
 
 /** The same of a scanned request, whose items bring none. */
-export const searchesAllowedOnTape = (model: Model, tape: Tape): number => {
+export const searchesAllowedOnTape = (model: Model, api: Api, tape: Tape): number => {
   if (!isPriced(model)) return mostNamed;
   const [list, most] = [tape.member(0, tools), tape.member(0, calls)];
   if (list === -1 || tape.kind(list) !== Kind.array) return 0;
@@ -46,7 +51,7 @@ export const searchesAllowedOnTape = (model: Model, tape: Tape): number => {
   for (let at = list + 1; at < tape.next(list); at = tape.next(at)) {
     const kind = tape.kind(at) === Kind.object ? tape.member(at, type) : -1;
     const name = kind === -1 ? null : tape.value(kind);
-    if (typeof name === 'string' && kinds.test(name)) sum += ofTool(within(tape.value(at)));
+    if (typeof name === 'string' && kinds.test(name)) sum += ofTool(within(tape.value(at)), api);
   }
-  return bound(most === -1 ? undefined : tape.value(most), sum);
+  return most === -1 || api !== 'responses' ? sum : bound(tape.value(most), sum);
 };

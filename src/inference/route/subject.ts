@@ -10,7 +10,8 @@ export const subjectOf = <Fields>(task: Task<Fields>, { max_output_length: most 
   const need = needOf(task);
   if (strict === null) return { request: null, need, most };
   if (isWrittenTask(strict)) return { request: null, need, most, writtenMost: strict.most ?? null };
-  return { request: strict.request, need, most };
+  const request = { ...strict.request, metadata: strict.metadata };
+  return { request, need, most };
 };
 
 const noBytes = Buffer.alloc(0);
@@ -29,5 +30,5 @@ export const searchesOf = <Fields>({ passed }: Task<Fields>): number => passed?.
 /** Images that have a price. */
 export const imagesOf = <Fields>({ strict, passed }: Task<Fields>, model: Model): number => {
   if (strict === null) return passed.images;
-  return isWrittenTask(strict) ? strict.images : pricedImages(model, strict.request);
+  return isWrittenTask(strict) ? strict.images : pricedImages(model, 'messages', strict.request);
 };

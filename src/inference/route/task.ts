@@ -1,3 +1,4 @@
+import type { RequestText } from '../../rules/text/request-text.ts';
 import type { GenerateRequest, Upstream, WrittenRequest } from '../../upstream/port.ts';
 /** Tokens that a request may use: of its input, estimated, and of the longest answer that it allows (contract F.4). */
 export interface TokenNeed {
@@ -18,13 +19,15 @@ export type Answers = Required<Omit<TokenNeed, 'estimatedTokens' | 'turns'>>;
 export interface StrictTask extends TokenNeed {
   readonly upstream: Upstream;
   readonly request: GenerateRequest;
+  /** For policies: the request has of it no more than the upstream is told. */
+  readonly metadata: RequestText['metadata'];
 }
 
 /** Judged by its model in the thread that has read it: a request in Weir's own form, of which no object has come back. */
 export interface LargeTask extends TokenNeed {
   /** Images that have a price. */
   readonly images: number;
-  /** The request as JSON, in the form of messages. */
+  /** The request as JSON, in the form of messages, as policies see it. */
   readonly text: Uint8Array;
   /** What the upstream is told, where it is told any. */
   readonly most: number | undefined;

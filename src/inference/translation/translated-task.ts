@@ -1,11 +1,13 @@
 import type { z } from 'zod';
 import { isRefusal, type Refusal } from '../../errors.ts';
-import { checker } from '../../http/endpoint.ts';
 import { Refused } from '../../http/refused.ts';
 import type { ValueBudget } from '../../http/request/json.ts';
+import { metadataOf } from '../../rules/text/body-text.ts';
+import type { RequestText } from '../../rules/text/request-text.ts';
 import type { ConnectedModel } from '../../upstream/connect.ts';
 import { bodyRefusal } from '../body-refusal.ts';
 import { type MessagesBody, messagesBody } from '../messages/messages-schema.ts';
+import { strictCheck } from '../messages/strict-check.ts';
 import { strictTask } from '../messages/strict-task.ts';
 import type { Asked } from '../route/body-reader.ts';
 import type { StrictTask } from '../route/task.ts';
@@ -18,6 +20,7 @@ export const unnamedMaximum = 4096;
 export interface TranslatedInput extends Asked {
   readonly body: MessagesBody;
   readonly placeOf: Translated['placeOf'];
+  readonly metadata: RequestText['metadata'];
   readonly namesMaximum: boolean;
 }
 
@@ -55,8 +58,8 @@ export const translatingReader = <Body extends Asked, Extra extends object>(
   models: ReadonlyMap<string, ConnectedModel>,
   { schema, translate, maximumOf, extra }: TranslationRules<Body, Extra>,
 ) => {
-  const own = checker(schema, 'chat', 'body');
-  const asMessages = checker(messagesBody, 'messages', 'body');
+  const own = strictCheck(schema, 'chat');
+  const asMessages = strictCheck(messagesBody, 'messages');
   return (value: unknown, budget: ValueBudget): (TranslatedInput & Extra) | Refused => {
     const checked = own(value);
     if (checked instanceof Refused) return checked;
@@ -69,7 +72,15 @@ export const translatingReader = <Body extends Asked, Extra extends object>(
     const body = asMessages(translated.body);
     if (body instanceof Refused) return new Refused(inPlace(body.refusal, placeOf));
     const namesMaximum = maximumOf(request) != null;
-    const input: TranslatedInput = { model, policy_ids, stream, body: body as MessagesBody, placeOf, namesMaximum };
+    const input: TranslatedInput = {
+      model,
+      policy_ids,
+      stream,
+      body: body as MessagesBody,
+      placeOf,
+      metadata: metadataOf(checked as Readonly<Record<string, unknown>>),
+      namesMaximum,
+    };
     // A spread would give each object a hidden class of its own.
     return Object.assign(input, extra(request));
   };
@@ -77,10 +88,10 @@ export const translatingReader = <Body extends Asked, Extra extends object>(
 
 /** Judges a translated request by its model (contract F.2), and tells refusals by what the caller sent. */
 export const judgeTranslated = (
-  { body, placeOf, namesMaximum }: TranslatedInput,
+  { body, placeOf, metadata, namesMaximum }: TranslatedInput,
   hosted: ConnectedModel,
 ): StrictTask | Refusal => {
-  const task = strictTask(body, hosted);
+  const task = strictTask(body, hosted, metadata);
   if (isRefusal(task)) return inPlace(task, placeOf);
   if (namesMaximum) return task;
   const { maxTokens: longest } = task;

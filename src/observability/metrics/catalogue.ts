@@ -24,7 +24,11 @@ export const catalogue = {
     help: 'Requests that wait for a body, a handler or a reader.',
   },
   weir_http_streams_open: { type: 'gauge', labels: [], help: 'Answers that are sent while they are being made.' },
-  weir_http_buffered_bytes: { type: 'gauge', labels: [], help: 'Bytes of request bodies held by requests in flight.' },
+  weir_http_buffered_bytes: {
+    type: 'gauge',
+    labels: [],
+    help: 'Bytes of bodies and answers held by requests in flight.',
+  },
   weir_certificate_expiry_timestamp_seconds: {
     type: 'gauge',
     labels: [],

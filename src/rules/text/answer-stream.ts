@@ -1,4 +1,5 @@
-import { answerOf, hiddenIn, inputOf, isObject, type Json, listOf, objectOf } from './answer-text.ts';
+import { withoutRepeats } from './answer-marks.ts';
+import { answerOf, hiddenIn, inputOf, isObject, type Json, jsonOf, listOf, objectOf } from './answer-text.ts';
 import type { RequestText, ResponseText } from './request-text.ts';
 
 /** Streamed answers, put together again while their events pass. */
@@ -114,7 +115,8 @@ const messageStream = (rest: Rest): Stream => {
         const { usage, delta, ...others } = event;
         whole.usage = { ...objectOf(whole.usage), ...objectOf(usage) };
         Object.assign(whole, objectOf(delta));
-        rest.add(others);
+        // The next of them takes the place of what this one says.
+        for (const each of [usage, delta, others]) rest.add(each);
       } else if (type !== 'ping' && type !== 'message_stop' && type !== 'content_block_stop') {
         rest.addTo(String(type), event);
       } else rest.add(event);
@@ -134,9 +136,10 @@ const completionStream = (rest: Rest): Stream => {
   const choices = new Map<unknown, Made>();
   let usage: unknown;
   return {
-    add({ choices: those, usage: used, id: _, model: __, created: ___, obfuscation, ...others }) {
+    add({ choices: those, usage: used, id: _, model: __, ...others }) {
       usage = used ?? usage;
-      rest.add({ ...others, obfuscation });
+      rest.add(used);
+      rest.add(others);
       if (!Array.isArray(those)) rest.add(those);
       for (const { index, delta, ...choice } of listOf(those)) {
         const known = choices.get(index) ?? {};
@@ -187,7 +190,8 @@ const responseStream = (rest: Rest): Stream => {
     add(event) {
       const { delta, response, item, sequence_number: _, ...others } = event;
       if (isObject(response)) {
-        tell(last.output);
+        const { id: __, model: ___, ...before } = last;
+        tell(withoutRepeats(before));
         last = response;
       }
       if (isObject(item)) {
@@ -249,7 +253,7 @@ export const streamedText = (endpoint: Endpoint): StreamedText => {
       else if (line !== '') others.push(line);
     }
     const document = data.join('\n');
-    const event = document === '' ? null : inputOf(document);
+    const event = document === '' ? null : jsonOf(document);
     if (isObject(event)) {
       stream.add(event);
       for (const hidden of hiddenIn(document, event)) rest.add(hidden);

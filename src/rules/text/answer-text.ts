@@ -1,6 +1,7 @@
+import { ExactNumber, parseExactly } from '../../exact-number.ts';
 import { withoutRepeats } from './answer-marks.ts';
 import type { RequestText, ResponseText } from './request-text.ts';
-import { stringsOf } from './strings.ts';
+import { isInexact, stringsOf } from './strings.ts';
 
 /** Answers in the form of an API, as rules of the response direction read them: all that their client is given. */
 
@@ -14,7 +15,10 @@ export const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 export const listOf = (value: unknown): readonly Json[] =>
   Array.isArray(value) ? value.map((item) => (isObject(item) ? item : { text: item })) : [];
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-const numberOf = (value: unknown): number => (Number.isSafeInteger(value) ? (value as number) : 0);
+const numberOf = (value: unknown): number => {
+  const number = value instanceof ExactNumber ? Number(value) : value;
+  return Number.isSafeInteger(number) ? (number as number) : 0;
+};
 
 /** In the words of the messages API (contract G.6). */
 const stops: Readonly<Record<string, string>> = {
@@ -26,13 +30,21 @@ const stops: Readonly<Record<string, string>> = {
   incomplete: 'max_tokens',
 };
 
-/** What a call is given; JSON, or the text itself where it is none. */
-export const inputOf = (text: string): unknown => {
+/** What a text says that is JSON; the text itself where it is none. */
+export const jsonOf = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
     return text;
   }
+};
+
+/** What a call is given: JSON with its numbers as they stand, or the text itself where it is none or says more than reading it gives. */
+export const inputOf = (text: string): unknown => {
+  const read = jsonOf(text);
+  if (isHidden(text, read)) return text;
+  // One level down, where numbers keep their digits.
+  return isInexact(text) && read !== text ? (parseExactly(`[${text}]`) as readonly [unknown])[0] : read;
 };
 
 const blockOf = (value: Json): Block => (typeof value.type === 'string' ? (value as Block) : { ...value, type: '' });
@@ -138,15 +150,17 @@ export const answerOf = (endpoint: RequestText['endpoint'], body: Json, beside: 
 
 /** An answer in one piece, as it is written. */
 export const answerText = (endpoint: RequestText['endpoint'], document: string): ResponseText => {
-  const body: unknown = JSON.parse(document);
+  const body = isInexact(document) ? parseExactly(document) : (JSON.parse(document) as unknown);
   return answerOf(endpoint, objectOf(body), isObject(body) ? hiddenIn(document, body) : [body]);
 };
 
 /** The strings of a document that reading it does not give: those of members that it has twice. Usually none. */
 export const hiddenIn = (document: string, read: unknown): readonly string[] => {
-  const written = stringsOf(document);
-  return written.count === countOf(read) ? [] : written.all();
+  return isHidden(document, read) ? stringsOf(document).all() : [];
 };
+
+const isHidden = (document: string, read: unknown): boolean =>
+  read !== document && stringsOf(document).count !== countOf(read);
 
 /** Names and strings in a value. */
 const countOf = (value: unknown): number => {

@@ -76,7 +76,8 @@ const toolsOf = ({ tools, functions, mcp_servers: servers }: Body): RequestText[
         ...itemsOf(servers).flatMap(offeredBy),
       ].map((name) => ({ name }));
 
-const metadataOf = ({ metadata, safety_identifier: safe, user }: Body): RequestText['metadata'] => {
+/** What a request says to policies of who asks, and for what. */
+export const metadataOf = ({ metadata, safety_identifier: safe, user }: Body): RequestText['metadata'] => {
   if (metadata == null && safe == null && user == null) return undefined;
   const given = isObject(metadata) ? metadata : {};
   return given.user_id === undefined ? { ...given, user_id: safe ?? user } : given;

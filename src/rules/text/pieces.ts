@@ -68,7 +68,7 @@ export const piecesOf = (request: RequestText): RequestPieces => {
   };
 };
 
-/** Arguments of calls are apart from the text. What is not written stands after it: thinking, sources, all else. */
+/** What is not written stands after what is: calls, which are also apart, thinking, sources, all else. */
 export const responsePiecesOf = ({ content, stopReason, outputTokens, others }: ResponseText): ResponsePieces => {
   const text = nothingFound();
   const calls: { name: string; arguments: string }[] = [];
@@ -78,8 +78,11 @@ export const responsePiecesOf = ({ content, stopReason, outputTokens, others }: 
     if (isCall || type.endsWith('_tool_use')) {
       calls.push({ name: String(name), arguments: typeof input === 'string' ? input : jsonText(input ?? {}) });
     }
-    if (isCall) addLeaves(text.beside, block, { skips: isUnread, except: ofCall });
-    else readContent(text, isIdOfAnswer('id', id) ? { ...block, id: null } : block, false);
+    if (isCall) {
+      addLeaves(text.beside, name);
+      addLeaves(text.beside, input, { isInput: true });
+      addLeaves(text.beside, block, { skips: isUnread, except: ofCall });
+    } else readContent(text, isIdOfAnswer('id', id) ? { ...block, id: null } : block, false);
   }
   if (others !== undefined) {
     const rest: string[] = [];

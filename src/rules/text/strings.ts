@@ -27,6 +27,13 @@ export const stringsOf = (document: string): { readonly count: number; readonly 
   };
 };
 
+/**
+ * Whether there may be a number that JSON.parse would change: a long one, one that ends in a zero behind its point, one with an
+ * exponent, a very small one, a negative zero. Whoever reads the document is given the digits, and so are rules.
+ */
+export const isInexact = (document: string): boolean => inexact.test(document);
+const inexact = /(?:^|[[:,])\s*(?:-?[\d.]{15}|-?\d+\.\d*0(?!\d)|-?[\d.]+[eE]|-?0\.0{6}|-0(?![.\d]))/;
+
 /** Numbers, true and false. */
 const words = /-?\d[\d.eE+-]*|true|false/g;
 

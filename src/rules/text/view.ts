@@ -22,6 +22,7 @@ import {
 import type { RequestOwner, RequestText, ResponseText } from './request-text.ts';
 import { RequestFields } from './request-values.ts';
 import { ResponseFields } from './response-values.ts';
+import { isInexact } from './strings.ts';
 
 /** What rules see in one of the two copies of a text (contract N16). */
 export interface TextView {
@@ -174,17 +175,11 @@ export const bodyView = (raw: RawBody, owner: RequestOwner): RuleView => {
   return viewFrom(raw, { raw: isLarge ? raw : null, pieces, owner, answer: null });
 };
 
-/**
- * Whether there may be a number that JSON.parse would change: a long one, one that ends in a zero behind its point, one with an
- * exponent, a very small one, a negative zero. The model is given the digits, and so are rules.
- */
-const inexact = /[[:,]\s*(?:-?[\d.]{15}|-?\d+\.\d*0(?!\d)|-?[\d.]+[eE]|-?0\.0{6}|-0(?![.\d]))/;
-
 const piecesIn = (raw: RawBody): RequestPieces => {
   const { body, endpoint, form = endpoint, model, maxTokens, inputTokens, stream } = raw;
   // On the loop it is a Buffer already; what a thread is sent is none.
   const said = (Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.length)).toString();
-  const parsed = inexact.test(said) ? (parseExactly(said) as Readonly<Record<string, unknown>>) : JSON.parse(said);
+  const parsed = isInexact(said) ? (parseExactly(said) as Readonly<Record<string, unknown>>) : JSON.parse(said);
   const text = bodyText(parsed, { endpoint: form, model, maxTokens, inputTokens, stream });
   return piecesOf(form === endpoint ? text : { ...text, endpoint });
 };

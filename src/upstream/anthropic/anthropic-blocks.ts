@@ -48,9 +48,7 @@ export const readUsage = (value: unknown, most: number, known: Usage = noUsage):
     isCount(usage.input_tokens, most) &&
     isCount(usage.output_tokens, most) &&
     isCount(usage.cache_creation_input_tokens, most) &&
-    isCount(usage.cache_read_input_tokens, most) &&
-    isCount(long, most) &&
-    isCount(searches, most);
+    isCount(usage.cache_read_input_tokens, most);
   const told = detailsOf({
     // What is served fast has its price as what is served first has.
     service_tier: tierOf(usage.service_tier) ?? tierOf(usage.speed),

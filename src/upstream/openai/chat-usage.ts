@@ -65,12 +65,7 @@ export const usageOf = (
   const stored = tokensOf(kept, taken - read, 0);
   const rest = taken - read - stored;
   const isPlain =
-    isCount(input, most) &&
-    isCount(output, most) &&
-    isCount(cached, taken) &&
-    isCount(kept, taken - read) &&
-    isCount(heard, taken) &&
-    isCount(spoken, written);
+    isCount(input, most) && isCount(output, most) && isCount(cached, taken) && isCount(kept, taken - read);
   const { ttl_12h_tokens: long } = within(ofInput.cache_write_tokens_details);
   const details = detailsOf({
     service_tier: tierOf(beside.tier),

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { Chunk, GenerateOptions, PassedEvents, Usage } from '../port.ts';
+import { AnswerUnwanted, type Chunk, type GenerateOptions, type PassedEvents, type Usage } from '../port.ts';
 import type { Endpoint, Outgoing } from './endpoint.ts';
 import { EventFrames } from './event-frames.ts';
 import { maxAnswerBytes, maxEventBytes, maxStreamBytes } from './limits.ts';
@@ -19,8 +19,9 @@ export const wholeAnswer = async <T>(
 ): Promise<T> => {
   const exchange = await endpoint.post(outgoing, 'application/json', maxBytes, options);
   try {
-    return read(await readWhole(exchange));
+    return read(await readWhole(exchange, options.hold));
   } catch (error) {
+    if (error instanceof AnswerUnwanted) throw error;
     throw options.signal.aborted ? options.signal.reason : transportError(error);
   } finally {
     exchange.close();

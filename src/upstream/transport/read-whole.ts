@@ -1,12 +1,15 @@
+import type { GenerateOptions } from '../port.ts';
 import { appended } from './appended.ts';
 import type { Exchange } from './exchange.ts';
 
-/** All bytes of a response, which may come one by one: none of its pieces is kept. @throws as `Exchange.read` */
-export const readWhole = async (exchange: Pick<Exchange, 'read'>): Promise<Buffer> => {
+/** All bytes of a response, which may come one by one: none of its pieces is kept. @throws as `Exchange.read` and `hold` */
+export const readWhole = async (exchange: Pick<Exchange, 'read'>, hold?: GenerateOptions['hold']): Promise<Buffer> => {
   let whole = await exchange.read();
   if (whole === null) return Buffer.alloc(0);
+  hold?.(whole.length);
   let length = whole.length;
   for (let piece = await exchange.read(); piece !== null; piece = await exchange.read()) {
+    hold?.(piece.length);
     whole = appended(whole, length, piece);
     length += piece.length;
   }

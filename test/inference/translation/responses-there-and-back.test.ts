@@ -161,7 +161,7 @@ describe('an answer', () => {
   test('as a stream, whose items and pieces add up to the answer in one piece', () => {
     fc.assert(
       fc.property(answers, fc.boolean(), fc.integer({ min: 1, max: 5 }), (answer, asSummary, tokens) => {
-        const toEvents = form(asSummary).events(1);
+        const toEvents = form(asSummary).events(1, () => undefined);
         const bytes = Buffer.from([...chunksOf(answer, tokens)].map(toEvents).join(''));
         const events = [...new SseParser(10_000_000).push(bytes)].map(({ data }) => JSON.parse(data));
         expect(events.map(({ sequence_number: number }) => number)).toEqual([...events.keys()]);

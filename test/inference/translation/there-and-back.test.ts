@@ -57,7 +57,7 @@ describe('an answer', () => {
   test('as a stream', async () => {
     await fc.assert(
       fc.asyncProperty(answers, fc.integer({ min: 1, max: 5 }), async (answer, tokens) => {
-        const toEvents = form().events(1);
+        const toEvents = form().events(1, () => undefined);
         const bytes = Buffer.from([...chunksOf(answer, tokens)].map(toEvents).join(''));
         const reader = new ChatChunkReader(most, String);
         const back = await assemble(

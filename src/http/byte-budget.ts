@@ -8,8 +8,8 @@ const ofOrganization = refusal('server_busy', {
 });
 const ofAll = refusal('server_busy');
 
-/** Bytes of request bodies held in memory by requests in flight: over all of a server, and of each account. */
-export class BodyBudget {
+/** Bytes that requests in flight hold in memory: over all of a server, and of each account. */
+export class ByteBudget {
   used = 0;
   readonly #most: number;
   readonly #share: number;
@@ -21,7 +21,7 @@ export class BodyBudget {
   }
 
   /**
-   * @param account whose share it is: an organization's id, or empty for a body that comes without a credential
+   * @param account whose share it is: an organization's id, or empty for a request without a credential
    * @returns the 503 where they are too many; then nothing is taken
    */
   take(account: string, bytes: number): Refusal | undefined {

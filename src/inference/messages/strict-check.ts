@@ -1,0 +1,36 @@
+import type { z } from 'zod';
+import { type Check, checker } from '../../http/endpoint.ts';
+import { Refused } from '../../http/refused.ts';
+import type { Family } from '../../http/route.ts';
+import { bodyRefusal } from '../body-refusal.ts';
+
+/** Makes ready a schema of strict models. What it would drop without a word is refused by its name (contract N2). */
+export const strictCheck = (schema: z.ZodType, family: Family): Check => {
+  const check = checker(schema, family, 'body');
+  return (value) => {
+    const checked = check(value);
+    if (checked instanceof Refused) return checked;
+    const path = droppedFrom(value, checked);
+    if (path === null) return checked;
+    const message = 'This parameter is not supported.';
+    return new Refused(bodyRefusal({ code: 'unsupported_parameter', path, message, input: null }));
+  };
+};
+
+/** The one name that no schema sees: an object that is made of others cannot simply be given a member of that name. */
+const unseen = '__proto__';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Where such a member stands in a value, if what was made of it does not have it. */
+const droppedFrom = (value: unknown, made: unknown): (string | number)[] | null => {
+  if (value === made || typeof value !== 'object' || value === null || typeof made !== 'object' || made === null)
+    return null;
+  const [from, to] = [value as Members, made as Members];
+  if (Object.hasOwn(from, unseen) && from[unseen] !== null && !Object.hasOwn(to, unseen)) return [unseen];
+  for (const name in from) {
+    const path = name === unseen ? null : droppedFrom(from[name], to[name]);
+    if (path !== null) return [Array.isArray(value) ? Number(name) : name, ...path];
+  }
+  return null;
+};

@@ -45,7 +45,7 @@ export interface Signals {
   'audit.sink_back': { readonly sink: string };
   /** Last uses or refused attempts could not be written down; what can be kept is tried again. */
   'access.unrecorded': { readonly error: unknown };
-  /** Accounts of requests cannot be written to the disk; they are kept in memory meanwhile. And over. */
+  /** No request for a model is taken: the disk has no room for its account, or takes nothing. And over. */
   'usage.unwritten': { readonly error: unknown };
   'usage.written': Readonly<Record<string, never>>;
   /** Accounts of requests wait on the disk, since the event store does not take them. And over. */
@@ -57,6 +57,8 @@ export interface Signals {
   'usage.untold': { readonly error: unknown };
   /** At the start: requests that were in flight when the gateway ended, and lines of its journal that are not as they were. */
   'usage.recovered': { readonly abandoned: number; readonly damaged: number };
+  /** At the start: so many requests were begun of which the journal does not tell any more; nobody is charged for them. */
+  'usage.missing': { readonly requests: number | 'unknown'; readonly dir: string };
   /** Prices of models that were not known to the log, or were others. */
   'prices.declared': { readonly models: readonly string[] };
   /** At the start: an attempt to reach the store has failed. */
@@ -150,6 +152,7 @@ const every: Readonly<Record<SignalName, true>> = {
   'policies.unrecorded': true,
   'usage.untold': true,
   'usage.recovered': true,
+  'usage.missing': true,
   'prices.declared': true,
   'store.awaited': true,
   'store.option_ignored': true,

@@ -15,19 +15,20 @@ import type { BearerPrincipal, Identity, ProjectPrincipal } from './principal.ts
 
 /** Where the accounts of requests are kept. */
 export interface Accounts {
-  /** Nothing more can be written down: no request may be given to an upstream. */
-  readonly isFull: boolean;
-  /** @returns null where the organization cannot pay for the request */
+  /** Why nothing more can be written down, so that no request may be given to an upstream; undefined while it can. */
+  readonly whyFull: string | undefined;
+  /** @returns null where the organization cannot pay for the request, or where `whyFull` says that it cannot be written down */
   begin(asked: Asked): Account | null;
 }
 
 const unmetered: Meter = { progress: () => {}, complete: () => {}, fail: () => {} };
 const noCredit = refusal('insufficient_credits');
-/** Unspecified: what a request is told whose account could not be kept. */
-const noRoom = refusal('dependency_unavailable', {
-  message: 'Requests cannot be accounted for at the moment.',
-  headers: { 'Retry-After': '1' },
-});
+/** What a request is told whose account could not be kept (contract N20). */
+const noRoom = (why: string): Refusal =>
+  refusal('dependency_unavailable', {
+    message: `Requests for models are not taken at the moment: ${why}.`,
+    headers: { 'Retry-After': '1' },
+  });
 
 /** What every pass does: it is counted when it is made, and tells of the windows that refused it. */
 export abstract class CountedLease implements RateLimitLease<BearerPrincipal> {
@@ -121,9 +122,10 @@ export class InferenceLease extends TicketLease {
   /** A request whose client has gone reserves nothing: its upstream call is aborted before it begins. */
   override reserve(tokens: number): Refusal | undefined {
     if (this.ticket === null) return undefined;
-    if (this.accounts.isFull) {
+    const { whyFull } = this.accounts;
+    if (whyFull !== undefined) {
       super.end();
-      return noRoom;
+      return noRoom(whyFull);
     }
     const outcome = reserve(this.store, this.ticket, tokens, this.clock.monotonic());
     this.ticket = this.held(outcome);
@@ -154,7 +156,8 @@ export class InferenceLease extends TicketLease {
     if (this.kept !== null) return this.kept;
     this.spent = 0;
     this.end();
-    return noCredit;
+    const { whyFull } = this.accounts;
+    return whyFull === undefined ? noCredit : noRoom(whyFull);
   }
 
   override enlarge(tokens: number): void {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
 import { usage as usageRows } from '../../projections/usage.ts';
@@ -37,6 +38,7 @@ import { openEvaluator } from '../rules/evaluate.ts';
 import { dayKeys } from '../secrets/day-keys.ts';
 import { connect as connectModels } from '../upstream/connect.ts';
 import { type DeclaredModel, longestAnswerMs } from '../upstream/models/models.ts';
+import { journalFolder } from '../usage/journal-folder.ts';
 import { declarePrices } from '../usage/prices.ts';
 import { tellTotals } from '../usage/totals.ts';
 import { type OpenUsage, openUsage } from '../usage/usage.ts';
@@ -49,7 +51,7 @@ import { atPathOf } from './file-fault.ts';
 import { type FirstRunReport, firstRun, keptFirstRun } from './first-run.ts';
 import { balanceRows, fundsOf, untoldOf } from './funds.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
-import { type OpenLimits, openLimits, tiersOf } from './limits.ts';
+import { limitsDir, type OpenLimits, openLimits, tiersOf } from './limits.ts';
 import { refuseLaterLog, signLog } from './log-version.ts';
 import { observability } from './observability.ts';
 import { pricesOf } from './prices.ts';
@@ -197,6 +199,8 @@ const start = async (parts: {
   });
   open.later('the looks at the log', async () => fresh.close());
   const accessLog = new AccessLog(clock);
+  // Whoever has served has saved its windows.
+  const journal = journalFolder(join(config.DATA_DIR, 'usage'), logId, existsSync(limitsDir(config)));
   // Before the first run makes what it will be told apart by: an organization.
   limits = await openLimits({ config, models, logId, clock, tiers });
   open.later('the rate limits', limits.close);
@@ -239,7 +243,7 @@ const start = async (parts: {
   const prices = pricesOf(declared);
   await declarePrices(store, prices, by, clock);
   usage = await openUsage({
-    dir: join(config.DATA_DIR, 'usage', logId),
+    ...journal,
     store,
     prices,
     funds: fundsOf(models, declared),
@@ -266,6 +270,7 @@ const start = async (parts: {
   const checks = {
     eventstore: () => whyAway(store.state),
     'room on the volume of DATA_DIR': () => (log.hasNoRoom || models?.hasNoRoom ? '' : undefined),
+    'the accounts of requests': () => accounts.whyFull,
     'the keys': () => (fresh.reliedOn.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
     'read models': () => whoStands(models?.stopped),
     reactions: () => whoStands(reactors?.stopped),

@@ -137,7 +137,8 @@ export interface Allowance {
   settle(): void;
   /**
    * Opens the account of the request, before its upstream is asked. It is settled when the request ends, if not before.
-   * @returns the 402, where the organization cannot pay for it; then nothing is reserved any more
+   * @returns the 402, where the organization cannot pay for it, or the 503, where it cannot be kept; then nothing is reserved
+   * any more
    */
   meter(metered: Metered): Meter | Refusal;
 }

@@ -1,17 +1,30 @@
 import { statfsSync } from 'node:fs';
 
 /** With less than this a volume counts as full: a commit of rows takes some pages, and the pages of its tree. */
-const leastBytes = 4 * 1024 * 1024;
+export const leastBytes = 4 * 1024 * 1024;
 const lookAgainMs = 250;
 
-const isFull = (dir: string): boolean => {
+/** The volume that a folder is on. */
+export interface Volume {
+  /** Without end where that cannot be told, as on some virtual file systems. */
+  readonly freeBytes: number;
+  /** A file that has its blocks can be written over when there are no others left: nothing is copied, compressed or shared. */
+  readonly isWrittenInPlace: boolean;
+}
+
+/** ext2 to ext4 and tmpfs. Files of XFS may share their blocks with copies, and what no list names may do anything. */
+const inPlace: ReadonlySet<number> = new Set([0xef53, 0x01021994]);
+
+export const volumeOf = (dir: string): Volume => {
   try {
-    const { bavail, bsize } = statfsSync(dir);
-    return bavail * bsize < leastBytes;
+    const { bavail, bsize, type } = statfsSync(dir);
+    return { freeBytes: bavail * bsize, isWrittenInPlace: inPlace.has(type) };
   } catch {
-    return false;
+    return { freeBytes: Number.POSITIVE_INFINITY, isWrittenInPlace: false };
   }
 };
+
+const isFull = (dir: string): boolean => volumeOf(dir).freeBytes < leastBytes;
 
 const enospc = 28;
 const eio = 5;

@@ -57,6 +57,18 @@ const whole = (count: number): number => (count > 0 ? Math.min(Math.trunc(count)
 const inputOf = (usage: Tokens): number =>
   usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
 
+export interface MeterOptions {
+  readonly asked: Asked;
+  readonly price: Price;
+  readonly journal: Pick<Journal, 'begin' | 'settle'>;
+  readonly clock: Clock;
+  readonly credit: Pick<Credit, 'settled'>;
+  /** Where the request needs credit: what is held of it. */
+  readonly hold: Hold | null;
+  /** Of a request that ends without an answer, now; 499 where it is not said. */
+  readonly cutStatus?: () => number;
+}
+
 /**
  * The account of one request while it is in flight. It is settled once, by whoever comes first: the end of the answer, or
  * that of the request (contract N20).
@@ -64,7 +76,7 @@ const inputOf = (usage: Tokens): number =>
 export class Meter {
   readonly #asked: Asked;
   readonly #price: Price;
-  readonly #journal: Pick<Journal, 'begin' | 'settle'>;
+  readonly #journal: Pick<Journal, 'settle'>;
   readonly #clock: Clock;
   /** Where the request needs credit: what is held of it. */
   readonly #hold: Hold | null;
@@ -77,25 +89,22 @@ export class Meter {
   #firstTokenMs: number | null = null;
   #settled: Settlement | null = null;
 
-  constructor(
-    asked: Asked,
-    price: Price,
-    journal: Pick<Journal, 'begin' | 'settle'>,
-    clock: Clock,
-    credit: Pick<Credit, 'settled'>,
-    hold: Hold | null,
-    cutStatus: () => number = () => 499,
-  ) {
+  private constructor({ asked, price, journal, clock, credit, hold, cutStatus }: MeterOptions) {
     this.#asked = asked;
     this.#credit = credit;
     this.#hold = hold;
-    this.#cutStatus = cutStatus;
+    this.#cutStatus = cutStatus ?? (() => 499);
     this.#price = price;
     this.#journal = journal;
     this.#clock = clock;
     this.#askedAt = clock.monotonic();
+  }
+
+  /** @returns null where it cannot be written down that the request begins; then nothing is held for it any more */
+  static begin(options: MeterOptions): Meter | null {
+    const { asked, price, journal, clock, hold } = options;
     const { estimatedTokens, images } = asked;
-    journal.begin({
+    const hasBegun = journal.begin({
       request_id: asked.requestId,
       organization_id: asked.organizationId,
       project_id: asked.projectId,
@@ -108,6 +117,9 @@ export class Meter {
       images,
       micro_dollars: begunCost(price, estimatedTokens, images),
     });
+    if (hasBegun) return new Meter(options);
+    hold?.release();
+    return null;
   }
 
   /** @param sentTokens of the output that there is so far, estimated */

@@ -71,6 +71,8 @@ const eventOf = (stream: string, piece: readonly Sendable[], at: number): NewEve
   return { id, type, data, metadata: { at, actor, $correlationId: id, $causationId: id, v: 1 } };
 };
 
+const nothing = async (): Promise<void> => {};
+
 /** The revision of the last event of an append that has found the stream as it expected. */
 const endBehind = (expected: Expected, events: number): number => (expected === 'no_stream' ? -1 : expected) + events;
 
@@ -128,9 +130,10 @@ export const shipment = (
   return {
     /**
      * @param entries of the file, where they are at hand
+     * @param stored told when all of it is in the event store, before the file's name says so
      * @throws StoreUnavailable, or what the disk says; it may be called again
      */
-    async ship(number: number, entries?: readonly Entry[]): Promise<void> {
+    async ship(number: number, entries?: readonly Entry[], stored = nothing): Promise<void> {
       if (files.isSent(number)) return files.sent(number);
       const all = entries ?? entriesOf(await files.read(number, 'open')).entries;
       const intents = await files.intents(number);
@@ -142,6 +145,7 @@ export const shipment = (
           await files.intend(number, intents);
         });
       }
+      await stored();
       await files.sent(number);
     },
   };

@@ -14,9 +14,12 @@ import { shipment } from './shipment.ts';
 
 /** Keeps the accounts of requests. */
 export interface UsageBook {
-  /** Nothing more can be written down: no request may be given to an upstream. */
-  readonly isFull: boolean;
-  /** @returns null where the organization has not the credit that the model asks for: 402 (contract F.6) */
+  /** Why nothing more can be written down, so that no request may be given to an upstream; undefined while it can. */
+  readonly whyFull: string | undefined;
+  /**
+   * @returns null where the organization has not the credit that the model asks for: 402 (contract F.6), or where it cannot be
+   * written down, which `whyFull` says then: 503 (contract N20)
+   */
   begin(asked: Asked): Meter | null;
   /** Keeps what a policy has decided; where there is no room, it is counted and told to the operator. */
   decide(decision: Decision): void;
@@ -31,12 +34,15 @@ export interface OpenUsage extends UsageBook {
   recorded(batch: readonly Recorded[]): void;
   /** Requests that end from now on without an answer are ended by this process, and not by their clients (contract N20). */
   cutting(): void;
+  /** @throws Error which says how many requests have ended and could not be written down */
   close(): Promise<void>;
 }
 
 export interface UsageOptions {
-  /** Folder of the journal of this log. */
+  /** Folder of the journal of this log. Beside it stands how many requests it has to tell of. */
   readonly dir: string;
+  /** The gateway has had a journal, and there is none of any log. */
+  readonly isGone?: boolean;
   readonly store: Pick<EventStore, 'append' | 'limitAge'>;
   /** Of every model; they are in the log (`declarePrices`). */
   readonly prices: readonly Price[];
@@ -65,9 +71,12 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   const byModel = new Map(prices.map((price) => [price.model, price]));
   const files = new JournalFiles(dir);
   const left = await recover(files);
+  const missing = options.isGone ? 'unknown' : left.missing;
+  if (missing !== 0) publish('usage.missing', { requests: missing, dir });
   const journal = await Journal.open({
     files,
-    first: Math.max(0, ...left.sent, ...left.unsent) + 1,
+    first: Math.max(0, ...left.sent, ...left.unsent.keys()) + 1,
+    unsent: left.unsent,
     unwritten: (error) => publish('usage.unwritten', { error }),
     written: () => publish('usage.written', {}),
   });
@@ -77,7 +86,7 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
     publish('usage.recovered', { abandoned: left.abandoned.length, damaged: left.damaged });
   }
   const { ship } = shipment(files, store, clock);
-  const unsent = [...left.unsent];
+  const unsent = [...left.unsent.keys()];
   /** In the store, and needed for requests that were in flight: the oldest first. */
   const kept = [...left.sent];
   /** Why nothing can be sent; null while it can. */
@@ -106,9 +115,11 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   const sendAll = async (): Promise<void> => {
     const began = clock.monotonic();
     const closed = await journal.rotate(unsent.length === 0 ? 1 : longest);
-    if (closed !== null) unsent.push(closed.number);
+    unsent.push(...closed.map(({ number }) => number));
+    const atHand = new Map(closed.map(({ number, entries }) => [number, entries]));
     for (let next = unsent[0]; next !== undefined; next = unsent[0]) {
-      await ship(next, next === closed?.number ? closed.entries : undefined);
+      const number = next;
+      await ship(number, atHand.get(number), () => journal.shipped(number));
       kept.push(next);
       unsent.shift();
     }
@@ -135,7 +146,7 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
     );
   // What the last run has charged is no credit of its organizations any more when the first request comes.
   // While files wait the present one stays open: what it says of requests that were in flight goes the second time.
-  if (left.unsent.length > 0 || left.abandoned.length > 0) await atMost(waitMs, send().then(send));
+  if (left.unsent.size > 0 || left.abandoned.length > 0) await atMost(waitMs, send().then(send));
   let isSending = false;
   const timer = setInterval(() => {
     if (isSending) return;
@@ -147,15 +158,17 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   }, everyMs);
   timer.unref();
 
-  const isFull = (): boolean => journal.isFull || unsent.length >= mostUnsent;
+  const whyFull = (): string | undefined => {
+    if (journal.isShut) return 'there is no room for their accounts on the disk';
+    return unsent.length >= mostUnsent ? 'too many accounts wait for the event store' : undefined;
+  };
 
   return {
-    get isFull() {
-      return isFull();
+    get whyFull() {
+      return whyFull();
     },
     decide(decision) {
-      if (isFull()) unrecorded += 1;
-      else journal.decide(decision);
+      if (whyFull() !== undefined || !journal.decide(decision)) unrecorded += 1;
     },
     get ageMs() {
       return clock.monotonic() - sentUpTo;
@@ -167,7 +180,8 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
       const hold = funds.needsCredit(asked.model)
         ? credit.hold(organizationId, mostOf(price, estimatedTokens, maxTokens, images, searches))
         : undefined;
-      return hold === null ? null : new Meter(asked, price, journal, clock, credit, hold ?? null, () => cutStatus);
+      if (hold === null) return null;
+      return Meter.begin({ asked, price, journal, clock, credit, hold: hold ?? null, cutStatus: () => cutStatus });
     },
     balanceOf: (organizationId) => credit.balanceOf(organizationId),
     recorded(batch) {
@@ -185,7 +199,11 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
         waitMs,
         inTurn(sendAll).catch(() => {}),
       );
-      await journal.close();
+      const unwritten = await journal.close();
+      if (unwritten === 0) return;
+      throw new Error(
+        `The disk has not taken the ends of requests in ${dir}, ${unwritten} in all. They will be charged for their input, as it was estimated.`,
+      );
     },
   };
 };

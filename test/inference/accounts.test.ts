@@ -118,11 +118,11 @@ describe('a request for a model', () => {
   });
 
   test('is refused while its account could not be kept, and holds nothing then', async () => {
-    service.accounts.isFull = true;
+    service.accounts.whyFull = 'the disk is full';
     const refused = await write(service.key(), 100);
     expect([refused.status, refused.headers.get('retry-after'), service.upstream.asked.length]).toEqual([503, '1', 0]);
-    expect(refused.body.error.message).toBe('Requests cannot be accounted for at the moment.');
-    service.accounts.isFull = false;
+    expect(refused.body.error.message).toBe('Requests for models are not taken at the moment: the disk is full.');
+    service.accounts.whyFull = undefined;
     expect((await write(service.key(), 100)).status).toBe(200);
     expect(service.troubles).toEqual([]);
   });

@@ -129,14 +129,14 @@ test('tokens and status are those of the account, whatever the upstream does', (
   fc.assert(
     fc.property(fc.array(step, { maxLength: 6 }), (steps) => {
       const settled: Settlement[] = [];
-      const account = new Meter(
-        { ...metered, organizationId: 'o', projectId: 'p', keyId: 'k' },
-        priceOf('m', free),
-        { begin: () => {}, settle: (each) => void settled.push(each) },
-        fixedClock(0),
-        { settled() {} },
-        null,
-      );
+      const account = Meter.begin({
+        asked: { ...metered, organizationId: 'o', projectId: 'p', keyId: 'k' },
+        price: priceOf('m', free),
+        journal: { begin: () => true, settle: (each) => void settled.push(each) },
+        clock: fixedClock(0),
+        credit: { settled() {} },
+        hold: null,
+      })!;
       const { told, watched } = observed();
       const meter = watched.asks(metered, account);
       for (const each of steps) {

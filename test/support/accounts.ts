@@ -22,7 +22,7 @@ export interface MemoryAccounts extends Accounts {
   readonly begun: Begun[];
   readonly settled: Settlement[];
   readonly credit: Credit;
-  isFull: boolean;
+  whyFull: string | undefined;
 }
 
 /** Accounts that are kept in memory, of models that all cost the same. */
@@ -31,20 +31,21 @@ export const memoryAccounts = (pricing: Partial<Pricing> = {}, funds = noFunds):
   const settled: Settlement[] = [];
   const credit = new Credit(funds);
   const journal = {
-    begin: (each: Begun) => void begun.push(each),
+    begin: (each: Begun) => begun.push(each) > 0,
     settle: (each: Settlement) => void settled.push(each),
   };
   return {
     begun,
     settled,
     credit,
-    isFull: false,
+    whyFull: undefined,
     begin(asked) {
       const price = priceOf(asked.model, { ...free, ...pricing });
       const { model, organizationId, estimatedTokens, maxTokens, images, searches } = asked;
       const most = mostOf(price, estimatedTokens, maxTokens, images, searches);
       const hold = funds.needsCredit(model) ? credit.hold(organizationId, most) : undefined;
-      return hold === null ? null : new Meter(asked, price, journal, systemClock, credit, hold ?? null);
+      if (hold === null) return null;
+      return Meter.begin({ asked, price, journal, clock: systemClock, credit, hold: hold ?? null });
     },
   };
 };

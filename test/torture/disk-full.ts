@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { chargedOnAFullDisk } from './disk-charges.ts';
 import { complain, type Figures, type Plan, skip } from './figures.ts';
 import { Load } from './load.ts';
 import { loopDisk, noLoopDisk, noMount, tmpfs } from './loop-disk.ts';
@@ -100,9 +101,13 @@ class Filling {
   }
 }
 
+/** Of a gateway's disk: what the store demands, and room for somebody else to take. */
+const GATEWAY_MEGABYTES = 192;
+
 /**
- * D5: fills the disk, frees it and goes on, with the free-space gate and, as where a disk is full at once, without it. `count` is how often each is done on
- * tmpfs and on ext4. The canary has no gate and goes on after failed commits.
+ * D5: fills the disk, frees it and goes on, with the free-space gate and, as where a disk is full at once, without it; then fills
+ * that of a gateway, and holds what it has answered against what it has charged. `count` is how often each is done on tmpfs and on
+ * ext4. The canaries' store has no gate and goes on after failed commits, and their gateway takes for written what finds no room.
  */
 export async function torturedByFullDisks({ count, seed, from = 0, canary }: Plan, figures: Figures): Promise<void> {
   const [noDisk, noExt4] = [noMount(), noLoopDisk()];
@@ -116,7 +121,16 @@ export async function torturedByFullDisks({ count, seed, from = 0, canary }: Pla
         const small = kind === 'tmpfs' ? inMemory(scene, 6, 40) : ext4(scene, 16, 5);
         const raw = new Filling(scene, small, figures, seed, cycle, `${kind} without gate`);
         await withoutGate(raw, canary === true);
-        if (canary) continue;
+        const noticed = figures.wrong;
+        const path = kind === 'tmpfs' ? tmpfs(scene, GATEWAY_MEGABYTES) : loopDisk(scene, GATEWAY_MEGABYTES).path;
+        const end = (cycle % 2 === 0) === (kind === 'tmpfs') ? 'SIGKILL' : 'SIGTERM';
+        const name = `cycle ${cycle} (the money, ${kind}, ${end})`;
+        await chargedOnAFullDisk(scene, { path, name, end, seed, cycle, canary: canary === true }, figures);
+        if (canary) {
+          if (noticed === 0 || figures.wrong === noticed)
+            throw new Error('One of the two canaries has noticed nothing.');
+          continue;
+        }
         const larger = kind === 'tmpfs' ? inMemory(scene, 14, 40) : ext4(scene, 40, 18);
         slowest = Math.max(
           slowest,

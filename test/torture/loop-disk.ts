@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, rmdirSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmdirSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compile, has, noCompiler, type Scene, tool } from './scene.ts';
@@ -46,6 +55,40 @@ export function tmpfs(scene: Scene, megabytes: number): string {
   tool('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path);
   scene.later(() => tool('umount', '--lazy', path));
   return path;
+}
+
+/** Where nothing can be written over in its place, as far as anybody knows: a file system in memory under an overlay. */
+export function overlay(scene: Scene, megabytes: number): string {
+  const below = tmpfs(scene, megabytes);
+  const [lower, upper, work, path] = ['lower', 'upper', 'work', 'mounted'].map((name) => join(below, name));
+  for (const dir of [lower!, upper!, work!, path!]) mkdirSync(dir);
+  tool('mount', '-t', 'overlay', 'overlay', '-o', `lowerdir=${lower},upperdir=${upper},workdir=${work}`, path!);
+  scene.later(() => tool('umount', '--lazy', path!));
+  return path!;
+}
+
+const written = (file: number, piece: Buffer): number => {
+  try {
+    return writeSync(file, piece);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    return 0;
+  }
+};
+
+/** Takes what is left of a disk, to the last byte. @returns the file that takes it, beside what is there already */
+export function fillToTheLastByte(path: string): string {
+  const others = join(path, 'others');
+  const file = openSync(others, 'a');
+  try {
+    for (const size of [2 ** 20, 4096, 1]) {
+      const piece = Buffer.alloc(size);
+      while (written(file, piece) === size);
+    }
+  } finally {
+    closeSync(file);
+  }
+  return others;
 }
 
 type FileSystem = 'ext4' | 'xfs';

@@ -39,7 +39,7 @@ export const writeFixture = (fixture: Fixture): string => {
 };
 
 /** What running processes keep for themselves, and what the store holds in reserve for a full disk. */
-const passing = /(^|\/)(lock|lock\.mdb|endpoint|ballast)$|-lock$/;
+const passing = /(^|\/)(lock|lock\.mdb|endpoint|ballast|reserve)$|-lock$/;
 
 /** Every file below a folder that the next start would miss. */
 export const filesBelow = (dir: string): Record<string, Uint8Array> => {

@@ -1,5 +1,14 @@
 // Lane: middle: it runs at length
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -123,6 +132,7 @@ test('through kills, stops and a store that goes away, while some requests take 
           // What the disk has at this moment; the process goes on into the void.
           at.process.isAlive = false;
           const next = join(root, `${Number(folder.slice(root.length + 1)) + 1}`);
+          if (existsSync(`${folder}.unsent`)) copyFileSync(`${folder}.unsent`, `${next}.unsent`);
           copyOfNow(folder, next);
           dead.push(book);
           store.available = true;
@@ -143,6 +153,7 @@ test('through kills, stops and a store that goes away, while some requests take 
       await (await open(folder, store)).close();
       expect(accountsIn(store).sort()).toEqual([...expected.values()].sort());
       expect(filesIn(folder, '.sent')).toEqual([]);
+      expect(signals.filter((signal) => signal.startsWith('usage.missing'))).toEqual([]);
       for (const each of dead) await each.close();
     }),
     { numRuns: 60 },
@@ -204,7 +215,7 @@ describe('a file that is in the store', () => {
     begin(book, 'b').complete(usage, 0);
     await expect.poll(() => accountsIn(store), within).toEqual(['a final', 'b final']);
     await book.close();
-    expect(readdirSync(folder).filter((name) => !name.endsWith('.open'))).toEqual([]);
+    expect(readdirSync(folder).filter((name) => !name.endsWith('.open'))).toEqual(['reserve']);
   });
 
   test('and that the disk does not let go of, keeps nobody from a start', async () => {

@@ -125,14 +125,14 @@ describe('a request', () => {
       maxTokens: 50,
     } as const;
     const hold = credit.hold('o', mostOf(price, 100, 50, 0))!;
-    const meter = new Meter(
+    const meter = Meter.begin({
       asked,
       price,
-      { begin() {}, settle() {} },
-      { wall: () => 0, monotonic: () => 0 },
+      journal: { begin: () => true, settle() {} },
+      clock: { wall: () => 0, monotonic: () => 0 },
       credit,
       hold,
-    );
+    })!;
     expect([credit.hold('o', 391), credit.hold('o', 390) !== null]).toEqual([null, true]);
     meter.enlarge(100 + 60);
     expect(credit.hold('o', 1)).toBeNull();

@@ -95,7 +95,7 @@ describe('decisions', () => {
     // As many files as wait at most for a store that is away.
     for (let number = 100; number < 2_148; number += 1) writeFileSync(join(journal(), `${number}.open`), '');
     const book = await open(store, everyMs);
-    expect(book.isFull).toBe(true);
+    expect(book.whyFull).toBe('too many accounts wait for the event store');
     book.decide(decision('b'));
     book.decide(decision('c'));
     if (when === 'while it runs') await expect.poll(() => unrecorded, within).toEqual([2]);

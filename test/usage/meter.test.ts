@@ -28,14 +28,14 @@ const metered = (more: Partial<Asked> = {}) => {
   const began: object[] = [];
   const settled: Settlement[] = [];
   const time = { now: 1_000 };
-  const meter = new Meter(
-    { ...asked, ...more },
+  const meter = Meter.begin({
+    asked: { ...asked, ...more },
     price,
-    { begin: (each) => void began.push(each), settle: (each) => void settled.push(each) },
-    { wall: () => 1_700_000_000_000 + time.now, monotonic: () => time.now },
-    { settled() {} },
-    null,
-  );
+    journal: { begin: (each) => began.push(each) > 0, settle: (each) => void settled.push(each) },
+    clock: { wall: () => 1_700_000_000_000 + time.now, monotonic: () => time.now },
+    credit: { settled() {} },
+    hold: null,
+  })!;
   return { meter, began, settled, time };
 };
 

@@ -1,10 +1,12 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { settlementsOf } from '../../src/domain/usage-facts.ts';
 import { onSignal } from '../../src/telemetry.ts';
+import { JournalFiles } from '../../src/usage/journal/files.ts';
 import { openUsage } from '../../src/usage/usage.ts';
 import { noFunds } from '../support/accounts.ts';
 import { memoryStore } from '../support/memory-store.ts';
@@ -23,6 +25,7 @@ beforeEach(() => {
   ended = onSignal((name) => void (name.startsWith('usage.') && signals.push(name)));
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   ended();
   rmSync(dir, { recursive: true, force: true });
 });
@@ -62,7 +65,7 @@ describe('the accounts of requests', () => {
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
     await expect.poll(() => signals, within).toEqual(['usage.unsent']);
-    expect(book.isFull).toBe(false);
+    expect(book.whyFull).toBeUndefined();
     store.available = true;
     await expect.poll(() => settledIn(store).length, within).toBe(50);
     await expect.poll(() => signals, within).toEqual(['usage.unsent', 'usage.sent']);
@@ -102,6 +105,40 @@ describe('the accounts of requests', () => {
     store.available = true;
     await expect.poll(() => settledIn(store), within).toEqual(['a 60 final']);
     await second.close();
+  });
+
+  test('that the disk does not take are no account: the request is not begun, holds no credit, and the end of the others is told as missing', async () => {
+    let isBroken = false;
+    for (const name of ['begin', 'openReserve'] as const) {
+      const real = JournalFiles.prototype[name] as (number: number) => Promise<FileHandle>;
+      vi.spyOn(JournalFiles.prototype, name).mockImplementation(async function (this: JournalFiles, number = 0) {
+        return new Proxy(await real.call(this, number), {
+          get(file, property) {
+            // What cannot be written to is no open file.
+            if (property === 'fd' && isBroken) return 1_000_000;
+            const value = Reflect.get(file, property, file);
+            return typeof value === 'function' ? value.bind(file) : value;
+          },
+        });
+      });
+    }
+    const store = memoryStore();
+    const funds = { needsCredit: () => true, balanceOf: () => 2_200 };
+    const folder = join(dir, 'journal');
+    const book = await openUsage({ dir: folder, store, prices: [price], funds, clock: systemClock, everyMs: 20 });
+    const a = begin(book, 'a');
+    isBroken = true;
+    expect([begin(book, 'b'), book.whyFull]).toEqual([null, 'there is no room for their accounts on the disk']);
+    isBroken = false;
+    // Each holds 1,100, and nothing is held of the one that did not begin.
+    await expect.poll(() => begin(book, 'c'), within).not.toBeNull();
+    expect([book.whyFull, begin(book, 'd')]).toEqual([undefined, null]);
+    isBroken = true;
+    a.complete(usage, 0);
+    await expect(book.close()).rejects.toThrow(/^The disk has not taken the ends of requests in .*journal, 1 in all\./);
+    isBroken = false;
+    await (await openUsage({ dir: folder, store, prices: [price], funds, clock: systemClock })).close();
+    expect(settledIn(store).sort()).toEqual(['a 100 estimated', 'c 100 estimated']);
   });
 
   test('know the price of every model, and refuse to guess', async () => {

@@ -56,6 +56,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'certificate.refused',
   'certificate.expired',
   'usage.recovered',
+  'usage.missing',
   'upstream.failed',
   'upstream.opened',
   'traces.unsent',

@@ -24,7 +24,7 @@ export interface Sources {
   readonly checks: Readonly<Record<string, () => string | undefined>>;
   readonly isStoreUp: () => boolean;
   readonly projections: { readonly ageMs: Millis };
-  readonly accounts: { readonly ageMs: Millis; readonly isFull: boolean };
+  readonly accounts: { readonly ageMs: Millis; readonly whyFull: string | undefined };
   readonly droppedLines: () => number;
 }
 
@@ -54,7 +54,7 @@ export const gatewayMetrics = (sources: Sources) => {
     weir_store_up: () => only(zeroOrOne(isStoreUp())),
     weir_projection_lag_seconds: () => only(seconds(projections.ageMs)),
     weir_usage_journal_lag_seconds: () => only(seconds(accounts.ageMs)),
-    weir_usage_journal_full: () => only(zeroOrOne(accounts.isFull)),
+    weir_usage_journal_full: () => only(zeroOrOne(accounts.whyFull !== undefined)),
     weir_limit_records: () => families(({ size }) => size),
     weir_limit_window_bytes: () => families(({ slab }) => slab.bytes),
     weir_log_lines_dropped_total: () => only(droppedLines()),

@@ -69,12 +69,12 @@ const jsonOf = (entry: Entry): string => {
 };
 
 /** A line: the checksum of the JSON that follows, in eight hexadecimal digits, a blank, the JSON, and the end of the line. */
-export const lineOf = (entry: Entry): string => {
-  const json = jsonOf(entry);
-  return `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
-};
+export const sealed = (json: string): string => `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
 
-const isSound = (line: string): boolean =>
+export const lineOf = (entry: Entry): string => sealed(jsonOf(entry));
+
+/** @param line without its end */
+export const isSound = (line: string): boolean =>
   line[8] === ' ' && Number.parseInt(line.slice(0, 8), 16) === crc32(line.slice(9));
 
 const entryOf = (line: string): Entry | null => {

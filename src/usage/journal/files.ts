@@ -1,7 +1,8 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { constants, existsSync, readdirSync } from 'node:fs';
+import { type FileHandle, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../folder.ts';
+import { Tally } from './tally.ts';
 
 /** Where a batch of a segment was sent: the store recognises it there and nowhere else. */
 export interface Sent {
@@ -25,23 +26,28 @@ const isSent = (told: unknown): boolean => {
 
 /**
  * The files of a journal, by number: `7.open` takes entries or waits to be sent, `7.sent` is in the event store and is kept
- * while requests that it saw begin are in flight, `7.intents` says where its batches were sent.
+ * while requests that it saw begin are in flight, `7.intents` says where its batches were sent. `reserve` is the next one to
+ * take entries on a full disk: zeros, as long as there is room.
  */
 export class JournalFiles {
-  readonly #dir: string;
+  readonly dir: string;
+  readonly tally: Tally;
+  readonly #reserve: string;
 
   constructor(dir: string) {
     makeFolder(dir);
-    this.#dir = dir;
+    this.dir = dir;
+    this.tally = new Tally(`${dir}.unsent`);
+    this.#reserve = join(dir, 'reserve');
   }
 
   #path(number: number, kind: 'open' | 'sent' | 'intents'): string {
-    return join(this.#dir, `${number}.${kind}`);
+    return join(this.dir, `${number}.${kind}`);
   }
 
   /** The numbers of the files of a kind, the oldest first. */
   list(kind: 'open' | 'sent'): number[] {
-    return readdirSync(this.#dir)
+    return readdirSync(this.dir)
       .flatMap((name) => (name.endsWith(`.${kind}`) ? [Number(name.slice(0, -kind.length - 1))] : []))
       .sort((a, b) => a - b);
   }
@@ -56,6 +62,25 @@ export class JournalFiles {
       await file.close().catch(() => {});
       throw error;
     }
+  }
+
+  openReserve(): Promise<FileHandle> {
+    return open(this.#reserve, constants.O_RDWR | constants.O_CREAT, 0o600);
+  }
+
+  /** It has entries: it becomes the file of that number. */
+  async adoptReserve(number: number): Promise<void> {
+    await rename(this.#reserve, this.#path(number, 'open'));
+    await this.#sync();
+  }
+
+  /** Where the last run has left entries in it, it becomes the newest file. */
+  async adoptLeftReserve(): Promise<void> {
+    if (!existsSync(this.#reserve)) return;
+    const bytes = await readFile(this.#reserve);
+    if (bytes.equals(Buffer.alloc(bytes.length))) return;
+    await truncate(this.#reserve, bytes.lastIndexOf('\n') + 1);
+    await this.adoptReserve(Math.max(0, ...this.list('open'), ...this.list('sent')) + 1);
   }
 
   read(number: number, kind: 'open' | 'sent'): Promise<string> {
@@ -103,7 +128,7 @@ export class JournalFiles {
   }
 
   async #sync(): Promise<void> {
-    const dir = await open(this.#dir, 'r');
+    const dir = await open(this.dir, 'r');
     await dir.sync().finally(() => dir.close());
   }
 }

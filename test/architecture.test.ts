@@ -49,6 +49,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // What is in force, and what it decides: the read model of policies before the rules that they hold.
   'src/policies': ['src/rules', 'projections', 'src/domain', 'src/kernel', 'src/errors', 'src/clock', 'src/ids'],
   'src/inference': [
+    'src/error-text',
     'src/threads',
     'tsx',
     'src/access',
@@ -66,6 +67,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'zod',
   ],
   'src/admin': [
+    'src/date-time',
     'src/threads',
     'src/access',
     'src/audit',
@@ -92,6 +94,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/rules': ['src/threads', '@marcbachmann/cel-js', 're2js', 'src/upstream', 'src/exact-number', 'tsx'],
   // What is loaded only where the configuration asks for it: prom-client, OpenTelemetry.
   'src/observability': [
+    'src/error-text',
     'src/http',
     'src/clock',
     'src/telemetry',
@@ -108,6 +111,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/limits': ['src/domain', 'src/clock', 'zod'],
   'src/cancellation': [],
   'src/clock': [],
+  'src/date-time': ['zod'],
+  'src/error-text': [],
   'src/errors': [],
   'src/exact-number': [],
   'src/telemetry': [],

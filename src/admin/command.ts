@@ -8,7 +8,7 @@ import type { Actors, Context } from '../kernel/actor.ts';
 import { type Aggregate, type Decisions, type Fact, IllegalFact } from '../kernel/aggregate.ts';
 import { Budget } from '../kernel/budget.ts';
 import type { ReadModels } from '../kernel/projection.ts';
-import { type EventStore, StoreUnavailable, WrongRevision } from '../kernel/store.ts';
+import { type EventStore, StoreRefuses, StoreUnavailable, StreamDeleted, WrongRevision } from '../kernel/store.ts';
 import type { DayKeys } from '../secrets/day-keys.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 
@@ -60,7 +60,8 @@ export const contextOf = (call: {
 
 /**
  * Runs a command and translates what the kernel says into the catalogue: an illegal transition is the 409 that
- * `conflicts` names for the state it met, a store that does not answer is 503.
+ * `conflicts` names for the state it met; 503 is a store that does not answer or refuses us, or a stream that somebody has
+ * deleted for good, and the last two are said.
  */
 export const execute = async <T>(
   work: () => Promise<T>,
@@ -73,8 +74,13 @@ export const execute = async <T>(
       const code = conflicts[cause.status];
       if (code) throw conflict(code, cause);
     }
-    if (cause instanceof StoreUnavailable || cause instanceof WrongRevision) {
-      throw fault('dependency_unavailable', { headers: { 'Retry-After': '1' }, cause });
+    const message = cause instanceof StoreRefuses || cause instanceof StreamDeleted ? cause.message : undefined;
+    if (message !== undefined || cause instanceof StoreUnavailable || cause instanceof WrongRevision) {
+      throw fault('dependency_unavailable', {
+        headers: { 'Retry-After': '1' },
+        cause,
+        ...(message !== undefined && { message }),
+      });
     }
     throw cause;
   }

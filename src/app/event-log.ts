@@ -4,11 +4,13 @@ import type { Millis } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { type Embedded, hasStore, runningEndpoint, StoreLocked, startEmbedded } from '../embedded/index.ts';
 import { connect } from '../eventstoredb/connect.ts';
+import { type ConnectOptions, usersAreKnown } from '../eventstoredb/connect-options.ts';
 import type { Target } from '../eventstoredb/target.ts';
 import type { EventStore } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
 import { Failure } from './failure.ts';
 import { refuseLaterLog } from './log-version.ts';
+import { expectNoOtherLog } from './new-log.ts';
 
 export interface EventLog {
   readonly store: EventStore;
@@ -33,12 +35,17 @@ const lookAgainMs: Millis = 20;
 
 /**
  * The events for a server: the cluster that EVENTSTORE_URL names, or an embedded store of its own.
- * @param waitMs where another process has the store, which may be a server that is still closing
- * @throws StoreLocked when it has it even then
+ * @param options.isNew it may be made whatever is here of another log
+ * @param options.waitMs where another process has the store, which may be a server that is still closing
+ * @throws StoreLocked when it has it even then; BadConfig where its files are missing
  */
-export const ownEventLog = async (config: Config, waitMs = holderMs): Promise<EventLog> => {
+export const ownEventLog = async (
+  config: Config,
+  { isNew = false, waitMs = holderMs }: { readonly isNew?: boolean; readonly waitMs?: Millis } = {},
+): Promise<EventLog> => {
   if (config.EVENTSTORE_URL !== undefined) return elsewhere({ url: config.EVENTSTORE_URL });
   const dir = storeDir(config);
+  if (!isNew) expectNoOtherLog(config, dir);
   let hasSaid = false;
   for (const end = performance.now() + waitMs; ; await wait(lookAgainMs)) {
     try {
@@ -94,8 +101,9 @@ export const anyEventLog = async (config: Config): Promise<EventLog> => {
 };
 
 const whicheverLog = async (config: Config): Promise<EventLog> => {
-  if (config.EVENTSTORE_URL !== undefined) return elsewhere({ url: config.EVENTSTORE_URL });
+  if (config.EVENTSTORE_URL !== undefined) return elsewhere({ url: config.EVENTSTORE_URL }, usersAreKnown);
   const dir = storeDir(config);
+  expectNoOtherLog(config, dir);
   const found = await runningOrOwn(dir);
   return typeof found === 'string' ? elsewhere({ endpoint: found }) : ofServer(dir, found);
 };
@@ -144,8 +152,8 @@ export const existingEventLog = async (config: Config): Promise<EventLog> => {
 };
 
 /** A store that another process serves. */
-const elsewhere = (target: Target): EventLog => {
-  const store = connect(target);
+const elsewhere = (target: Target, options?: ConnectOptions): EventLog => {
+  const store = connect(target, options);
   return { store, failed: never, hasNoRoom: false, isOwn: false, close: () => store.close() };
 };
 

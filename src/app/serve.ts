@@ -53,6 +53,7 @@ import { balanceRows, fundsOf, untoldOf } from './funds.ts';
 import { needsItsSecrets, proveSecrets } from './known-secrets.ts';
 import { limitsDir, type OpenLimits, openLimits, tiersOf } from './limits.ts';
 import { refuseLaterLog, signLog } from './log-version.ts';
+import { mayBegin } from './new-log.ts';
 import { observability } from './observability.ts';
 import { pricesOf } from './prices.ts';
 import { claimReadModels, readModelsDir } from './read-models.ts';
@@ -92,12 +93,14 @@ export interface Running {
  * Starts a gateway; resolves once it listens.
  * @param by who starts it, for what is made on an empty store
  * @param output takes the access log
+ * @param isNew it may begin a log whatever is here of another
  */
 export const serve = async (
   config: Config,
   env: NodeJS.ProcessEnv,
   by: Context,
   output: Pick<Log, 'access' | 'dropped'>,
+  isNew = false,
 ): Promise<Running> => {
   const declared = await servedModels(config, env);
   const tiers = await tiersOf(config);
@@ -105,10 +108,10 @@ export const serve = async (
   await expectPort(config.HOST, config.PORT);
   const open = closing();
   try {
-    const log = await ownEventLog(config);
+    const log = await ownEventLog(config, { isNew });
     open.later('the event store', log.close);
     const ended = log.failed.then((error) => Promise.reject(error));
-    return await Promise.race([start({ config, log, open, declared, tiers, certificate, by, output }), ended]);
+    return await Promise.race([start({ config, log, open, declared, tiers, certificate, by, output, isNew }), ended]);
   } catch (error) {
     await open.all(closeMs).catch(() => {});
     throw error;
@@ -124,6 +127,7 @@ const start = async (parts: {
   readonly certificate: Awaited<ReturnType<typeof certificateOf>>;
   readonly by: Context;
   readonly output: Pick<Log, 'access' | 'dropped'>;
+  readonly isNew: boolean;
 }): Promise<Running> => {
   const { config, log, open, declared, tiers, certificate, by, output } = parts;
   const declaredIds = declared.map(({ model }) => model.id);
@@ -131,6 +135,7 @@ const start = async (parts: {
   const claim = await claimReadModels(readModelsDir(config));
   open.later('the claim to the read models', async () => claim.release());
   await refuseLaterLog(log.store);
+  await mayBegin(config, log.store, parts.isNew);
   const secrets = await secretsOf(config, () => needsItsSecrets(log.store));
   const dayKeysDir = join(config.SECRETS_DIR, 'day-keys');
   const keysOfDays = await atPathOf('SECRETS_DIR', dayKeysDir, () => dayKeys(dayKeysDir));

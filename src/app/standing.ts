@@ -2,12 +2,14 @@ import { BrokenTree } from '../audit/log/checkpointer.ts';
 import { IllegalFact } from '../kernel/aggregate.ts';
 import { CorruptStream } from '../kernel/fold.ts';
 import type { Standstill } from '../kernel/standstill.ts';
-import { StoreDamaged } from '../kernel/store.ts';
+import { StoreDamaged, StreamDeleted } from '../kernel/store.ts';
 import { NewerFact } from '../kernel/upcast.ts';
 
 /** What anybody may read of an error; the words of others stay in the log. */
 const reasonOf = (error: Error): string => {
-  const isOurs = [IllegalFact, CorruptStream, NewerFact, BrokenTree].some((kind) => error instanceof kind);
+  const isOurs = [IllegalFact, CorruptStream, NewerFact, BrokenTree, StreamDeleted].some(
+    (kind) => error instanceof kind,
+  );
   if (isOurs) return error.message;
   return error instanceof StoreDamaged ? 'a record of the event store is damaged' : 'it fails, and the log says how';
 };

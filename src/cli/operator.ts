@@ -10,6 +10,7 @@ import { secretsOf } from '../app/config-secrets.ts';
 import { anyEventLog, existingEventLog } from '../app/event-log.ts';
 import { Failure } from '../app/failure.ts';
 import { needsItsSecrets, proveSecrets } from '../app/known-secrets.ts';
+import { mayBegin } from '../app/new-log.ts';
 import { claimReadModels, readModelsDir } from '../app/read-models.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
@@ -19,7 +20,7 @@ import { Fault } from '../errors.ts';
 import type { Context } from '../kernel/actor.ts';
 import { IllegalFact } from '../kernel/aggregate.ts';
 import { type KeptCheckpoint, placeOf } from '../kernel/checkpoint.ts';
-import { logIdOf } from '../kernel/log-id.ts';
+import { knownLogId, logIdOf } from '../kernel/log-id.ts';
 import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { NoTables, openRows, type RowStore } from '../kernel/rows.ts';
@@ -79,10 +80,11 @@ export const asOperator = async <T>(
   const config = readConfig(terminal.env);
   const log = await (begins ? anyEventLog : existingEventLog)(config);
   try {
+    if (begins) await mayBegin(config, log.store, false);
     // Before anything else: on an empty store the next step writes its first event.
     const secrets = await secretsOf(config, async () => !begins || (await needsItsSecrets(log.store)));
     if (makesKeys) await proveSecrets(log.store, systemClock, secrets);
-    const current = await currentRows(config, log.store);
+    const current = await currentRows(config, log.store, begins);
     try {
       return await work({
         aggregates: allAggregates(log.store),
@@ -131,8 +133,13 @@ export interface CurrentRows {
   close(): Promise<void>;
 }
 
-/** The read models, brought up to date where nobody does it, as the server keeps them where one runs. */
-export const currentRows = async (config: Config, store: EventStore): Promise<CurrentRows> => {
+/**
+ * The read models, brought up to date where nobody does it, as the server keeps them where one runs.
+ * @throws Failure where there is no log, unless it `begins`
+ */
+export const currentRows = async (config: Config, store: EventStore, begins = false): Promise<CurrentRows> => {
+  const logId = begins ? await logIdOf(store, systemClock) : await knownLogId(store);
+  if (logId === undefined) throw new Failure('The event store holds nothing of Weir yet.');
   // Beside a cluster DATA_DIR may be another machine's affair: then they are built for this command alone.
   const passing = existsSync(config.DATA_DIR) ? null : mkdtempSync(join(tmpdir(), 'weir-'));
   const dir = passing ?? readModelsDir(config);
@@ -154,7 +161,7 @@ export const currentRows = async (config: Config, store: EventStore): Promise<Cu
   const models = await openReadModels({
     dir,
     store,
-    logId: await logIdOf(store, systemClock),
+    logId,
     projections,
     ours: oursOf(whose),
     lasts,

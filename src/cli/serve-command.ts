@@ -1,10 +1,10 @@
-import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
 import { Failure } from '../app/failure.ts';
 import type { FirstRunReport } from '../app/first-run.ts';
 import { serve } from '../app/serve.ts';
-import { readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
+import { readConnectionString } from '../eventstoredb/connection-string.ts';
 import { openLog } from '../observability/log/log.ts';
 import { withExamples } from './examples.ts';
 import { operatorContext } from './operator.ts';
@@ -16,12 +16,14 @@ const startMs = 5_000;
 const examples = `
 Examples:
   weir serve
+  weir serve --new-store               begin a new log where read models or secrets of another are
   PORT=9000 DATA_DIR=/var/lib/weir MODELS_FILE=models.json weir serve`;
 
 /** `weir serve`: runs the gateway until it is told to stop. */
 export const serveCommand = (terminal: Terminal): Command =>
-  withExamples(new Command('serve').description('Run the gateway until SIGTERM'), examples).action(
-    async (_: object, command: Command) => {
+  withExamples(new Command('serve').description('Run the gateway until SIGTERM'), examples)
+    .option('--new-store', 'begin a log where there is none, whatever is here of another one')
+    .action(async ({ newStore = false }: { newStore?: boolean }, command: Command) => {
       const config = readConfig(terminal.env);
       const format = config.LOG_FORMAT ?? (terminal.screen ? 'pretty' : 'json');
       const log = openLog({
@@ -32,7 +34,7 @@ export const serveCommand = (terminal: Terminal): Command =>
       });
       try {
         const interrupted = terminal.interrupted();
-        const starting = serve(config, terminal.env, operatorContext(terminal, command), log);
+        const starting = serve(config, terminal.env, operatorContext(terminal, command), log, newStore);
         await Promise.race([starting, interrupted]);
         // Told to stop while it starts, it starts and stops in order: to exit in the middle may abort the store's thread. A start
         // that waits for something is just left: every file of it is made to be left at any moment.
@@ -40,7 +42,7 @@ export const serveCommand = (terminal: Terminal): Command =>
         if (!running) return;
         const { baseUrl: base_url, metricsUrl: metrics_url } = running;
         log.info({ base_url, metrics_url, data_dir: config.DATA_DIR }, 'listening');
-        if (running.firstRun) terminal.out(welcome(running.firstRun, running.models));
+        if (running.firstRun) terminal.out(welcome(running.firstRun, running.models, placeOfEvents(config)));
         const failure = await Promise.race([running.failed, interrupted]);
         const hasFailed = failure instanceof Error;
         try {
@@ -54,10 +56,20 @@ export const serveCommand = (terminal: Terminal): Command =>
       } finally {
         if ((await log.close()) === 'stuck') terminal.endSoon();
       }
-    },
-  );
+    });
 
-const welcome = (made: FirstRunReport, [model = 'weir-sim-1', ...others]: readonly string[]): string => `
+/** Where the events are, without whatever is secret of a connection string. */
+const placeOfEvents = ({ EVENTSTORE_URL: url, DATA_DIR }: Config): string => {
+  if (url === undefined) return `what it knows is in ${DATA_DIR}`;
+  const hosts = readConnectionString(url).hosts.map(({ address, port }) => `${address}:${port}`);
+  return `its events are in the event store at ${hosts.join(', ')}, and what it makes of them is in ${DATA_DIR}`;
+};
+
+const welcome = (
+  made: FirstRunReport,
+  [model = 'weir-sim-1', ...others]: readonly string[],
+  events: string,
+): string => `
 Weir made an organization, an Admin key, a project and a project key. They are shown once:
 
   Admin key    ${made.admin_api_key}
@@ -76,6 +88,6 @@ Stream a message:
   curl -N ${made.base_url}/v1/messages -H 'Authorization: Bearer ${made.project_api_key}' -H 'Content-Type: application/json' -d '{"model":"${model}","max_tokens":200,"stream":true,"messages":[{"role":"user","content":"Hello"}]}'
 
 Models: ${[model, ...others].join(', ')}. MODELS_FILE declares others.
-Ctrl+C stops it; what it knows is in ${dirname(made.file)}. README.md goes on from here.
+Ctrl+C stops it; ${events}. README.md goes on from here.
 
 `;

@@ -11,7 +11,7 @@ import { type Config, readConfig } from '../config.ts';
 import { whose } from '../domain/streams.ts';
 import { knownLogId } from '../kernel/log-id.ts';
 import type { RowReader } from '../kernel/rows.ts';
-import type { EventStore, Recorded } from '../kernel/store.ts';
+import { type EventStore, type Recorded, StoreRefuses } from '../kernel/store.ts';
 import { version } from '../version.ts';
 import { withExamples } from './examples.ts';
 import { localUrl } from './limits-command.ts';
@@ -106,8 +106,9 @@ const ofStore = async (config: Config, utc: true | undefined): Promise<Line[]> =
         : 'empty';
       const current = await currentRows(config, log.store);
       try {
+        const denied = await deniedBy(log.store);
         return [
-          line('store', name, 'there', detail),
+          denied === undefined ? line('store', name, 'there', detail) : line('store', name, 'read only', denied),
           ...(await ofProjections(log.store, current)),
           ...(await ofWindows(config, log.store, current.rows)),
         ];
@@ -119,6 +120,17 @@ const ofStore = async (config: Config, utc: true | undefined): Promise<Line[]> =
     }
   } catch (error) {
     return [line('store', name, 'away', printable(inWords(error as Error)))];
+  }
+};
+
+/** What keeps commands from a store that can be read. */
+const deniedBy = async (store: EventStore): Promise<string | undefined> => {
+  try {
+    await store.proveRights();
+    return undefined;
+  } catch (error) {
+    if (error instanceof StoreRefuses) return error.message;
+    throw error;
   }
 };
 

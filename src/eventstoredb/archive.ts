@@ -2,11 +2,13 @@ import { Readable } from 'node:stream';
 import { type Clock, type Millis, systemClock } from '../clock.ts';
 import { type BatchCall, OrderedAppends, type RawAnswer, type RawAppend } from './append.ts';
 import { messages, shared, streamsCall } from './client-internals.ts';
+import { usersAreKnown } from './connect-options.ts';
 import { diagnosis } from './diagnosis.ts';
 import { finalError, outOfTime } from './errors.ts';
 import type { RawEvent } from './raw-event.ts';
 import { type ReadSource, resumingRead } from './reads.ts';
 import { retryPolicy, within } from './retry-policy.ts';
+import type { Right } from './rights.ts';
 import { clientFor, type Target } from './target.ts';
 
 /** A store to copy from or to. */
@@ -42,15 +44,19 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
   const client = clientFor(target);
   const told = diagnosis(target);
   let wasAnswered = false;
+  const begun = clock.monotonic();
 
-  const retries = () => {
+  const retries = (right: Right) => {
     const trial = retryPolicy({
       clock,
       totalMs,
       firstMs: 50,
       longestMs: 1_000,
       outOfTime,
-      final: (error, tries) => finalError(error, { tries, wasAnswered }),
+      final(error, tries) {
+        const awaitsUsers = !wasAnswered && clock.monotonic() - begun < usersAreKnown.usersMs;
+        return finalError(error, { tries, wasAnswered, awaitsUsers, right });
+      },
     });
     return {
       failed: async (error: unknown) => trial.failed(wasAnswered ? error : await told(error)),
@@ -77,7 +83,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
   };
 
   const appends = new OrderedAppends({
-    retry: retries(),
+    retry: retries('append to streams'),
     silenceMs,
     open: streamsCall(client, 'appendRaw', (streams, rest) => streams.batchAppend(...rest) as BatchCall),
   });
@@ -90,7 +96,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
         behind: (event) => event.position,
         wanted: () => true,
         spare: 0,
-        retry: retries(),
+        retry: retries('read $all'),
         silenceMs: () => silenceMs,
       },
       null,
@@ -105,7 +111,7 @@ export const openArchive = (target: Target, options: ArchiveOptions = {}): Archi
     },
     append: (append) => appends.add(append),
     async tombstone(stream) {
-      const trial = retries();
+      const trial = retries('delete streams');
       for (;;) {
         try {
           const late = () => new Error(`no answer to the tombstone of ${stream} within ${silenceMs} ms`);

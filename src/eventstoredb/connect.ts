@@ -9,10 +9,11 @@ import {
   type ReadPosition,
   START,
 } from '@eventstore/db-client';
-import { type Clock, type Millis, systemClock } from '../clock.ts';
+import { type Millis, systemClock } from '../clock.ts';
 import type { Budget } from '../kernel/budget.ts';
 import { type Appended, type EventStore, type Sight, StoreUnavailable } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
+import { type ConnectOptions, timesOf } from './connect-options.ts';
 import { contact } from './contact.ts';
 import { diagnosis } from './diagnosis.ts';
 import { finalError } from './errors.ts';
@@ -22,28 +23,10 @@ import { Abandoned, type Client, type Owner, ownerOf } from './owner.ts';
 import { isGivenUp, probe } from './probe.ts';
 import { type ReadSource, resumingRead } from './reads.ts';
 import { backoff } from './retry-policy.ts';
+import { asking, type Right } from './rights.ts';
 import { type ResumingSubscription, resumingSubscription, type Source } from './subscription.ts';
 import { clientFor, ignoredOptions, isDiscovered, type Target } from './target.ts';
 import { trials } from './trial.ts';
-
-export interface ConnectOptions {
-  readonly clock?: Clock;
-  /** The store may take so long over one append, or be silent so long within a read. Default 2 s. */
-  readonly callMs?: Millis;
-  /** After so long an outcome that is still unknown is given up. Default 5 s (contract N13). */
-  readonly totalMs?: Millis;
-  /** The same before the first answer ever. Default 15 s. */
-  readonly firstAnswerMs?: Millis;
-  /** Waits between tries of a call: the first, and what doubling leads to. Default 50 ms to 1 s. */
-  readonly retryMs?: readonly [first: Millis, longest: Millis];
-  /** Waits before a lost subscription is opened again. Default 0.2 to 5 s. */
-  readonly resubscribeMs?: readonly [first: Millis, longest: Millis];
-  /** See `Feed` of subscription.ts; default 5 s and 2 s. */
-  readonly confirmMs?: Millis;
-  readonly silenceMs?: Millis;
-  /** Events in one delivery at most; default 512. */
-  readonly deliveryCap?: number;
-}
 
 /** Appends in a row without an answer after which the client's stream of appends is what is wrong. */
 const mostUnanswered = 2;
@@ -86,7 +69,7 @@ export const storeOver = (
   const subscriptions = new Set<ResumingSubscription>();
   const listeners = new Set<(sight: Sight) => void>();
   const pending = new Set<Promise<unknown>>();
-  const callMs = options.callMs ?? 2_000;
+  const times = timesOf(options);
   let closed = false;
   let unanswered = 0;
   const state = contact(clock, told);
@@ -101,25 +84,18 @@ export const storeOver = (
     moved() {
       for (const subscription of subscriptions) subscription.reopen('the leader is another node now');
     },
+    appendMs: times.callMs,
+    unanswered: () => noAnswer(times.callMs),
   });
 
   const newTrial = trials({
     clock,
     contact: state,
-    times: {
-      callMs,
-      totalMs: options.totalMs ?? 5_000,
-      firstAnswerMs: options.firstAnswerMs ?? 15_000,
-      retryMs: options.retryMs ?? [50, 1_000],
-    },
+    times,
     failed(error) {
       // A client that says so although the store is there says so for ever.
       if (isGivenUp(error) && state.state.is === 'there') owner.replace('its discovery was given up', true);
       probing?.hurry();
-    },
-    refused() {
-      // The probe is not refused: the client may have asked for the server's features while it was, and remember that.
-      if (state.state.is === 'there') owner.replace('it is refused what the probe is not', false);
     },
   });
 
@@ -129,7 +105,7 @@ export const storeOver = (
 
   /** The client keeps one stream for all appends. Where that stands still it does so for ever, whatever else is answered. */
   const noAnswer = (ms: Millis): void => {
-    if (ms !== callMs || state.state.is !== 'there') return;
+    if (ms !== times.callMs || !(state.state.is === 'there' || state.lost?.refuses)) return;
     if (++unanswered >= mostUnanswered) owner.replace('its appends have no answer', false);
   };
 
@@ -140,7 +116,7 @@ export const storeOver = (
       jsonEvent({ id, type, data: data as JSONType, metadata: metadata as unknown as JSONType }),
     );
     const expectedRevision = expected === 'no_stream' ? NO_STREAM : BigInt(expected);
-    const trial = newTrial({ stream, expected }, budget);
+    const trial = newTrial({ stream, expected, right: 'append to streams' }, budget);
     for (;;) {
       try {
         const ms = trial.callMs;
@@ -165,12 +141,17 @@ export const storeOver = (
   };
 
   /** A call that may be made any number of times, until it has been answered. */
-  const trying = async (stream: string, call: (client: Client) => Promise<unknown>, budget?: Budget): Promise<void> => {
-    const trial = newTrial({ stream }, budget);
+  const trying = async (
+    about: Parameters<typeof newTrial>[0],
+    call: (client: Client) => Promise<unknown>,
+    budget?: Budget,
+  ): Promise<void> => {
+    const trial = newTrial(about, budget);
     for (;;) {
       try {
         const ms = trial.callMs;
-        await owner.attempt(call, ms, () => new Error(`no answer about ${stream} within ${Math.round(ms)} ms`));
+        const what = about.stream ?? `the right to ${about.right}`;
+        await owner.attempt(call, ms, () => new Error(`no answer about ${what} within ${Math.round(ms)} ms`));
         trial.progress();
         return;
       } catch (error) {
@@ -179,7 +160,7 @@ export const storeOver = (
     }
   };
 
-  const reading = (about: { readonly stream?: string }, budget?: Budget) => {
+  const reading = (about: Parameters<typeof newTrial>[0], budget?: Budget) => {
     const trial = newTrial(about, budget);
     return { recorded, silenceMs: () => trial.callMs, retry: trial };
   };
@@ -209,20 +190,27 @@ export const storeOver = (
 
     async limitAge(stream, seconds, { budget } = {}) {
       open();
-      await trying(stream, (client) => client.setStreamMetadata(stream, { maxAge: seconds }), budget);
+      const set = (client: Client) => client.setStreamMetadata(stream, { maxAge: seconds });
+      await trying({ stream, right: 'write the metadata of streams' }, set, budget);
     },
 
     async remove(stream) {
       open();
       // Nothing there, or gone already, is what was wanted.
-      await trying(stream, (client) => client.deleteStream(stream).catch(unlessGone));
+      const remove = (client: Client) => client.deleteStream(stream).catch(unlessGone);
+      await trying({ stream, right: 'delete streams' }, remove);
+    },
+
+    async proveRights() {
+      open();
+      for (const right of Object.keys(asking) as Right[]) await trying({ right }, asking[right]);
     },
 
     async *read(stream, { from = 0, limit = Number.MAX_SAFE_INTEGER, budget } = {}) {
       open();
       yield* resumingRead<number>(
         {
-          ...reading({ stream }, budget),
+          ...reading({ stream, right: 'read streams' }, budget),
           open: (revision, maxCount) =>
             opened<ReadSource>((client) => client.readStream(stream, { fromRevision: BigInt(revision), maxCount })),
           behind: (event) => event.revision + 1,
@@ -240,7 +228,7 @@ export const storeOver = (
       if (from === (isForwards ? 'end' : 'start')) return;
       yield* resumingRead<ReadPosition>(
         {
-          ...reading({}),
+          ...reading({ right: 'read $all' }),
           open: (fromPosition, maxCount) =>
             opened<ReadSource>((client) =>
               client.readAll({ fromPosition, direction: isForwards ? FORWARDS : BACKWARDS, maxCount }),
@@ -263,7 +251,7 @@ export const storeOver = (
           opened<Source>((client) => client.subscribeToAll({ fromPosition: after === null ? START : placed(after) })),
         recorded,
         confirmed: state.answered,
-        translate: (error: unknown) => finalError(error, { tries: 1, wasAnswered: true }) ?? error,
+        translate: (error: unknown) => finalError(error, { tries: 1, wasAnswered: true, right: 'read $all' }) ?? error,
         lost(error: unknown) {
           if (!(error instanceof Abandoned)) state.stumbled(error);
           probing?.hurry();

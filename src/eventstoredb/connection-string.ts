@@ -80,6 +80,8 @@ export const readConnectionString = (url: string): ConnectionString => {
     const [address = '', port] = host.split(':');
     return { address, port: port === undefined ? defaultPort : Number.parseInt(port, 10) };
   });
+  // With the second scheme the client asks the first host alone; with the first one it discovers all the same, by any of them.
+  const begin = hosts.length > 1 ? head.replace(/^esdb\+discover:/, 'esdb:') : head;
   return {
     hosts,
     isDiscovered: hosts.length > 1 || scheme.endsWith('+discover'),
@@ -88,7 +90,7 @@ export const readConnectionString = (url: string): ConnectionString => {
     with(added) {
       const all = [...kept];
       for (const [name, value] of Object.entries(added)) if (!options.has(flat(name))) all.push(`${name}=${value}`);
-      return all.length === 0 ? head : `${head}?${all.join('&')}`;
+      return all.length === 0 ? begin : `${begin}?${all.join('&')}`;
     },
   };
 };

@@ -1,20 +1,30 @@
 import type { Clock, Millis } from '../clock.ts';
-import type { StoreState } from '../kernel/store.ts';
+import { StoreRefuses, type StoreState } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
-import { CredentialsRefused, finalError, saysWhy } from './errors.ts';
+import { finalError, saysWhy } from './errors.ts';
 
 /** While the store is away, that is said so often. */
 const remindMs = 60_000;
 
+/** Nothing is known to take commands. */
+export interface Loss {
+  /** Since when; monotonic. */
+  readonly at: Millis;
+  /** What the last look found. */
+  readonly why: string;
+  /** It answers that we may not. */
+  readonly refuses: boolean;
+}
+
 /**
- * Whether the store takes commands, as the probe has found it: a leader that a quorum backs (contract N13). That something
- * else of it answers is no sign of that.
+ * Whether the store takes commands, as the probe has found it: a leader that a quorum backs, and the right to append
+ * (contract N13). That something else of it answers is no sign of that.
  */
 export interface Contact {
   /** Whether the store has ever answered us. */
   readonly wasAnswered: boolean;
-  /** Since when (monotonic) nothing is known to take commands, and why; undefined while something does, and before the first answer. */
-  readonly lost: { readonly at: Millis; readonly why: string } | undefined;
+  /** Undefined while something takes commands, and before the first answer. */
+  readonly lost: Loss | undefined;
   readonly state: StoreState;
   /** The error of a call; before the first answer rather what a look at the hosts has told. */
   told(error: unknown): Promise<unknown>;
@@ -32,7 +42,7 @@ export interface Contact {
 export const contact = (clock: Clock, look: (error: unknown) => Promise<unknown>): Contact => {
   let wasAnswered = false;
   let state: StoreState = { is: 'unknown', why: 'it has not been asked yet' };
-  let lost: { at: Millis; why: string } | undefined;
+  let lost: Loss | undefined;
   let saidAt = 0;
   let stumble: string | undefined;
   let stumbledAt = Number.NEGATIVE_INFINITY;
@@ -69,7 +79,7 @@ export const contact = (clock: Clock, look: (error: unknown) => Promise<unknown>
     },
     missed(error) {
       const now = clock.monotonic();
-      const told = finalError(error, { tries: 1, wasAnswered: true }) ?? error;
+      const told = finalError(error, { tries: 1, wasAnswered: true, right: 'read $all' }) ?? error;
       const why = saysWhy(told);
       if (!wasAnswered) {
         state = { is: 'unknown', why };
@@ -77,15 +87,16 @@ export const contact = (clock: Clock, look: (error: unknown) => Promise<unknown>
         return;
       }
       stumble = undefined;
-      state = { is: 'lost', why, refuses: told instanceof CredentialsRefused };
+      const refuses = told instanceof StoreRefuses;
+      state = { is: 'lost', why, refuses };
       if (lost === undefined) {
-        lost = { at: now, why };
         saidAt = now;
         publish('store.lost', { reason: why });
       } else if (now - saidAt >= remindMs) {
         saidAt = now;
         publish('store.away', { reason: why, forMs: Math.round(now - lost.at) });
       }
+      lost = { at: lost?.at ?? now, why, refuses };
     },
     stumbled(error) {
       if (state.is === 'there') stumble = saysWhy(error);

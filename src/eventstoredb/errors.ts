@@ -1,4 +1,12 @@
-import { type Expected, StoreDamaged, StoreUnavailable, WrongRevision } from '../kernel/store.ts';
+import {
+  type Expected,
+  StoreDamaged,
+  StoreRefuses,
+  StoreUnavailable,
+  StreamDeleted,
+  WrongRevision,
+} from '../kernel/store.ts';
+import type { Right } from './rights.ts';
 
 /**
  * What the errors of `@eventstore/db-client` 6.2.1 mean. Some carry its `type`, some only a gRPC `code`, some neither,
@@ -14,10 +22,14 @@ interface ClientError {
 export interface Call {
   readonly stream?: string;
   readonly expected?: Expected;
+  /** What it needs of the rights. */
+  readonly right?: Right;
   /** How often this call has been tried, this time included. */
   readonly tries: number;
   /** Whether the store has ever answered this client. */
   readonly wasAnswered: boolean;
+  /** The store may be so new that it does not know its users yet. */
+  readonly awaitsUsers?: boolean;
 }
 
 const unauthenticated = 16;
@@ -26,9 +38,6 @@ const unimplemented = 12;
 const unknown = 2;
 const invalidArgument = 3;
 const dataLoss = 15;
-
-/** The store will refuse this caller tomorrow as it does today. */
-export class CredentialsRefused extends StoreUnavailable {}
 
 const shape = (error: unknown): ClientError =>
   error instanceof Error ? (error as ClientError) : { message: String(error) };
@@ -51,8 +60,8 @@ export const finalError = (error: unknown, call: Call): Error | undefined => {
       const { actualVersion } = error as { actualVersion?: unknown };
       return new WrongRevision(call.stream, call.expected, revisionOf(actualVersion));
     }
-    if (type === 'stream-deleted') return new WrongRevision(call.stream, call.expected, null);
   }
+  if (type === 'stream-deleted' && call.stream !== undefined) return new StreamDeleted(call.stream, error);
   if (type === 'maximum-append-size-exceeded') {
     const { maxAppendSize } = error as { maxAppendSize?: unknown };
     return new Error(`an append to ${call.stream} exceeds the store's limit of ${maxAppendSize} bytes`, {
@@ -82,15 +91,16 @@ const damaged = (error: unknown): StoreDamaged => {
   });
 };
 
-const refusesUser = (cause: unknown): CredentialsRefused =>
-  new CredentialsRefused('The event store refuses the user or password.', { cause });
+const refusesUser = (cause: unknown): StoreRefuses =>
+  new StoreRefuses('The event store refuses the user or password.', { cause });
 
 /** What an operator has to mend, told apart, since the client says "unavailable" to most of it. */
 const refusedConnection = ({ type, code, message }: ClientError, call: Call, cause: unknown): Error | undefined => {
-  // A new database knows its users some seconds after it answers: to whom it has never answered it may yet do so.
-  if (code === unauthenticated) return call.wasAnswered ? refusesUser(cause) : undefined;
+  // A new database knows its users some seconds after it answers.
+  if (code === unauthenticated) return call.awaitsUsers ? undefined : refusesUser(cause);
   if (type === 'access-denied' || code === permissionDenied) {
-    return new CredentialsRefused('The event store denies this user access: an ACL, or no user in EVENTSTORE_URL.', {
+    const what = call.right === undefined ? 'access' : `the right to ${call.right}`;
+    return new StoreRefuses(`The event store denies this user ${what}: an ACL, or no user in EVENTSTORE_URL.`, {
       cause,
     });
   }

@@ -1,10 +1,11 @@
 import { BACKWARDS, END } from '@eventstore/db-client';
 import type { Clock, Millis } from '../clock.ts';
-import { lookEveryMs, type Sight } from '../kernel/store.ts';
+import { lookEveryMs, type Sight, StoreRefuses } from '../kernel/store.ts';
 import type { Contact } from './contact.ts';
-import { saysWhy } from './errors.ts';
+import { finalError, saysWhy } from './errors.ts';
 import { Abandoned, type Client, type Owner } from './owner.ts';
 import { interruptible } from './retry-policy.ts';
+import { asking } from './rights.ts';
 
 /** The leader's answer may take so long (contract N13). */
 const timeoutMs: Millis = 1_000;
@@ -34,8 +35,50 @@ const endOfLog = async (client: Client): Promise<bigint> => {
 };
 
 /**
- * Asks the leader for the end of the log, again and again. That tells whether there is a leader with a quorum behind it,
- * where the log ends, and by that how old at most is what the readers of this process know.
+ * Asks for the right to append, one question at a time.
+ * @param silent told of a question that is not answered, as an append would not be
+ */
+const rightToAppend = (owner: Owner, ms: Millis, silent: () => void) => {
+  const right = 'append to streams';
+  let denied: StoreRefuses | undefined;
+  let asked: Promise<void> | undefined;
+  const ask = async (): Promise<void> => {
+    try {
+      await owner.attempt(
+        asking[right],
+        ms,
+        () => new Silence(`no answer about the right to ${right} within ${ms} ms`),
+      );
+      denied = undefined;
+    } catch (error) {
+      if (error instanceof Silence) silent();
+      // A client that says so although it has just read says so for ever.
+      if (isGivenUp(error)) owner.replace('its discovery was given up', true);
+      const told = finalError(error, { tries: 1, wasAnswered: true, right });
+      if (!(told instanceof StoreRefuses)) return;
+      denied = told;
+      // Not this append, but the call: the client may have asked for the server's features while it was, and remember that.
+      if ('code' in (error as object)) owner.replace('it is refused what it may read', false);
+    }
+  };
+  return {
+    /** What the last answer was; undefined where it is allowed, or nothing is known. */
+    get denied() {
+      return denied;
+    },
+    ask(): Promise<void> {
+      asked ??= ask().finally(() => {
+        asked = undefined;
+      });
+      return asked;
+    },
+  };
+};
+
+/**
+ * Asks the leader for the end of the log, again and again, and whether it would take an append. That tells whether there is
+ * a leader with a quorum behind it that takes commands of ours, where the log ends, and by that how old at most is what the
+ * readers of this process know.
  */
 export const probe = (options: {
   readonly owner: Owner;
@@ -44,9 +87,14 @@ export const probe = (options: {
   readonly seen: (sight: Sight) => void;
   /** The client was sent to another node, or was replaced: subscriptions belong there too. */
   readonly moved: () => void;
+  /** A question about the right to append may take so long; who is told that one had no answer. */
+  readonly appendMs: Millis;
+  readonly unanswered: () => void;
 }): Probe => {
   const { owner, contact, clock, seen, moved } = options;
   const wait = interruptible(soonestMs);
+  const right = rightToAppend(owner, options.appendMs, options.unanswered);
+  let hasAsked = false;
   let closed = false;
   let failures = 0;
   /** Silent looks in a row for which discovery had chosen a node from their beginning. */
@@ -62,7 +110,16 @@ export const probe = (options: {
         const end = await owner.attempt(endOfLog, timeoutMs, late);
         failures = 0;
         wholeSilences = 0;
-        contact.found(hasMoved);
+        // Only of a store that is there: a client that asks it of one that is away may keep the failure in mind.
+        const answer = right.ask();
+        if (!hasAsked) await answer;
+        if (closed) return;
+        hasAsked = true;
+        if (right.denied === undefined) contact.found(hasMoved);
+        else {
+          contact.answered();
+          contact.missed(right.denied);
+        }
         if (hasMoved) moved();
         seen({ askedAt, end });
         return;

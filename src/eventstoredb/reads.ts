@@ -61,10 +61,7 @@ async function* items(source: ReadSource, asked: number, silenceMs: Millis): Asy
   }
 }
 
-const isMissing = (error: unknown): boolean => {
-  const type = (error as { type?: unknown }).type;
-  return type === 'stream-not-found' || type === 'stream-deleted';
-};
+const isMissing = (error: unknown): boolean => (error as { type?: unknown }).type === 'stream-not-found';
 
 export interface Read<C, E extends { readonly position: bigint } = Recorded> {
   /** Opens the read at a cursor, for as many events at most. */

@@ -2,11 +2,11 @@ import type { Millis } from '../clock.ts';
 import {
   type Recorded,
   StoreDamaged,
+  StoreRefuses,
   StoreUnavailable,
   type SubscribeOptions,
   type Subscription,
 } from '../kernel/store.ts';
-import { CredentialsRefused } from './errors.ts';
 import { Abandoned } from './owner.ts';
 import { type backoff, interruptible } from './retry-policy.ts';
 
@@ -190,7 +190,7 @@ export const resumingSubscription = (feed: Feed, options: SubscribeOptions): Res
       if (closed || !session.loss) return;
       const error = feed.translate(session.loss.error);
       if (error instanceof StoreDamaged) throw error;
-      if (error instanceof CredentialsRefused && !wasConfirmed) throw error;
+      if (error instanceof StoreRefuses && !wasConfirmed) throw error;
       await retry.wait(feed.pause.next());
     }
   };

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock, Millis } from '../clock.ts';
 import type { Budget } from '../kernel/budget.ts';
-import { StoreUnavailable } from '../kernel/store.ts';
-import type { Contact } from './contact.ts';
-import { type Call, CredentialsRefused, finalError, outOfTime } from './errors.ts';
+import { StoreRefuses, StoreUnavailable } from '../kernel/store.ts';
+import type { Contact, Loss } from './contact.ts';
+import { type Call, finalError, outOfTime } from './errors.ts';
 import { type RetryPolicy, retryPolicy } from './retry-policy.ts';
 
 /** One call and its repetitions. */
@@ -19,6 +19,8 @@ export interface TrialTimes {
   readonly totalMs: Millis;
   /** The same before the store has ever answered: whoever starts may be earlier than it. */
   readonly firstAnswerMs: Millis;
+  /** Until then it may not know its users yet. */
+  readonly usersMs: Millis;
   /** Waits between attempts: the first, and what doubling leads to. */
   readonly retryMs: readonly [first: Millis, longest: Millis];
 }
@@ -33,25 +35,23 @@ export const trials = (options: {
   readonly times: TrialTimes;
   /** Told of each failure that says nothing about the call itself. */
   readonly failed: (error: unknown) => void;
-  /** Told of each refusal of the user. */
-  readonly refused: () => void;
 }) => {
   const { clock, contact, times } = options;
   const [firstMs, longestMs] = times.retryMs;
 
-  return (about: Omit<Call, 'tries' | 'wasAnswered'>, budget?: Budget): Trial => {
+  return (about: Pick<Call, 'stream' | 'expected' | 'right'>, budget?: Budget): Trial => {
     const begun = clock.monotonic();
     const { lost } = contact;
-    if (lost && budget && budget.from(clock) >= lost.at)
-      throw new StoreUnavailable(`The event store is away: ${lost.why}.`);
+    if (lost && budget && budget.from(clock) >= lost.at) throw away(lost);
     const totalMs = contact.wasAnswered ? times.totalMs : times.firstAnswerMs;
     const until = budget?.until(clock);
     if (until !== undefined && begun >= until) throw new StoreUnavailable('The time of the command is up.');
 
     const final = (error: unknown, tries: number): Error | undefined => {
-      const verdict = finalError(error, { ...about, tries, wasAnswered: contact.wasAnswered });
+      const { wasAnswered } = contact;
+      const awaitsUsers = !wasAnswered && clock.monotonic() - begun < times.usersMs;
+      const verdict = finalError(error, { ...about, tries, wasAnswered, awaitsUsers });
       if (verdict === undefined) options.failed(error);
-      else if (verdict instanceof CredentialsRefused) options.refused();
       // A refusal is an answer. What comes back as it was is a mistake of ours, or was judged before.
       else if (verdict !== error && !(verdict instanceof StoreUnavailable)) contact.answered();
       return verdict;
@@ -82,3 +82,6 @@ export const trials = (options: {
     };
   };
 };
+
+const away = ({ why, refuses }: Loss): StoreUnavailable =>
+  refuses ? new StoreRefuses(`${why}.`) : new StoreUnavailable(`The event store is away: ${why}.`);

@@ -107,7 +107,7 @@ export interface EventStore {
    * Appends all events or none. An append whose outcome is unknown (time-out, lost connection) is repeated with the same
    * ids until it is known or the time is up.
    * @throws WrongRevision when the stream is not where it was expected to be and these events are not what is there
-   * @throws StoreDamaged when what has to be looked at for it is damaged; so does every read
+   * @throws StoreDamaged when what has to be looked at for it is damaged, or was deleted for good; so does every read
    * @throws StoreUnavailable when the outcome could not be learned in time: the events may be there or not; at once while the
    * store is known to take nothing
    */
@@ -133,6 +133,11 @@ export interface EventStore {
   }): AsyncIterable<Recorded>;
   /** Every event of the global order, the store's own included, from history into live, resumed by itself after any loss of connection. */
   subscribe(options: SubscribeOptions): Subscription;
+  /**
+   * Finds out whether this user may do all that Weir does there, without writing anything.
+   * @throws StoreRefuses with the right that is missing
+   */
+  proveRights(): Promise<void>;
   readonly state: StoreState;
   /** Told of each look at the end of the log, twice a second while the store is there. The returned function ends it. */
   onSight(listener: (sight: Sight) => void): () => void;
@@ -158,7 +163,19 @@ export class StoreDamaged extends Error {
   override readonly name = 'StoreDamaged';
 }
 
+/** Somebody has deleted the stream for good (a tombstone): nothing can be read there or written, ever again. */
+export class StreamDeleted extends StoreDamaged {
+  constructor(stream: string, cause?: unknown) {
+    super(`Somebody has deleted the stream ${stream} of the event store for good: restore a backup of before.`, {
+      cause,
+    });
+  }
+}
+
 /** The store did not answer in time or refuses us; nothing is known about what was asked. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
+
+/** The store answers that we may not, tomorrow as today. What it says may be told to anybody. */
+export class StoreRefuses extends StoreUnavailable {}

@@ -35,10 +35,10 @@ const inUse = () => [['store.in_use', { dir: storeDir(config()), holder: `proces
 describe('the store of a server that another process has', () => {
   test('is taken as soon as that has closed it, and the wait is told once', async () => {
     const held = await holder();
-    const opening = ownEventLog(config(), 60_000);
+    const opening = ownEventLog(config(), { waitMs: 60_000 });
     await expect.poll(() => told).toEqual(inUse());
     // Some more looks, which say nothing.
-    await expect(ownEventLog(config(), 200)).rejects.toBeInstanceOf(StoreLocked);
+    await expect(ownEventLog(config(), { waitMs: 200 })).rejects.toBeInstanceOf(StoreLocked);
     expect(told).toEqual([...inUse(), ...inUse()]);
     await held.close();
     const log = await opening;
@@ -49,7 +49,7 @@ describe('the store of a server that another process has', () => {
 
   test('is not waited for beyond its time, and stays whose it was', async () => {
     await holder();
-    await expect(ownEventLog(config(), 0)).rejects.toThrow(
+    await expect(ownEventLog(config(), { waitMs: 0 })).rejects.toThrow(
       `The event store in ${storeDir(config())} is in use by process ${process.pid}.`,
     );
   });
@@ -62,6 +62,8 @@ describe('the store of a server that another process has', () => {
 });
 
 test('a folder that cannot be a store is told at once', async () => {
-  await expect(ownEventLog(readConfig({ DATA_DIR: '/dev/null' }), 60_000)).rejects.not.toBeInstanceOf(StoreLocked);
+  await expect(ownEventLog(readConfig({ DATA_DIR: '/dev/null' }), { waitMs: 60_000 })).rejects.not.toBeInstanceOf(
+    StoreLocked,
+  );
   expect(told).toEqual([]);
 });

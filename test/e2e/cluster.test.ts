@@ -220,7 +220,7 @@ describe('a gateway on a cluster', () => {
 
   test.each([
     ['password', 'refuses the user or password'],
-    ['rights', 'denies this user access'],
+    ['rights', 'denies this user the right to read $all'],
   ] as const)('that refuses the %s of a running gateway keeps it from commands alone', async (why, sentence) => {
     await everyMember((member) => member.refuseUsers(why));
     // What follows the log has to come again as well.
@@ -230,6 +230,7 @@ describe('a gateway on a cluster', () => {
     });
     await lifted((said) => said.includes(sentence));
     expect(await isAway()).toContain(sentence);
+    expect(errorOf((await askForKey(server, server.first.project_id)).body).message).toContain(sentence);
     await everyMember((member) => member.refuseUsers(undefined));
     await servesAgain();
   });

@@ -185,7 +185,7 @@ describe('a gateway whose store does not let it in says why, in one sentence, an
     [
       'no user at all',
       () => store.urlWith({ credentials: '' }),
-      /denies this user access: .* no user in EVENTSTORE_URL/,
+      /denies this user the right to read streams: .* no user in EVENTSTORE_URL/,
       1,
     ],
     ['no authority for the certificate', () => store.urlWith({ query: 'tls=true' }), /not trusted: .* tlsCAFile/, 1],

@@ -76,9 +76,13 @@ const withoutLimits = {
 };
 
 /** Starts a server and does not wait until it listens. */
-export const spawnServer = async (dataDir: string, env: Environment = {}): Promise<Spawned> => {
+export const spawnServer = async (
+  dataDir: string,
+  env: Environment = {},
+  args: readonly string[] = [],
+): Promise<Spawned> => {
   if (env.EVENTSTORE_URL === undefined) await makeStore(dataDir);
-  return spawnWeir(['serve'], await atItsStore({ PORT: '0', DATA_DIR: dataDir, ...withoutLimits, ...env }));
+  return spawnWeir(['serve', ...args], await atItsStore({ PORT: '0', DATA_DIR: dataDir, ...withoutLimits, ...env }));
 };
 
 const organizations = new Map<string, FirstRun>();
@@ -120,12 +124,14 @@ const firstOf = async (dataDir: string, baseUrl: string, env: Environment): Prom
 };
 
 /** Starts a server on a free port, in a new folder unless one is given, and waits until it listens. */
-export const startServer = async (options: { dataDir?: string; env?: Environment } = {}): Promise<Server> => {
+export const startServer = async (
+  options: { dataDir?: string; env?: Environment; args?: readonly string[] } = {},
+): Promise<Server> => {
   const dataDir = options.dataDir ?? freshDir();
   // Before its turn: it takes one of its own.
   if (options.env?.EVENTSTORE_URL === undefined) await makeStore(dataDir);
   const { spawned, baseUrl } = await inTurn(async () => {
-    const started = await spawnServer(dataDir, options.env);
+    const started = await spawnServer(dataDir, options.env, options.args);
     return { spawned: started, baseUrl: await listening(started) };
   });
   const env = await atItsStore({ DATA_DIR: dataDir, ...options.env });

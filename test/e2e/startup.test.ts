@@ -25,8 +25,8 @@ const refusedStart = (env: Record<string, string>): Promise<Finished> =>
   runWeir(['serve'], { PORT: '0', DATA_DIR: freshDir(), ...env });
 
 /** The same in this process, for what is found out before anything is opened. */
-const refusedHere = (env: Record<string, string>): Promise<Finished> =>
-  weirHere(['serve'], { PORT: '0', DATA_DIR: freshDir(), LOG_LEVEL: 'silent', ...env });
+const refusedHere = (env: Record<string, string>, ...args: string[]): Promise<Finished> =>
+  weirHere(['serve', ...args], { PORT: '0', DATA_DIR: freshDir(), LOG_LEVEL: 'silent', ...env });
 
 /** What standard error says besides the log: one sentence for a person, without a stack. */
 const complaintOf = ({ stderr, code, signal }: Finished): string => {
@@ -112,7 +112,7 @@ describe.concurrent('a server that cannot start says why in one sentence', () =>
       const dir = freshDir('secrets');
       mkdirSync(dir);
       writeFileSync(join(dir, 'secrets.json'), text);
-      return { dir, refused: await refusedHere({ SECRETS_DIR: dir }) };
+      return { dir, refused: await refusedHere({ SECRETS_DIR: dir }, '--new-store') };
     });
     for (const { dir, refused } of await Promise.all(starts)) {
       expect(complaintOf(refused)).toMatch(/^\S+secrets\.json is damaged: [^\n]+$/);

@@ -24,3 +24,23 @@ describe('the node that a connection string prefers', () => {
     expect(read.with({ gossipTimeout: '1' })).toBe(`${hosts}?${option}&gossipTimeout=1`);
   });
 });
+
+describe('the scheme with a name for all', () => {
+  test.each([
+    [
+      'is the client’s affair where there is one host',
+      'esdb+discover://u:p@a:1?tls=false',
+      'esdb+discover://u:p@a:1?tls=false',
+    ],
+    [
+      'is of no use beside a second one, which the client would pass over',
+      'kurrentdb+discover://u:p@a:1,b:2',
+      'esdb://u:p@a:1,b:2',
+    ],
+    ['is not looked for in a password', 'esdb://u:esdb+discover:@a:1,b:2', 'esdb://u:esdb+discover:@a:1,b:2'],
+  ])('%s', (_, given, used) => {
+    const read = readConnectionString(given);
+    expect(read.isDiscovered).toBe(true);
+    expect(read.with({})).toBe(used);
+  });
+});

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { ConnectOptions } from '../../src/eventstoredb/connect.ts';
-import { type EventStore, StoreUnavailable, WrongRevision } from '../../src/kernel/store.ts';
+import type { ConnectOptions } from '../../src/eventstoredb/connect-options.ts';
+import { type EventStore, StoreUnavailable, StreamDeleted, WrongRevision } from '../../src/kernel/store.ts';
 import { collect, event } from '../support/events.ts';
 import { clientError, fakeClient, storeOfClient } from '../support/fake-client.ts';
 
@@ -132,11 +132,11 @@ describe('read', () => {
     expect(events.map(({ position }) => position)).toEqual([10n, 20n]);
   });
 
-  test('takes a deleted stream for none', async () => {
+  test('finds nothing where there is no stream, and says so where it was deleted for good', async () => {
     const { store, readAnswers } = stage();
-    readAnswers.push([clientError('', { type: 'stream-deleted' })], [clientError('', { type: 'stream-not-found' })]);
+    readAnswers.push([clientError('', { type: 'stream-not-found' })], [clientError('', { type: 'stream-deleted' })]);
     expect(await collect(store.read('s-1'))).toEqual([]);
-    expect(await collect(store.read('s-1'))).toEqual([]);
+    await expect(collect(store.read('s-1'))).rejects.toEqual(new StreamDeleted('s-1'));
   });
 
   test('keeps what strangers wrote recognisable', async () => {

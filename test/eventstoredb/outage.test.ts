@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type ConnectOptions, storeOver } from '../../src/eventstoredb/connect.ts';
+import { storeOver } from '../../src/eventstoredb/connect.ts';
+import type { ConnectOptions } from '../../src/eventstoredb/connect-options.ts';
 import { ownerOf } from '../../src/eventstoredb/owner.ts';
 import type { probe } from '../../src/eventstoredb/probe.ts';
 import { clientFor } from '../../src/eventstoredb/target.ts';

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import { type ConnectOptions, storeOver } from '../../src/eventstoredb/connect.ts';
+import { storeOver } from '../../src/eventstoredb/connect.ts';
+import type { ConnectOptions } from '../../src/eventstoredb/connect-options.ts';
 import { ownerOf } from '../../src/eventstoredb/owner.ts';
 import { probe } from '../../src/eventstoredb/probe.ts';
 import { onSignal } from '../../src/telemetry.ts';

@@ -3,8 +3,13 @@ import { type ClientHttp2Session, connect, createServer, type ServerHttp2Stream 
 import { type AddressInfo, createServer as createDoor, type Server, type Socket, connect as to } from 'node:net';
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
+import messages from '@eventstore/db-client/generated/streams_pb.js';
+import { encodeBatchRefusal } from '../../src/embedded/codec/append-response.ts';
+import { frame, Unframer } from '../../src/embedded/grpc/framing.ts';
+import type { Right } from '../../src/eventstoredb/rights.ts';
 
 export type Swallowed = 'appends' | 'answers to appends';
+export type Refused = 'password' | 'rights' | Right;
 
 /** A node of a cluster that is none: a gRPC proxy in front of one store, which plays what it is told. */
 export interface Member {
@@ -24,9 +29,9 @@ export interface Member {
   swallow(what: Swallowed | undefined): void;
   /**
    * Refuses whoever comes: for the `password`, as a database does too that does not know its users yet, or for want of
-   * `rights`.
+   * `rights`. Where a right is named, only what needs it, also on calls that are open already.
    */
-  refuseUsers(why: 'password' | 'rights' | undefined): void;
+  refuseUsers(why: Refused | undefined): void;
   close(): void;
 }
 
@@ -48,13 +53,6 @@ const unavailable = '14';
 const permissionDenied = '7';
 const unauthenticated = '16';
 const appends = ['/Append', '/BatchAppend'];
-
-/** A gRPC message with its prefix: not compressed, length. */
-const framed = (message: Uint8Array): Buffer => {
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(message.length, 1);
-  return Buffer.concat([prefix, message]);
-};
 
 const refuse = (
   stream: ServerHttp2Stream,
@@ -123,19 +121,53 @@ const doorTo = async (inside: number) => {
   };
 };
 
+/** The right that a message of a call needs. */
+const rightFor = (path: string, message: Buffer): Right | undefined => {
+  if (path.endsWith('/Read')) {
+    const isOfAll = messages.ReadReq.deserializeBinary(message).getOptions()?.hasAll();
+    return isOfAll ? 'read $all' : 'read streams';
+  }
+  if (path.endsWith('/Delete')) return 'delete streams';
+  if (!path.endsWith('/BatchAppend')) return undefined;
+  const { stream } = appendOf(message);
+  return Buffer.from(stream).toString().startsWith('$$') ? 'write the metadata of streams' : 'append to streams';
+};
+
+const appendOf = (message: Buffer) => {
+  const append = messages.BatchAppendReq.deserializeBinary(message);
+  const stream = append.getOptions()?.getStreamIdentifier()?.getStreamName_asU8() ?? new Uint8Array();
+  return { stream, correlation: append.getCorrelationId()?.serializeBinary() ?? new Uint8Array() };
+};
+
+const batchRefusal = (message: Buffer): Buffer => {
+  const { stream, correlation } = appendOf(message);
+  return frame(encodeBatchRefusal(correlation, stream, { detail: 'AccessDenied' }));
+};
+
 /**
  * Passes one call on and its answer back, with the trailers. The returned function keeps from then on what is asked, or
  * what is answered, from the other side.
  */
-const relay = (near: ServerHttp2Stream, headers: Record<string, string>, session: ClientHttp2Session) => {
+const relay = (
+  near: ServerHttp2Stream,
+  headers: Record<string, string>,
+  session: ClientHttp2Session,
+  denies: (message: Buffer) => boolean,
+) => {
+  const path = String(headers[':path']);
   const far = session.request(headers);
   let trailers: Record<string, string> = {};
   let isSwallowed = false;
-  far.on('response', (answer, flags) => {
-    if (isSwallowed || near.destroyed || near.headersSent) return;
-    if (flags & endStream) return near.respond(answer as Record<string, string>, { endStream: true });
-    near.respond(answer as Record<string, string>, { waitForTrailers: true });
+  const begin = (headers: Record<string, string>): void => {
+    if (near.headersSent) return;
+    near.respond(headers, { waitForTrailers: true });
     near.on('wantTrailers', () => near.sendTrailers(trailers));
+  };
+  far.on('response', (answer, flags) => {
+    if (isSwallowed || near.destroyed) return;
+    if (flags & endStream && !near.headersSent)
+      return near.respond(answer as Record<string, string>, { endStream: true });
+    begin(answer as Record<string, string>);
     far.pipe(near);
   });
   far.on('trailers', (given) => {
@@ -145,12 +177,22 @@ const relay = (near: ServerHttp2Stream, headers: Record<string, string>, session
     .on('error', () => isSwallowed || near.close(2))
     .on('close', () => isSwallowed || near.writableEnded || near.close(8));
   near.on('error', () => far.close(8)).on('close', () => far.close(8));
-  near.pipe(far);
+  const asked = new Unframer(2 ** 26);
+  near.on('data', (chunk: Buffer) =>
+    asked.push(chunk, (message) => {
+      if (!denies(message)) far.write(frame(message));
+      // Of a call that is many appends each is refused by itself.
+      else if (path.endsWith('/BatchAppend')) {
+        begin({ ':status': '200', 'content-type': 'application/grpc' });
+        near.write(batchRefusal(message));
+      } else refuse(near, permissionDenied, 'Access Denied', { exception: 'access-denied' });
+    }),
+  );
+  near.on('end', () => far.end());
   return (what: Swallowed): void => {
     isSwallowed = true;
-    const [from, into] = what === 'appends' ? ([near, far] as const) : ([far, near] as const);
-    from.unpipe(into);
-    from.resume();
+    if (what === 'appends') near.removeAllListeners('data').resume();
+    else far.unpipe(near).resume();
   };
 };
 
@@ -175,7 +217,7 @@ export const clusterOf = async (endpoint: string): Promise<Cluster> => {
           .setHttpEndPoint(at),
       );
     });
-    return framed(info.serializeBinary());
+    return frame(info.serializeBinary());
   };
 
   const member = async (index: number): Promise<Member> => {
@@ -183,7 +225,7 @@ export const clusterOf = async (endpoint: string): Promise<Cluster> => {
     let swallowed: Swallowed | undefined;
     /** Streams of appends that are open. */
     const appending = new Set<ReturnType<typeof relay>>();
-    let refuses: 'password' | 'rights' | undefined;
+    let refuses: Refused | undefined;
     let far: ClientHttp2Session | undefined;
     let farTarget = '';
 
@@ -206,13 +248,18 @@ export const clusterOf = async (endpoint: string): Promise<Cluster> => {
         return;
       }
       if (refuses === 'password') refuse(stream, unauthenticated, 'Unauthenticated');
-      else if (refuses) refuse(stream, permissionDenied, 'Access Denied', { exception: 'access-denied' });
+      else if (refuses === 'rights') refuse(stream, permissionDenied, 'Access Denied', { exception: 'access-denied' });
       else if (leader === undefined) refuse(stream, unavailable, 'Server Is Not Ready');
       else if (index !== leader && headers['requires-leader'] === 'true') {
         const at = { 'leader-endpoint-host': '127.0.0.1', 'leader-endpoint-port': String(members[leader]!.port) };
         refuse(stream, notFound, 'Leader info available', { exception: 'not-leader', ...at });
       } else {
-        const swallow = relay(stream, headers, toStore());
+        const swallow = relay(
+          stream,
+          headers,
+          toStore(),
+          (message) => refuses !== undefined && rightFor(path, message) === refuses,
+        );
         if (!appends.some((name) => path.endsWith(name))) return;
         appending.add(swallow);
         stream.on('close', () => appending.delete(swallow));

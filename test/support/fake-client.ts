@@ -1,6 +1,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import { systemClock } from '../../src/clock.ts';
-import { type ConnectOptions, storeOver } from '../../src/eventstoredb/connect.ts';
+import { storeOver } from '../../src/eventstoredb/connect.ts';
+import type { ConnectOptions } from '../../src/eventstoredb/connect-options.ts';
 import { type Client, ownerOf } from '../../src/eventstoredb/owner.ts';
 import type { EventStore } from '../../src/kernel/store.ts';
 

@@ -170,6 +170,9 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
       reachable();
       ages.set(stream, seconds);
     },
+    async proveRights() {
+      reachable();
+    },
     async remove(stream) {
       reachable();
       hidden.set(stream, streams.get(stream)?.length ?? 0);

@@ -106,20 +106,20 @@ export const longTests: readonly LongTest[] = [
     counts: { long: 10_000 },
   },
   {
-    id: 'Q1',
-    title: 'mistakes planted in the source, one at a time',
-    unit: 'of them, each noticed by its tests',
-    file: 'test/planted/planted.test.ts',
-    variable: 'PLANTED_FAULTS',
-    counts: { long: plantedFaults.length },
-  },
-  {
     id: 'SECRETS',
     title: 'requests with a key or a prompt in every place, of which nothing may be written down',
     unit: 'requests',
     file: 'test/e2e/secrets-fuzz.test.ts',
     variable: 'SECRETS_FUZZ',
     counts: { long: 10_000 },
+  },
+  {
+    id: 'Q1',
+    title: 'mistakes planted in the source, one at a time',
+    unit: 'of them, each noticed by its tests',
+    file: 'test/planted/planted.test.ts',
+    variable: 'PLANTED_FAULTS',
+    counts: { long: plantedFaults.length },
   },
 ];
 

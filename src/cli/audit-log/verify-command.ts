@@ -7,7 +7,7 @@ import { type Report, verifyLog } from '../../audit/log/verify/verify.ts';
 import { systemClock } from '../../clock.ts';
 import { BadConfig, readConfig } from '../../config.ts';
 import { CORRUPT_SIGNALS, StoreCorrupt } from '../../embedded/index.ts';
-import { StoreDamaged } from '../../kernel/store.ts';
+import { StoreDamaged, StreamDeleted } from '../../kernel/store.ts';
 import { endWithParent, runApart } from '../apart.ts';
 import { documents, jsonOf, type Output, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
@@ -85,7 +85,7 @@ const verifyApart = async (terminal: Terminal): Promise<number> => {
 
 /** Whether something is wrong with what the store holds, and not with its server, the way there or a file that was named. */
 const isDamage = (error: unknown): boolean =>
-  error instanceof StoreDamaged ||
+  (error instanceof StoreDamaged && !(error instanceof StreamDeleted)) ||
   error instanceof StoreCorrupt ||
   (error instanceof Failure && error.cause instanceof StoreCorrupt);
 

@@ -4,7 +4,7 @@ import { failureText } from '../error-envelopes.ts';
 import type { Family, Headers, Reply, Sink } from '../route.ts';
 import { bareAnswer, earlyAnswer, hasNoBody } from './early-answer.ts';
 import { InFlight } from './in-flight.ts';
-import { headerBlock, statusLine } from './response-head.ts';
+import { headerBlock, kept, statusLine } from './response-head.ts';
 
 /**
  * `tryEnd` tells whether the connection still holds earlier answers, and costs a third of a microsecond more than `end`. So
@@ -115,7 +115,7 @@ export abstract class Answer<P> extends InFlight<P> {
 
   private write(status: number, block: string, data: string | Uint8Array): void {
     const { response } = this;
-    this.writeHead(status, block);
+    this.writeHead(status, block + kept);
     const isHead = this.head.method === 'HEAD';
     if (isHead || hasNoBody(status)) {
       if (isHead) response.writeHeader('content-length', String(Buffer.byteLength(data)));

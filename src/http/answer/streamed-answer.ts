@@ -1,7 +1,7 @@
 import type { Headers, Sink } from '../route.ts';
 import { Answer } from './answer.ts';
 import { bareAnswer } from './early-answer.ts';
-import { headerBlock } from './response-head.ts';
+import { headerBlock, kept } from './response-head.ts';
 import { ResponseSink, type StreamOwner } from './sink.ts';
 
 /** The part of an answering exchange that sends an answer while it is being made. */
@@ -66,7 +66,7 @@ export abstract class StreamedAnswer<P> extends Answer<P> implements StreamOwner
 
   begin(): void {
     const { status, block } = this.streamed!;
-    this.writeHead(status, this.closing ? `${block}\r\nConnection: close` : block);
+    this.writeHead(status, block + (this.closing ? '\r\nConnection: close' : kept));
   }
 
   private async streamEnded(sink: ResponseSink): Promise<void> {

@@ -13,7 +13,7 @@ export const strictCheck = (schema: z.ZodType, family: Family): Check => {
     const path = droppedFrom(value, checked);
     if (path === null) return checked;
     const message = 'This parameter is not supported.';
-    return new Refused(bodyRefusal({ code: 'unsupported_parameter', path, message, input: null }));
+    return new Refused(bodyRefusal(value as object, { code: 'unsupported_parameter', path, message }));
   };
 };
 

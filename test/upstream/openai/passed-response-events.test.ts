@@ -163,11 +163,17 @@ describe('an event with the response', () => {
   });
 
   test.each([
-    ['"error":{"code":"insufficient_quota","message":"x"}'],
-    ['"error":{"code":"server_error","message":"check your plan and billing details of org-1"}'],
-  ])('that has failed for the account of the operator is a failure of the upstream: %s', (error) => {
-    const given = event('response.failed', `{"type":"response.failed","response":{"status":"failed",${error}}}`);
-    expect(() => read(given)).toThrow(new UpstreamError('provider_error', 'The model provider failed.'));
+    ['insufficient_quota', 'x'],
+    ['server_error', 'check your plan and billing details of org-1'],
+  ])('that has failed for the account of the operator is a failure of the upstream: %s', (code, message) => {
+    const error = JSON.stringify({ code, message });
+    const given = event(
+      'response.failed',
+      `{"type":"response.failed","response":{"status":"failed","error":${error}}}`,
+    );
+    const { length } = message;
+    const failure = { code: 'provider_error', message: 'The model provider failed.', begun: true, length };
+    expect(() => read(given)).toThrow(expect.objectContaining(failure));
   });
 
   test('before anything is said waits for that, up to a MiB', () => {

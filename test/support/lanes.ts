@@ -17,10 +17,9 @@ type Place = Pick<TestFile, 'lane' | 'alone'>;
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-const fast: Place = { lane: 'fast', alone: false };
-
-/** The folders whose tests are not fast; the innermost decides. */
+/** The lane of each folder; the innermost decides. */
 const folders: Readonly<Record<string, Place>> = {
+  test: { lane: 'fast', alone: false },
   'test/bench': { lane: 'rest', alone: false },
   'test/cli': { lane: 'middle', alone: false },
   'test/contract': { lane: 'middle', alone: true },
@@ -38,8 +37,8 @@ const folders: Readonly<Record<string, Place>> = {
 
 const folderPlace = (path: string): Place => {
   const around = Object.keys(folders).filter((folder) => path.startsWith(`${folder}/`));
-  const innermost = around.toSorted((a, b) => b.length - a.length)[0];
-  return innermost === undefined ? fast : folders[innermost]!;
+  const innermost = around.toSorted((a, b) => b.length - a.length)[0]!;
+  return folders[innermost]!;
 };
 
 /** What a file says of itself in its first line, which goes before its folder: `// Lane: middle, alone: why`. */

@@ -1,5 +1,4 @@
 import { type Anchor, type CheckpointEvent, checkpointOf, followed } from '../src/audit/log/checkpoint-event.ts';
-import { logKeyOf } from '../src/audit/log/keys.ts';
 import { checkpointStream } from '../src/audit/log/leaf.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
 import { type RowReader, table } from '../src/kernel/rows.ts';
@@ -13,7 +12,6 @@ export interface AuditTreeHead {
   readonly peaks: Buffer;
   readonly revision: number;
   readonly anchor: Anchor | null;
-  readonly key: number;
   /** The signed note. */
   readonly note: string;
 }
@@ -29,9 +27,6 @@ const tiles = table<{ readonly hashes: Buffer }>('audit-tree-tiles');
 const heads = table<AuditTreeHead>('audit-tree-head');
 /** Key: the position of the checkpoint's event. */
 export const auditTreeSteps = table<AuditTreeStep>('audit-tree-steps');
-
-/** Verifier keys. Key: the number. */
-const keys = table<{ readonly text: string }>('audit-tree-keys');
 
 const headKey = 'head';
 const width = 256;
@@ -51,18 +46,6 @@ export const auditTreeHead = (models: RowReader): (AuditTreeHead & { readonly tr
   const head = models.get(heads, headKey);
   return head && { ...head, tree: treeOf(head) };
 };
-
-/** The verifier keys up to the one of this number, the first one first. */
-export const auditTreeKeys = (models: RowReader, upTo: number): string[] =>
-  models
-    .range(keys, { prefix: '', limit: mostKeys })
-    .map(({ key, row }) => ({ number: Number(key), text: row.text }))
-    .filter(({ number }) => number <= upTo)
-    .sort((a, b) => a.number - b.number)
-    .map(({ text }) => text);
-
-/** A key is rotated once in a while. */
-const mostKeys = 10_000;
 
 /** Checkpoints behind an event among which the one is looked for that covers it: the first one or the next. */
 const mostLookedAt = 64;
@@ -123,19 +106,15 @@ export const auditTree: Projection = {
   name: 'audit-tree',
   version: 1,
   categories: ['auditLog'],
-  tables: [tiles, heads, keys, auditTreeSteps],
+  tables: [tiles, heads, auditTreeSteps],
   apply(event, rows) {
-    if (event.stream !== checkpointStream) {
-      const key = logKeyOf(event);
-      if (key) rows.put(keys, String(key.number), { text: key.verifier.text });
-      return;
-    }
+    if (event.stream !== checkpointStream) return;
     const { revision } = event;
     const [said, tree] = checked(rows.get(heads, headKey), checkpointOf(event));
-    const { from, hashes, anchor, key, checkpoint } = said;
+    const { from, hashes, anchor, checkpoint } = said;
     add(rows, 0, from, hashes);
     rows.put(auditTreeSteps, positionKey(event.position), { from, size: tree.size });
-    const head = { size: tree.size, peaks: Buffer.concat(tree.peaks), revision, anchor, key, note: checkpoint.signed };
+    const head = { size: tree.size, peaks: Buffer.concat(tree.peaks), revision, anchor, note: checkpoint.signed };
     rows.put(heads, headKey, head);
   },
 };

@@ -87,6 +87,16 @@ const since = (before: UsageSum, now: UsageSum): UsageSum => ({
   microDollars: now.microDollars - before.microDollars,
 });
 
+/** Of each number the greater one. */
+const atLeast = (a: UsageSum, b: UsageSum): UsageSum => ({
+  requests: Math.max(a.requests, b.requests),
+  input: Math.max(a.input, b.input),
+  output: Math.max(a.output, b.output),
+  cacheCreation: Math.max(a.cacheCreation, b.cacheCreation),
+  cacheRead: Math.max(a.cacheRead, b.cacheRead),
+  microDollars: Math.max(a.microDollars, b.microDollars),
+});
+
 /** Numbers of one minute in an hour's row. */
 const width = 7;
 
@@ -163,14 +173,14 @@ const noTotal = { sum: noUse, named: noUse, told: noUse };
 
 /**
  * An organization's sum is what the event says of it, and what came since the event before that named it. With all accounts still there
- * that changes nothing; where the store has removed some it brings them back.
+ * that changes nothing; where the store has removed some it brings them back. It gives nobody credit: less than is known was not told by us.
  */
 const applyTotals = ({ data, position, revision, metadata }: Recorded, rows: Rows): void => {
   for (const { organizationId, sum: told } of totalsOf(data)) {
     const total = rows.get(usageTotals, organizationId);
     if (total !== undefined && total.upTo >= position) continue;
     const { sum, named } = total ?? noTotal;
-    const now = addUse(told, since(named, sum));
+    const now = atLeast(sum, addUse(told, since(named, sum)));
     rows.put(usageTotals, organizationId, { upTo: position, sum: now, named: now, told });
   }
   if ((rows.get(usageTold, last)?.upTo ?? -1n) < position)

@@ -39,7 +39,11 @@ export interface Signals {
   /** A reaction, or a task of the sweeper, has failed: said once, until it succeeds. */
   'reaction.failed': { readonly reactor: string; readonly stream: string; readonly error: unknown };
   /** No checkpoint of the audit log could be written; it is tried again until one can. Said once. */
-  'audit.unsigned': { readonly leaves: number; readonly error: unknown };
+  'audit.unsigned': { readonly error: unknown };
+  /** A key in the log for which nobody vouches: it signs nothing that is believed. Said at each start, and when it comes. */
+  'audit.key_passed_over': { readonly stream: string; readonly revision: number };
+  /** The secrets have made none of the log's keys: nothing is signed until an operator begins a new part. */
+  'audit.no_key': Readonly<Record<string, never>>;
   /** A checkpoint could not be brought to a sink; the newest is brought when it can be. Said once, and again when it is over. */
   'audit.sink_lost': { readonly sink: string; readonly error: unknown };
   'audit.sink_back': { readonly sink: string };
@@ -142,6 +146,8 @@ const every: Readonly<Record<SignalName, true>> = {
   'reactors.begun_again': true,
   'reaction.failed': true,
   'audit.unsigned': true,
+  'audit.key_passed_over': true,
+  'audit.no_key': true,
   'audit.sink_lost': true,
   'audit.sink_back': true,
   'access.unrecorded': true,

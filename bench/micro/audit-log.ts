@@ -5,12 +5,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { projections } from '../../projections/all.ts';
 import { auditTreeHashes, auditTreeHead, auditTreeIndex } from '../../projections/audit-tree.ts';
 import { allAggregates } from '../../src/app/aggregates.ts';
-import { signersOf } from '../../src/app/audit-log.ts';
 import { effectiveIn, standingIn } from '../../src/audit/effective.ts';
 import { standingAt } from '../../src/audit/history.ts';
 import { newCheckpoint } from '../../src/audit/log/checkpoint-event.ts';
 import { startCheckpoints } from '../../src/audit/log/checkpointer.ts';
-import { ensureKey, originOf } from '../../src/audit/log/keys.ts';
+import { ensureFirstKey, originOf, signersOf } from '../../src/audit/log/keys.ts';
 import { leafOf } from '../../src/audit/log/leaf.ts';
 import { proofOf } from '../../src/audit/log/proof.ts';
 import { verifyLog } from '../../src/audit/log/verify/verify.ts';
@@ -28,6 +27,7 @@ import { openReadModels, type ReadModels } from '../../src/kernel/projection.ts'
 import type { Actor, EventStore, Recorded } from '../../src/kernel/store.ts';
 import { parsedCheckpoint } from '../../src/merkle/checkpoint.ts';
 import { noLeaves } from '../../src/merkle/frontier.ts';
+import { auditKeySeeds } from '../../src/secrets/audit-key.ts';
 import { secretsFrom } from '../../src/secrets/master-secrets.ts';
 import { serveParent } from '../machine/parent.ts';
 import { seed } from '../seed/organization.ts';
@@ -81,8 +81,8 @@ const fill = async (dir: string, keys: number): Promise<AuditSample> => {
   const archive = openArchive({ endpoint: embedded.endpoint });
   const store = connect({ endpoint: embedded.endpoint });
   const logId = await logIdOf(store, systemClock);
-  const signers = signersOf(secrets, logId);
-  await ensureKey(store, signers, systemClock);
+  const signers = signersOf(originOf(logId), auditKeySeeds(secrets.masterKey));
+  await ensureFirstKey(store, signers, systemClock);
   // As a gateway does while others write.
   const signed = await startCheckpoints({
     store,
@@ -93,6 +93,7 @@ const fill = async (dir: string, keys: number): Promise<AuditSample> => {
     head: () => undefined,
     leaves: auditTreeHashes({ get: () => undefined }),
     signed: () => {},
+    replaced: () => {},
   });
   let projectId = '';
   const sample = await timed(keys, () =>
@@ -163,7 +164,7 @@ const prove = async (): Promise<AuditSample> => {
 
 const verify = async (log: AsyncIterable<Recorded>, count: number): Promise<AuditSample> =>
   timed(count, async () => {
-    const trusted = [signersOf(secrets, there().logId)(1).verifier];
+    const trusted = [signersOf(originOf(there().logId), auditKeySeeds(secrets.masterKey))(1).verifier];
     const { findings } = await verifyLog(log, { trusted, against: [], now: systemClock.wall() });
     if (findings.length > 0) throw new Error(`a sound log has ${findings.length} findings`);
   });
@@ -214,7 +215,7 @@ const command = async (): Promise<CommandSample> => {
   const events: Recorded[] = [];
   for (const id of ids) for await (const event of store.read(`organization-${id}`)) events.push(event);
   // The hash that the next event names, the one of the leaf, and a share of a checkpoint with as many leaves as come in 0.75 s.
-  const signer = signersOf(secrets, there().logId)(1);
+  const signer = signersOf(originOf(there().logId), auditKeySeeds(secrets.masterKey))(1);
   const parts = { anchor: null, origin: originOf(there().logId), key: 1, signer, clock: systemClock };
   const own = await timed(commands, async () => {
     for (const event of events) if (hashOf(event) === '') throw new Error('never');

@@ -1,8 +1,6 @@
 import { auditTreeHashes, auditTreeHead, auditTreeSteps } from '../../projections/audit-tree.ts';
-import { checkpointOf } from '../audit/log/checkpoint-event.ts';
 import { type Checkpointer, startCheckpoints } from '../audit/log/checkpointer.ts';
-import { ensureKey, originOf, type Signers } from '../audit/log/keys.ts';
-import { checkpointStream } from '../audit/log/leaf.ts';
+import { ensureFirstKey, originOf, signersOf } from '../audit/log/keys.ts';
 import { openSinks } from '../audit/log/sinks.ts';
 import type { Clock, Millis } from '../clock.ts';
 import type { Config } from '../config.ts';
@@ -10,32 +8,11 @@ import type { Ours } from '../kernel/ownership.ts';
 import type { ReadModels } from '../kernel/projection.ts';
 import type { EventStore } from '../kernel/store.ts';
 import type { SignedCheckpoint } from '../merkle/checkpoint.ts';
-import { isSignedWith, signerOf } from '../merkle/note.ts';
-import { auditKeySeed } from '../secrets/audit-key.ts';
+import { auditKeySeeds } from '../secrets/audit-key.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 
 /** Longest wait for the tree to show a checkpoint, before it goes out. */
 const shownMs: Millis = 5_000;
-
-/** The keys of one log, by their numbers. */
-export const signersOf = (secrets: Secrets, logId: string): Signers => {
-  const known = new Map<number, ReturnType<Signers>>();
-  return (number) => {
-    const signer = known.get(number) ?? signerOf(originOf(logId), auditKeySeed(secrets.masterKey, logId, number));
-    known.set(number, signer);
-    return signer;
-  };
-};
-
-/** A checkpoint on its stream, as long as it is one of ours: whether it follows those before, the tree judges. */
-const checkpointAt = async (store: EventStore, revision: number, signers: Signers) => {
-  for await (const event of store.read(checkpointStream, { from: revision, limit: 1 })) {
-    const said = checkpointOf(event);
-    const isOurs = said !== undefined && isSignedWith(said.checkpoint.note, signers(said.key).verifier);
-    return isOurs ? { checkpoint: said.checkpoint, position: event.position } : undefined;
-  }
-  return undefined;
-};
 
 /** Signs the log's tree and brings the checkpoints to the sinks. */
 export const keepAuditLog = async (parts: {
@@ -48,10 +25,13 @@ export const keepAuditLog = async (parts: {
   readonly logId: string;
   readonly secrets: Secrets;
   readonly clock: Clock;
+  /** Told that another log is in the place of the one that was followed. */
+  readonly replaced: () => void;
 }): Promise<Checkpointer> => {
-  const { config, store, subscribe, models, ours, logId, secrets, clock } = parts;
-  const signers = signersOf(secrets, logId);
-  await ensureKey(store, signers, clock);
+  const { config, store, subscribe, models, ours, logId, secrets, clock, replaced } = parts;
+  const origin = originOf(logId);
+  const signers = signersOf(origin, auditKeySeeds(secrets.masterKey));
+  await ensureFirstKey(store, signers, clock);
   const sinks = openSinks({ addresses: config.AUDIT_SINKS ?? [], leaves: () => auditTreeHashes(models) });
   let brought: Promise<void> = Promise.resolve();
   const bring = (checkpoint: SignedCheckpoint, position: bigint): void => {
@@ -59,31 +39,37 @@ export const keepAuditLog = async (parts: {
     const shown = models.reached(position, shownMs, [auditTreeSteps]);
     brought = brought.then(() => shown).then(() => sinks.bring(checkpoint));
   };
-  // Who ran before may have ended between a signature and a sink, or had other sinks.
-  const head = auditTreeHead(models);
-  const before = head && (await checkpointAt(store, head.revision, signers));
-  if (before) bring(before.checkpoint, before.position);
   const checkpointer = await startCheckpoints({
     store: {
       append: store.append,
       read: store.read,
+      readAll: store.readAll,
       subscribe,
       get state() {
         return store.state;
       },
     },
     ours,
-    origin: originOf(logId),
+    origin,
     signers,
     clock,
     head: () => auditTreeHead(models),
     leaves: { at: (level, index) => auditTreeHashes(models).at(level, index) },
+    // The newest that is there too: who ran before may have ended between a signature and a sink, or had other sinks.
     signed: bring,
+    replaced,
   });
   return {
     get stopped() {
       return checkpointer.stopped;
     },
+    get hasKey() {
+      return checkpointer.hasKey;
+    },
+    get passedOver() {
+      return checkpointer.passedOver;
+    },
+    leave: checkpointer.leave,
     beginAgain: checkpointer.beginAgain,
     async close() {
       await checkpointer.close();

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ToldSigning } from '../audit/log/signing.ts';
 import { type Millis, seconds } from '../clock.ts';
 import { fault } from '../errors.ts';
 import { type Route, route } from '../http/route.ts';
@@ -11,6 +12,7 @@ export interface Readiness {
   readonly checks: Checks;
   /** How old at most what this gateway knows of keys, projects and policies is. */
   readonly ageMs: () => Millis;
+  readonly signing: () => ToldSigning;
 }
 
 const shared = { tag: 'Operations', family: 'admin', access: { credential: 'none' } } as const;
@@ -25,6 +27,20 @@ const upstreamHealth = z.object({
   until: z.int().nullable().describe('When it may be asked again; null if it may be now'),
 });
 
+const auditLog = z
+  .object({
+    signed: z.boolean().describe('False where it stands still, or the secrets have made none of its keys'),
+    passed_over: z
+      .array(z.object({ stream: z.string(), revision: z.int() }))
+      .describe('Keys in the log for which nobody vouches: somebody has written them there'),
+  })
+  .describe('Whether the audit log is signed by this gateway');
+
+const auditLogOf = ({ isSigned, passedOver }: ToldSigning): z.infer<typeof auditLog> => ({
+  signed: isSigned,
+  passed_over: passedOver,
+});
+
 /** Of the models with several upstreams. Anybody may read it, so that those of one organization are left out. */
 const healthOf = (models: Iterable<ConnectedModel>): Record<string, z.infer<typeof upstreamHealth>[]> =>
   Object.fromEntries(
@@ -36,8 +52,11 @@ const healthOf = (models: Iterable<ConnectedModel>): Record<string, z.infer<type
     }),
   );
 
-/** `GET /v1/health` and `GET /v1/ready` (contract C.3, N13, N17). */
-export const healthRoutes = ({ checks, ageMs }: Readiness, models: () => Iterable<ConnectedModel>): Route[] => [
+/** `GET /v1/health` and `GET /v1/ready` (contract C.3, N13, N15, N17). */
+export const healthRoutes = (
+  { checks, ageMs, signing }: Readiness,
+  models: () => Iterable<ConnectedModel>,
+): Route[] => [
   route({
     ...shared,
     method: 'GET',
@@ -58,7 +77,9 @@ export const healthRoutes = ({ checks, ageMs }: Readiness, models: () => Iterabl
         .string()
         .max(5)
         .optional()
-        .describe('Whatever it says, the answer tells how old this gateway’s knowledge may be, and how upstreams do'),
+        .describe(
+          'Whatever it says, the answer tells how old this gateway’s knowledge may be, how upstreams do, and whether the audit log is signed',
+        ),
     }),
     replies: {
       200: {
@@ -75,6 +96,7 @@ export const healthRoutes = ({ checks, ageMs }: Readiness, models: () => Iterabl
             .record(z.string(), z.array(upstreamHealth))
             .optional()
             .describe('Of the models that have several, by model'),
+          audit_log: auditLog.optional(),
         }),
       },
     },
@@ -88,7 +110,10 @@ export const healthRoutes = ({ checks, ageMs }: Readiness, models: () => Iterabl
       if (failed.length === 0) {
         const body = { status: 'ok' };
         if (query.verbose === undefined) return { status: 200, body };
-        return { status: 200, body: { ...body, age_ms: age, upstreams: healthOf(models()) } };
+        return {
+          status: 200,
+          body: { ...body, age_ms: age, upstreams: healthOf(models()), audit_log: auditLogOf(signing()) },
+        };
       }
       const known = query.verbose === undefined ? '' : ` What is known here may be ${age ?? 'any number of'} ms old.`;
       const message = `Not available: ${failed.join(', ')}.${known}`;

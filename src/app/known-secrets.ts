@@ -1,8 +1,12 @@
+import { originOf, signersOf } from '../audit/log/keys.ts';
+import { beginNewPart } from '../audit/log/new-part.ts';
 import type { Clock } from '../clock.ts';
 import { BadConfig } from '../config.ts';
 import { logEvent } from '../kernel/log-event.ts';
-import { hasLogId } from '../kernel/log-id.ts';
-import { type EventStore, WrongRevision } from '../kernel/store.ts';
+import { hasLogId, knownLogId } from '../kernel/log-id.ts';
+import { type Actor, type EventStore, WrongRevision } from '../kernel/store.ts';
+import type { Verifier } from '../merkle/note.ts';
+import { auditKeySeeds } from '../secrets/audit-key.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 import { publish } from '../telemetry.ts';
 
@@ -41,9 +45,21 @@ export const proveSecrets = (store: EventStore, clock: Clock, secrets: Secrets):
     if (wrong.length > 0) throw new BadConfig(wrong);
   });
 
-/** From now on these secrets are the right ones, whatever the log knows; a log that knows none is left alone. */
-export const acceptSecrets = async (store: EventStore, clock: Clock, secrets: Secrets): Promise<void> => {
+/**
+ * From now on these secrets are the right ones, whatever the log knows; a log that knows none is left alone. Where a gateway with
+ * them could not go on signing the audit log, a part of it begins that they sign.
+ * @returns the key of that part, which is unproven to whoever does not hear of it from elsewhere than the log
+ */
+export const acceptSecrets = async (
+  store: EventStore,
+  clock: Clock,
+  secrets: Secrets,
+  actor: Actor,
+): Promise<Verifier | undefined> => {
   if (await needsItsSecrets(store)) await record(store, clock, secrets, () => {});
+  const logId = await knownLogId(store);
+  if (logId === undefined) return undefined;
+  return beginNewPart(store, signersOf(originOf(logId), auditKeySeeds(secrets.masterKey)), clock, actor);
 };
 
 const record = async (

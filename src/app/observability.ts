@@ -15,7 +15,7 @@ import type { ConnectedModels } from '../upstream/connect.ts';
 import type { Closing } from './closing.ts';
 
 /** The parts of a running gateway that metrics are read from. */
-export interface Observed extends Pick<Sources, 'server' | 'checks' | 'projections' | 'accounts'> {
+export interface Observed extends Pick<Sources, 'server' | 'checks' | 'signing' | 'projections' | 'accounts'> {
   readonly store: Pick<EventStore, 'state' | 'onSight'>;
   readonly windows: Windows;
   readonly models: ConnectedModels;
@@ -77,7 +77,7 @@ const meteringOf = (models: readonly string[], clock: Clock, open: Closing) => {
       append: (...call) => appends.append(() => store.append(...call)),
     }),
     samplesOf(parts: Observed, log: Pick<Log, 'dropped'>) {
-      const { store, windows, models: connected, server, checks, projections, accounts } = parts;
+      const { store, windows, models: connected, server, checks, signing, projections, accounts } = parts;
       open.later('the looks of the metrics', async () => void unseen());
       const unseen = store.onSight(({ askedAt }) => appends.seen(askedAt));
       const sources: Sources = {
@@ -93,6 +93,7 @@ const meteringOf = (models: readonly string[], clock: Clock, open: Closing) => {
             })),
           ),
         checks,
+        signing,
         isStoreUp: () => store.state.is === 'there',
         projections,
         accounts,

@@ -13,6 +13,7 @@ import { policyReactions } from '../admin/policies/policy-reactions.ts';
 import { adminKeyReactions, keyReactions, replayReactions } from '../admin/reactions.ts';
 import { sweepEveryMinute } from '../admin/sweep.ts';
 import type { Checkpointer } from '../audit/log/checkpointer.ts';
+import { toldSigning } from '../audit/log/signing.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, listenUrl } from '../config.ts';
 import { accessRecordSeconds } from '../domain/access-facts.ts';
@@ -23,6 +24,7 @@ import { openLargeBodies } from '../inference/route/large-bodies.ts';
 import type { Context } from '../kernel/actor.ts';
 import { freshness } from '../kernel/freshness.ts';
 import { logIdOf } from '../kernel/log-id.ts';
+import { markLog } from '../kernel/log-mark.ts';
 import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { type Reactors, startReactors } from '../kernel/reactor.ts';
@@ -147,7 +149,8 @@ const start = async (parts: {
   const store = withRoomFor(() => models, observed.measured(log.store));
   const logId = await logIdOf(store, clock);
   const ours = oursOf(whose);
-  const shared = shareSubscription(store);
+  const mark = await markLog(store, { logId, lasts, ours });
+  const shared = shareSubscription(store, mark);
   const followed = { readAll: store.readAll, subscribe: shared.subscribe };
   let limits: OpenLimits | undefined;
   let usage: OpenUsage | undefined;
@@ -188,10 +191,12 @@ const start = async (parts: {
     clock,
     reliedOn: credentialTables,
     mostMs: config.MAX_STALENESS && config.MAX_STALENESS * 1000,
-    async shortened() {
-      const reason = 'the log ends before what was read from it: an older one is in its place';
+    mark,
+    async replaced(why) {
+      const reason = `another log is in the place of the one that was followed: ${why}`;
+      mark.forget();
       for (const kind of Object.values(aggregates)) kind.forget();
-      await shared.leave();
+      await Promise.all([auditLog?.leave(), shared.leave()]);
       // Why it fails is told by the read models themselves.
       await rebuild(reason).then(
         async () => {
@@ -240,7 +245,10 @@ const start = async (parts: {
   // Which may wait for rows.
   open.later('the waits for rows', async () => models.waitNoLonger());
   const { subscribe } = followed;
-  auditLog = await keepAuditLog({ config, store, subscribe, models, ours, logId, secrets, clock });
+  const replaced = () => fresh.replaced('what was signed is not in it');
+  auditLog = await keepAuditLog({ config, store, subscribe, models, ours, logId, secrets, clock, replaced });
+  const signed = auditLog;
+  const signing = () => toldSigning(signed);
   open.later('the audit log', auditLog.close);
   open.later('the sweep', sweepEveryMinute(admin));
 
@@ -298,6 +306,7 @@ const start = async (parts: {
     readiness: {
       ageMs: () => fresh.ageMs,
       checks,
+      signing,
     },
     publicUrl: () => config.PUBLIC_URL ?? baseUrl,
   });
@@ -310,6 +319,7 @@ const start = async (parts: {
   const metricsUrl = await observed.expose({
     server: () => server,
     checks,
+    signing,
     store,
     projections: fresh,
     accounts,

@@ -1,4 +1,4 @@
-import { BrokenTree } from '../audit/log/checkpointer.ts';
+import { BrokenTree } from '../audit/log/tree-signer.ts';
 import { IllegalFact } from '../kernel/aggregate.ts';
 import { CorruptStream } from '../kernel/fold.ts';
 import type { Standstill } from '../kernel/standstill.ts';

@@ -9,6 +9,7 @@ import { acceptSecrets, proveSecrets } from '../app/known-secrets.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { RowReader } from '../kernel/rows.ts';
+import type { Verifier } from '../merkle/note.ts';
 import {
   dropPreviousPepper,
   hasSecrets,
@@ -19,7 +20,7 @@ import {
 } from '../secrets/master-secrets.ts';
 import { allRows } from './all-rows.ts';
 import { withExamples } from './examples.ts';
-import { asOperator, type Operator } from './operator.ts';
+import { asOperator, type Operator, operatorContext } from './operator.ts';
 import { confirm } from './output.ts';
 import { listing, type Output, type Shown, show } from './table/listing.ts';
 import type { Terminal } from './terminal.ts';
@@ -62,6 +63,15 @@ const folderOf = (config: Config): string => {
   if (config.PEPPER === undefined) return config.SECRETS_DIR;
   throw new Failure('The secrets come from the environment. Make PEPPER the new one and PREVIOUS_PEPPER the old one.');
 };
+
+const newPartCosts =
+  'Unless they have made the last key of the audit log, it goes on under another for which nobody vouches: to whoever knows the keys of before alone, it is unproven from there on.';
+
+/** What the operator has to do about a key for which no other vouches. */
+const newPart = (key: Verifier | undefined): string =>
+  key === undefined
+    ? ''
+    : `A part of the audit log begins that this key signs. Hand it to whoever verifies the log, by another way than the log:\n${key.text}\n`;
 
 const restart = 'Start every gateway anew now: until then they do not accept keys that this command line makes.\n';
 
@@ -121,28 +131,32 @@ export const secretsCommand = (terminal: Terminal): Command => {
     .command('create')
     .description('Make new secrets where the previous ones are lost; older keys will not work')
     .option('--yes', 'do not ask')
-    .action(async (options: { yes?: true }) => {
+    .action(async (options: { yes?: true }, called: Command) => {
       const config = readConfig(terminal.env);
       const dir = folderOf(config);
       if (hasSecrets(dir)) throw new Failure(`There are secrets in ${dir}.`);
-      await confirm(terminal, 'No key that was made before will work, unless the lost secrets come back.', options.yes);
+      const costs = `No key that was made before will work, unless the lost secrets come back. ${newPartCosts}`;
+      await confirm(terminal, costs, options.yes);
       const made = await atPathOf('SECRETS_DIR', dir, () => loadSecrets(dir));
+      const { actor } = operatorContext(terminal, called);
+      let key: Verifier | undefined;
       if (mayHaveEvents(config)) {
         const log = await anyEventLog(config);
-        await acceptSecrets(log.store, systemClock, made).finally(log.close);
+        key = await acceptSecrets(log.store, systemClock, made, actor).finally(log.close);
       }
-      terminal.out(`Made new secrets in ${dir}.\n`);
+      terminal.out(`Made new secrets in ${dir}.\n${newPart(key)}`);
     });
 
   secrets
     .command('accept')
     .description('Accept the secrets in place for the event store, where the previous ones are lost')
     .option('--yes', 'do not ask')
-    .action((options: { yes?: true }) =>
+    .action((options: { yes?: true }, called: Command) =>
       asOperator(terminal, async ({ store, secrets: given }) => {
-        await confirm(terminal, 'Keys that were made with other secrets will not work with these.', options.yes);
-        await acceptSecrets(store, systemClock, given);
-        terminal.out('From now on gateways start with these secrets alone.\n');
+        const costs = `Keys that were made with other secrets will not work with these. ${newPartCosts}`;
+        await confirm(terminal, costs, options.yes);
+        const key = await acceptSecrets(store, systemClock, given, operatorContext(terminal, called).actor);
+        terminal.out(`From now on gateways start with these secrets alone.\n${newPart(key)}`);
       }),
     );
   return secrets;

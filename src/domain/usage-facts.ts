@@ -122,6 +122,9 @@ export function* usesIn(data: Readonly<Record<string, unknown>>): Generator<Use>
   const [creation, read] = [place('cache_creation_input_tokens'), place('cache_read_input_tokens')];
   const money = place('micro_dollars');
   for (const row of rows) {
+    const counts = [row[input], row[output], row[creation], row[read], row[money]];
+    // We write none of less than nothing: it would be credit.
+    if (!counts.every((count) => typeof count === 'number' && count >= 0)) continue;
     const sum: UsageSum = {
       requests: 1,
       input: row[input] as number,

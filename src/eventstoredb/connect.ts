@@ -10,8 +10,7 @@ import {
   START,
 } from '@eventstore/db-client';
 import { type Millis, systemClock } from '../clock.ts';
-import type { Budget } from '../kernel/budget.ts';
-import { type Appended, type EventStore, type Sight, StoreUnavailable } from '../kernel/store.ts';
+import { type Appended, type CallOptions, type EventStore, type Sight, StoreUnavailable } from '../kernel/store.ts';
 import { publish } from '../telemetry.ts';
 import { type ConnectOptions, timesOf } from './connect-options.ts';
 import { contact } from './contact.ts';
@@ -109,14 +108,14 @@ export const storeOver = (
     if (++unanswered >= mostUnanswered) owner.replace('its appends have no answer', false);
   };
 
-  const append: EventStore['append'] = async (stream, events, expected, { budget } = {}) => {
+  const append: EventStore['append'] = async (stream, events, expected, more) => {
     // The store calls it a success, without a stream to show for it.
     if (events.length === 0) throw new TypeError(`an append of no events to ${stream}`);
     const batch = events.map(({ id, type, data, metadata }) =>
       jsonEvent({ id, type, data: data as JSONType, metadata: metadata as unknown as JSONType }),
     );
     const expectedRevision = expected === 'no_stream' ? NO_STREAM : BigInt(expected);
-    const trial = newTrial({ stream, expected, right: 'append to streams' }, budget);
+    const trial = newTrial({ stream, expected, right: 'append to streams' }, more);
     for (;;) {
       try {
         const ms = trial.callMs;
@@ -144,9 +143,9 @@ export const storeOver = (
   const trying = async (
     about: Parameters<typeof newTrial>[0],
     call: (client: Client) => Promise<unknown>,
-    budget?: Budget,
+    more?: CallOptions,
   ): Promise<void> => {
-    const trial = newTrial(about, budget);
+    const trial = newTrial(about, more);
     for (;;) {
       try {
         const ms = trial.callMs;
@@ -160,8 +159,8 @@ export const storeOver = (
     }
   };
 
-  const reading = (about: Parameters<typeof newTrial>[0], budget?: Budget) => {
-    const trial = newTrial(about, budget);
+  const reading = (about: Parameters<typeof newTrial>[0], more?: CallOptions) => {
+    const trial = newTrial(about, more);
     return { recorded, silenceMs: () => trial.callMs, retry: trial };
   };
 
@@ -188,10 +187,10 @@ export const storeOver = (
       return run;
     },
 
-    async limitAge(stream, seconds, { budget } = {}) {
+    async limitAge(stream, seconds, more) {
       open();
       const set = (client: Client) => client.setStreamMetadata(stream, { maxAge: seconds });
-      await trying({ stream, right: 'write the metadata of streams' }, set, budget);
+      await trying({ stream, right: 'write the metadata of streams' }, set, more);
     },
 
     async remove(stream) {
@@ -206,13 +205,19 @@ export const storeOver = (
       for (const right of Object.keys(asking) as Right[]) await trying({ right }, asking[right]);
     },
 
-    async *read(stream, { from = 0, limit = Number.MAX_SAFE_INTEGER, budget } = {}) {
+    async *read(stream, { from = 0, limit = Number.MAX_SAFE_INTEGER, ...more } = {}) {
       open();
       yield* resumingRead<number>(
         {
-          ...reading({ stream, right: 'read streams' }, budget),
+          ...reading({ stream, right: 'read streams' }, more),
           open: (revision, maxCount) =>
-            opened<ReadSource>((client) => client.readStream(stream, { fromRevision: BigInt(revision), maxCount })),
+            opened<ReadSource>((client) =>
+              client.readStream(stream, {
+                fromRevision: BigInt(revision),
+                maxCount,
+                requiresLeader: more.once ?? false,
+              }),
+            ),
           behind: (event) => event.revision + 1,
           wanted: () => true,
           spare: 0,
@@ -222,16 +227,21 @@ export const storeOver = (
       );
     },
 
-    async *readAll({ from, direction, limit, withOwn = false }) {
+    async *readAll({ from, direction, limit, withOwn = false, ...more }) {
       open();
       const isForwards = direction === 'forwards';
       if (from === (isForwards ? 'end' : 'start')) return;
       yield* resumingRead<ReadPosition>(
         {
-          ...reading({ right: 'read $all' }),
+          ...reading({ right: 'read $all' }, more),
           open: (fromPosition, maxCount) =>
             opened<ReadSource>((client) =>
-              client.readAll({ fromPosition, direction: isForwards ? FORWARDS : BACKWARDS, maxCount }),
+              client.readAll({
+                fromPosition,
+                direction: isForwards ? FORWARDS : BACKWARDS,
+                maxCount,
+                requiresLeader: more.once ?? false,
+              }),
             ),
           // Forwards the position itself is read again, since nobody but the store knows the next one.
           behind: (event) => placed(event.position),

@@ -1,5 +1,6 @@
 import {
   type Expected,
+  NoSuchPosition,
   StoreDamaged,
   StoreRefuses,
   StoreUnavailable,
@@ -78,7 +79,7 @@ export const finalError = (error: unknown, call: Call): Error | undefined => {
   }
   // A position that is not the beginning of a record: it will not become one.
   if (call.stream === undefined && code === unknown && !/not ready/i.test(message)) {
-    return new Error(`the store cannot read from there: ${message}`, { cause: error });
+    return new NoSuchPosition(`the store cannot read from there: ${message}`, { cause: error });
   }
   return refusedConnection({ type, code, message }, call, error);
 };

@@ -67,7 +67,7 @@ const soonestMs = 200;
 
 /** A subscription that opens itself again from the last delivered position, for as long as it takes. */
 export const resumingSubscription = (feed: Feed, options: SubscribeOptions): ResumingSubscription => {
-  const { after, deliver, caughtUp, failed } = options;
+  const { after, deliver, caughtUp, doubted, failed } = options;
   let closed = false;
   let delivered = after;
   let current: Session | undefined;
@@ -87,6 +87,7 @@ export const resumingSubscription = (feed: Feed, options: SubscribeOptions): Res
       // Told now: whoever is delivering may come to it only after the store is back.
       const told = feed.translate(error);
       if (!closed && !(told instanceof StoreDamaged)) feed.lost(told);
+      if (!closed) doubted?.();
       wake();
     };
     const session: Session = {
@@ -104,8 +105,9 @@ export const resumingSubscription = (feed: Feed, options: SubscribeOptions): Res
     );
     source.on('confirmation', () => {
       clearTimeout(confirmation);
-      wasConfirmed = true;
       feed.confirmed();
+      if (wasConfirmed) doubted?.();
+      wasConfirmed = true;
     });
     source.on('data', (item) => {
       if (session.loss) return;

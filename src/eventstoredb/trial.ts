@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock, Millis } from '../clock.ts';
-import type { Budget } from '../kernel/budget.ts';
-import { StoreRefuses, StoreUnavailable } from '../kernel/store.ts';
+import { type CallOptions, StoreRefuses, StoreUnavailable } from '../kernel/store.ts';
 import type { Contact, Loss } from './contact.ts';
 import { type Call, finalError, outOfTime } from './errors.ts';
 import { type RetryPolicy, retryPolicy } from './retry-policy.ts';
@@ -39,11 +38,11 @@ export const trials = (options: {
   const { clock, contact, times } = options;
   const [firstMs, longestMs] = times.retryMs;
 
-  return (about: Pick<Call, 'stream' | 'expected' | 'right'>, budget?: Budget): Trial => {
+  return (about: Pick<Call, 'stream' | 'expected' | 'right'>, { budget, once = false }: CallOptions = {}): Trial => {
     const begun = clock.monotonic();
     const { lost } = contact;
     if (lost && budget && budget.from(clock) >= lost.at) throw away(lost);
-    const totalMs = contact.wasAnswered ? times.totalMs : times.firstAnswerMs;
+    const totalMs = once ? 0 : contact.wasAnswered ? times.totalMs : times.firstAnswerMs;
     const until = budget?.until(clock);
     if (until !== undefined && begun >= until) throw new StoreUnavailable('The time of the command is up.');
 

@@ -1,4 +1,5 @@
 import type { Clock, Millis } from '../clock.ts';
+import type { LogMark } from './log-mark.ts';
 import type { ReadModels } from './projection.ts';
 import type { Table } from './rows.ts';
 import { type EventStore, lookEveryMs, type Sight } from './store.ts';
@@ -27,7 +28,7 @@ type Models = Pick<ReadModels, 'position' | 'positionOf' | 'reached' | 'stopped'
 
 /**
  * Compares each look at the end of the log with how far the read models have come: whoever has passed that end knows what
- * there was when it was asked for. A log that ends before what the models had applied at the look before is another log.
+ * there was when it was asked for. What answers behind a lost connection may be another log: until that is known, no look counts.
  */
 export const freshness = (options: {
   readonly store: Pick<EventStore, 'onSight'>;
@@ -37,33 +38,63 @@ export const freshness = (options: {
   readonly reliedOn: readonly Table<object>[];
   /** How old they may be and still be relied on; without it, however old. */
   readonly mostMs?: Millis | undefined;
+  readonly mark: Pick<LogMark, 'isDoubted' | 'whyAnother'>;
   /** Told, once for each such log, that what the models hold is not in it. Until it resolves they hold neither. */
-  readonly shortened: () => Promise<void>;
-}): Freshness & { close(): void } => {
-  const { store, models, clock, mostMs, shortened } = options;
+  readonly replaced: (why: string) => Promise<void>;
+}): Freshness & {
+  /** Somebody else has found out that another log is there. */
+  replaced(why: string): void;
+  close(): void;
+} => {
+  const { store, models, clock, mostMs, mark } = options;
   const all = ageOf(models.tables, models, clock, mostMs);
   const reliedOn = ageOf(options.reliedOn, models, clock, mostMs);
-  let before: bigint | null = null;
+  let isChecking = false;
   let isBetweenLogs = false;
+  /** Why what the models hold, or are about to, is of another log. */
+  let found: string | undefined;
+
+  const leave = async (): Promise<void> => {
+    isBetweenLogs = true;
+    try {
+      while (found !== undefined) {
+        const why = found;
+        found = undefined;
+        all.forget();
+        reliedOn.forget();
+        await options.replaced(why);
+      }
+    } finally {
+      isBetweenLogs = false;
+    }
+  };
+  const replaced = (why: string): void => {
+    found = why;
+    if (!isBetweenLogs) void leave();
+  };
+  const check = async (): Promise<void> => {
+    if (isChecking) return;
+    isChecking = true;
+    try {
+      const why = await mark.whyAnother();
+      if (why !== undefined && !isBetweenLogs) replaced(why);
+    } catch {
+      // The store is away again: the next look asks.
+    }
+    isChecking = false;
+  };
 
   const seen = ({ askedAt, end }: Sight): void => {
     if (isBetweenLogs) return;
-    if (before !== null && end < before) {
-      before = null;
-      isBetweenLogs = true;
-      all.forget();
-      reliedOn.forget();
-      void shortened().finally(() => {
-        isBetweenLogs = false;
-      });
+    if (mark.isDoubted) {
+      void check();
       return;
     }
-    before = models.position;
     all.seen({ askedAt, end });
     reliedOn.seen({ askedAt, end });
   };
   const close = store.onSight(seen);
-  return Object.assign(all.age, { reliedOn: reliedOn.age, close });
+  return Object.assign(all.age, { reliedOn: reliedOn.age, replaced, close });
 };
 
 const ageOf = (tables: readonly Table<object>[], models: Models, clock: Clock, mostMs: Millis | undefined) => {

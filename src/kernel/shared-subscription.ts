@@ -1,6 +1,6 @@
 import { Feed, type Reading, type Source } from './feed.ts';
 import { readPage } from './log-page.ts';
-import type { EventStore } from './store.ts';
+import type { EventStore, Recorded } from './store.ts';
 
 /**
  * One subscription to the log for any number of followers. To each of them it is as one of its own: every event of others
@@ -16,6 +16,10 @@ export interface SharedOptions {
   readonly mostWaiting?: number;
   /** Wait before a read that failed is tried again, in milliseconds. */
   readonly retryMs?: number;
+  /** Told of each batch before anybody else is. */
+  readonly passed?: (batch: readonly Recorded[]) => void;
+  /** Told as each subscription is. */
+  readonly doubted?: () => void;
 }
 
 /** Pages that were full: what they hold never changes, and several followers that begin again want the same. */
@@ -23,7 +27,7 @@ const mostPages = 8;
 
 export const shareSubscription = (
   store: Pick<EventStore, 'subscribe' | 'readAll'>,
-  { mostWaiting = 4_096, retryMs = 200 }: SharedOptions = {},
+  { mostWaiting = 4_096, retryMs = 200, passed, doubted }: SharedOptions = {},
 ): SharedSubscription => {
   const feeds = new Set<Feed>();
   let source: Source | undefined;
@@ -65,6 +69,7 @@ export const shareSubscription = (
         begun.before = begun.last.at(-1)?.position ?? begun.before;
         begun.readable = begun.last.findLast(({ type }) => !type.startsWith('$'))?.position ?? begun.readable;
         begun.last = batch;
+        passed?.(batch);
         for (const feed of feeds) feed.push(batch);
         await pace(begun);
       },
@@ -72,6 +77,7 @@ export const shareSubscription = (
         begun.isCaughtUp = true;
         for (const feed of feeds) feed.caughtUp();
       },
+      doubted: () => source === begun && doubted?.(),
       failed(error) {
         if (source !== begun) return;
         source = undefined;

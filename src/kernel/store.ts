@@ -50,9 +50,14 @@ export interface Recorded extends NewEvent {
   readonly position: bigint;
 }
 
-/** Of a command: its own time. Without it a call has as much as one command. */
 export interface CallOptions {
+  /** Of a command: its own time. Without it a call has as much as one command. */
   readonly budget?: Budget | undefined;
+  /**
+   * The call is made once, on one connection, to the leader: nothing is repeated or gone on with after a loss, which is
+   * `StoreUnavailable`. Whoever answers behind a loss may hold an older copy of the log, and a follower less of it.
+   */
+  readonly once?: boolean;
 }
 
 /** Whether the store takes commands: there is a leader, and a quorum behind it. */
@@ -98,6 +103,8 @@ export interface SubscribeOptions {
   readonly deliver: (batch: readonly Recorded[]) => Promise<void>;
   /** Told each time everything known to the store has been delivered. */
   readonly caughtUp?: () => void;
+  /** Told of each loss of its connection, and when it has another: behind that another log may answer. */
+  readonly doubted?: () => void;
   /** Told when the subscription cannot go on (a rejected delivery, damage, credentials refused); losses of connection are not that. */
   readonly failed: (error: Error) => void;
 }
@@ -124,8 +131,10 @@ export interface EventStore {
   /**
    * Events of the global order, without the store's own (`$`) ones unless they are asked for. Forwards from `from` inclusive,
    * backwards from before it.
+   * @throws NoSuchPosition
    */
   readAll(options: {
+    readonly once?: boolean;
     readonly from: bigint | 'start' | 'end';
     readonly direction: 'forwards' | 'backwards';
     readonly limit: number;
@@ -170,6 +179,11 @@ export class StreamDeleted extends StoreDamaged {
       cause,
     });
   }
+}
+
+/** No event begins at the position that a read was to begin with, and none will: the log is another one. */
+export class NoSuchPosition extends Error {
+  override readonly name = 'NoSuchPosition';
 }
 
 /** The store did not answer in time or refuses us; nothing is known about what was asked. */

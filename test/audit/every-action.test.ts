@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { auditTreeHashes, auditTreeHead } from '../../projections/audit-tree.ts';
 import { startCheckpoints } from '../../src/audit/log/checkpointer.ts';
-import { ensureKey } from '../../src/audit/log/keys.ts';
+import { ensureFirstKey } from '../../src/audit/log/keys.ts';
 import { whose } from '../../src/domain/streams.ts';
 import type { HttpServer } from '../../src/http/server.ts';
 import { leafHash } from '../../src/kernel/event-hash.ts';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   server = await at.listen();
   const { store } = at;
   const { models } = at.admin;
-  await ensureKey(store, signers, clock);
+  await ensureFirstKey(store, signers, clock);
   checkpointer = await startCheckpoints({
     store,
     ours: oursOf(whose),
@@ -37,6 +37,7 @@ beforeAll(async () => {
     head: () => auditTreeHead(models),
     leaves: { at: (level, index) => auditTreeHashes(models).at(level, index) },
     signed: () => {},
+    replaced: () => {},
     delayMs: 0,
   });
 });

@@ -466,6 +466,81 @@ describe('an older backup that is put in the place of the log', () => {
   });
 });
 
+/** What whoever can append to the store can do, without any secret. */
+const planted = async (env: Readonly<Record<string, string>>): Promise<string> => {
+  const { store, close } = await existingEventLog(readConfig(await atItsStore(env)));
+  const { verifier } = signerOf('weir/x', Buffer.alloc(32, 7));
+  const key = { number: 2, public_key: verifier.text, note: null };
+  await store.append(keyStream, [logEvent('forged', keyStream, 'audit.key_rotated', key, systemClock)], 0);
+  await close();
+  return verifier.text;
+};
+
+test('a key that somebody has planted is not kept, not believed and not followed by another, and is named', async () => {
+  const own = join(folder(), 'checkpoints');
+  let gateway = await startServer({ env: { AUDIT_SINKS: own } });
+  const env = { DATA_DIR: gateway.dataDir };
+  await gateway.stop();
+  const [key] = (await audit(env, 'key')).stdout.trim().split('\n');
+  await planted(env);
+  const named = 'Nobody vouches for the key of revision 1 of auditLog-keys: it is passed over.\n';
+  expect(await audit(env, 'key')).toMatchObject({ code: 0, stdout: `${key}\n`, stderr: named });
+  gateway = await startServer({ dataDir: gateway.dataDir, env: { AUDIT_SINKS: own } });
+  await createProject(gateway, 'signed on');
+  const report = await eventually(async () => {
+    const found = await verified(env, '--against', own, '--pub', key!);
+    return found.uncovered === 0 ? found : undefined;
+  });
+  expect(report).toMatchObject({ code: 0, findings: [], stderr: named });
+  expect((await audit(env, 'key')).stdout).toBe(`${key}\n`);
+  const ready = (await call(gateway, 'GET', '/v1/ready?verbose', { key: null })).body;
+  expect(ready.audit_log).toEqual({ signed: true, passed_over: [{ stream: keyStream, revision: 1 }] });
+  expect(gateway.log()).toContainEqual(
+    expect.objectContaining({ msg: 'audit.key_passed_over', stream: keyStream, revision: 1 }),
+  );
+  await gateway.stop();
+  const { store, close } = await existingEventLog(readConfig(await atItsStore(env)));
+  let keys = 0;
+  for await (const _ of store.read(keyStream)) keys += 1;
+  await close();
+  expect(keys).toBe(2);
+});
+
+test('where the master key is lost, an operator begins the part that nobody vouches for, and no start does', async () => {
+  const own = join(folder(), 'checkpoints');
+  let gateway = await startServer({ env: { AUDIT_SINKS: own } });
+  const env = { DATA_DIR: gateway.dataDir };
+  const secrets = `${gateway.dataDir}.secrets`;
+  await createProject(gateway, 'of before');
+  await gateway.stop();
+  const key = (await audit(env, 'key')).stdout.trim();
+  const before = join(folder(), 'before');
+  copyFileSync(own, before);
+  rmSync(secrets, { recursive: true });
+  const asked = await weirHere(['secrets', 'create'], env);
+  expect(asked.stderr).toContain('unproven from there on');
+  const made = await weirHere(['secrets', 'create', '--yes'], env);
+  expect(made.code).toBe(0);
+  const next = made.stdout.trim().split('\n').at(-1)!;
+  gateway = await startServer({ dataDir: gateway.dataDir, env: { AUDIT_SINKS: own } });
+  expect((await call(gateway, 'GET', '/v1/ready?verbose', { key: null })).body.audit_log).toMatchObject({
+    signed: true,
+  });
+  const unproven = await eventually(async () => {
+    const found = await verified(env, '--against', before, '--pub', key);
+    return found.uncovered === 0 ? found : undefined;
+  });
+  expect(unproven).toMatchObject({ code: 2, findings: [] });
+  expect(unproven.stderr).toMatch(/^Nobody vouches .* revision 1 .*\nUnproven from entry [1-9]\d* on: /);
+  for (const told of [
+    ['--against', before, '--pub', key, '--pub', next],
+    ['--against', own, '--pub', key],
+  ])
+    expect(await verified(env, ...told)).toMatchObject({ code: 0, findings: [] });
+  expect((await audit(env, 'key')).stdout).toBe(`${key}\n${next}\n`);
+  await gateway.stop();
+});
+
 test('what the store was told to hide is found, and a key of whatever number keeps nobody from it', async () => {
   const gateway = await startServer({});
   const env = { DATA_DIR: gateway.dataDir };

@@ -195,6 +195,8 @@ describe('a gateway with metrics, traces and an access log', () => {
       weir_upstream_duration_seconds: [rise('weir_upstream_duration_seconds_count', { model: 'passes' }), 2],
       weir_upstream_breaker_open: [rise('weir_upstream_breaker_open', { model: 'pair', upstream: 'gone' }), 1],
       weir_check_ok: [after.get('weir_check_ok')!.samples.every((sample) => sample.value === 1), true],
+      weir_audit_log_signed: [value(after, 'weir_audit_log_signed'), 1],
+      weir_audit_keys_passed_over: [value(after, 'weir_audit_keys_passed_over'), 0],
       weir_store_up: [value(after, 'weir_store_up'), 1],
       weir_store_append_seconds: [rise('weir_store_append_seconds_count') > 0, true],
       weir_store_append_failures_total: undefined,

@@ -27,6 +27,13 @@ describe('append', () => {
     expect(appends).toEqual(Array.from({ length: 4 }, () => ({ stream: 'a-1', ids, expected: 3n })));
   });
 
+  test('that is made once is not repeated after a loss', async () => {
+    const { store, appends, answers } = stage();
+    answers.push(lost);
+    await expect(store.append('a-1', [event(1)], 3, { once: true })).rejects.toThrow(StoreUnavailable);
+    expect(appends).toHaveLength(1);
+  });
+
   test('asks for a stream that is not there by its name', async () => {
     const { store, appends } = stage();
     await store.append('a-1', [event(1)], 'no_stream');
@@ -94,6 +101,18 @@ describe('read', () => {
       { from: 0n, max: 3 },
       { from: 0n, max: 3 },
       { from: 2n, max: 1 },
+    ]);
+  });
+
+  test('that is made once asks the leader, and ends with a loss', async () => {
+    const { store, reads, readAnswers } = stage();
+    readAnswers.push([item(1), lost], [item(1), lost]);
+    const all = { from: 'start', direction: 'forwards', limit: 9, once: true } as const;
+    await expect(collect(store.readAll(all))).rejects.toThrow(StoreUnavailable);
+    await expect(collect(store.read('s-1', { once: true }))).rejects.toThrow(StoreUnavailable);
+    expect(reads).toMatchObject([
+      { from: 'start', requiresLeader: true },
+      { from: 0n, requiresLeader: true },
     ]);
   });
 

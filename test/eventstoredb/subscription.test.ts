@@ -41,6 +41,25 @@ describe('subscription', () => {
     await store.close();
   });
 
+  test('tells of each loss, and of each connection but the first: behind it another log may answer', async () => {
+    const { store, subscription } = stage();
+    const told: string[] = [];
+    const heard = listen(store, { doubted: () => told.push('doubted') });
+    const first = await subscription(1);
+    first.emit('confirmation');
+    first.event(1);
+    await heard.until(1);
+    expect(told).toHaveLength(0);
+    first.emit('error', lost);
+    expect(told).toHaveLength(1);
+    const second = await subscription(2);
+    expect(told).toHaveLength(1);
+    second.emit('confirmation');
+    expect(told).toHaveLength(2);
+    await heard.close();
+    expect(told).toHaveLength(2);
+  });
+
   test('delivers what had come before the loss, and asks for what lies behind that', async () => {
     const { store, subscription } = stage();
     let release = (): void => {};

@@ -17,7 +17,14 @@ beforeEach(async () => {
     balanceAgeMs: () => fresh.reliedOn.ageMs,
   });
   const { store, clock, admin } = at;
-  fresh = freshness({ store, models: admin.models, clock, reliedOn: [organizationRows], shortened: async () => {} });
+  fresh = freshness({
+    store,
+    models: admin.models,
+    clock,
+    reliedOn: [organizationRows],
+    mark: { isDoubted: false, whyAnother: async () => undefined },
+    replaced: async () => {},
+  });
   look();
   const made = await at.make.tenant();
   key = made.projectKey.value;

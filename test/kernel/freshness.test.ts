@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { freshness } from '../../src/kernel/freshness.ts';
 import { table } from '../../src/kernel/rows.ts';
-import type { Sight } from '../../src/kernel/store.ts';
+import { type Sight, StoreUnavailable } from '../../src/kernel/store.ts';
 
 const relied = table<object>('relied');
 const other = table<object>('other');
@@ -12,7 +12,8 @@ const stage = (mostMs?: number, still: { relied?: bigint; other?: bigint } = {})
   const models = { position: null as bigint | null };
   const waiting: { position: bigint; resolve: (reached: boolean) => void }[] = [];
   let look = (_: Sight): void => {};
-  let shortened = 0;
+  const mark = { isDoubted: false, why: undefined as string | undefined, isAway: false };
+  let replaced = 0;
   let rebuilt = (): void => {};
   const fresh = freshness({
     store: {
@@ -36,8 +37,19 @@ const stage = (mostMs?: number, still: { relied?: bigint; other?: bigint } = {})
     reliedOn: [relied],
     clock: { wall: () => 0, monotonic: () => time.now },
     mostMs,
-    shortened() {
-      shortened++;
+    mark: {
+      get isDoubted() {
+        return mark.isDoubted;
+      },
+      async whyAnother() {
+        if (mark.isAway) throw new StoreUnavailable('away');
+        mark.isDoubted = false;
+        return mark.why;
+      },
+    },
+    replaced() {
+      replaced++;
+      mark.isDoubted = false;
       return new Promise((resolve) => {
         rebuilt = resolve;
       });
@@ -52,7 +64,8 @@ const stage = (mostMs?: number, still: { relied?: bigint; other?: bigint } = {})
       for (const each of waiting.splice(0)) each.position <= position ? each.resolve(true) : waiting.push(each);
       await new Promise(setImmediate);
     },
-    shortened: () => shortened,
+    mark,
+    replaced: () => replaced,
     async rebuilt(position: bigint) {
       models.position = position;
       rebuilt();
@@ -120,47 +133,56 @@ describe('what is known here is too old', () => {
   });
 });
 
-describe('a log that ends before what was read from it', () => {
-  test('is told once', async () => {
-    const { look, reach, shortened, rebuilt } = stage();
+describe('behind a lost connection', () => {
+  const turn = () => new Promise(setImmediate);
+
+  test('nothing is known of now until the log is known to be the one that was followed', async () => {
+    const { time, fresh, look, reach, mark } = stage();
     await reach(10n);
     look(1, 10n);
-    look(2, 9n);
-    expect(shortened()).toBe(1);
-    // The models hold what they held for as long as they are not built anew.
-    look(3, 9n);
-    look(4, 9n);
-    expect(shortened()).toBe(1);
-    await rebuilt(9n);
-    look(5, 9n);
-    look(6, 8n);
-    expect(shortened()).toBe(2);
+    mark.isDoubted = true;
+    mark.isAway = true;
+    time.now = 5;
+    look(4, 10n);
+    await turn();
+    look(5, 10n);
+    await turn();
+    expect(fresh.ageMs).toBe(4);
+    mark.isAway = false;
+    look(5, 10n);
+    await turn();
+    look(5, 10n);
+    expect(fresh.ageMs).toBe(0);
   });
 
-  test('leaves nothing known until the models hold what is in it', async () => {
-    const { time, fresh, look, reach, rebuilt } = stage();
+  test('another log is told once, and leaves nothing known until the models hold what is in it', async () => {
+    const { time, fresh, look, reach, replaced, rebuilt, mark } = stage();
     await reach(10n);
     look(1, 10n);
     expect(fresh.isBehind).toBe(false);
+    Object.assign(mark, { isDoubted: true, why: 'the log ends before its place' });
     look(2, 9n);
+    await turn();
+    expect(replaced()).toBe(1);
     expect(fresh.ageMs).toBe(Number.POSITIVE_INFINITY);
+    // The models hold what they held for as long as they are not built anew.
+    mark.isDoubted = true;
     look(3, 9n);
-    expect(fresh.isBehind).toBe(true);
+    await turn();
+    expect([replaced(), fresh.isBehind]).toEqual([1, true]);
+    Object.assign(mark, { isDoubted: false, why: undefined });
     await rebuilt(9n);
     time.now = 5;
     look(4, 9n);
     expect(fresh.ageMs).toBe(1);
   });
 
-  test('is not one whose end was asked for before we read on', async () => {
-    const { look, reach, shortened } = stage();
-    await reach(10n);
-    look(1, 10n);
-    await reach(30n);
-    // Asked for when the log ended at 20.
-    look(2, 20n);
-    expect(shortened()).toBe(0);
-    look(3, 29n);
-    expect(shortened()).toBe(1);
+  test('a log that is found to be another while one is left is left too', async () => {
+    const { fresh, replaced, rebuilt } = stage();
+    fresh.replaced('one');
+    fresh.replaced('two');
+    expect(replaced()).toBe(1);
+    await rebuilt(9n);
+    expect(replaced()).toBe(2);
   });
 });

@@ -6,7 +6,7 @@ import { leafList, proofOf } from '../../src/audit/log/proof.ts';
 import { canonicalEvent } from '../../src/kernel/event-hash.ts';
 import { consistencyProof } from '../../src/merkle/tree.ts';
 import { signers } from '../audit/log/scene.ts';
-import { leavesIn, notesOf, randomOf, signedLog } from '../audit/log/signed-log.ts';
+import { keysOf, leavesIn, notesOf, randomOf, signedLog } from '../audit/log/signed-log.ts';
 
 const folder = fileURLToPath(new URL('go/', import.meta.url));
 const go = (args: readonly string[], input = '') =>
@@ -26,6 +26,7 @@ test.skipIf(!isThere)(
       (async function* () {
         yield* log;
       })(),
+      await keysOf(log),
     );
     const notes = notesOf(log);
     const questions: [question: object, isRight: boolean][] = [];

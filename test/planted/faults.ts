@@ -81,8 +81,15 @@ const proof: readonly PlantedFault[] = [
   {
     title: 'whoever has signed a checkpoint is believed',
     file: 'src/audit/log/verify/key-ring.ts',
-    from: '!isSignedWith(checkpoint.note, key.verifier)',
-    to: '!checkpoint.signed',
+    from: 'believed.slice(inForce).find(({ verifier }) => isSignedWith(note, verifier))',
+    to: 'believed.slice(inForce).find(() => true)',
+    test: 'test/audit/log/verify.test.ts',
+  },
+  {
+    title: 'a key is believed because it is in the log',
+    file: 'src/audit/log/key-belief.ts',
+    from: '!isAgain && (isKnown(key) || follows(key))',
+    to: '!isAgain',
     test: 'test/audit/log/verify.test.ts',
   },
   {

@@ -36,6 +36,7 @@ export const listen = (store: EventStore, options: Partial<SubscribeOptions> = {
   });
   const subscription = store.subscribe({
     after: options.after ?? null,
+    ...(options.doubted && { doubted: options.doubted }),
     async deliver(batch) {
       begun++;
       check();

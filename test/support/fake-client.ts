@@ -64,8 +64,8 @@ export const fakeClient = () => {
   let disposed = 0;
   let cancelled = 0;
   let check = (): void => {};
-  const read = (from: unknown, max: unknown) => {
-    reads.push({ from, max });
+  const read = (from: unknown, max: unknown, requiresLeader: unknown) => {
+    reads.push({ from, max, ...(requiresLeader === true && { requiresLeader }) });
     const answer = readAnswers.shift() ?? [];
     const left = [...answer] as object[];
     coming.push(left);
@@ -112,8 +112,10 @@ export const fakeClient = () => {
       check();
       return subscription;
     },
-    readStream: (_: string, { fromRevision, maxCount }: Record<string, unknown>) => read(fromRevision, maxCount),
-    readAll: ({ fromPosition, maxCount }: Record<string, unknown>) => read(fromPosition, maxCount),
+    readStream: (_: string, { fromRevision, maxCount, requiresLeader }: Record<string, unknown>) =>
+      read(fromRevision, maxCount, requiresLeader),
+    readAll: ({ fromPosition, maxCount, requiresLeader }: Record<string, unknown>) =>
+      read(fromPosition, maxCount, requiresLeader),
     setStreamMetadata: (stream: string) => called(`setStreamMetadata ${stream}`),
     deleteStream: (stream: string) => called(`deleteStream ${stream}`),
     async dispose() {

@@ -8,7 +8,7 @@ const cap = 512;
  * away.
  */
 export const feed = (
-  { after, deliver, caughtUp, failed }: SubscribeOptions,
+  { after, deliver, caughtUp, doubted, failed }: SubscribeOptions,
   next: (after: bigint | null, cap: number) => readonly Recorded[] | undefined,
   delay: () => Promise<void>,
 ) => {
@@ -45,6 +45,7 @@ export const feed = (
     });
   return {
     wake: () => wake(),
+    doubt: () => doubted?.(),
     async close(): Promise<void> {
       closed = true;
       wake();

@@ -8,7 +8,7 @@ import type { EventStore } from '../../src/kernel/store.ts';
 const packr = new Packr({ useRecords: false });
 
 /** Read models in memory, which follow a store without disk and timers: for simulations that must repeat exactly. */
-export const memoryModels = (store: EventStore, projections: readonly Projection[]): ReadModels => {
+export const memoryModels = (store: Pick<EventStore, 'subscribe'>, projections: readonly Projection[]): ReadModels => {
   const tables = new Map<string, Map<string, Buffer>>();
   const rowsOf = (table: Table<unknown>): Map<string, Buffer> => {
     const known = tables.get(table.name) ?? new Map<string, Buffer>();
@@ -26,20 +26,24 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
   let position: bigint | null = null;
   const waiting = new Set<() => void>();
   const stopped: Standstill[] = [];
-  const subscription = store.subscribe({
-    after: null,
-    async deliver(batch) {
-      for (const event of batch) {
-        const category = event.stream.slice(0, event.stream.indexOf('-'));
-        for (const each of projections) if (each.categories.includes(category)) each.apply(event, rows);
-      }
-      position = batch.at(-1)!.position;
-      for (const look of [...waiting]) look();
-    },
-    failed(error) {
-      stopped.push({ follower: 'all', error });
-    },
-  });
+  const follow = (caughtUp = (): void => {}) =>
+    store.subscribe({
+      after: null,
+      async deliver(batch) {
+        for (const event of batch) {
+          const category = event.stream.slice(0, event.stream.indexOf('-'));
+          for (const each of projections) if (each.categories.includes(category)) each.apply(event, rows);
+        }
+        position = batch.at(-1)!.position;
+        for (const look of [...waiting]) look();
+      },
+      caughtUp,
+      failed(error) {
+        stopped.push({ follower: 'all', error });
+        caughtUp();
+      },
+    });
+  let subscription = follow();
   return {
     get: rows.get,
     range<Row>(table: Table<Row>, range: Range, wanted: (row: Row) => boolean = () => true) {
@@ -74,7 +78,15 @@ export const memoryModels = (store: EventStore, projections: readonly Projection
     stopped,
     tables: projections.flatMap(({ tables }) => tables),
     positionOf: () => position,
-    rebuild: async () => {},
+    async rebuild() {
+      await subscription.close();
+      tables.clear();
+      stopped.length = 0;
+      position = null;
+      await new Promise<void>((resolve) => {
+        subscription = follow(resolve);
+      });
+    },
     waitNoLonger: () => {},
     close: () => subscription.close(),
   };

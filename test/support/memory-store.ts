@@ -28,7 +28,7 @@ export type Fault =
 export interface MemoryOptions {
   /** Decides about each append; default: nothing goes wrong. */
   readonly fault?: (stream: string, events: readonly NewEvent[], expected: Expected) => Fault;
-  /** Awaited before an append takes effect, before it answers, and before each read and delivery. */
+  /** Awaited before an append takes effect, before it answers, before each read and delivery, and before each event of a read that is made once. */
   readonly delay?: (label: string) => Promise<void>;
   /** Between 0 and 1; makes the gaps between positions. */
   readonly random?: () => number;
@@ -45,6 +45,11 @@ export interface MemoryStore extends EventStore {
   outlive(stream: string, count: number): void;
   /** Removes an event from everywhere, as a scavenge does with what is hidden. */
   scavenge(event: Recorded): void;
+  /**
+   * Puts an older copy in the log's place, which has its first `count` events alone. Every connection breaks: a call that is made once
+   * fails, any other goes on with what is there now, and subscriptions behind the position that they had.
+   */
+  goBack(count: number): void;
   /** Looks at the end of the log, as the store's probe does by itself. `askedAt`: monotonic. */
   look(askedAt: number): void;
   /** Appends without any check, fault or delay, as another process would: each event names the hash of the one before. */
@@ -83,10 +88,29 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
   let position = 0n;
   let available = true;
   let closed = false;
+  /** Of copies of the log that have been here. */
+  let copies = 0;
 
   const reachable = (): void => {
     if (closed || !available) throw new StoreUnavailable('the memory store is switched off');
   };
+
+  /** Fails from the moment at which the connection of a call that is made once is lost. */
+  const connection = (once = false): (() => void) => {
+    const copy = copies;
+    return () => {
+      reachable();
+      if (once && copy !== copies) throw new StoreUnavailable('the connection was lost');
+    };
+  };
+
+  async function* given(events: readonly Recorded[], isHeld: () => void, once = false): AsyncGenerator<Recorded> {
+    for (const event of events) {
+      if (once) await delay('an event of a read');
+      isHeld();
+      yield event;
+    }
+  }
 
   const plant = (stream: string, events: readonly NewEvent[]): Recorded[] => {
     const known = streams.get(stream) ?? [];
@@ -126,6 +150,14 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
     ages,
     plant: plantChained,
     plantAsIs: plant,
+    goBack(count) {
+      copies++;
+      log.length = Math.min(count, log.length);
+      streams.clear();
+      for (const event of log) streams.set(event.stream, [...(streams.get(event.stream) ?? []), event]);
+      position = log.at(-1)?.position ?? 0n;
+      for (const each of feeds) each.doubt();
+    },
     look(askedAt) {
       if (!available) return;
       for (const listener of sights) listener({ askedAt, end: log.at(-1)?.position ?? 0n });
@@ -144,10 +176,11 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
       available = value;
       if (value) for (const each of feeds) each.wake();
     },
-    async append(stream, events, expected) {
+    async append(stream, events, expected, { once } = {}) {
       if (events.length === 0) throw new TypeError('an append of no events would say it succeeded');
+      const isHeld = connection(once);
       await delay(`append to ${stream}`);
-      reachable();
+      isHeld();
       const plan = fault(stream, events, expected);
       if (plan === 'lost') throw new StoreUnavailable('the append was lost');
       if (plan === 'late') {
@@ -162,6 +195,7 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
       if (typeof plan === 'object') plantChained(stream, plan.rival);
       const appended = place(stream, events, expected);
       await delay(`answer from ${stream}`);
+      isHeld();
       if (plan === 'answer-lost') throw new StoreUnavailable('the answer was lost');
       if (plan === 'conflict-after-landing') throw new WrongRevision(stream, expected, appended.revision);
       return appended;
@@ -184,21 +218,23 @@ export const memoryStore = (options: MemoryOptions = {}): MemoryStore => {
       log.splice(log.indexOf(event), 1);
       hidden.set(event.stream, Math.max(hidden.get(event.stream) ?? 0, event.revision + 1));
     },
-    async *read(stream, { from = 0, limit = Number.POSITIVE_INFINITY } = {}) {
+    async *read(stream, { from = 0, limit = Number.POSITIVE_INFINITY, once } = {}) {
+      const isHeld = connection(once);
       await delay(`read of ${stream}`);
-      reachable();
+      isHeld();
       const first = Math.max(from, hidden.get(stream) ?? 0);
-      yield* (streams.get(stream) ?? []).slice(first, first + limit);
+      yield* given((streams.get(stream) ?? []).slice(first, first + limit), isHeld, once);
     },
-    async *readAll({ from, direction, limit, withOwn = false }) {
+    async *readAll({ from, direction, limit, withOwn = false, once }) {
+      const isHeld = connection(once);
       await delay('read of all');
-      reachable();
+      isHeld();
       const visible = withOwn ? log : log.filter(isVisible);
       const forwards = visible.filter((event) => from === 'start' || (from !== 'end' && event.position >= from));
       const backwards = visible
         .filter((event) => from === 'end' || (from !== 'start' && event.position < from))
         .reverse();
-      yield* (direction === 'forwards' ? forwards : backwards).slice(0, limit);
+      yield* given((direction === 'forwards' ? forwards : backwards).slice(0, limit), isHeld, once);
     },
     subscribe(wanted) {
       const next = (after: bigint | null, cap: number) => (available ? visibleAfter(log, after, cap) : undefined);

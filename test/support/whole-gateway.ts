@@ -80,7 +80,7 @@ export const wholeGateway = async ({
     isBehind: () => knowledge.isBehind,
     creditAgeMs: balanceAgeMs,
     balanceOf: (organizationId) => accounts.credit.balanceOf(organizationId),
-    readiness: { checks, ageMs: balanceAgeMs },
+    readiness: { checks, ageMs: balanceAgeMs, signing: () => ({ isSigned: true, passedOver: [] }) },
     publicUrl: () => 'https://weir.example',
   });
   const gate = apiKeyGate({

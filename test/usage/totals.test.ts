@@ -4,7 +4,14 @@ import { addUse, noUse, usage, usageTotals } from '../../projections/usage.ts';
 import { untoldOf } from '../../src/app/funds.ts';
 import { dayMs } from '../../src/clock.ts';
 import { whose } from '../../src/domain/streams.ts';
-import { type Settlement, totalStream, totalsOf, usageSettled, usageStream } from '../../src/domain/usage-facts.ts';
+import {
+  type Settlement,
+  totalStream,
+  totalsOf,
+  usageSettled,
+  usageStream,
+  usageTotalled,
+} from '../../src/domain/usage-facts.ts';
 import type { ReadModels } from '../../src/kernel/projection.ts';
 import { totalsTeller } from '../../src/usage/totals.ts';
 import { event } from '../support/events.ts';
@@ -211,4 +218,20 @@ describe('totals', () => {
     expect(told(store)).toEqual([['org_1', 0]]);
     await store.close();
   });
+});
+
+test('nothing that somebody else tells of use gives an organization credit', async () => {
+  const clock = fixedClock(begin);
+  const store = memoryStore();
+  const at = gateway(store, clock);
+  use(store, clock, [settlement('r', { organization_id: 'org_1', micro_dollars: 700 })]);
+  await at.until();
+  const known = balances(at);
+  use(store, clock, [settlement('r', { organization_id: 'org_1', micro_dollars: -600 })]);
+  use(store, clock, [settlement('r', { organization_id: 'org_1', micro_dollars: Number.NaN })]);
+  const data = { ...usageTotalled([{ organizationId: 'org_1', sum: noUse }]) };
+  store.plantAsIs(totalStream, [{ ...event(1), type: 'usage.totalled', data }]);
+  store.plantAsIs(totalStream, [{ ...event(2), type: 'usage.totalled', data }]);
+  await at.until();
+  expect(balances(at)).toEqual(known);
 });

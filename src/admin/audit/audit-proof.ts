@@ -1,16 +1,18 @@
 import { z } from 'zod';
 import { type AuditRow, auditKeyOf, auditNumberOf, auditRows } from '../../../projections/audit-log.ts';
-import { auditTreeHashes, auditTreeHead, auditTreeIndex, auditTreeKeys } from '../../../projections/audit-tree.ts';
+import { auditTreeHashes, auditTreeHead, auditTreeIndex } from '../../../projections/audit-tree.ts';
 import { exportLines } from '../../audit/log/export.ts';
+import { beliefOf, keysIn, signersOf } from '../../audit/log/keys.ts';
 import { leafOf } from '../../audit/log/leaf.ts';
-import { proofOf } from '../../audit/log/proof.ts';
+import { isSignedByOne, proofOf } from '../../audit/log/proof.ts';
 import { fault } from '../../errors.ts';
 import type { Route, Sink } from '../../http/route.ts';
 import { canonicalEvent } from '../../kernel/event-hash.ts';
 import type { Recorded } from '../../kernel/store.ts';
 import { parsedCheckpoint, type SignedCheckpoint, tlogProof } from '../../merkle/checkpoint.ts';
+import { auditKeySeeds } from '../../secrets/audit-key.ts';
 import { adminRoute } from '../admin-route.ts';
-import { type Administration, contextOf } from '../command.ts';
+import { type Administration, contextOf, execute } from '../command.ts';
 import { countOf } from './audit-search.ts';
 
 const checkpointObject = z.object({
@@ -45,13 +47,23 @@ const tooEarly = () =>
 export const auditProofRoutes = (admin: Administration): Route[] => {
   const { models, store } = admin;
 
-  const newest = (): { readonly signed: SignedCheckpoint; readonly keys: readonly string[] } => {
+  interface Newest {
+    readonly signed: SignedCheckpoint;
+    readonly keys: readonly string[];
+  }
+  const newest = async (call: Parameters<typeof contextOf>[0]): Promise<Newest> => {
     const head = auditTreeHead(models);
     const signed = head && parsedCheckpoint(head.note);
     if (!head || !signed) throw tooEarly();
-    return { signed, keys: auditTreeKeys(models, head.key) };
+    const belief = beliefOf(signersOf(signed.origin, auditKeySeeds(admin.secrets.masterKey)));
+    const { budget } = contextOf(call);
+    const { believed } = await execute(() => keysIn(store, belief, budget));
+    const signer = believed.findLastIndex((key) => isSignedByOne(signed, [key]));
+    // A checkpoint that others have put there is none: the gateway signs no more, and says so.
+    if (signer < 0) throw tooEarly();
+    return { signed, keys: believed.slice(0, signer + 1).map(({ verifier }) => verifier.text) };
   };
-  const rendered = ({ signed, keys }: ReturnType<typeof newest>) => ({
+  const rendered = ({ signed, keys }: Newest) => ({
     object: 'organization.audit_log.checkpoint' as const,
     size: signed.size,
     root_hash: signed.root.toString('base64'),
@@ -85,11 +97,7 @@ export const auditProofRoutes = (admin: Administration): Route[] => {
     }
   }
 
-  const write = async (
-    sink: Sink,
-    organizationId: string,
-    { signed, keys }: ReturnType<typeof newest>,
-  ): Promise<void> => {
+  const write = async (sink: Sink, organizationId: string, { signed, keys }: Newest): Promise<void> => {
     const leaves = auditTreeHashes(models);
     const entries = entriesOf(organizationId);
     for await (const line of exportLines({ organizationId, checkpoint: signed, keys, leaves, indexOf, entries })) {
@@ -106,7 +114,7 @@ export const auditProofRoutes = (admin: Administration): Route[] => {
       summary: 'Retrieve the newest signed checkpoint of the audit log',
       replies: { 200: { description: 'The checkpoint', schema: checkpointObject } },
       errors: ['dependency_unavailable'],
-      handle: () => ({ status: 200, body: rendered(newest()) }),
+      handle: async (call) => ({ status: 200, body: rendered(await newest(call)) }),
     }),
     adminRoute('audit_logs:read', {
       method: 'GET',
@@ -117,12 +125,12 @@ export const auditProofRoutes = (admin: Administration): Route[] => {
         200: { description: 'A JSON object a line', schema: z.string(), media: 'application/x-ndjson' },
       },
       errors: ['dependency_unavailable'],
-      handle({ principal }) {
-        const checkpoint = newest();
+      async handle(call) {
+        const checkpoint = await newest(call);
         return {
           status: 200,
           headers: { 'Content-Type': 'application/x-ndjson' },
-          stream: (sink) => write(sink, principal.organizationId, checkpoint),
+          stream: (sink) => write(sink, call.principal.organizationId, checkpoint),
         };
       },
     }),
@@ -143,7 +151,7 @@ export const auditProofRoutes = (admin: Administration): Route[] => {
       async handle(call) {
         const event = await eventOf(call.found, contextOf(call).budget);
         if (!event) throw fault('audit_log_not_found');
-        const checkpoint = newest();
+        const checkpoint = await newest(call);
         const { signed } = checkpoint;
         const canonical = canonicalEvent(event);
         const leaves = auditTreeHashes(models);

@@ -1,52 +1,73 @@
 import type { Clock } from '../../clock.ts';
+import type { Budget } from '../../kernel/budget.ts';
 import { logEvent } from '../../kernel/log-event.ts';
 import { type Actor, type EventStore, type NewEvent, type Recorded, WrongRevision } from '../../kernel/store.ts';
-import { isSignedWith, parsedNote, type Signer, signed, type Verifier, verifierOf } from '../../merkle/note.ts';
+import { parsedNote, type Signer, signed, signerOf, type Verifier, verifierOf } from '../../merkle/note.ts';
+import { believedKeys, type KeyBelief, type Keys, type LogKey } from './key-belief.ts';
 import { keyStream } from './leaf.ts';
 
 /** The log's signer by the number of its key. */
 export type Signers = (number: number) => Signer;
 
-/** What a key event says. */
-export interface LogKey {
-  readonly number: number;
-  readonly verifier: Verifier;
-  /** The key before says that this one follows it; always of the first. */
-  readonly isProven: (before: Verifier) => boolean;
-}
+const prefix = 'weir/';
 
 /** What the name of the log's keys and the first line of its checkpoints is. */
-export const originOf = (logId: string): string => `weir/${logId}`;
+export const originOf = (logId: string): string => `${prefix}${logId}`;
+
+/** @param seedOf what the secrets make of a log's id and the number of a key: 32 bytes */
+export const signersOf = (origin: string, seedOf: (logId: string, number: number) => Buffer): Signers => {
+  const known = new Map<number, Signer>();
+  return (number) => {
+    const signer = known.get(number) ?? signerOf(origin, seedOf(origin.slice(prefix.length), number));
+    known.set(number, signer);
+    return signer;
+  };
+};
+
+/** Whether a key is made of our secrets: nobody without them can have written it before it was in the log. */
+export const isOwn =
+  (signers: Signers) =>
+  ({ number, verifier }: LogKey): boolean =>
+    signers(number).verifier.text === verifier.text;
+
+/** How whoever has the secrets judges keys: by these, and the log's first one at its word, since they may be of later. */
+export const beliefOf = (signers: Signers): KeyBelief => ({ isKnown: isOwn(signers), takesFirst: true });
+
+const [started, rotated] = ['audit.key_started', 'audit.key_rotated'];
 
 const rotationText = (number: number, verifier: Verifier): string =>
   `key ${number} of ${verifier.name}\n${verifier.text}\n`;
 
-/** Reads a key event; undefined where it is none. */
-export const logKeyOf = ({ stream, data }: Pick<Recorded, 'stream' | 'data'>): LogKey | undefined => {
-  if (stream !== keyStream) return undefined;
-  const { number, public_key: text, note } = data as { number?: unknown; public_key?: unknown; note?: unknown };
+/** Reads a key event; undefined where it is none. Nothing is said of whose key it is. */
+export const logKeyOf = (event: Omit<Recorded, 'id' | 'metadata'>): LogKey | undefined => {
+  const { stream, type, revision, position, data } = event;
+  if (stream !== keyStream || (type !== started && type !== rotated)) return undefined;
+  const { number, public_key: text, note } = data;
   const verifier = typeof text === 'string' ? verifierOf(text) : undefined;
   if (!Number.isSafeInteger(number) || !verifier) return undefined;
   const said = typeof note === 'string' ? parsedNote(note) : undefined;
-  const isProven = (before: Verifier): boolean =>
-    said?.text === rotationText(number as number, verifier) && isSignedWith(said, before);
-  return { number: number as number, verifier, isProven };
+  const isRight = said?.text === rotationText(number as number, verifier);
+  return { number: number as number, verifier, revision, position, note: isRight ? said : undefined };
 };
 
-/** The log's keys in their order, with the revision of the last. */
-export const keysIn = async (store: Pick<EventStore, 'read'>): Promise<{ keys: LogKey[]; revision: number | null }> => {
-  const keys: LogKey[] = [];
+/** The log's keys, and the revision of the last event on their stream. */
+export const keysIn = async (
+  store: Pick<EventStore, 'read'>,
+  belief: KeyBelief,
+  budget?: Budget,
+): Promise<Keys & { readonly revision: number | null }> => {
+  const keys = believedKeys(belief);
   let revision: number | null = null;
-  for await (const event of store.read(keyStream)) {
+  for await (const event of store.read(keyStream, { budget })) {
     const key = logKeyOf(event);
-    if (key) keys.push(key);
+    if (key) keys.add(key);
     ({ revision } = event);
   }
-  return { keys, revision };
+  return { ...keys, revision };
 };
 
-/** @param before undefined where nobody can speak for the key before, since its master key is lost */
-const rotated = (
+/** @param before who says that it follows; undefined where nobody can, since the master key of the one before is lost */
+export const nextKey = (
   signers: Signers,
   number: number,
   before: Signer | undefined,
@@ -55,52 +76,42 @@ const rotated = (
 ): NewEvent => {
   const { verifier } = signers(number);
   const note = before ? signed(rotationText(number, verifier), before) : null;
-  const type = 'audit.key_rotated';
-  return logEvent(
-    `${type} ${verifier.text}`,
-    keyStream,
-    type,
-    { number, public_key: verifier.text, note },
-    clock,
-    actor,
-  );
+  const data = { number, public_key: verifier.text, note };
+  return logEvent(`${rotated} ${verifier.text}`, keyStream, rotated, data, clock, actor);
 };
 
-/**
- * Puts the first key into the log where there is none. Where the last one is not made of this master key, which means that
- * that one was lost, another follows it for which nobody vouches.
- */
-export const ensureKey = async (store: EventStore, signers: Signers, clock: Clock): Promise<void> => {
-  for (;;) {
-    const { keys, revision } = await keysIn(store);
-    const last = keys.at(-1);
-    if (last && signers(last.number).verifier.text === last.verifier.text) return;
-    const { text } = signers(1).verifier;
-    const type = 'audit.key_started';
-    const event = last
-      ? rotated(signers, last.number + 1, undefined, clock)
-      : logEvent(`${type} ${text}`, keyStream, type, { number: 1, public_key: text }, clock);
-    try {
-      await store.append(keyStream, [event], revision ?? 'no_stream');
-      return;
-    } catch (error) {
-      // Another gateway was first; what it has written is judged anew.
-      if (!(error instanceof WrongRevision)) throw error;
-    }
+/** Puts the first key into a log that has none. */
+export const ensureFirstKey = async (
+  store: Pick<EventStore, 'read' | 'append'>,
+  signers: Signers,
+  clock: Clock,
+): Promise<void> => {
+  for await (const _ of store.read(keyStream, { limit: 1 })) return;
+  const { text } = signers(1).verifier;
+  const event = logEvent(`${started} ${text}`, keyStream, started, { number: 1, public_key: text }, clock);
+  try {
+    await store.append(keyStream, [event], 'no_stream');
+  } catch (error) {
+    // Another gateway was first, or somebody else: whose key it is, is judged by whoever reads it.
+    if (!(error instanceof WrongRevision)) throw error;
   }
 };
 
-/** From the checkpoint on that covers this, the next key signs. */
+/**
+ * From the checkpoint on that covers this, the next key signs.
+ * @returns undefined where the secrets have made none of the log's keys, so that nobody could vouch for the next
+ */
 export const rotateKey = async (
-  store: EventStore,
+  store: Pick<EventStore, 'read' | 'append'>,
   signers: Signers,
   clock: Clock,
   actor?: Actor,
-): Promise<Verifier> => {
-  await ensureKey(store, signers, clock);
-  const { keys, revision } = await keysIn(store);
-  const { number } = keys.at(-1) as LogKey;
-  const event = rotated(signers, number + 1, signers(number), clock, actor);
+): Promise<Verifier | undefined> => {
+  await ensureFirstKey(store, signers, clock);
+  const { believed, revision } = await keysIn(store, beliefOf(signers));
+  const last = believed.findLast(isOwn(signers));
+  if (!last) return undefined;
+  const event = nextKey(signers, last.number + 1, signers(last.number), clock, actor);
   await store.append(keyStream, [event], revision as number);
-  return signers(number + 1).verifier;
+  return signers(last.number + 1).verifier;
 };

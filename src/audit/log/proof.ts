@@ -1,8 +1,10 @@
 import type { Recorded } from '../../kernel/store.ts';
 import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { grown, noLeaves, rootOfFrontier } from '../../merkle/frontier.ts';
+import { isSignedWith } from '../../merkle/note.ts';
 import { type Hash, type HashSource, inclusionProof } from '../../merkle/tree.ts';
 import { checkpointOf } from './checkpoint-event.ts';
+import type { Keys, LogKey } from './key-belief.ts';
 import { checkpointStream, leafOf } from './leaf.ts';
 
 /** A log's leaves as its checkpoints tell them, in memory. */
@@ -15,12 +17,34 @@ export interface LeafList extends HashSource {
 
 const width = 256;
 
-/** @param log all events of ours, or those of the stream of checkpoints alone */
-export const leafList = async (log: AsyncIterable<Recorded>): Promise<LeafList> => {
+/** Of so many checkpoints at the end of the log the newest is looked for that is signed as it should be. */
+const mostLookedAt = 256;
+
+/** Finds the newest checkpoint that a believed key has signed, of all that are added in their order. */
+export const newestSigned = ({ believed }: Pick<Keys, 'believed'>) => {
+  const last: SignedCheckpoint[] = [];
+  return {
+    add(checkpoint: SignedCheckpoint): void {
+      if (last.push(checkpoint) > mostLookedAt) last.shift();
+    },
+    get found(): SignedCheckpoint | undefined {
+      return last.findLast((checkpoint) => isSignedByOne(checkpoint, believed));
+    },
+  };
+};
+
+export const isSignedByOne = ({ origin, note }: SignedCheckpoint, keys: readonly Pick<LogKey, 'verifier'>[]): boolean =>
+  keys.some(({ verifier }) => verifier.name === origin && isSignedWith(note, verifier));
+
+/**
+ * @param log all events of ours, or those of the stream of checkpoints alone
+ * @param keys what is behind the last checkpoint that one of them has signed is covered by none
+ */
+export const leafList = async (log: AsyncIterable<Recorded>, keys: Pick<Keys, 'believed'>): Promise<LeafList> => {
   const levels: Hash[][] = [[]];
   const indices = new Map<string, number>();
   const stubs = new Map<number, string>();
-  let newest: SignedCheckpoint | undefined;
+  const checkpoints = newestSigned(keys);
   const add = (level: number, hash: Hash): void => {
     levels[level] ??= [];
     const list = levels[level];
@@ -35,11 +59,12 @@ export const leafList = async (log: AsyncIterable<Recorded>): Promise<LeafList> 
       add(0, hash);
     }
     for (const [index, stub] of Object.entries(said.stubs)) stubs.set(Number(index), stub);
-    newest = said.checkpoint;
+    checkpoints.add(said.checkpoint);
   }
+  const newest = checkpoints.found;
   return {
     newest,
-    stubs,
+    stubs: new Map([...stubs].filter(([index]) => index < (newest?.size ?? 0))),
     indexOf: (leaf) => indices.get(leaf),
     at(level, index) {
       const hash = levels[level]?.[index];

@@ -1,17 +1,19 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
-import { signersOf } from '../../app/audit-log.ts';
 import { secretsOf } from '../../app/config-secrets.ts';
 import { type EventLog, existingEventLog } from '../../app/event-log.ts';
 import { Failure } from '../../app/failure.ts';
-import { keysIn, type Signers } from '../../audit/log/keys.ts';
+import type { KeyBelief, Keys } from '../../audit/log/key-belief.ts';
+import { beliefOf, isOwn, keysIn, originOf, type Signers, signersOf } from '../../audit/log/keys.ts';
+import { keyStream } from '../../audit/log/leaf.ts';
 import { type Config, readConfig } from '../../config.ts';
 import { knownLogId } from '../../kernel/log-id.ts';
 import type { EventStore, Recorded } from '../../kernel/store.ts';
 import { notesInPieces, parsedCheckpoint, type SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { type Verifier, verifierOf } from '../../merkle/note.ts';
+import { auditKeySeeds } from '../../secrets/audit-key.ts';
 import { hasSecrets } from '../../secrets/master-secrets.ts';
 import { type Progress, progressBar } from '../progress.ts';
-import { type Terminal, UsageError } from '../terminal.ts';
+import { printable, type Terminal, UsageError } from '../terminal.ts';
 
 /** Runs a command on the events of the running server, the stopped one's files, or a cluster. */
 export const onLog = async <T>(terminal: Terminal, work: (log: EventLog, config: Config) => Promise<T>): Promise<T> => {
@@ -47,17 +49,35 @@ export async function* allEvents(terminal: Terminal, store: EventStore, what: st
 export const ownSigners = async (config: Config, store: EventStore): Promise<Signers | undefined> => {
   const logId = await knownLogId(store);
   const isHere = config.PEPPER !== undefined || hasSecrets(config.SECRETS_DIR);
-  return isHere && logId !== undefined ? signersOf(await secretsOf(config, async () => true), logId) : undefined;
+  if (!isHere || logId === undefined) return undefined;
+  return signersOf(originOf(logId), auditKeySeeds((await secretsOf(config, async () => true)).masterKey));
 };
+
+/** Without the secrets the log's first key is taken at its word. */
+const firstAlone: KeyBelief = { isKnown: () => false, takesFirst: true };
+
+/** The log's keys, judged by the secrets where they are at hand. Those for which nobody vouches are named on standard error. */
+export const logKeys = async (terminal: Terminal, config: Config, store: EventStore): Promise<Keys> => {
+  const signers = await ownSigners(config, store);
+  const keys = await keysIn(store, signers ? beliefOf(signers) : firstAlone);
+  for (const { revision } of keys.passedOver) terminal.err(passedOverKey({ stream: keyStream, revision }));
+  return keys;
+};
+
+export const passedOverKey = ({ stream, revision }: { readonly stream: string; readonly revision: number }): string =>
+  `${printable(`Nobody vouches for the key of revision ${revision} of ${stream}: it is passed over.`)}\n`;
+
+/** Why there is none that could be believed. */
+export const noCheckpoint =
+  'There is no checkpoint yet that a key of this log has signed: a gateway signs one within a second.';
 
 /** Keys that are known from elsewhere than the log: those that were named, or else those of the secrets. */
 export const trustedKeys = async (config: Config, store: EventStore, named: readonly string[]): Promise<Verifier[]> => {
   if (named.length > 0) return named.map(keyOf);
   const signers = await ownSigners(config, store);
   if (!signers) return [];
-  // Whoever can write to the store may have written any number there; each costs a key.
-  const numbers = new Set([1, ...(await keysIn(store)).keys.map(({ number }) => number)]);
-  return Array.from(numbers, (number) => signers(number).verifier);
+  const own = (await keysIn(store, beliefOf(signers))).believed.filter(isOwn(signers));
+  return own.length > 0 ? own.map(({ verifier }) => verifier) : [signers(1).verifier];
 };
 
 const keyOf = (text: string): Verifier => {

@@ -3,15 +3,15 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { Command } from 'commander';
 import { Failure } from '../../app/failure.ts';
 import { exportLines } from '../../audit/log/export.ts';
-import { keysIn } from '../../audit/log/keys.ts';
 import { checkpointStream } from '../../audit/log/leaf.ts';
 import { entriesOf } from '../../audit/log/organization-entries.ts';
 import { leafList } from '../../audit/log/proof.ts';
+import type { Config } from '../../config.ts';
 import { whose } from '../../domain/streams.ts';
 import { fileFault } from '../../folder.ts';
 import type { EventStore, Recorded } from '../../kernel/store.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { allEvents, onLog } from './audit-source.ts';
+import { allEvents, logKeys, noCheckpoint, onLog } from './audit-source.ts';
 
 interface Options {
   readonly out: string;
@@ -28,14 +28,14 @@ export const exportCommand = (terminal: Terminal): Command =>
       const { organization } = options;
       if (organization !== undefined && !organization.startsWith('org_'))
         throw new UsageError(`${printable(organization)} is not the id of an organization: org_….`);
-      return onLog(terminal, async ({ store }) => {
+      return onLog(terminal, async ({ store }, config) => {
         const draft = `${options.out}.partial`;
         if (existsSync(options.out)) throw new Failure(`${options.out} exists already.`);
         const file = await open(draft, 'w', 0o600).catch((error: unknown) => {
           throw new Failure(`${options.out} cannot be written: ${fileFault(error)}.`, 1, error);
         });
         try {
-          const events = await writeAll(terminal, store, organization, file);
+          const events = await writeAll(terminal, config, store, organization, file);
           await file.sync();
           await rename(draft, options.out);
           terminal.out(`${options.out} holds ${events} events, each with its proof.\n`);
@@ -52,14 +52,15 @@ async function* ours(log: AsyncIterable<Recorded>): AsyncGenerator<Recorded> {
 
 const writeAll = async (
   terminal: Terminal,
+  config: Config,
   store: EventStore,
   organization: string | undefined,
   file: FileHandle,
 ): Promise<number> => {
-  const leaves = await leafList(store.read(checkpointStream));
+  const keys = await logKeys(terminal, config, store);
+  const leaves = await leafList(store.read(checkpointStream), keys);
   const { newest: checkpoint } = leaves;
-  if (!checkpoint) throw new Failure('There is no checkpoint yet: a gateway signs one within a second.');
-  const keys = (await keysIn(store)).keys.map(({ verifier }) => verifier.text);
+  if (!checkpoint) throw new Failure(noCheckpoint);
   const events = ours(allEvents(terminal, store, 'Exporting'));
   const isWhole = organization === undefined;
   const wanted = isWhole ? events : entriesOf(events, organization);
@@ -69,7 +70,7 @@ const writeAll = async (
   const source = {
     organizationId: organization ?? null,
     checkpoint,
-    keys,
+    keys: keys.believed.map(({ verifier }) => verifier.text),
     leaves,
     indexOf: leaves.indexOf,
     entries,

@@ -1,23 +1,24 @@
 import { Command } from 'commander';
 import { Failure } from '../../app/failure.ts';
 import { checkpointOf } from '../../audit/log/checkpoint-event.ts';
-import { keysIn, rotateKey } from '../../audit/log/keys.ts';
+import { rotateKey } from '../../audit/log/keys.ts';
 import { checkpointStream } from '../../audit/log/leaf.ts';
+import { newestSigned } from '../../audit/log/proof.ts';
 import { systemClock } from '../../clock.ts';
 import { operatorContext, recording } from '../operator.ts';
 import { confirm } from '../output.ts';
 import type { Terminal } from '../terminal.ts';
-import { onLog, ownSigners } from './audit-source.ts';
+import { logKeys, noCheckpoint, onLog, ownSigners } from './audit-source.ts';
 
 /** `weir audit key`: what a verifier has to know from elsewhere than the log. */
 export const keyCommand = (terminal: Terminal): Command =>
   new Command('key')
     .description('Print the log’s public keys, the first one first: keep them where the store’s operator cannot write')
     .action(() =>
-      onLog(terminal, async ({ store }) => {
-        const { keys } = await keysIn(store);
-        if (keys.length === 0) throw new Failure('This log has no key yet: a gateway makes it when it starts.');
-        terminal.out(keys.map(({ verifier }) => `${verifier.text}\n`).join(''));
+      onLog(terminal, async ({ store }, config) => {
+        const { believed } = await logKeys(terminal, config, store);
+        if (believed.length === 0) throw new Failure('This log has no key yet: a gateway makes it when it starts.');
+        terminal.out(believed.map(({ verifier }) => `${verifier.text}\n`).join(''));
       }),
     );
 
@@ -32,19 +33,24 @@ export const rotateKeyCommand = (terminal: Terminal): Command =>
         if (!signers)
           throw new Failure('The key is made of the secrets, which are not here: SECRETS_DIR says where they are.');
         await confirm(terminal, 'Every verifier has to hear of the new key.', options.yes);
-        terminal.out(
-          `${(await rotateKey(store, signers, systemClock, operatorContext(terminal, called).actor)).text}\n`,
-        );
+        const next = await rotateKey(store, signers, systemClock, operatorContext(terminal, called).actor);
+        if (!next)
+          throw new Failure('The secrets have made no key of this log, so nobody could vouch: weir secrets accept.');
+        terminal.out(`${next.text}\n`);
       }),
     );
 
 /** `weir audit checkpoint`: what to keep elsewhere by hand. */
 export const checkpointCommand = (terminal: Terminal): Command =>
   new Command('checkpoint').description('Print the newest signed checkpoint').action(() =>
-    onLog(terminal, async ({ store }) => {
-      let newest: string | undefined;
-      for await (const event of store.read(checkpointStream)) newest = checkpointOf(event)?.checkpoint.signed;
-      if (newest === undefined) throw new Failure('There is no checkpoint yet: a gateway signs one within a second.');
-      terminal.out(newest);
+    onLog(terminal, async ({ store }, config) => {
+      const checkpoints = newestSigned(await logKeys(terminal, config, store));
+      for await (const event of store.read(checkpointStream)) {
+        const said = checkpointOf(event);
+        if (said) checkpoints.add(said.checkpoint);
+      }
+      const newest = checkpoints.found;
+      if (newest === undefined) throw new Failure(noCheckpoint);
+      terminal.out(newest.signed);
     }),
   );

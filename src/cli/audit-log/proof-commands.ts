@@ -1,16 +1,13 @@
 import { Command } from 'commander';
 import { Failure } from '../../app/failure.ts';
-import { keysIn } from '../../audit/log/keys.ts';
 import { checkpointStream } from '../../audit/log/leaf.ts';
-import { leafList, proofOf } from '../../audit/log/proof.ts';
-import type { Config } from '../../config.ts';
+import { isSignedByOne, leafList, proofOf } from '../../audit/log/proof.ts';
 import { canonicalEvent } from '../../kernel/event-hash.ts';
 import type { EventStore, Recorded } from '../../kernel/store.ts';
 import { type SignedCheckpoint, tlogProof } from '../../merkle/checkpoint.ts';
-import { isSignedWith, type Verifier } from '../../merkle/note.ts';
 import { consistencyProof, isConsistent, isIncluded, rootOf } from '../../merkle/tree.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { checkpointsIn, onLog, trustedKeys } from './audit-source.ts';
+import { checkpointsIn, logKeys, onLog } from './audit-source.ts';
 
 const place = /^([a-zA-Z]+-[a-z0-9_]+)@(\d{1,9})$/;
 
@@ -35,12 +32,12 @@ export const proveCommand = (terminal: Terminal): Command =>
     .argument('<event>', '<stream>@<revision>, as weir audit history shows them')
     .option('--leaf', 'print what is hashed instead: the event’s canonical form, or its stub')
     .action((text: string, options: { leaf?: true }) =>
-      onLog(terminal, async ({ store }) => {
+      onLog(terminal, async ({ store }, config) => {
         const event = await eventAt(store, text);
         if (event.stream === checkpointStream) {
           throw new Failure('A checkpoint is no leaf of the tree: it signs the tree.');
         }
-        const leaves = await leafList(store.read(checkpointStream));
+        const leaves = await leafList(store.read(checkpointStream), await logKeys(terminal, config, store));
         const { newest, indexOf } = leaves;
         const canonical = canonicalEvent(event);
         const proof = newest && proofOf(event, { canonical, leaves, indexOf, size: newest.size });
@@ -53,12 +50,6 @@ export const proveCommand = (terminal: Terminal): Command =>
         terminal.out(options.leaf ? proof.leaf : tlogProof(proof.index, proof.hashes, newest.signed));
       }),
     );
-
-/** Keys that are made of the secrets, or those that the log has where these are not here. */
-const knownKeys = async (config: Config, store: EventStore): Promise<readonly Verifier[]> => {
-  const own = await trustedKeys(config, store, []);
-  return own.length > 0 ? own : (await keysIn(store)).keys.map(({ verifier }) => verifier);
-};
 
 const checkpointIn = (terminal: Terminal, path: string): SignedCheckpoint => {
   const found = checkpointsIn(path, (says) => terminal.err(`${printable(says)}\n`));
@@ -74,16 +65,16 @@ export const consistencyCommand = (terminal: Terminal): Command =>
     .action((older: string, newer: string) =>
       onLog(terminal, async ({ store }, config) => {
         const [one, two] = [checkpointIn(terminal, older), checkpointIn(terminal, newer)];
-        const keys = await knownKeys(config, store);
-        for (const [path, { origin, note }] of [
+        const keys = await logKeys(terminal, config, store);
+        for (const [path, checkpoint] of [
           [older, one],
           [newer, two],
         ] as const) {
-          if (!keys.some((key) => key.name === origin && isSignedWith(note, key)))
+          if (!isSignedByOne(checkpoint, keys.believed))
             throw new Failure(`The checkpoint in ${printable(path)} is not signed by a key of this log.`);
         }
         if (one.size > two.size) throw new Failure('The second checkpoint is the older one.');
-        const leaves = await leafList(store.read(checkpointStream));
+        const leaves = await leafList(store.read(checkpointStream), keys);
         const size = leaves.newest?.size ?? 0;
         if (two.size > size) throw new Failure(`The log has ${size} leaves, and the checkpoint ${two.size}.`);
         const proof = consistencyProof(leaves, one.size, two.size);

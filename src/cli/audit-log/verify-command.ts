@@ -11,7 +11,7 @@ import { StoreDamaged, StreamDeleted } from '../../kernel/store.ts';
 import { endWithParent, runApart } from '../apart.ts';
 import { documents, jsonOf, type Output, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
-import { allEvents, onLog, outsideCheckpoints, trustedKeys } from './audit-source.ts';
+import { allEvents, onLog, outsideCheckpoints, passedOverKey, trustedKeys } from './audit-source.ts';
 
 interface Options extends Output {
   readonly against: readonly string[];
@@ -67,6 +67,7 @@ const verify = async (terminal: Terminal, options: Options): Promise<number> => 
     return Promise.race([verifying, failed.then((reason) => Promise.reject(reason))]);
   });
   const verdict = verdictOf(report);
+  for (const place of report.passedOver) terminal.err(passedOverKey(place));
   const json = jsonOf(terminal, options);
   json?.add(documentOf(report, verdict));
   json?.end();
@@ -114,6 +115,7 @@ const showReport = (terminal: Terminal, report: Report, { code, says }: Verdict,
     removed: report.removed,
     checkpoints: report.checkpoints,
     proven_from_outside: report.outside === null ? 'nothing' : `the first ${report.outside} leaves`,
+    ...(report.unprovenFrom !== null && { unproven_from_entry: report.unprovenFrom }),
     ...(report.imported !== null && { imported: true }),
   };
   showOne(terminal, facts, options);

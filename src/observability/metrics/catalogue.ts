@@ -74,6 +74,16 @@ export const catalogue = {
     labels: ['check'],
     help: '1 for each thing that readiness depends on and that is there.',
   },
+  weir_audit_log_signed: {
+    type: 'gauge',
+    labels: [],
+    help: '1 while this gateway signs the audit log; 0 where that stands still or the secrets have made none of its keys.',
+  },
+  weir_audit_keys_passed_over: {
+    type: 'gauge',
+    labels: [],
+    help: 'Keys in the audit log for which nobody vouches: somebody has written them there.',
+  },
   weir_store_up: { type: 'gauge', labels: [], help: '1 while the event store takes commands.' },
   weir_store_append_seconds: { type: 'histogram', labels: [], help: 'Appends to the event store that succeeded.' },
   weir_store_append_failures_total: {

@@ -22,6 +22,7 @@ export interface Sources {
   readonly breakers: () => Iterable<{ readonly model: string; readonly upstream: string; readonly isOpen: boolean }>;
   /** Why each is not there, or undefined where it is. */
   readonly checks: Readonly<Record<string, () => string | undefined>>;
+  readonly signing: () => { readonly isSigned: boolean; readonly passedOver: readonly unknown[] };
   readonly isStoreUp: () => boolean;
   readonly projections: { readonly ageMs: Millis };
   readonly accounts: { readonly ageMs: Millis; readonly whyFull: string | undefined };
@@ -33,7 +34,8 @@ const seconds = (ms: Millis): number => ms / 1000;
 
 /** What is read of the parts of the gateway. */
 export const gatewayMetrics = (sources: Sources) => {
-  const { server, windows, refusals, breakers, checks, isStoreUp, projections, accounts, droppedLines } = sources;
+  const { server, windows, refusals, breakers, checks, signing, isStoreUp, projections, accounts, droppedLines } =
+    sources;
   const families = (read: (family: (typeof windows)[string]) => number): readonly Sample[] =>
     Object.entries(windows).map(([family, each]) => ({ labels: { family }, value: read(each) }));
   return {
@@ -51,6 +53,8 @@ export const gatewayMetrics = (sources: Sources) => {
       [...breakers()].map(({ model, upstream, isOpen }) => ({ labels: { model, upstream }, value: zeroOrOne(isOpen) })),
     weir_check_ok: () =>
       Object.entries(checks).map(([check, why]) => ({ labels: { check }, value: zeroOrOne(why() === undefined) })),
+    weir_audit_log_signed: () => only(zeroOrOne(signing().isSigned)),
+    weir_audit_keys_passed_over: () => only(signing().passedOver.length),
     weir_store_up: () => only(zeroOrOne(isStoreUp())),
     weir_projection_lag_seconds: () => only(seconds(projections.ageMs)),
     weir_usage_journal_lag_seconds: () => only(seconds(accounts.ageMs)),

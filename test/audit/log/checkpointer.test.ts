@@ -1,15 +1,19 @@
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { auditTreeHashes, auditTreeHead } from '../../../projections/audit-tree.ts';
 import { checkpointOf, newCheckpoint } from '../../../src/audit/log/checkpoint-event.ts';
-import { keysIn, rotateKey } from '../../../src/audit/log/keys.ts';
+import { ensureFirstKey, rotateKey } from '../../../src/audit/log/keys.ts';
 import { checkpointStream, leafOf, stubOf } from '../../../src/audit/log/leaf.ts';
+import { beginNewPart } from '../../../src/audit/log/new-part.ts';
+import { verdictOf } from '../../../src/audit/log/verify/verdict.ts';
 import { hashOf } from '../../../src/kernel/event-hash.ts';
 import type { Recorded } from '../../../src/kernel/store.ts';
 import { isSignedWith } from '../../../src/merkle/note.ts';
 import { rootOf } from '../../../src/merkle/tree.ts';
-import type { MemoryStore } from '../../support/memory-store.ts';
-import { begun, clock, copyOf, gateway, origin, signers, signersOf, write } from './scene.ts';
+import { onSignal, type SignalName, type Signals } from '../../../src/telemetry.ts';
+import { type MemoryStore, memoryStore } from '../../support/memory-store.ts';
+import { begun, clock, copyOf, gateway, origin, plantKey, signers, signersOf, write } from './scene.ts';
+import { checkpoint, freshId, keysOf, notesOf, verify } from './signed-log.ts';
 
 const checkpointsOf = (store: MemoryStore) =>
   store.log.filter(({ stream }) => stream === checkpointStream).map((event) => checkpointOf(event)!);
@@ -214,12 +218,171 @@ describe('several gateways', () => {
 
   test('stop at a checkpoint that nobody of them has signed', async () => {
     const store = await begun();
-    const honest = await gateway(store);
+    const all = await Promise.all([1, 2].map(() => gateway(store)));
     await covered(store);
-    const forger = await gateway(store, { signers: signersOf('another') });
+    const own = signedUpTo(store);
     write(store, 0, 1);
-    await vi.waitFor(() => expect([honest, forger].some(({ checkpointer }) => checkpointer.stopped)).toBe(true));
-    await Promise.all([honest, forger].map(({ checkpointer }) => checkpointer.close()));
+    forge(store);
+    write(store, 0, 2);
+    await vi.waitFor(() => {
+      for (const { checkpointer } of all) expect(checkpointer.stopped?.message).toMatch(/does not follow/);
+    });
+    await Promise.all(all.map(({ checkpointer }) => checkpointer.close()));
+    expect(signedUpTo(store)).toBe(own + 1);
+    for (const { seen } of all) expect(seen.at(-1)?.size).toBe(own);
+  });
+});
+
+/** What is said of a kind, until the test is over. */
+const heard = <N extends SignalName>(wanted: N): Signals[N][] => {
+  const told: Signals[N][] = [];
+  onTestFinished(onSignal((name, signal) => void ((name as string) === wanted && told.push(signal as Signals[N]))));
+  return told;
+};
+
+/** Signs what no checkpoint covers, with a key of its own. */
+const forge = (store: MemoryStore): void => checkpoint(store, 0, signersOf('forger'), 2);
+
+describe('a log in which others have written', () => {
+  test('a key for which nobody vouches: the gateway signs on with its own, says so, and the next one of its own is believed', async () => {
+    const told = heard('audit.key_passed_over');
+    const store = await begun();
+    const first = await gateway(store);
+    await covered(store);
+    const planted = plantKey(store, 2);
+    write(store, 0, 1);
+    await covered(store);
+    await first.checkpointer.close();
+    expect(first.checkpointer.passedOver.map(({ revision }) => revision)).toEqual([planted.revision]);
+    const second = await gateway(store);
+    expect(told).toEqual([1, 2].map(() => ({ stream: 'auditLog-keys', revision: planted.revision })));
+    expect(store.log.filter(({ stream }) => stream === 'auditLog-keys')).toHaveLength(2);
+    expect(second.checkpointer).toMatchObject({ stopped: undefined, hasKey: true });
+    await rotateKey(store, signers, clock);
+    write(store, 0, 2);
+    await covered(store);
+    await second.checkpointer.close();
+    const { believed, passedOver } = await keysOf(store.log);
+    expect(believed.map(({ verifier }) => verifier.text)).toEqual(
+      [1, 2].map((number) => signers(number).verifier.text),
+    );
+    expect(passedOver.map(({ revision }) => revision)).toEqual([planted.revision]);
+    const trusted = [signers(1).verifier];
+    const report = await verify(store.log, { trusted, against: notesOf(store.log) });
+    expect(report).toMatchObject({
+      findings: [],
+      unprovenFrom: null,
+      passedOver: [{ stream: 'auditLog-keys', revision: planted.revision }],
+    });
+    expect(verdictOf(report).code).toBe(0);
+  });
+
+  test('its own key once more, or a number that is not the next: neither is in force', async () => {
+    const store = await begun();
+    const { checkpointer } = await gateway(store);
+    await rotateKey(store, signers, clock);
+    await covered(store);
+    const [started, rotated] = store.log.filter(({ stream }) => stream === 'auditLog-keys');
+    for (const event of [started!, { ...rotated!, data: { ...rotated!.data, number: 3 } }]) {
+      store.plantAsIs('auditLog-keys', [{ ...copyOf(event), id: freshId() }]);
+      write(store, 0, 1);
+      await covered(store);
+    }
+    await checkpointer.close();
+    expect(checkpointsOf(store).at(-1)?.key).toBe(2);
+    const report = await verify(store.log, { against: notesOf(store.log) });
+    expect([report.findings, verdictOf(report).code, report.passedOver.length]).toEqual([[], 0, 2]);
+  });
+
+  test('a checkpoint of theirs while no gateway ran: none signs what is on top of it, until an operator has said so', async () => {
+    const store = await begun();
+    const first = await gateway(store);
+    await covered(store);
+    await first.checkpointer.close();
+    plantKey(store, 2);
+    forge(store);
+    write(store, 0, 1);
+    const size = signedUpTo(store);
+    const second = await gateway(store);
+    expect(second.checkpointer.stopped?.message).toMatch(/is not signed by this log’s key$/);
+    expect(second.seen).toEqual([]);
+    await second.checkpointer.close();
+    expect(signedUpTo(store)).toBe(size);
+    await beginNewPart(store, signers, clock);
+    const third = await gateway(store);
+    await covered(store);
+    await third.checkpointer.close();
+    expect(third.checkpointer.stopped).toBeUndefined();
+    expect(await beginNewPart(store, signers, clock)).toBeUndefined();
+  });
+
+  test('a first key of theirs: the gateway serves without signing', async () => {
+    const none = heard('audit.no_key');
+    const store = memoryStore();
+    plantKey(store, 1);
+    await ensureFirstKey(store, signers, clock);
+    expect(store.log).toHaveLength(1);
+    const { checkpointer } = await gateway(store);
+    write(store, 0, 1);
+    expect(checkpointer).toMatchObject({ stopped: undefined, hasKey: false });
+    expect(none).toHaveLength(1);
+    await checkpointer.close();
+    expect(signedUpTo(store)).toBe(0);
+  });
+});
+
+describe('a log whose master key is lost for good', () => {
+  const next = signersOf('new master');
+
+  test('is not signed until an operator begins a new part, and then at once, from the first event that nobody has signed', async () => {
+    const store = await begun();
+    const before = await gateway(store);
+    await covered(store);
+    await before.checkpointer.close();
+    for (let n = 0; n < 3_000; n++) write(store, 2, n);
+    const after = await gateway(store, { signers: next });
+    expect(after.checkpointer).toMatchObject({ stopped: undefined, hasKey: false });
+    write(store, 0, 1);
+    const signedThen = signedUpTo(store);
+    const began = await beginNewPart(store, next, clock);
+    expect(began?.text).toBe(next(2).verifier.text);
+    await covered(store);
+    expect(after.checkpointer).toMatchObject({ stopped: undefined, hasKey: true });
+    await after.checkpointer.close();
+    expect(await beginNewPart(store, next, clock)).toBeUndefined();
+
+    const old = { trusted: [signers(1).verifier], against: notesOf(store.log).slice(0, 1) };
+    const report = await verify(store.log, old);
+    expect(report).toMatchObject({ findings: [], unprovenFrom: signedThen });
+    expect(verdictOf(report)).toMatchObject({
+      code: 2,
+      says: expect.stringMatching(`^Unproven from entry ${signedThen} on`),
+    });
+    for (const told of [
+      { ...old, trusted: [signers(1).verifier, next(2).verifier] },
+      { ...old, trusted: [next(2).verifier] },
+      // A sink has got what the new key has signed, and so it knows it.
+      { ...old, against: notesOf(store.log) },
+      { trusted: [], against: notesOf(store.log) },
+    ]) {
+      const known = await verify(store.log, told);
+      expect([known.findings, known.unprovenFrom, verdictOf(known).code]).toEqual([[], null, 0]);
+    }
+  });
+
+  test('goes on where a start of an earlier version has begun the new part by itself', async () => {
+    const store = await begun();
+    const before = await gateway(store);
+    await covered(store);
+    await before.checkpointer.close();
+    plantKey(store, 2, next);
+    checkpoint(store, 0, next, 2);
+    write(store, 0, 1);
+    const { checkpointer } = await gateway(store, { signers: next });
+    await covered(store);
+    await checkpointer.close();
+    expect(checkpointer).toMatchObject({ stopped: undefined, hasKey: true });
+    expect((await verify(store.log, { trusted: [next(2).verifier] })).findings).toEqual([]);
   });
 });
 
@@ -227,7 +390,7 @@ describe('the key', () => {
   test('is in the log once, whoever begins', async () => {
     const store = await begun();
     await gateway(store);
-    expect((await keysIn(store)).keys.map(({ number, verifier }) => [number, verifier.text])).toEqual([
+    expect((await keysOf(store.log)).believed.map(({ number, verifier }) => [number, verifier.text])).toEqual([
       [1, signers(1).verifier.text],
     ]);
   });
@@ -259,9 +422,10 @@ describe('the key', () => {
       expect(key).toBe(rightful);
       expect(isSignedWith(checkpoint.note, signers(rightful).verifier)).toBe(true);
     }
-    expect(next.text).toBe(signers(2).verifier.text);
-    const { keys } = await keysIn(store);
-    expect(keys[1]!.isProven(keys[0]!.verifier)).toBe(true);
-    expect(keys[1]!.isProven(signersOf('another')(1).verifier)).toBe(false);
+    expect(next?.text).toBe(signers(2).verifier.text);
+    const { believed } = await keysOf(store.log, signersOf('another'));
+    expect(believed.map(({ verifier }) => verifier.text)).toEqual(
+      [1, 2].map((number) => signers(number).verifier.text),
+    );
   });
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { leafList, proofOf } from '../../../src/audit/log/proof.ts';
 import { canonicalEvent, leafHash } from '../../../src/kernel/event-hash.ts';
 import { isIncluded, rootOf } from '../../../src/merkle/tree.ts';
-import { coveredBy, isCheckpoint, leavesIn, randomOf, signedLog } from './signed-log.ts';
+import { coveredBy, isCheckpoint, keysOf, leavesIn, randomOf, signedLog } from './signed-log.ts';
 
 test('an event is in every tree of more leaves than its index, and in none of fewer', async () => {
   const { log } = await signedLog(randomOf(1), 4);
@@ -10,6 +10,7 @@ test('an event is in every tree of more leaves than its index, and in none of fe
     (async function* () {
       yield* log.filter(isCheckpoint);
     })(),
+    await keysOf(log),
   );
   for (const [index, event] of leavesIn(log).slice(0, coveredBy(log)).entries()) {
     const canonical = canonicalEvent(event);

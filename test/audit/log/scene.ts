@@ -1,25 +1,29 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { auditTree, auditTreeHashes, auditTreeHead } from '../../../projections/audit-tree.ts';
-import { type CheckpointerOptions, startCheckpoints } from '../../../src/audit/log/checkpointer.ts';
-import { ensureKey, originOf, type Signers } from '../../../src/audit/log/keys.ts';
-import { whose } from '../../../src/domain/streams.ts';
+import { startCheckpoints } from '../../../src/audit/log/checkpointer.ts';
+import { ensureFirstKey, originOf, type Signers, signersOf as signersFrom } from '../../../src/audit/log/keys.ts';
+import { keyStream } from '../../../src/audit/log/leaf.ts';
+import type { CheckpointerOptions } from '../../../src/audit/log/signing.ts';
+import { lasts, whose } from '../../../src/domain/streams.ts';
+import { freshness } from '../../../src/kernel/freshness.ts';
 import { logEvent } from '../../../src/kernel/log-event.ts';
+import { markLog } from '../../../src/kernel/log-mark.ts';
 import { oursOf } from '../../../src/kernel/ownership.ts';
-import type { Metadata, NewEvent } from '../../../src/kernel/store.ts';
+import { shareSubscription } from '../../../src/kernel/shared-subscription.ts';
+import type { Metadata, NewEvent, Recorded } from '../../../src/kernel/store.ts';
 import type { SignedCheckpoint } from '../../../src/merkle/checkpoint.ts';
-import { signerOf } from '../../../src/merkle/note.ts';
-import { auditKeySeed } from '../../../src/secrets/audit-key.ts';
+import { auditKeySeeds } from '../../../src/secrets/audit-key.ts';
 import { memoryModels } from '../../support/memory-models.ts';
 import { type MemoryStore, memoryStore } from '../../support/memory-store.ts';
 
 const logId = '3f0c6c1e-6a0b-4b3c-9d55-0a4c8f5c2b11';
 export const origin = originOf(logId);
-export const signersOf = (master: string): Signers => {
-  const key = createHash('sha256').update(master).digest();
-  return (number) => signerOf(origin, auditKeySeed(key, logId, number));
-};
+export const signersOf = (master: string): Signers =>
+  signersFrom(origin, auditKeySeeds(createHash('sha256').update(master).digest()));
 export const signers = signersOf('master');
-export const clock = { wall: () => 1_000, monotonic: () => performance.now() };
+let now = 1_000;
+/** No two events are of one moment. */
+export const clock = { wall: () => ++now, monotonic: () => performance.now() };
 
 /** The event as it may be written once more. */
 export const copyOf = ({ id, type, data, metadata }: NewEvent): NewEvent => ({ id, type, data, metadata });
@@ -51,27 +55,62 @@ export const write = (store: MemoryStore, kind: number, n: number): void => {
 export const begun = async (options: Parameters<typeof memoryStore>[0] = {}): Promise<MemoryStore> => {
   const store = memoryStore(options);
   store.plantAsIs('log-id', [logEvent(logId, 'log-id', 'log.started', { log_id: logId }, clock)]);
-  await ensureKey(store, signers, clock);
+  await ensureFirstKey(store, signers, clock);
   return store;
+};
+
+/** What whoever can append to the store can write, without any secret: a key that is his own. */
+export const plantKey = (store: MemoryStore, number: number, by: Signers = signersOf('forger')): Recorded => {
+  const data = { number, public_key: by(number).verifier.text, note: null };
+  const event = logEvent(randomUUID(), keyStream, 'audit.key_rotated', data, clock);
+  return store.plantAsIs(keyStream, [event])[0]!;
 };
 
 /** A gateway as far as the audit log is concerned. */
 export const gateway = async (store: MemoryStore, options: Partial<CheckpointerOptions> = {}) => {
-  const models = memoryModels(store, [auditTree]);
+  const ours = oursOf(whose);
+  const mark = await markLog(store, { logId, lasts, ours });
+  const shared = shareSubscription(store, mark);
+  const { append, read, readAll } = store;
+  const { subscribe } = shared;
+  const models = memoryModels({ subscribe }, [auditTree]);
   const seen: SignedCheckpoint[] = [];
   const end = store.log.at(-1)?.position;
   if (end !== undefined) await models.reached(end, 5_000);
   const checkpointer = await startCheckpoints({
-    store,
-    ours: oursOf(whose),
+    store: {
+      append,
+      read,
+      readAll,
+      subscribe,
+      get state() {
+        return store.state;
+      },
+    },
+    ours,
     origin,
     signers,
     clock,
     head: () => auditTreeHead(models),
     leaves: { at: (level, index) => auditTreeHashes(models).at(level, index) },
     signed: (checkpoint) => seen.push(checkpoint),
+    replaced: () => fresh.replaced('what was signed is not in it'),
     delayMs: 0,
+    retryMs: 20,
     ...options,
   });
-  return { models, seen, checkpointer };
+  const fresh = freshness({
+    store,
+    models,
+    clock,
+    reliedOn: [],
+    mark,
+    async replaced(why) {
+      mark.forget();
+      await Promise.all([checkpointer.leave(), shared.leave()]);
+      await models.rebuild(why);
+      await checkpointer.beginAgain();
+    },
+  });
+  return { models, seen, checkpointer, fresh };
 };

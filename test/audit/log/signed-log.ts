@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Anchor, checkpointOf, newCheckpoint } from '../../../src/audit/log/checkpoint-event.ts';
-import type { Signers } from '../../../src/audit/log/keys.ts';
+import type { Keys } from '../../../src/audit/log/key-belief.ts';
+import { beliefOf, keysIn, type Signers } from '../../../src/audit/log/keys.ts';
 import { checkpointStream, leafOf } from '../../../src/audit/log/leaf.ts';
 import { type Report, type VerifyOptions, verifyLog } from '../../../src/audit/log/verify/verify.ts';
 import { aggregates } from '../../../src/domain/aggregates.ts';
@@ -60,6 +61,14 @@ export const grow = (store: MemoryStore, random: Random, steps: number): void =>
     for (let n = random.between(1, 9); n > 0; n--) write(store, random.between(0, 5), random.between(0, 6));
     checkpoint(store, random.between(0, 3));
   }
+};
+
+/** The keys of a log, as whoever has the secrets of its first one judges them. */
+export const keysOf = (log: readonly Recorded[], by: Signers = signers): Promise<Keys> => {
+  async function* read(stream: string) {
+    yield* log.filter((event) => event.stream === stream);
+  }
+  return keysIn({ read }, beliefOf(by));
 };
 
 const streamsCovered = (log: readonly Recorded[]): number => {

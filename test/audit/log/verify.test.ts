@@ -1,12 +1,13 @@
 // Lane: middle: it runs at length
 import { describe, expect, test, vi } from 'vitest';
 import { rotateKey } from '../../../src/audit/log/keys.ts';
+import { verdictOf } from '../../../src/audit/log/verify/verdict.ts';
 import { isRemovable } from '../../../src/domain/streams.ts';
 import type { Metadata, Recorded } from '../../../src/kernel/store.ts';
 import { checkpointText, parsedCheckpoint } from '../../../src/merkle/checkpoint.ts';
 import { signed } from '../../../src/merkle/note.ts';
 import { mutations } from './mutations.ts';
-import { clock, gateway, origin, signers, signersOf, write } from './scene.ts';
+import { clock, gateway, origin, plantKey, signers, signersOf, write } from './scene.ts';
 import {
   chainedAnew,
   checkpoint,
@@ -320,7 +321,7 @@ describe('a log that somebody has touched', () => {
     expect(findings.map(({ class: what }) => what)).toEqual(['missing']);
   });
 
-  test('a key for which nobody vouches is said, and one that the key before vouches for is not', async () => {
+  test('what a key has signed for which nobody vouches is unproven, and what one has that the key before vouches for is not', async () => {
     const vouched = await signedLog(randomOf(2), 3);
     await rotateKey(vouched, signers, clock);
     checkpoint(vouched, 0, signers, 2);
@@ -328,15 +329,18 @@ describe('a log that somebody has touched', () => {
 
     const others = signersOf('stolen store');
     const forged = await signedLog(randomOf(2), 3);
-    const { verifier } = others(2);
-    const rotated = { ...vouched.log.findLast(({ type }) => type === 'audit.key_rotated')! };
-    const { id, type, metadata } = rotated;
-    forged.plantAsIs(rotated.stream, [
-      { id, type, metadata, data: { number: 2, public_key: verifier.text, note: null } },
-    ]);
+    const proven = coveredBy(forged.log);
+    const { revision } = plantKey(forged, 2, others);
     checkpoint(forged, 0, others, 2);
-    expect((await verify(forged.log)).findings).toMatchObject([{ class: 'key' }]);
-    expect((await verify(forged.log, { trusted: [signers(1).verifier, verifier] })).findings).toEqual([]);
+    const report = await verify(forged.log);
+    expect(report).toMatchObject({
+      findings: [],
+      unprovenFrom: proven,
+      passedOver: [{ stream: 'auditLog-keys', revision }],
+    });
+    expect(verdictOf(report)).toMatchObject({ code: 2, says: expect.stringContaining(`from entry ${proven} on`) });
+    const known = await verify(forged.log, { trusted: [signers(1).verifier, others(2).verifier] });
+    expect(known).toMatchObject({ findings: [], unprovenFrom: null, passedOver: [] });
   });
 
   test('a key that the log gives itself is believed by nobody who knows another', async () => {

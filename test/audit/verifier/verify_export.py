@@ -217,6 +217,7 @@ class Verifier:
         self.findings, self.lacking, self.proven = [], [], []
         self.seen, self.next, self.nodes = set(), 0, {}
         self.last, self.broken, self.keys, self.marks, self.inner = {}, [], [], [], 0
+        self.passed_over, self.unproven = [], False
         self.unsigned, self.counts = {}, {'event': 0, 'removed': 0, 'uncovered': 0}
 
     def finding(self, kind, place, words):
@@ -245,9 +246,11 @@ class Verifier:
             return self.finding('manifest', 'manifest', 'there is none')
         self.guard('end', 'end', self.end, line, digest.hexdigest())
         self.completeness()
-        self.guard('key', 'manifest', self.trust)
+        self.guard('signature', 'manifest', self.trust)
         for number, note in enumerate(self.against, 1):
             self.guard('signature', f'outside checkpoint {number}', self.outside, note)
+        if self.unproven:
+            self.lacking.append(f'unproven from entry {max(self.proven, default=0)} on: nobody vouches for the key that has signed the checkpoint (--pub)')
         for mark in self.marks:
             if mark not in self.proven:
                 self.lacking.append(f'the first {mark} leaves were imported: no checkpoint of their own log covers them all')
@@ -268,19 +271,13 @@ class Verifier:
         if any(verifier_key(key)[0][0] != self.log for key in self.public):
             raise Bad('key', 'a public key has the name of another log')
         origin, self.size, root = checkpoint(value['checkpoint'].rpartition('\n\n')[0] + '\n')
-        self.signers = []
-        self.guard('signature', 'manifest', self.signature, value['checkpoint'], origin)
+        self.note, self.origin, self.trusted = value['checkpoint'], origin, set()
         for note in self.against:  # the nodes that older roots are made of
             size = note.split('\n')[1:2]
             if size and size[0].isdecimal() and len(size[0]) < 16:
                 self.nodes.update(dict.fromkeys(subtrees(int(size[0]))))
         self.root = root
         return True
-
-    def signature(self, note, origin):
-        self.signers = open_note(note, self.public)[1]
-        if not self.signers or origin != self.log:
-            raise ValueError('the checkpoint is not signed by a key of this log')
 
     def body(self, raw):
         kind = parse(raw.decode())['type']
@@ -321,7 +318,7 @@ class Verifier:
         before, self.next = self.next, index + 1
         self.chain(event, hashed)
         if event['stream'] == 'auditLog-keys':
-            self.keys.append((index, event['data']))
+            self.keys.append((event, True))
         elif event['type'] == 'log.imported':
             self.marks.append(index)
         elif event['type'] == 'log.started' and 'weir/' + event['data']['log_id'] != self.log:
@@ -345,6 +342,8 @@ class Verifier:
 
     def uncovered(self, raw):
         event, hashed, _ = self.opened(self.line(raw, ['event'], ['audit_log_id'])['event'])
+        if event['stream'] == 'auditLog-keys':
+            self.keys.append((event, False))
         self.unsigned[event['stream'], event['revision']] = self.next
         self.next += 1
         self.chain(event, hashed)
@@ -383,23 +382,60 @@ class Verifier:
         if value['type'] != 'end' or counts != list(self.counts.values()) or value['sha256'] != digest:
             raise ValueError('other lines stood before this one, or it is not the last')
 
+    def known(self, key):
+        """Whether the outside knows a key: it was named, or has signed a checkpoint that was kept."""
+        return key in self.pubs or any(self.signs(note, key) for note in self.against)
+
+    def signs(self, note, key):
+        try:
+            text, signers = open_note(note, [key])
+            return key in signers and text.split('\n')[0] == verifier_key(key)[0][0]
+        except ValueError:
+            return False
+
+    def follows(self, data, before):
+        """Whether a key has signed that this one is the next."""
+        try:
+            text, signers = open_note(data['note'], [before['public_key']])
+            said = f"key {data['number']:.0f} of {self.log}\n{data['public_key']}\n"
+            return bool(signers) and text == said and data['number'] == before['number'] + 1
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return False
+
     def trust(self):
-        """The keys that the outside knows, and those that one of them leads to."""
-        self.trusted = set(self.pubs) or set(self.public[:1])
-        if not self.pubs:
+        """The keys that the outside knows, and those that one of them leads to. An event alone makes no key trusted."""
+        chain, force = [], 0
+        for event, is_covered in self.keys:
+            data = event['data']
+            try:
+                verifier_key(data['public_key'])
+            except (KeyError, TypeError, ValueError, AttributeError):
+                continue
+            first = not (self.pubs or self.against or chain or self.passed_over)
+            again = any(key['public_key'] == data['public_key'] for key in chain)
+            if not again and (self.known(data['public_key']) or first or (chain and self.follows(data, chain[-1]))):
+                chain.append(data)
+                force = len(chain) - 1 if is_covered else force
+            else:
+                self.passed_over.append((event['revision'], data['public_key']))
+        outside = self.pubs or self.against
+        if not outside:
             self.lacking.append('the log’s key is known from the file alone (--pub)')
-        for number, (index, data) in enumerate(self.keys, 1):
-            key, note = data['public_key'], data.get('note')
-            if data['number'] != number or self.public[number - 1:number] != [key]:
-                raise Bad('key', f'key {number} is not the one of leaf {index}')
-            if number > 1 and note is not None:
-                text, signers = open_note(note, [self.keys[number - 2][1]['public_key']])
-                if signers and set(signers) <= self.trusted and text == f'key {number} of {self.log}\n{key}\n':
-                    self.trusted.add(key)
-        if self.keys and self.keys[-1][1]['public_key'] not in self.signers:
-            raise Bad('signature', 'the checkpoint is not signed by the last key that it covers')
-        if self.signers and not set(self.signers) & self.trusted:
-            raise Bad('key', 'nobody vouches for the key that has signed the checkpoint')
+        believed = [key['public_key'] for key in chain]
+        if not self.whole:  # the events of one organization tell of no key: each has to be known
+            believed = [key for key in self.public if self.known(key)] if outside else self.public[:1]
+        named = [key for key in self.pubs if key not in believed]
+        self.trusted = {*believed, *named}
+        announced = {*believed, *(key for _, key in self.passed_over)}
+        signers = {key for key in {*self.public, *announced, *named} if self.signs(self.note, key)}
+        if self.origin != self.log or not signers & {*self.public}:
+            raise ValueError('the checkpoint is not signed by a key of this log')
+        if self.pubs and not {*self.pubs} & (announced | signers):
+            raise Bad('key', 'none of the keys that were named is one of this log')
+        if not signers & {*believed[force:], *named}:
+            if not signers & {key for _, key in self.passed_over}:
+                raise Bad('signature', 'the checkpoint is not signed by the key in force')
+            self.unproven = True
 
     def outside(self, note):
         text, signers = open_note(note, sorted(self.trusted))
@@ -426,7 +462,7 @@ def verify(export, pubs=(), against=(), now=None):
     with open(export, 'rb') as file:
         verifier.run(file)
     status = 1 if verifier.findings else 2 if verifier.lacking else 0
-    remarks = []
+    remarks = [f'nobody vouches for the key of auditLog-keys@{revision:.0f}: it is passed over' for revision, _ in verifier.passed_over]
     if verifier.unsigned:
         remarks.append(f'{len(verifier.unsigned)} events behind the checkpoint: nobody has signed them yet, and nothing proves them')
     if not getattr(verifier, 'whole', True):

@@ -71,11 +71,13 @@ const said = (kept: Kept) =>
     { role: 'user', content: 'Go on.' },
   ]);
 
+/** A strict model refuses a member of the one name that no schema sees. */
+const schemas = json.filter((schema) => !Object.hasOwn(schema, '__proto__'));
 const tools = fc.uniqueArray(
   fc.record({
     name: word,
     description: maybe(text),
-    input_schema: json.map((schema) => ({ ...schema, type: 'object' })),
+    input_schema: schemas.map((schema) => ({ ...schema, type: 'object' })),
   }),
   { minLength: 1, maxLength: 3, selector: ({ name }) => name },
 );

@@ -19,7 +19,7 @@ export type FindingClass =
   | 'forked'
   /** A checkpoint is not signed by the key in force. */
   | 'signature'
-  /** A key follows another, and nobody vouches for it. */
+  /** None of the keys that are known from elsewhere is the log's. */
   | 'key'
   /** A checkpoint’s event is not what was written. */
   | 'checkpoint'

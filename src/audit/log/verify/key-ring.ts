@@ -2,77 +2,97 @@ import type { Recorded } from '../../../kernel/store.ts';
 import type { SignedCheckpoint } from '../../../merkle/checkpoint.ts';
 import { isSignedWith, type Verifier } from '../../../merkle/note.ts';
 import type { CheckpointEvent } from '../checkpoint-event.ts';
+import { believedKeys, type LogKey } from '../key-belief.ts';
 import { logKeyOf } from '../keys.ts';
 
-type Wrong = { readonly class: 'signature' | 'key' | 'checkpoint'; readonly says: string };
+/** What the signature of a checkpoint comes to. */
+interface Judgement {
+  /** Somebody from elsewhere vouches for who has signed it. */
+  readonly isProven: boolean;
+  readonly wrong?: { readonly class: 'signature' | 'checkpoint'; readonly says: string };
+}
 
 /** The keys of a log as its events bring them, and which of them is in force. */
 export interface KeyRing {
   /** @param hash of the event's leaf */
   add(event: Recorded, hash: string): void;
-  /** What is wrong with the signature of a checkpoint that adds these leaves. */
-  judge(said: CheckpointEvent, leaves: readonly Buffer[]): Wrong | undefined;
-  /** Whether a key of the log, whichever, or one from elsewhere has signed it. */
+  /** Of a checkpoint that adds these leaves. */
+  judge(said: CheckpointEvent, leaves: readonly Buffer[]): Judgement;
+  /** Whether a key of the log, or one from elsewhere, has signed it. */
   hasSigned(checkpoint: SignedCheckpoint): boolean;
+  /** Whether a key is known from elsewhere: it was named, or has signed a checkpoint there. */
   readonly isTrusted: boolean;
+  /** Keys were named, and none of them is this log's. */
+  readonly isAnothers: boolean;
+  /** Keys of the log for which nobody vouches. */
+  readonly passedOver: readonly LogKey[];
 }
 
-interface Known {
-  readonly verifier: Verifier;
-  /** As the log has it; undefined of a key from elsewhere. */
-  readonly number?: number;
-  /** By a key from elsewhere, or because one that was has signed that it follows. */
-  readonly isVouchedFor: boolean;
-}
+const unsigned: Judgement = {
+  isProven: false,
+  wrong: { class: 'signature', says: 'The checkpoint is not signed by the key in force.' },
+};
 
-/** @param trusted keys from elsewhere; where there are none, the log's first key is taken at its word */
-export const keyRing = (trusted: readonly Verifier[]): KeyRing => {
-  const texts = new Set(trusted.map(({ text }) => text));
-  const all: Known[] = [];
-  const waiting = new Map<string, Known>();
-  let current: Known | undefined;
-  /** Where the log's own word of its keys cannot be read, a key from elsewhere is enough. */
-  const byTrusted = ({ note }: SignedCheckpoint): Known | undefined => {
-    const verifier = trusted.find((each) => isSignedWith(note, each));
-    return verifier && { verifier, isVouchedFor: true };
-  };
+/**
+ * @param named keys from elsewhere
+ * @param against checkpoints from elsewhere: whoever has signed one is known by that. Where there is neither, the log's first key is
+ * taken at its word
+ */
+export const keyRing = (named: readonly Verifier[], against: readonly SignedCheckpoint[]): KeyRing => {
+  const texts = new Set(named.map(({ text }) => text));
+  const hasSignedOutside = ({ verifier }: LogKey): boolean =>
+    against.some(({ origin, note }) => origin === verifier.name && isSignedWith(note, verifier));
+  const isTrusted = named.length > 0 || against.length > 0;
+  const keys = believedKeys({
+    isKnown: (key) => texts.has(key.verifier.text) || hasSignedOutside(key),
+    takesFirst: !isTrusted,
+  });
+  const { believed, passedOver } = keys;
+  const waiting = new Map<string, number>();
+  let inForce = 0;
+  let isNamed = false;
+
+  /** Who has signed it: a key that is believed and not followed by another in force, or a named one of which the log does not tell. */
+  const signerOf = ({ note }: SignedCheckpoint): { verifier: Verifier; number?: number } | undefined =>
+    believed.slice(inForce).find(({ verifier }) => isSignedWith(note, verifier)) ??
+    named
+      .map((verifier) => ({ verifier }))
+      .find(
+        ({ verifier }) => !believed.some((key) => key.verifier.text === verifier.text) && isSignedWith(note, verifier),
+      );
+
   return {
     add(event, hash) {
       const key = logKeyOf(event);
       if (!key) return;
-      const before = all.at(-1);
-      const isVouchedFor =
-        texts.has(key.verifier.text) ||
-        (before ? before.isVouchedFor && key.isProven(before.verifier) : trusted.length === 0);
-      const known = { verifier: key.verifier, number: key.number, isVouchedFor };
-      all.push(known);
-      waiting.set(hash, known);
+      isNamed ||= texts.has(key.verifier.text);
+      if (keys.add(key)) waiting.set(hash, believed.length - 1);
     },
     judge({ checkpoint, key: said }, leaves) {
       if (waiting.size > 0) {
         for (const leaf of leaves) {
           const text = leaf.toString('base64');
-          current = waiting.get(text) ?? current;
+          inForce = waiting.get(text) ?? inForce;
           waiting.delete(text);
         }
       }
-      const key = current ?? all[0] ?? byTrusted(checkpoint);
-      if (!key || !isSignedWith(checkpoint.note, key.verifier)) {
-        return { class: 'signature', says: 'The checkpoint is not signed by the key in force.' };
-      }
-      if (checkpoint.origin !== key.verifier.name)
-        return { class: 'signature', says: 'The checkpoint is another log’s.' };
-      if (!key.isVouchedFor) return { class: 'key', says: 'Nobody vouches for the key of the checkpoint.' };
-      return key.number === undefined || key.number === said
-        ? undefined
-        : { class: 'checkpoint', says: 'The number beside the checkpoint is not that of the key that has signed it.' };
+      const proven = signerOf(checkpoint);
+      const signer = proven ?? passedOver.find(({ verifier }) => isSignedWith(checkpoint.note, verifier));
+      if (!signer) return unsigned;
+      if (proven) isNamed ||= texts.has(proven.verifier.text);
+      const isProven = proven !== undefined;
+      if (checkpoint.origin !== signer.verifier.name)
+        return { isProven, wrong: { class: 'signature', says: 'The checkpoint is another log’s.' } };
+      if (signer.number === undefined || signer.number === said) return { isProven };
+      const says = 'The number beside the checkpoint is not that of the key that has signed it.';
+      return { isProven, wrong: { class: 'checkpoint', says } };
     },
-    hasSigned: (checkpoint) =>
-      [...trusted, ...all.filter(({ isVouchedFor }) => isVouchedFor).map(({ verifier }) => verifier)].some((verifier) =>
-        isSignedWith(checkpoint.note, verifier),
-      ),
-    get isTrusted() {
-      return trusted.length > 0;
+    hasSigned: ({ note }) =>
+      [...named, ...believed.map(({ verifier }) => verifier)].some((verifier) => isSignedWith(note, verifier)),
+    isTrusted,
+    get isAnothers() {
+      return named.length > 0 && !isNamed;
     },
+    passedOver,
   };
 };

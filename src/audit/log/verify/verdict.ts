@@ -16,6 +16,7 @@ export const verdictOf = ({
   imported,
   isImportProven,
   isKeyTrusted,
+  unprovenFrom,
   newest,
 }: Report): Verdict => {
   if (findings.length > 0) return { code: 1, says: 'This log is not what was signed.' };
@@ -25,6 +26,10 @@ export const verdictOf = ({
       code: 2,
       says: 'The log’s key is known from the log alone: name it with --pub, and whoever made another log could not have signed it.',
     };
+  }
+  if (unprovenFrom !== null) {
+    const says = `Unproven from entry ${unprovenFrom} on: nobody vouches for the key that has signed what is there. Whoever knows from elsewhere that it is the log’s names it with --pub.`;
+    return { code: 2, says };
   }
   if (!isImportProven) {
     const says = `This log was imported. It is whole only where a checkpoint of the log that it came from says so (--against): the one of all ${imported} leaves that came.`;

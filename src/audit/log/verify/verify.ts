@@ -6,13 +6,15 @@ import type { SignedCheckpoint } from '../../../merkle/checkpoint.ts';
 import { type Frontier, grown, noLeaves, rootOfFrontier } from '../../../merkle/frontier.ts';
 import type { Verifier } from '../../../merkle/note.ts';
 import { type CheckpointEvent, checkpointOf } from '../checkpoint-event.ts';
-import { checkpointStream, leafOf } from '../leaf.ts';
+import { checkpointStream, keyStream, leafOf } from '../leaf.ts';
 import { type Actual, align, type Expected, removedEarly, signedStub } from './align.ts';
 import { followChains } from './chain.ts';
 import { type Finding, sorted } from './finding.ts';
 import { followHiding } from './hiding.ts';
 import { keyRing } from './key-ring.ts';
 import { holdAgainst } from './outside.ts';
+
+type Place = Pick<Recorded, 'stream' | 'revision'>;
 
 export interface VerifyOptions {
   /** Keys that are known from elsewhere than the log. */
@@ -41,11 +43,14 @@ export interface Report {
   readonly imported: number | null;
   /** A checkpoint from elsewhere covers all that was copied and nothing since: the log that it came from has signed it. */
   readonly isImportProven: boolean;
-  /** Whether a key from elsewhere has vouched for the log's own. */
+  /** Whether a key is known from elsewhere than the log. */
   readonly isKeyTrusted: boolean;
+  /** The first leaf of those that checkpoints cover and nobody vouches for: their key is in the log alone. Null where there is none. */
+  readonly unprovenFrom: number | null;
+  /** Events of keys for which nobody vouches. */
+  readonly passedOver: readonly Place[];
 }
 
-type Place = Pick<Recorded, 'stream' | 'revision'>;
 const placeText = ({ stream, revision }: Place): string => `${revision}@${stream}`;
 
 /** Six bytes of a hash. */
@@ -77,7 +82,7 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
   const findings: Finding[] = [];
   const chains = followChains();
   const hiding = followHiding();
-  const keys = keyRing(options.trusted);
+  const keys = keyRing(options.trusted, options.against);
   const outside = holdAgainst(options.against, keys);
   /** What the checkpoints say of the tree, and the leaves of it that the events do not explain yet. */
   let tree: Frontier = noLeaves;
@@ -91,6 +96,8 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
   const wasExplained = (hash: string): boolean => explained.has(shortened(hash));
   const counts = { events: 0, checkpoints: 0, removed: 0 };
   let newest: SignedCheckpoint | null = null;
+  /** Leaves that a checkpoint covers for whose key somebody vouches. */
+  let proven = 0;
   /** Of the marks of imports, their leaves, and where those are in the tree. */
   const marks = new Map<string, number>();
   const broken: { readonly hash: string; readonly finding: Finding }[] = [];
@@ -184,8 +191,9 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     const filled = gap.map(({ hash }) => Buffer.from(hash, 'base64'));
     extend(filled, null, grown(tree, filled));
     const [leaves, after] = treeOf(said);
-    const wrong = keys.judge(said, leaves);
+    const { isProven, wrong } = keys.judge(said, leaves);
     if (wrong) add(said.from, wrong.class, wrong.says, place);
+    if (isProven) proven = said.checkpoint.size;
     for (const [index, stub] of Object.entries(said.stubs)) {
       const leaf = leaves[Number(index) - said.from]?.toString('base64');
       if (leaf === undefined || typeof stub !== 'string' || leafHash(stub) !== leaf)
@@ -256,6 +264,9 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     end.uncovered.map(({ hash }) => Buffer.from(hash, 'base64')),
     findings,
   );
+  if (keys.isAnothers && newest) add(0, 'key', 'None of the keys that are known from elsewhere is one of this log.');
+  const outermost = [...held.agreed].at(-1) ?? null;
+  proven = Math.max(proven, outermost ?? 0);
   return {
     ...counts,
     removed: counts.removed + end.removed,
@@ -263,7 +274,9 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     uncovered: end.uncovered.length,
     newest,
     findings: sorted([...findings, ...hiding.findings, ...held.findings]),
-    outside: [...held.agreed].at(-1) ?? null,
+    outside: outermost,
+    unprovenFrom: proven < tree.size ? proven : null,
+    passedOver: keys.passedOver.map(({ revision }) => ({ stream: keyStream, revision })),
     imported: marks.size === 0 ? null : Math.max(...marks.values()),
     isImportProven: [...marks.values()].every((size) => held.agreed.has(size)),
     isKeyTrusted: keys.isTrusted,

@@ -25,6 +25,13 @@ export interface Signals {
   /** The volume is full: the rows stay as they are, commands are refused, and all goes on when there is room. */
   'projection.held': { readonly error: unknown };
   'projection.failed': { readonly error: unknown };
+  /**
+   * Rows of these are not as they were written. They are made again from the log, and nothing that needs them is answered until
+   * they are there.
+   */
+  'rows.damaged': { readonly projections: readonly string[]; readonly error: unknown };
+  /** They are there. */
+  'rows.remade': { readonly projection: string; readonly events: number; readonly seconds: number };
   /** A projection or reactor takes no event from this one on; the others go on. Without a stream: the log cannot be read on. */
   'follower.stopped': {
     readonly follower: string;
@@ -141,6 +148,8 @@ const every: Readonly<Record<SignalName, true>> = {
   'projection.caught_up': true,
   'projection.held': true,
   'projection.failed': true,
+  'rows.damaged': true,
+  'rows.remade': true,
   'follower.stopped': true,
   'follower.resumed': true,
   'reactors.begun_again': true,

@@ -7,9 +7,20 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Who may import whom (architecture 3). Folders of our own and packages alike; `node:` modules are everybody's. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  'src/kernel': ['src/clock', 'src/telemetry', 'xstate', 'msgpackr', 'lmdb', 'canonicalize'],
+  'src/kernel': [
+    'src/folder',
+    'src/lmdb-pages',
+    'src/clock',
+    'src/telemetry',
+    'xstate',
+    'msgpackr',
+    'lmdb',
+    'canonicalize',
+    'tsx',
+  ],
   'src/eventstoredb': ['src/kernel', 'src/clock', 'src/telemetry', '@eventstore/db-client'],
-  'src/embedded': ['lmdb', 'tsx'],
+  'src/embedded': ['src/lmdb-pages', 'lmdb', 'tsx'],
+  'src/lmdb-pages': [],
   'src/domain': ['src/kernel', 'src/errors', 'zod'],
   projections: ['src/audit', 'src/domain', 'src/kernel', 'src/merkle', 'src/errors', 'src/ids'],
   'src/json': [],

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { organizationRows } from '../../projections/organizations.ts';
+import { organizationRows, organizations } from '../../projections/organizations.ts';
 import { idOf } from '../../projections/recorded.ts';
 import type { Clock } from '../clock.ts';
 import { BadConfig, type Config } from '../config.ts';
@@ -102,13 +102,16 @@ export const openLimits = async (options: {
       else publish('tiers.reloaded', { file: file ?? '' });
     },
   });
+  /** Organizations whose tier has changed while their rows cannot be read. */
+  const due = new Set<string>();
   return {
     windows,
     tiers,
     committed(batch) {
-      for (const event of batch) {
-        if (event.type === 'organization.tier_changed') tierChanged(windows, idOf(event), clock.monotonic());
-      }
+      for (const event of batch) if (event.type === 'organization.tier_changed') due.add(idOf(event));
+      if (models.absent.includes(organizations.name)) return;
+      for (const organization of due) tierChanged(windows, organization, clock.monotonic());
+      due.clear();
     },
     async close() {
       await tiers.close();

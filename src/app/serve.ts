@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { projections } from '../../projections/all.ts';
+import { auditTreeSteps } from '../../projections/audit-tree.ts';
 import { usage as usageRows } from '../../projections/usage.ts';
 import { AccessLog } from '../access/access-log.ts';
 import { apiKeyGate } from '../access/authenticate.ts';
@@ -18,6 +19,7 @@ import { systemClock } from '../clock.ts';
 import { type Config, listenUrl } from '../config.ts';
 import { accessRecordSeconds } from '../domain/access-facts.ts';
 import { lasts, whose } from '../domain/streams.ts';
+import { fault } from '../errors.ts';
 import { expectPort, type HttpServer, serve as serveHttp } from '../http/server.ts';
 import { newId } from '../ids.ts';
 import { openLargeBodies } from '../inference/route/large-bodies.ts';
@@ -25,6 +27,7 @@ import type { Context } from '../kernel/actor.ts';
 import { freshness } from '../kernel/freshness.ts';
 import { logIdOf } from '../kernel/log-id.ts';
 import { markLog } from '../kernel/log-mark.ts';
+import { lookAhead } from '../kernel/look-ahead.ts';
 import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { type Reactors, startReactors } from '../kernel/reactor.ts';
@@ -62,7 +65,7 @@ import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
 import { allRoutes } from './routes.ts';
 import { servedModels } from './served-models.ts';
-import { whoStands } from './standing.ts';
+import { absentRows, whatLacks, whoStands } from './standing.ts';
 import { sweepRows } from './sweep-rows.ts';
 import { certificateOf } from './tls.ts';
 
@@ -110,10 +113,12 @@ export const serve = async (
   await expectPort(config.HOST, config.PORT);
   const open = closing();
   try {
+    const looking = lookAhead(readModelsDir(config));
     const log = await ownEventLog(config, { isNew });
     open.later('the event store', log.close);
     const ended = log.failed.then((error) => Promise.reject(error));
-    return await Promise.race([start({ config, log, open, declared, tiers, certificate, by, output, isNew }), ended]);
+    const parts = { config, log, looking, open, declared, tiers, certificate, by, output, isNew };
+    return await Promise.race([start(parts), ended]);
   } catch (error) {
     await open.all(closeMs).catch(() => {});
     throw error;
@@ -123,6 +128,7 @@ export const serve = async (
 const start = async (parts: {
   readonly config: Config;
   readonly log: EventLog;
+  readonly looking: ReturnType<typeof lookAhead>;
   readonly open: Closing;
   readonly declared: readonly DeclaredModel[];
   readonly tiers: Awaited<ReturnType<typeof tiersOf>>;
@@ -131,7 +137,7 @@ const start = async (parts: {
   readonly output: Pick<Log, 'access' | 'dropped'>;
   readonly isNew: boolean;
 }): Promise<Running> => {
-  const { config, log, open, declared, tiers, certificate, by, output } = parts;
+  const { config, log, looking, open, declared, tiers, certificate, by, output } = parts;
   const declaredIds = declared.map(({ model }) => model.id);
   const observed = await observability({ config, log: output, models: declaredIds, clock, open });
   const claim = await claimReadModels(readModelsDir(config));
@@ -158,6 +164,7 @@ const start = async (parts: {
   const inForce = policyDirectory(() => models as ReadModels);
   models = await openReadModels({
     dir: readModelsDir(config),
+    looked: await looking,
     store: followed,
     logId,
     projections,
@@ -171,6 +178,9 @@ const start = async (parts: {
       known.cleared();
       inForce.cleared();
     },
+    // A credential is found by its own rows, policies as those that there are.
+    damaged: inForce.cleared,
+    absent: (name) => fault('dependency_unavailable', { message: absentRows(name), headers: { 'Retry-After': '1' } }),
     committed(batch) {
       known.committed(batch);
       inForce.committed();
@@ -180,6 +190,8 @@ const start = async (parts: {
     },
   });
   open.later('the read models', models.close);
+  // Without these there is nothing to start with.
+  await models.whole([...balanceRows, auditTreeSteps]);
   open.later('the rows that do not stay', sweepRows(models, clock));
   const { rebuild } = models;
   const aggregates = allAggregates(store);
@@ -285,7 +297,7 @@ const start = async (parts: {
     'room on the volume of DATA_DIR': () => (log.hasNoRoom || models?.hasNoRoom ? '' : undefined),
     'the accounts of requests': () => accounts.whyFull,
     'the keys': () => (fresh.reliedOn.isTooOld ? 'what is known of them is older than MAX_STALENESS' : undefined),
-    'read models': () => whoStands(models?.stopped),
+    'read models': () => whatLacks(models),
     reactions: () => whoStands(reactors?.stopped),
     'the audit log': () => auditLog?.stopped && whoStands([{ follower: 'it', error: auditLog.stopped }]),
   };

@@ -1,6 +1,7 @@
 import { BrokenTree } from '../audit/log/tree-signer.ts';
 import { IllegalFact } from '../kernel/aggregate.ts';
 import { CorruptStream } from '../kernel/fold.ts';
+import type { ReadModels } from '../kernel/read-models.ts';
 import type { Standstill } from '../kernel/standstill.ts';
 import { StoreDamaged, StreamDeleted } from '../kernel/store.ts';
 import { NewerFact } from '../kernel/upcast.ts';
@@ -21,4 +22,18 @@ export const whoStands = (standing: readonly Standstill[] = []): string | undefi
     return `${follower} stands still${place}: ${reasonOf(error)}`;
   });
   return said.length === 0 ? undefined : said.join('; ');
+};
+
+/** What anybody may read of rows that are not there. */
+export const absentRows = (projection: string): string =>
+  `The rows of ${projection} were damaged and are being made again from the log.`;
+
+/** What of the read models cannot be relied on, and why, for `/v1/ready`; undefined while all goes on. */
+export const whatLacks = (models: Pick<ReadModels, 'stopped' | 'absent'> | undefined): string | undefined => {
+  const absent = models?.absent ?? [];
+  const said = [
+    whoStands(models?.stopped),
+    absent.length > 0 ? `made again from the log: ${absent.join(', ')}` : undefined,
+  ];
+  return said.filter((each) => each !== undefined).join('; ') || undefined;
 };

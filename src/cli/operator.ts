@@ -23,7 +23,7 @@ import { type KeptCheckpoint, placeOf } from '../kernel/checkpoint.ts';
 import { knownLogId, logIdOf } from '../kernel/log-id.ts';
 import { oursOf } from '../kernel/ownership.ts';
 import { openReadModels, type ReadModels } from '../kernel/projection.ts';
-import { NoTables, openRows, type RowStore } from '../kernel/rows.ts';
+import { NoTables, openRows, type RowStore, type Table } from '../kernel/rows.ts';
 import { type EventStore, WrongRevision } from '../kernel/store.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
 import { printable, type Terminal } from './terminal.ts';
@@ -147,7 +147,7 @@ export const currentRows = async (config: Config, store: EventStore, begins = fa
   if ('rows' in taken) {
     const { rows } = taken;
     return {
-      rows: { ...rows, async written() {} },
+      rows: { ...thoseThere(rows), async written() {} },
       isServed: true,
       placeOf: (projection) => {
         const kept = rows.mark(projection);
@@ -166,6 +166,7 @@ export const currentRows = async (config: Config, store: EventStore, begins = fa
     ours: oursOf(whose),
     lasts,
   });
+  await models.whole(models.tables);
   return {
     rows: models,
     isServed: false,
@@ -197,6 +198,31 @@ const claimOrRead = async (
       }
     }
   }
+};
+
+/** The rows of another process, which may be making some of them again. */
+const thoseThere = (rows: RowStore<KeptCheckpoint>): Pick<RowStore<KeptCheckpoint>, 'get' | 'range'> => {
+  const check = (table: Table<unknown>): void => {
+    const name = projections.find(({ tables }) => tables.some((each) => each.name === table.name))?.name ?? '';
+    const kept = rows.mark(name);
+    // All have one from the first event on.
+    const isThere =
+      kept === undefined ? projections.every((each) => rows.mark(each.name) === undefined) : !kept.isApart;
+    if (isThere) return;
+    throw new Failure(
+      `The running server makes the rows of ${name} again from the log: run this again when it has them.`,
+    );
+  };
+  return {
+    get(from, key) {
+      check(from);
+      return rows.get(from, key);
+    },
+    range(from, range, wanted) {
+      check(from);
+      return rows.range(from, range, wanted);
+    },
+  };
 };
 
 /** Watches another process bring its read models up to a position. */

@@ -10,9 +10,9 @@ import { type RunningStore, runStore, type StoreOptions } from './run-store.ts';
 import type { Advertised } from './services/server-info.ts';
 import type { User } from './services/single-user.ts';
 import { socketPath } from './socket-path.ts';
+import { checkMeta } from './store/check-file.ts';
 import { DATA_FILE } from './store/database.ts';
 import { isShort, type Shortage } from './store/free-space.ts';
-import { checkMetaPages } from './store/meta-pages.ts';
 import { CORRUPT_SIGNALS, probe } from './store/probe.ts';
 import { breakSeal, checkSeal, seal } from './store/seal.ts';
 
@@ -65,7 +65,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   try {
     removeDrafts(dir);
     const file = join(dir, DATA_FILE);
-    const { short, transaction } = checkMetaPages(file);
+    const { short, transaction } = checkMeta(file);
     const untouched = checkSeal(dir, transaction) && !lock.unclean && !short;
     if ((lock.unclean || short) && existsSync(file)) await probe(file, short);
     await breakSeal(dir);

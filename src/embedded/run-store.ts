@@ -15,11 +15,11 @@ import type { Log } from './services/log.ts';
 import { readMethod } from './services/read.ts';
 import { type Advertised, featuresMethod, gossipMethod } from './services/server-info.ts';
 import { singleUser, type User } from './services/single-user.ts';
+import { checkTrees } from './store/check-file.ts';
 import { StoreCorrupt } from './store/corrupt.ts';
 import { committedEnd, DATA_FILE, instanceOf, type LogFiles, lastKey, openFiles } from './store/database.ts';
 import { type FreeBytes, type Shortage, watchFreeSpace } from './store/free-space.ts';
 import { getUint64, positionKey } from './store/keys.ts';
-import { checkPageTrees } from './store/page-tree.ts';
 import { Reader } from './store/reader.ts';
 import { createdOf } from './store/record.ts';
 import { Streams } from './store/streams.ts';
@@ -79,7 +79,7 @@ const OPEN_TO_ALL = new Set([FEATURES, GOSSIP]);
 
 /** Opens the log in `dir` and serves it on this thread. The caller holds the lock and has checked the files. */
 export async function runStore(options: StoreOptions): Promise<LocalStore> {
-  if (!options.untouched && !options.faults?.skipChecksums) checkPageTrees(join(options.dir, DATA_FILE));
+  if (!options.untouched && !options.faults?.skipChecksums) checkTrees(join(options.dir, DATA_FILE));
   const files = openFiles(options.dir, options.faults?.noSync ?? false);
   try {
     return await serve(options, files);

@@ -18,6 +18,8 @@ export interface Checkpoint extends Mark {
 /** The checkpoint of one follower, with the version of the follower that wrote it. */
 export interface KeptCheckpoint extends Checkpoint {
   readonly version: number;
+  /** The rows that it belongs to are being made again beside the others: they show nobody anything until it has met those. */
+  readonly isApart?: true;
 }
 
 /** Of places in the global order; null before the first event. */

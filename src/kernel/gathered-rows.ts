@@ -6,7 +6,7 @@ type Write = (changes: Changes, marks: ReadonlyMap<string, KeptCheckpoint>) => P
 type Marks = Map<string, KeptCheckpoint>;
 
 /** Rows of one transaction. With more the file is written less often, and the collector has more to carry. */
-const mostRows = 10_000;
+const usualRows = 10_000;
 
 /**
  * What many batches change while nobody but their projections reads it. It goes into the file together with the checkpoints
@@ -14,14 +14,19 @@ const mostRows = 10_000;
  */
 export class GatheredRows {
   readonly #write: Write;
+  readonly #mostRows: number;
   #news: Gathered = new Map();
   #marks: Marks = new Map();
   #leaving: Gathered = new Map();
   #isLeft: Promise<boolean> = Promise.resolve(true);
 
-  /** @param write resolves once both can be read, with whether they are written */
-  constructor(write: Write) {
+  /**
+   * @param write resolves once both can be read, with whether they are written
+   * @param mostRows of one transaction
+   */
+  constructor(write: Write, mostRows = usualRows) {
     this.#write = write;
+    this.#mostRows = mostRows;
   }
 
   /** @returns null for one that is gone, undefined where the file has it as it is */
@@ -40,7 +45,7 @@ export class GatheredRows {
     for (const [writer, mark] of marks) this.#marks.set(writer, mark);
     let count = 0;
     for (const { size } of this.#news.values()) count += size;
-    return count < mostRows || this.#leave();
+    return count < this.#mostRows || this.#leave();
   }
 
   /** Resolves once all is in the file. */

@@ -1,112 +1,28 @@
 import { mkdirSync } from 'node:fs';
 import { publish } from '../telemetry.ts';
-import { type Applied, applyBatch, type Projection } from './apply-batch.ts';
+import { applyBatch } from './apply-batch.ts';
 import { catchingUp } from './catching-up.ts';
-import { allLast, checkpointAfter, fitness, isBefore, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
-import { HeldRows } from './held-rows.ts';
+import { allLast, checkpointAfter, fitness, isBefore, type KeptCheckpoint, placeOf } from './checkpoint.ts';
+import { HiddenRows } from './hidden-rows.ts';
 import { readPage } from './log-page.ts';
 import { serial } from './mailbox.ts';
-import type { Ours } from './ownership.ts';
+import { type ReadModelOptions, type ReadModels, RowsAbsent } from './read-models.ts';
 import { roomIn } from './room.ts';
+import { begun, type Follower, keeperOf, leastOf, type Step } from './row-followers.ts';
+import { type RepairOptions, repair } from './row-repair.ts';
 import { rowSweep } from './row-sweep.ts';
+import { takeOverRows } from './row-takeover.ts';
 import { rowWaiters } from './row-waiters.ts';
-import { rowWriter, type WrittenStep } from './row-writer.ts';
-import { openRows, type RowReader, type RowStore, type Table } from './rows.ts';
-import { type Standstill, toldStandstill } from './standstill.ts';
-import { type EventStore, type Recorded, StoreDamaged, type Subscription } from './store.ts';
+import { rowWriter } from './row-writer.ts';
+import { openRows, type Range, type RowReader, type Table } from './rows.ts';
+import { toldStandstill } from './standstill.ts';
+import { type Recorded, StoreDamaged, type Subscription } from './store.ts';
 
 export type { Projection, Rows } from './apply-batch.ts';
-
-export interface ReadModels extends RowReader {
-  /** Of all projections. */
-  readonly tables: readonly Table<object>[];
-  /**
-   * Resolves true once everything up to `position` is applied, false when `withinMs` pass before or it cannot come any more.
-   * @param reads the tables that have to show it; without them, those of all projections that go on
-   */
-  reached(position: bigint, withinMs: number, reads?: readonly Table<object>[]): Promise<boolean>;
-  /** Everything up to here is shown by each of these tables; null before the first event. */
-  positionOf(reads: readonly Table<object>[]): bigint | null;
-  /** Everything up to here has been applied, or passed over as somebody else's, by all that go on; null before the first event. */
-  readonly position: bigint | null;
-  /** Resolves once a range of these tables shows all that `get` does. */
-  written(reads: readonly Table<object>[]): Promise<void>;
-  /**
-   * Looks at some of the rows that do not stay, and removes those that are over.
-   * @param now wall time
-   * @returns whether it has been round all of them
-   */
-  sweep(now: number): Promise<boolean>;
-  /** Makes the next reads see what is committed by now, also where rows were read earlier in this turn of the loop. */
-  refresh(): void;
-  /** Nothing can be written to the volume: the rows stay as they are until there is room. */
-  readonly hasNoRoom: boolean;
-  /**
-   * Those that do not go on: an event that cannot be applied, or that the disk has damaged, is never skipped. What they hold
-   * is served all the same.
-   */
-  readonly stopped: readonly Standstill[];
-  /** Rejects when the files of the rows cannot be written any more. */
-  readonly failed: Promise<never>;
-  /** Forgets all rows and reads the log from its beginning, for it is not the one that they came from. */
-  rebuild(reason: string): Promise<void>;
-  /** Before the end: from now on nobody waits, for events or for room. What has neither is applied after the next start. */
-  waitNoLonger(): void;
-  close(): Promise<void>;
-}
-
-export interface ReadModelOptions {
-  /** Folder of the LMDB environment; may be deleted at any time while nobody has it open. */
-  readonly dir: string;
-  readonly store: Pick<EventStore, 'readAll' | 'subscribe'>;
-  /** Identity of the log behind `store`: rows built from another are of no use. */
-  readonly logId: string;
-  readonly projections: readonly Projection[];
-  readonly ours: Ours;
-  /** Default: they all do. */
-  readonly lasts?: Lasts;
-  /** Called before a batch may become visible, and in the step in which we know that it is. In between, others may see it. */
-  readonly committing?: (batch: readonly Recorded[]) => void;
-  readonly committed?: (batch: readonly Recorded[]) => void;
-  /** Called when all rows are gone. */
-  readonly cleared?: () => void;
-}
-
-/** One projection on its way through the log. */
-interface Follower {
-  readonly projection: Projection;
-  checkpoint: KeptCheckpoint | undefined;
-  /** Everything up to here is applied or somebody else's. */
-  position: bigint | null;
-  stopped: Standstill | undefined;
-  readonly held: HeldRows | undefined;
-}
-
-/** What a batch does to one follower. */
-interface Step extends WrittenStep {
-  readonly follower: Follower;
-  readonly failure: Applied['failure'];
-  readonly position: bigint | null;
-}
+export type { ReadModels } from './read-models.ts';
 
 /** So many events of others are passed over, at most, again after a restart. */
 const mostPassed = 10_000;
-
-/** @throws Error where two projections declare one table */
-const keeperOf = (followers: readonly Follower[]): ((table: Table<object>) => Follower) => {
-  const keepers = new Map<string, Follower>();
-  for (const follower of followers) {
-    for (const { name } of follower.projection.tables) {
-      if (keepers.has(name)) throw new Error(`two projections declare the table ${name}`);
-      keepers.set(name, follower);
-    }
-  }
-  return ({ name }) => {
-    const keeper = keepers.get(name);
-    if (!keeper) throw new Error(`no projection declares the table ${name}`);
-    return keeper;
-  };
-};
 
 /**
  * Opens the read models, checks of each that it belongs to the log, and follows it; resolves once everything that the store
@@ -114,17 +30,19 @@ const keeperOf = (followers: readonly Follower[]): ((table: Table<object>) => Fo
  * applies each event exactly once. One that is behind the others first reads what they had before it was there.
  */
 export const openReadModels = async (options: ReadModelOptions): Promise<ReadModels> => {
-  const { store, logId, projections, ours, lasts = allLast } = options;
+  const { store, logId, projections, ours, lasts = allLast, absent = (name) => new RowsAbsent(name) } = options;
   mkdirSync(options.dir, { recursive: true });
   const tables = projections.flatMap((projection) => projection.tables);
-  const rows = openRows<KeptCheckpoint>(options.dir, tables);
+  const rows = openRows<KeptCheckpoint>(options.dir, tables, {
+    looked: options.looked,
+    foundDamage: (name, error) => lose(keeper({ name }), error),
+  });
   const followers = await begun(projections, rows, fitness(store, logId, lasts));
   const keeper = keeperOf(followers);
   const inTurn = serial();
   const room = roomIn(options.dir, (error) => publish('projection.held', { error }));
   const { get, write, gather, gatheredWritten, writeHeld } = rowWriter(rows, room, followers);
   const passing = projections.flatMap((projection) => projection.passing ?? []);
-  const sweep = rowSweep(rows, passing, (changes) => room.write(() => rows.write(changes, new Map())));
   /** Events of others since the checkpoints were written. */
   let passed = 0;
   /** With damage before this the rows would lack more than the news: whoever opens them is told. */
@@ -132,40 +50,57 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   /** Nobody reads the rows yet, so they need not be in the file batch by batch. */
   let isGathering = true;
 
-  const going = (): Follower[] => followers.filter(({ stopped }) => !stopped);
-  const leastOf = (some: readonly Follower[]): bigint | null =>
-    some.reduce<bigint | null>(
-      (least, { position }) => (isBefore(position, least) ? position : least),
-      some[0]?.position ?? null,
-    );
+  /** The last event of ours that has come to those that go on: what is behind it, of others or the store's own, nobody need read. */
+  let lastOfOurs: bigint | null = null;
+  const hidden = new HiddenRows(keeper, absent);
+  // Where all have to be made again there is nothing beside which to do so.
+  const areApart = followers.every(({ apart }) => apart);
+  for (const follower of followers) {
+    if (areApart) follower.apart = undefined;
+    else if (follower.apart) hidden.hide(follower);
+  }
+  const range = <Row>(from: Table<Row>, within: Range, wanted?: (row: Row) => boolean) => {
+    hidden.check(from);
+    return rows.range(from, within, wanted);
+  };
+  const sweep = rowSweep({ range }, passing, (changes) => room.write(() => rows.write(changes, new Map())));
+
+  const going = (): Follower[] => followers.filter(({ stopped, apart }) => !stopped && !apart);
   const waiters = rowWaiters(going);
   const progress = catchingUp(store, () => leastOf(going()));
 
   const stop = (follower: Follower, error: Error, at?: Recorded): void => {
     follower.stopped = toldStandstill({ follower: follower.projection.name, ...(at && { at }), error });
+    hidden.look();
+    waiters.look();
   };
 
   /** A step of one follower: what it has come to, and where it stops. */
-  const stepOf = (follower: Follower, mine: readonly Recorded[], end: bigint): Step => {
-    const { projection, position } = follower;
+  const stepOf = (follower: Follower, mine: readonly Recorded[], end: bigint, stored: Pick<RowReader, 'get'>): Step => {
+    const { projection, position, apart } = follower;
     const fresh = mine.filter((event) => isBefore(position, event.position));
-    const { changes, failure } = applyBatch(projection, fresh, { get });
+    const { changes, failure } = applyBatch(projection, fresh, stored);
     const handled = failure ? fresh.slice(0, fresh.indexOf(failure.event)) : fresh;
     const upTo = failure ? (handled.at(-1)?.position ?? position) : end;
     const next = upTo === null ? undefined : checkpointAfter(follower.checkpoint, { logId, lasts }, handled, upTo);
-    const checkpoint = next && { ...next, version: projection.version };
+    const checkpoint = next && { ...next, version: projection.version, ...(apart && { isApart: true as const }) };
     return { follower, changes, failure, position: upTo, checkpoint };
   };
 
   const apply = async (batch: readonly Recorded[]): Promise<void> => {
     const end = batch.at(-1)?.position ?? null;
-    const concerned = going().filter(({ position }) => isBefore(position, end));
-    if (end === null || concerned.length === 0) return;
+    if (end === null) return;
     const mine = ours(batch);
+    const last = mine.at(-1)?.position ?? null;
+    if (isBefore(lastOfOurs, last)) lastOfOurs = last;
+    const concerned = going().filter(({ position }) => isBefore(position, end));
+    if (concerned.length === 0) return;
     passed = mine.length > 0 ? 0 : passed + batch.length;
     if (mine.length > 0 || passed >= mostPassed) {
-      const steps = concerned.map((follower) => stepOf(follower, mine, end));
+      const all = concerned.map((follower) => stepOf(follower, mine, end, { get }));
       if (mine.length > 0 && isOpen) options.committing?.(mine);
+      // Who has come upon damage by now begins anew.
+      const steps = all.filter(({ follower }) => !follower.apart);
       if (!(await (isGathering ? gather : write)(steps))) return;
       passed = 0;
       for (const { follower, failure, position, checkpoint } of steps) {
@@ -204,6 +139,10 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     fail = reject;
   });
   failed.catch(() => {});
+  const broken = (error: Error): void => {
+    publish('projection.failed', { error });
+    fail(error);
+  };
   const stopGathering = async (): Promise<void> => {
     if (!isGathering) return;
     isGathering = false;
@@ -213,6 +152,10 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   /** Resolves when all that the store knew has been applied, or nothing more can be. */
   const follow = (): Promise<Subscription> =>
     new Promise((resolve, reject) => {
+      for (const { checkpoint } of going()) {
+        const handled = checkpoint ? BigInt(checkpoint.position) : null;
+        if (isBefore(lastOfOurs, handled)) lastOfOurs = handled;
+      }
       const opened = store.subscribe({
         after: leastOf(going().length > 0 ? going() : followers),
         deliver,
@@ -224,21 +167,73 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
             return resolve(opened);
           }
           // Without its files the process is of no use.
-          publish('projection.failed', { error });
+          broken(error);
           reject(error);
-          fail(error);
         },
       });
     });
+
+  let isEnding = false;
+  const repairs = new Map<Follower, () => Promise<void>>();
+  const begin = (follower: Follower): void => {
+    const met = (): void => {
+      const others = leastOf(going());
+      if (isBefore(follower.position, others)) follower.position = others;
+      follower.apart = undefined;
+      hidden.show(follower);
+      waiters.look();
+      options.committed?.([]);
+    };
+    const position = () => lastOfOurs;
+    const parts = { rows, room, inTurn, position, met, stopped: stop, failed: broken };
+    const step: RepairOptions['stepOf'] = (of, batch, stored) =>
+      stepOf(of, ours(batch), batch.at(-1)!.position, stored);
+    repairs.set(follower, repair(follower, { ...parts, store, stepOf: step }));
+  };
+  const endRepairs = async (): Promise<void> => {
+    await Promise.all([...repairs.values()].map((end) => end()));
+    repairs.clear();
+  };
+  const beginAnew = async (follower: Follower): Promise<void> => {
+    if (follower.apart !== 'damaged' || isEnding) return;
+    void repairs.get(follower)?.();
+    forget(follower);
+    follower.apart = 'behind';
+    begin(follower);
+  };
+  const forget = (follower: Follower): void => {
+    follower.held?.clear();
+    rows.clear(follower.projection.name, follower.projection.tables);
+    follower.checkpoint = undefined;
+    follower.position = null;
+    follower.stopped = undefined;
+  };
+  const lose = (follower: Follower, error: Error): Error => {
+    const { name, tables } = follower.projection;
+    if (follower.apart !== 'damaged') {
+      follower.apart = 'damaged';
+      hidden.hide(follower);
+      publish('rows.damaged', { projections: [name], error });
+      options.damaged?.(tables);
+      if (isOpen) inTurn(() => beginAnew(follower)).catch(broken);
+    }
+    return absent(name);
+  };
+
   await meet();
   let subscription = await follow();
   isOpen = true;
+  for (const follower of followers) {
+    if (follower.apart === 'behind') begin(follower);
+    else if (follower.apart) inTurn(() => beginAnew(follower)).catch(broken);
+  }
 
+  const stopTakeOver = takeOverRows(rows, room, inTurn, broken);
   let writing: NodeJS.Timeout | undefined;
-  let isEnding = false;
   const waitNoLonger = (): void => {
     isEnding = true;
     clearTimeout(writing);
+    stopTakeOver();
     room.end();
     waiters.end();
   };
@@ -247,18 +242,18 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     if (holders.length === 0 || isEnding) return;
     const pauseMs = Math.min(...holders.map((held) => held.pauseMs));
     writing = setTimeout(() => {
-      inTurn(() => writeHeld(followers, 1)).then(writeLater, (error: Error) => {
-        publish('projection.failed', { error });
-        fail(error);
-      });
+      inTurn(() => writeHeld(followers, 1)).then(writeLater, broken);
     }, pauseMs).unref();
   };
   writeLater();
 
   return {
     tables,
-    get,
-    range: rows.range,
+    get(from, key) {
+      hidden.check(from);
+      return get(from, key);
+    },
+    range,
     written: (reads) => inTurn(() => writeHeld(reads.map(keeper))),
     sweep: (now) => inTurn(() => sweep(now)),
     refresh: rows.refresh,
@@ -275,27 +270,34 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     get stopped() {
       return followers.flatMap(({ stopped }) => stopped ?? []);
     },
+    get absent() {
+      return hidden.names;
+    },
+    whole: (reads) => hidden.whole(reads),
     async rebuild(reason) {
       publish('projection.rebuilt', { reason, projections: projections.map(({ name }) => name) });
       await subscription.close();
+      await endRepairs();
       // Not while some of what is held is on its way into the file.
       await inTurn(async () => {
         for (const follower of followers) {
-          follower.held?.clear();
-          rows.clear(follower.projection.name, follower.projection.tables);
-          follower.checkpoint = undefined;
-          follower.position = null;
-          follower.stopped = undefined;
+          hidden.hide(follower);
+          forget(follower);
+          follower.apart = undefined;
         }
       });
       passed = 0;
+      lastOfOurs = null;
       options.cleared?.();
       subscription = await follow();
+      for (const follower of followers) if (!follower.apart) hidden.show(follower);
+      options.committed?.([]);
     },
     waitNoLonger,
     async close() {
       waitNoLonger();
       await subscription.close();
+      await endRepairs();
       await inTurn(() => writeHeld(followers));
       const moved = going().flatMap(({ projection, checkpoint, position }) =>
         checkpoint && isBefore(placeOf(checkpoint), position)
@@ -306,31 +308,4 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
       await rows.close();
     },
   };
-};
-
-/** The projections at their checkpoints. The rows of one that cannot be gone on with are gone. */
-const begun = async (
-  projections: readonly Projection[],
-  rows: RowStore<KeptCheckpoint>,
-  whyUnfit: ReturnType<typeof fitness>,
-): Promise<Follower[]> => {
-  const followers: Follower[] = [];
-  const unfit = new Map<string, string[]>();
-  for (const projection of projections) {
-    const { name, version } = projection;
-    const kept = rows.mark(name);
-    const reason = kept && (kept.version === version ? await whyUnfit(kept) : 'the layout of its rows has changed');
-    if (reason !== undefined) unfit.set(reason, [...(unfit.get(reason) ?? []), name]);
-    const checkpoint = reason === undefined ? kept : undefined;
-    if (!checkpoint) rows.clear(name, projection.tables);
-    followers.push({
-      projection,
-      checkpoint,
-      position: checkpoint ? placeOf(checkpoint) : null,
-      stopped: undefined,
-      held: projection.isHeld && new HeldRows(),
-    });
-  }
-  for (const [reason, names] of unfit) publish('projection.rebuilt', { reason, projections: names });
-  return followers;
 };

@@ -1,11 +1,10 @@
 import { mkdirSync } from 'node:fs';
-import { open } from 'lmdb';
 import { publish } from '../telemetry.ts';
 import { allLast, checkpointAfter, endOfLog, fitness, type KeptCheckpoint, type Lasts, placeOf } from './checkpoint.ts';
-import { closed, committed } from './commit.ts';
 import { CorruptStream } from './fold.ts';
 import type { Ours } from './ownership.ts';
 import { roomIn } from './room.ts';
+import { markOf, openRows, type RowStore } from './rows.ts';
 import { type Standstill, toldStandstill } from './standstill.ts';
 import { type EventStore, type Recorded, StoreDamaged, type Subscription } from './store.ts';
 
@@ -56,6 +55,8 @@ interface Follower {
   passed: number;
   standstill: Standstill | undefined;
   subscription: Subscription | undefined;
+  /** What it was done with is not known any more: it may not be passed over. */
+  readonly isLost: boolean;
 }
 
 /** So many events of others are passed over, at most, again after a restart. */
@@ -73,12 +74,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
   const { store, logId, reactors, ours, lasts = allLast, retryMs = 200, keepMs = 1000 } = options;
   const log = { logId, lasts };
   mkdirSync(options.dir, { recursive: true });
-  const root = open<KeptCheckpoint, string>({
-    path: options.dir,
-    encoding: 'json',
-    compression: false,
-    eventTurnBatching: false,
-  });
+  const rows = openRows<KeptCheckpoint>(options.dir, [], { hasOldMarks: true });
   const room = roomIn(options.dir, () => {});
   let closing = new AbortController();
 
@@ -90,10 +86,9 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
     );
     if (kept.length === 0 || room.none) return;
     try {
-      await committed(
-        root.batch(() => {
-          for (const { follower, checkpoint } of kept) void root.put(follower.reactor.name, checkpoint);
-        }),
+      await rows.write(
+        new Map(),
+        new Map(kept.map(({ follower, checkpoint }) => [follower.reactor.name, checkpoint] as const)),
       );
       for (const { follower, checkpoint } of kept) {
         follower.written = checkpoint;
@@ -156,14 +151,24 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
 
   /** Puts one where it begins when it has no checkpoint, which holds from now on: what comes next is not passed over. */
   const place = async (follower: Follower): Promise<void> => {
-    if (follower.checkpoint || follower.reactor.begins === 'at the start') return;
+    if (follower.checkpoint || follower.isLost || follower.reactor.begins === 'at the start') return;
     const end = await endOfLog(store, log);
     follower.checkpoint = end && { ...end, version: follower.reactor.version };
     await keep([follower]);
   };
 
-  const followers = await begun(reactors, (name) => root.get(name), fitness(store, logId, lasts));
+  /** What an earlier release has written down is given its sums. */
+  const sealOld = async (): Promise<void> => {
+    await keep(followers);
+    try {
+      while (!room.none && !(await rows.takeOver()));
+    } catch (error) {
+      failed(error as Error);
+    }
+  };
+  const followers = await begun(reactors, rows, fitness(store, logId, lasts));
   for (const follower of followers) await place(follower);
+  await sealOld();
   for (const follower of followers) follower.subscription = follow(follower);
 
   const isDue = ({ checkpoint, written, passed }: Follower): boolean =>
@@ -184,7 +189,7 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
       closing = new AbortController();
       for (const follower of followers) {
         Object.assign(follower, begin(follower.reactor, undefined));
-        await root.remove(follower.reactor.name);
+        rows.clear(follower.reactor.name, []);
         await place(follower);
         follower.subscription = follow(follower);
       }
@@ -193,34 +198,36 @@ export const startReactors = async (options: ReactorOptions): Promise<Reactors> 
       await leave();
       clearInterval(keeping);
       await keep(followers.filter(({ checkpoint, written }) => checkpoint !== written));
-      await closed(root);
+      await rows.close();
     },
   };
 };
 
-const begin = (reactor: Reactor, checkpoint: KeptCheckpoint | undefined): Follower => ({
+const begin = (reactor: Reactor, checkpoint: KeptCheckpoint | undefined, isLost = false): Follower => ({
   reactor,
   checkpoint,
   written: checkpoint,
   passed: 0,
   standstill: undefined,
   subscription: undefined,
+  isLost,
 });
 
 /** The reactors at their checkpoints; one whose checkpoint cannot be gone on from has none. */
 const begun = async (
   reactors: readonly Reactor[],
-  keptBy: (name: string) => KeptCheckpoint | undefined,
+  rows: RowStore<KeptCheckpoint>,
   whyUnfit: ReturnType<typeof fitness>,
 ): Promise<Follower[]> => {
   const followers: Follower[] = [];
   const unfit = new Map<string, string[]>();
   for (const reactor of reactors) {
     const { name, version } = reactor;
-    const kept = keptBy(name);
-    const reason = kept && (kept.version === version ? await whyUnfit(kept) : 'what they do has changed');
+    const { kept, damage = rows.lost } = markOf(rows, name);
+    const why = kept && (kept.version === version ? await whyUnfit(kept) : 'what they do has changed');
+    const reason = damage ? `how far they had come cannot be read: ${damage.message}` : why;
     if (reason !== undefined) unfit.set(reason, [...(unfit.get(reason) ?? []), name]);
-    followers.push(begin(reactor, reason === undefined ? kept : undefined));
+    followers.push(begin(reactor, reason === undefined ? kept : undefined, damage !== undefined));
   }
   for (const [reason, names] of unfit) publish('reactors.begun_again', { reason, reactors: names });
   return followers;

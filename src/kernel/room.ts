@@ -24,7 +24,7 @@ export const volumeOf = (dir: string): Volume => {
   }
 };
 
-const isFull = (dir: string): boolean => volumeOf(dir).freeBytes < leastBytes;
+export const isFull = (dir: string): boolean => volumeOf(dir).freeBytes < leastBytes;
 
 const enospc = 28;
 const eio = 5;

@@ -18,10 +18,18 @@ export interface WrittenStep {
   readonly checkpoint: KeptCheckpoint | undefined;
 }
 
-/** The rows of all followers of the log, as the file has them and as they are held. */
-export const rowWriter = (rows: RowStore<KeptCheckpoint>, room: Pick<Room, 'write'>, writers: readonly Writer[]) => {
+/**
+ * The rows of followers of the log, as the file has them and as they are held.
+ * @param mostGathered rows of one transaction of those that are gathered
+ */
+export const rowWriter = (
+  rows: RowStore<KeptCheckpoint>,
+  room: Pick<Room, 'write'>,
+  writers: readonly Writer[],
+  mostGathered?: number,
+) => {
   const heldIn = new Map(writers.flatMap(({ projection, held }) => projection.tables.map(({ name }) => [name, held])));
-  const gathered = new GatheredRows((changes, marks) => room.write(() => rows.write(changes, marks)));
+  const gathered = new GatheredRows((changes, marks) => room.write(() => rows.write(changes, marks)), mostGathered);
 
   /** What these steps change at once, and what has to be held. @param isHolding whether anything may be held that is not yet */
   const parted = (steps: readonly WrittenStep[], isHolding: boolean) => {

@@ -1,6 +1,22 @@
+import { existsSync } from 'node:fs';
 import { type Database, open, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb';
-import { Packr } from 'msgpackr';
+import { isOfPages } from '../lmdb-pages/damaged-file.ts';
 import { closed, committed } from './commit.ts';
+import { isFull } from './room.ts';
+import {
+  fileOf,
+  formKey,
+  type Look,
+  lookAtRows,
+  marksName,
+  namesNow,
+  nextName,
+  putDownSums,
+  removeRowFile,
+  tableOf,
+  traceOf,
+} from './row-file.ts';
+import { DamagedRow, isSealed, openRow, sealPlainRow, sealRow, sumOfTable } from './sealed-row.ts';
 
 /** Rows of one kind by key, in the order of their keys. */
 export interface Table<Row> {
@@ -31,21 +47,40 @@ export type Changes = ReadonlyMap<string, ReadonlyMap<string, object | null>>;
 
 /** The LMDB environment behind the read models: a database per table, and the marks of its writers, which move with the rows. */
 export interface RowStore<Mark> extends RowReader {
+  /** Why there was nothing of use in the folder, which therefore is empty now. */
+  readonly lost: Error | undefined;
+  /** What is wrong with tables, by their names. Until they are cleared their reads throw. */
+  readonly damaged: ReadonlyMap<string, Error>;
+  /** @throws DamagedRow */
   mark(writer: string): Mark | undefined;
   /** Ends the snapshot that the reads of this turn of the loop share. */
   refresh(): void;
   /** Rows and marks by writer in one transaction; resolves once both can be read. */
   write(changes: Changes, marks: ReadonlyMap<string, Mark>): Promise<void>;
-  /** Forgets the mark of a writer and all rows of its tables. */
+  /**
+   * Forgets the mark of a writer and all rows of its tables. Where one of them is damaged they begin anew elsewhere in the file,
+   * and what there was of them is touched no more.
+   */
   clear(writer: string, tables: readonly Table<object>[]): void;
+  /**
+   * Gives their sums to some of the rows that an earlier release has written.
+   * @returns whether every row has them now
+   */
+  takeOver(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-type Rows = Database<Buffer, string>;
+export interface RowOptions {
+  readonly readOnly?: boolean;
+  /** What was found in the folder a moment ago, by whoever had the time. */
+  readonly looked?: Look | undefined;
+  /** An earlier release has kept marks beside the tables, in JSON. */
+  readonly hasOldMarks?: boolean;
+  /** Told of damage that a read has come upon; the read throws what it returns. Default: a DamagedRow. */
+  readonly foundDamage?: (table: string, error: Error) => Error;
+}
 
-/** Packed without shared structures: any thread or process can read a row by itself. */
-const packr = new Packr({ useRecords: false });
-const marksName = 'checkpoints';
+type Rows = Database<Buffer, string>;
 
 /** There are no tables in the folder, or not all of them: whoever writes there has not made them yet. */
 export class NoTables extends Error {
@@ -54,24 +89,33 @@ export class NoTables extends Error {
 
 /** As LMDB says that there is no such file. */
 const noFile = 2;
+/** With those that tables have gone by before they were damaged. */
+const mostNames = 1_000;
+/** Rows that are given their sums in one transaction: a few milliseconds. */
+const rowsAStep = 1_000;
+
+const damage = (table: string, error: Error): Error =>
+  new DamagedRow(`The table ${table} is damaged: ${error.message}`);
 
 /**
- * Opens the tables in `dir`. Read-only, it may be opened beside the process that writes.
+ * Opens the tables in `dir`. Read-only, it may be opened beside the process that writes; else the file is looked at first, and
+ * one that is of no use is removed.
  * @throws NoTables where it is read-only and they are not there
  */
 export const openRows = <Mark extends object>(
   dir: string,
   tables: readonly Table<object>[],
-  options: { readonly readOnly?: boolean } = {},
+  { readOnly = false, looked, hasOldMarks = false, foundDamage = damage }: RowOptions = {},
 ): RowStore<Mark> => {
-  const { readOnly = false } = options;
-  const names = new Set(tables.map(({ name }) => name));
+  const { found, lost } = readOnly ? { found: undefined, lost: undefined } : usable(dir, hasOldMarks, looked);
+  const wanted = new Set([...tables.map(({ name }) => name), marksName]);
+  const isNew = !readOnly && !existsSync(fileOf(dir));
   const encoding = 'binary';
   const root = opened({
     path: dir,
     encoding,
     compression: false,
-    maxDbs: names.size + 8,
+    maxDbs: mostNames,
     readOnly,
     eventTurnBatching: false,
   });
@@ -82,41 +126,159 @@ export const openRows = <Mark extends object>(
     void root.close();
     throw new NoTables(`There is no table ${name} in ${dir} yet.`);
   };
-  const marked = openTable(marksName);
-  const dbs = new Map<string, Rows>([...names].map((name) => [name, openTable(name)]));
+  const names = namesNow(root.getKeys());
+  // A write that fails is to be avoided.
+  if (!isFull(dir)) for (const name of found?.left ?? []) openTable(name).dropSync();
+  const dbs = new Map([...wanted].map((table) => [table, openTable(names.get(table) ?? table)]));
+  const sums = new Map([...wanted].map((table) => [table, sumOfTable(table)]));
+  const damaged = new Map([...(found?.damaged ?? [])].map(([name, error]) => [tableOf(name), error]));
+  const marked = dbs.get(marksName)!;
+  const sealMark = (writer: string, mark: object): Buffer => sealRow(sums.get(marksName)!, writer, mark);
+  if (isNew) void marked.putSync(formKey, sealMark(formKey, {}));
+  /** Whether there may be rows without sums. */
+  let mayBePlain = marked.getBinary(formKey) === undefined;
 
-  const dbOf = (name: string): Rows => {
-    const db = dbs.get(name);
-    if (!db) throw new Error(`no projection declares the table ${name}`);
+  const dbOf = (table: string): Rows => {
+    const db = dbs.get(table);
+    if (!db) throw new Error(`no projection declares the table ${table}`);
     return db;
   };
-  const unpacked = <T>(bytes: Buffer | undefined): T | undefined => bytes && (packr.unpack(bytes) as T);
+  const reading = <T>(table: string, read: (db: Rows, sum: number) => T): T => {
+    const db = dbOf(table);
+    const known = damaged.get(table);
+    if (known) throw foundDamage(table, known);
+    try {
+      return read(db, sums.get(table)!);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      // Whoever has met such a page is refused everything until he looks at the file anew.
+      root.resetReadTxn();
+      damaged.set(table, error);
+      throw foundDamage(table, error);
+    }
+  };
+
+  /** Of the tables, where those without sums are looked for: behind this key. */
+  const left = [...wanted];
+  let after: string | undefined;
 
   return {
-    get: (from, key) => unpacked(dbOf(from.name).getBinary(key)),
-    range: (from, range, wanted) => readRange(dbOf(from.name), range, wanted),
-    mark: (writer) => unpacked(marked.getBinary(writer)),
+    lost,
+    damaged,
+    get: <Row>(from: Table<Row>, key: string) =>
+      reading(from.name, (db, sum) => {
+        const bytes = db.getBinary(key);
+        return bytes && openRow<Row>(sum, key, bytes, mayBePlain);
+      }),
+    range: (from, range, isWanted) =>
+      reading(from.name, (db, sum) =>
+        readRange(db, range, (key, bytes) => openRow(sum, key, bytes, mayBePlain), isWanted),
+      ),
+    mark(writer) {
+      const bytes = marked.getBinary(writer);
+      if (bytes) return openRow<Mark>(sums.get(marksName)!, writer, bytes, mayBePlain);
+      return hasOldMarks ? oldMark<Mark>(root.getBinary(writer)) : undefined;
+    },
     refresh: () => root.resetReadTxn(),
     async write(changes, marks) {
       // All puts of one batch are one transaction. (lmdb's own asynchronous transaction() never answers here.)
       const writing = root.batch(() => {
         for (const [name, changed] of changes) {
           const db = dbOf(name);
-          for (const [key, row] of changed) row === null ? db.remove(key) : db.put(key, packr.pack(row));
+          const sum = sums.get(name)!;
+          for (const [key, row] of changed) row === null ? db.remove(key) : db.put(key, sealRow(sum, key, row));
         }
-        for (const [writer, mark] of marks) marked.put(writer, packr.pack(mark));
+        for (const [writer, mark] of marks) {
+          marked.put(writer, sealMark(writer, mark));
+          if (hasOldMarks) root.remove(writer);
+        }
       });
       await committed(writing);
       root.resetReadTxn(); // a snapshot opened earlier in this turn would still show the rows as they were
     },
     clear(writer, cleared) {
-      root.transactionSync(() => {
-        void marked.remove(writer);
-        for (const { name } of cleared) dbOf(name).clearSync();
-      });
+      if (!cleared.some(({ name }) => damaged.has(name))) {
+        root.transactionSync(() => {
+          void marked.remove(writer);
+          for (const { name } of cleared) dbOf(name).clearSync();
+        });
+        return;
+      }
+      // First of all: with it, what is empty would pass for all that there is.
+      marked.removeSync(writer);
+      for (const { name } of cleared) {
+        const next = nextName(names.get(name) ?? name);
+        names.set(name, next);
+        dbs.set(name, openTable(next));
+        damaged.delete(name);
+      }
     },
-    close: () => closed(root),
+    async takeOver() {
+      if (!mayBePlain) return true;
+      const [table] = left;
+      if (table === undefined) {
+        await committed(root.batch(() => void marked.put(formKey, sealMark(formKey, {}))));
+        root.resetReadTxn();
+        mayBePlain = false;
+        return true;
+      }
+      const some = damaged.has(table)
+        ? []
+        : [...dbOf(table).getRange({ ...(after !== undefined && { start: after }), limit: rowsAStep })];
+      const plain = some.filter(({ value }) => !isSealed(value));
+      if (plain.length > 0) {
+        const writing = root.batch(() => {
+          for (const { key, value } of plain) void dbOf(table).put(key, sealPlainRow(sums.get(table)!, key, value));
+        });
+        await committed(writing);
+        root.resetReadTxn();
+      }
+      after = some.at(-1)?.key;
+      if (some.length < rowsAStep) {
+        left.shift();
+        after = undefined;
+      }
+      return false;
+    },
+    async close() {
+      await closed(root);
+      if (!readOnly) putDownSums(dir);
+    },
   };
+};
+
+/** The mark of a writer, or why it cannot be gone on from: it, or one of these tables, or the whole file was damaged. */
+export const markOf = <Mark>(
+  rows: RowStore<Mark>,
+  writer: string,
+  tables: readonly Table<object>[] = [],
+): { readonly kept?: Mark | undefined; readonly damage?: Error | undefined } => {
+  const damage = tables.flatMap(({ name }) => rows.damaged.get(name) ?? [])[0];
+  if (damage) return { damage };
+  try {
+    return { kept: rows.mark(writer) };
+  } catch (error) {
+    return { damage: error as Error };
+  }
+};
+
+/** What there is of use; a file that is of none is removed. */
+const usable = (dir: string, hasOthers: boolean, looked: Look | undefined): Pick<Look, 'found' | 'lost'> => {
+  const look = looked?.trace === traceOf(dir) ? looked : lookAtRows(dir, hasOthers);
+  if (look.lost) removeRowFile(dir);
+  return look;
+};
+
+/** A RangeError comes of a value that is said to lie beyond the file. */
+const isDamage = (error: unknown): error is Error =>
+  error instanceof DamagedRow || error instanceof RangeError || (error instanceof Error && isOfPages(error));
+
+const oldMark = <Mark>(bytes: Buffer | undefined): Mark | undefined => {
+  try {
+    return bytes && (JSON.parse(bytes.toString()) as Mark);
+  } catch {
+    throw new DamagedRow('what is in the place of a mark is none');
+  }
 };
 
 const opened = (options: RootDatabaseOptionsWithPath): RootDatabase<Buffer, string> => {
@@ -131,6 +293,7 @@ const opened = (options: RootDatabaseOptionsWithPath): RootDatabase<Buffer, stri
 const readRange = <Row>(
   db: Rows,
   { prefix, after, order = 'asc', limit }: Range,
+  opened: (key: string, bytes: Buffer) => Row,
   wanted: (row: Row) => boolean = () => true,
 ): { key: string; row: Row }[] => {
   const low = prefix;
@@ -140,7 +303,7 @@ const readRange = <Row>(
     order === 'asc' ? { start: after ?? low, end: high } : { start: after ?? high, end: low, reverse: true };
   for (const { key, value } of db.getRange(bounds)) {
     if (key === after) continue;
-    const row = packr.unpack(value) as Row;
+    const row = opened(key, value);
     if (!wanted(row)) continue;
     found.push({ key, row });
     if (found.length === limit) break;

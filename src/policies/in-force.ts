@@ -1,4 +1,4 @@
-import { livePolicyRows, type PolicyRow, policyKeyOf, policyOwners } from '../../projections/policies.ts';
+import { livePolicyRows, type PolicyRow, policyKeyOf } from '../../projections/policies.ts';
 import { factOf, idOf } from '../../projections/recorded.ts';
 import type { PolicyFact, PolicyVersion } from '../domain/policy-facts.ts';
 import { type Refusal, refusal } from '../errors.ts';
@@ -18,7 +18,7 @@ export interface PolicyDirectory extends PoliciesInForce {
   /** Called with every batch before and after the read models commit it. */
   committing(batch: readonly Recorded[]): void;
   committed(): void;
-  /** Called when the read models have forgotten everything. */
+  /** Called when the read models have forgotten everything, or found that what they held was not all that there was. */
   cleared(): void;
 }
 
@@ -44,17 +44,19 @@ const mostProjects = 1_000;
 /** How much of its rules one request compiles (`compilingWork`): 30 ms at the worst, and a hundred usual ones. Threads judge by the others. */
 const mostCompiled = 10_000;
 
+const everybody = Symbol('all organizations');
+
 const covers = ({ scope, projectIds }: PolicyVersion, projectId: string): boolean =>
   scope === 'organization' || projectIds.includes(projectId);
 
 export const policyDirectory = (models: () => ReadModels): PolicyDirectory => {
   const entries = new Map<string, Entry>();
-  /** Organizations in the batch that is being committed; `all` where one of its policies is not known by its owner. */
-  const changing = new Set<string>();
+  /** Organizations in the batch that is being committed; `everybody` where whose a policy is, is not known. */
+  const changing = new Set<string | typeof everybody>();
   const rules = new RuleCache();
 
   const load = (organizationId: string): Entry => {
-    const isChanging = changing.has(organizationId);
+    const isChanging = changing.has(organizationId) || changing.has(everybody);
     if (changing.size > 0) models().refresh();
     const rows = models().range(livePolicyRows, {
       prefix: policyKeyOf(organizationId, ''),
@@ -66,6 +68,11 @@ export const policyDirectory = (models: () => ReadModels): PolicyDirectory => {
     if (entries.size >= mostOrganizations) entries.delete(entries.keys().next().value as string);
     entries.set(organizationId, entry);
     return entry;
+  };
+  /** Whose policy it is, of those that are kept. */
+  const ownerOf = (id: string): string | undefined => {
+    for (const [organizationId, { policies }] of entries) if (policies.has(id)) return organizationId;
+    return undefined;
   };
   const entryOf = (organizationId: string): Entry => entries.get(organizationId) ?? load(organizationId);
 
@@ -141,13 +148,9 @@ export const policyDirectory = (models: () => ReadModels): PolicyDirectory => {
       for (const event of batch) {
         if (!event.stream.startsWith('policy-')) continue;
         const fact = factOf<PolicyFact>(event);
-        const owner =
-          fact.type === 'policy.created'
-            ? fact.organization_id
-            : models().get(policyOwners, idOf(event))?.organizationId;
-        if (owner === undefined) continue;
-        changing.add(owner);
-        entries.delete(owner);
+        const owner = fact.type === 'policy.created' ? fact.organization_id : ownerOf(idOf(event));
+        changing.add(owner ?? everybody);
+        if (owner !== undefined) entries.delete(owner);
       }
     },
     committed() {

@@ -153,6 +153,8 @@ beforeAll(async () => {
     stopped: [],
     failed: new Promise<never>(() => {}),
     rebuild: async () => {},
+    absent: [],
+    whole: async () => {},
   } as ReadModels;
   const admin = { models, clock, aggregates: {} } as unknown as Administration;
   ask = asker(administrationRoutes(admin));

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { projections } from '../../projections/all.ts';
 import { startEmbedded } from '../../src/embedded/index.ts';
 import { takeLock } from '../../src/embedded/lock.ts';
+import type { KeptCheckpoint } from '../../src/kernel/checkpoint.ts';
 import { openRows } from '../../src/kernel/rows.ts';
 import { workbench } from './run.ts';
 
@@ -56,6 +57,22 @@ test('a command waits for the read models of a server that has not made them yet
   );
   cleanUps.push(() => rows.close());
   expect(await listed).toEqual({ code: 0, out: '', err: '' });
+});
+
+test('a command shows no rows that a server is making again', async () => {
+  await bench.weir(['org', 'create', '--name', 'Acme', '--jsonl']);
+  const dir = join(bench.env.DATA_DIR, 'read-models');
+  await begun(dir);
+  const tables = projections.flatMap((projection) => projection.tables);
+  const rows = openRows<KeptCheckpoint>(dir, tables);
+  cleanUps.push(() => rows.close());
+  const kept = rows.mark('organizations')!;
+  await rows.write(new Map(), new Map([['organizations', { ...kept, isApart: true }]]));
+  const { code, out, err } = await bench.weir(['org', 'list', '--jsonl']);
+  expect(err).toMatch(/^The running server makes the rows of organizations again from the log: /);
+  expect({ code, out }).toEqual({ code: 1, out: '' });
+  await rows.write(new Map(), new Map([['organizations', kept]]));
+  expect(await bench.weir(['org', 'list', '--jsonl'])).toMatchObject({ code: 0, err: '' });
 });
 
 test('commands at once on the files of a stopped server wait for each other, and none is lost', async () => {

@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { KeptCheckpoint } from '../../src/kernel/checkpoint.ts';
 import { CorruptStream } from '../../src/kernel/fold.ts';
 import { type Reactor, startReactors } from '../../src/kernel/reactor.ts';
+import { openRows } from '../../src/kernel/rows.ts';
 import { type EventStore, type Recorded, StoreDamaged } from '../../src/kernel/store.ts';
 import { onSignal } from '../../src/telemetry.ts';
 import { event } from '../support/events.ts';
@@ -62,6 +64,57 @@ const start = async (store: EventStore, dir: string, reactor: Reactor, logId = '
 };
 const append = (store: EventStore, numbers: number[], at: number | 'no_stream' = 'no_stream', stream = 'counter-a') =>
   store.append(stream, numbers.map(event), at);
+
+describe('what reactors have written down', () => {
+  test('is read from the form of the release before, and is not passed over', async () => {
+    const store = memoryStore();
+    await append(store, [1, 2]);
+    const dir = freshDir();
+    const before = open({ path: dir, encoding: 'json', compression: false });
+    const [first] = store.log;
+    const place = String(first!.position);
+    const old = { logId: 'log-1', version: 1, position: place, eventId: first!.id, passed: place };
+    await before.put('counting', old);
+    await before.close();
+    for (const expected of [[2], [3]]) {
+      const { reactor, seen, until } = counting();
+      const running = await start(store, dir, reactor);
+      await until(1);
+      expect(seen).toEqual(expected);
+      await running.close();
+      await append(store, [3], 1).catch(() => {});
+    }
+  });
+
+  test.each([
+    ['zeros', (bytes: Buffer) => bytes.fill(0)],
+    ['half of it', (bytes: Buffer) => bytes.subarray(0, bytes.length / 2)],
+    ['another row', (bytes: Buffer) => bytes.fill('z', bytes.indexOf('eventId'), bytes.indexOf('eventId') + 3)],
+  ])('and is damaged (%s) is begun with again, which is told', async (_, change) => {
+    const store = memoryStore();
+    await append(store, [1, 2]);
+    const dir = freshDir();
+    const before = counting();
+    const running = await start(store, dir, before.reactor);
+    await before.until(2);
+    await running.close();
+    const file = join(dir, 'data.mdb');
+    const bytes = readFileSync(file);
+    writeFileSync(file, change(bytes));
+    const reasons: string[] = [];
+    cleanUps.push(
+      onSignal((_, signal) => {
+        if ('reactors' in signal) reasons.push(signal.reason);
+      }),
+    );
+    const { reactor, seen, until } = counting();
+    const again = await start(store, dir, { ...reactor, begins: 'at the end' });
+    await until(2);
+    expect(seen).toEqual([1, 2]);
+    expect(reasons).toEqual([expect.stringMatching(/damaged|checksum/)]);
+    await again.close();
+  });
+});
 
 describe('a reactor', () => {
   test('reacts to each event of its categories, in order', async () => {
@@ -160,11 +213,11 @@ describe('a reactor', () => {
     await until(2);
     let last: string | undefined;
     for await (const { id } of store.read('counter-a')) last = id;
-    const kept = open<{ eventId: string }, string>({ path: dir, encoding: 'json', compression: false, readOnly: true });
+    const kept = openRows<KeptCheckpoint>(dir, [], { readOnly: true });
     cleanUps.push(() => kept.close());
     await vi.waitFor(() => {
-      kept.resetReadTxn();
-      expect(kept.get('counting')?.eventId).toBe(last);
+      kept.refresh();
+      expect(kept.mark('counting')?.eventId).toBe(last);
     });
   });
 
@@ -300,15 +353,10 @@ describe('a reactor', () => {
       await append(store, [1]);
       const first = named('end', { begins: 'at the end' });
       const running = await run(store, dir, [first.reactor]);
-      const kept = open<{ position: string }, string>({
-        path: dir,
-        encoding: 'json',
-        compression: false,
-        readOnly: true,
-      });
+      const kept = openRows<KeptCheckpoint>(dir, [], { readOnly: true });
       cleanUps.push(() => kept.close());
       // A crash from here on passes nothing over.
-      expect(kept.get('end')?.position).toBe(String(store.log[0]?.position));
+      expect(kept.mark('end')?.position).toBe(String(store.log[0]?.position));
       await append(store, [2], 0);
       await running.close();
       await append(store, [3], 1);

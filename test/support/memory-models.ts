@@ -46,6 +46,8 @@ export const memoryModels = (store: Pick<EventStore, 'subscribe'>, projections: 
   let subscription = follow();
   return {
     get: rows.get,
+    absent: [],
+    whole: async () => {},
     range<Row>(table: Table<Row>, range: Range, wanted: (row: Row) => boolean = () => true) {
       const { prefix, after, order = 'asc', limit } = range;
       const keys = [...rowsOf(table).keys()].filter((key) => key.startsWith(prefix)).sort();

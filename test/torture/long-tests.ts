@@ -101,7 +101,7 @@ export const longTests: readonly LongTest[] = [
     id: 'PAGES',
     title: 'files that LMDB has written, which the check of pages has to call sound',
     unit: 'histories',
-    file: 'test/embedded/page-tree.test.ts',
+    file: 'test/lmdb-pages/check-pages.test.ts',
     variable: 'PAGE_TREES',
     counts: { long: 10_000 },
   },

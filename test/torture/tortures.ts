@@ -17,6 +17,7 @@ import { torturedByNamespaces } from './namespaces.ts';
 import { torturedByPowerCuts } from './power.ts';
 import { torturedByRebuilds } from './projections.ts';
 import { torturedByRepeats } from './repeats.ts';
+import { torturedByDamagedRows } from './rows/damaged-rows.ts';
 import { torturedByChance } from './simulation.ts';
 import { torturedByClusterFaults } from './soak.ts';
 import { torturedByTracing } from './sync-order.ts';
@@ -70,6 +71,14 @@ export const onDisk: readonly Kind[] = [
   kind('D5', 'full disk', 'fillings', torturedByFullDisks, [1, 1, 10], itsFiles),
   kind('D6', 'damaged file', 'seeds', torturedByDamage, [24, 8, 1000], itsFiles),
   kind('D7', 'torn commit', 'images', torturedByTornCommits, [100, 30, 20_000], itsFiles),
+  kind(
+    'ROWS',
+    'damaged read models',
+    'seeds',
+    torturedByDamagedRows,
+    [50, 25, 1000],
+    own('it is about what is computed from the events'),
+  ),
   kind('D15', 'opened from another PID namespace', 'holders', torturedByNamespaces, [2, 1, 100], itsFiles),
 ];
 

@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { isInUse } from '../lock.ts';
+import { checkTrees } from '../store/check-file.ts';
 import { DATA_FILE, openFiles, openForReading, touch } from '../store/database.ts';
-import { checkPageTrees } from '../store/page-tree.ts';
 import type { ChildLine } from './report.ts';
 import { Scan } from './scan.ts';
 
@@ -15,7 +15,7 @@ const tell = (line: ChildLine) => writeSync(1, `${JSON.stringify(line)}\n`);
 /** The pages are looked at before LMDB follows them, where nobody writes to them meanwhile. */
 const pages = (): void => {
   try {
-    checkPageTrees(join(dir, DATA_FILE));
+    checkTrees(join(dir, DATA_FILE));
   } catch (error) {
     tell({ damage: { what: error instanceof Error ? error.message : String(error) } });
   }
@@ -28,7 +28,7 @@ const files = openForReading(dir);
 const hold = () => files.meta?.get(Buffer.from('format'));
 if (task === 'copy') {
   await files.root.backup(join(extra, DATA_FILE), true);
-  // LMDB leaves a copy with one meta page of use and no transaction on its pages: what checkMetaPages goes by comes
+  // LMDB leaves a copy with one meta page of use and no transaction on its pages: what checkMeta goes by comes
   // with the next two commits.
   const copy = openFiles(extra, false);
   for (let commits = 0; commits < 2; commits++) await touch(copy);

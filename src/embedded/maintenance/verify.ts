@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { hasStore } from '../has-store.ts';
 import { isInUse } from '../lock.ts';
+import { checkMeta } from '../store/check-file.ts';
 import { StoreCorrupt } from '../store/corrupt.ts';
 import { DATA_FILE } from '../store/database.ts';
-import { checkMetaPages } from '../store/meta-pages.ts';
 import { checkSeal } from '../store/seal.ts';
 import { inChild } from './in-child.ts';
 import type { Damage, VerifyReport } from './report.ts';
@@ -68,7 +68,7 @@ export async function verifyStore(dir: string, options: VerifyOptions = {}): Pro
 export async function metaPages(dir: string, isLocked = false): Promise<string | undefined> {
   for (let tries = 1; ; tries++) {
     try {
-      const { transaction } = checkMetaPages(join(dir, DATA_FILE));
+      const { transaction } = checkMeta(join(dir, DATA_FILE));
       if (isLocked || !(await isInUse(dir))) checkSeal(dir, transaction);
       return undefined;
     } catch (error) {

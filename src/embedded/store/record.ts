@@ -1,7 +1,7 @@
+import { crc32c } from '../../lmdb-pages/crc32c.ts';
 import type { UuidKey } from '../codec/uuid.ts';
 import { putVarint, varintSize } from '../codec/write.ts';
 import { StoreCorrupt } from './corrupt.ts';
-import { crc32c } from './crc32c.ts';
 import { getUint64, putUint64 } from './keys.ts';
 
 /** Whether a record passes; looks at the stream name or the type only. */

@@ -3,9 +3,9 @@ import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { leaveToOwner } from '../owner.ts';
 import { syncToDisk } from '../sync-to-disk.ts';
+import { checkMeta } from './check-file.ts';
 import { StoreCorrupt } from './corrupt.ts';
 import { DATA_FILE } from './database.ts';
-import { checkMetaPages } from './meta-pages.ts';
 
 // A meta page that is whole, and one commit too old, opens that commit without a word: nothing in the file says that it
 // was not the last. So a proper stop leaves the number of the last transaction in a file beside it, which the next
@@ -22,7 +22,7 @@ export async function seal(dir: string): Promise<void> {
   const path = join(dir, SEAL);
   const draft = `${path}.new`;
   try {
-    const { transaction } = checkMetaPages(join(dir, DATA_FILE));
+    const { transaction } = checkMeta(join(dir, DATA_FILE));
     await writeFile(draft, `${transaction} ${traceOf(dir)}\n`, { mode: 0o600 });
     leaveToOwner(draft, dir);
     await syncToDisk(draft);

@@ -1,6 +1,6 @@
+import { crc32c } from '../../lmdb-pages/crc32c.ts';
 import type { UuidKey } from '../codec/uuid.ts';
 import { StoreCorrupt } from './corrupt.ts';
-import { crc32c } from './crc32c.ts';
 import { type LogFiles, lastKey } from './database.ts';
 import { getUint64, positionKey, revisionKey } from './keys.ts';
 import { parseMetadata, type StreamMetadata } from './metadata.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { crc32c } from '../../src/embedded/store/crc32c.ts';
+import { crc32c } from '../../src/lmdb-pages/crc32c.ts';
 
 test('CRC-32C has its published check value, however the bytes are cut', () => {
   const digits = Buffer.from('123456789');

@@ -1,0 +1,182 @@
+import { NO_PAGE } from './meta-pages.ts';
+import { BRANCH, HEADER, LEAF, LOWER, type PageFile, UPPER } from './page-file.ts';
+
+// On little-endian 64-bit platforms, as lmdb-js ships:
+//   node   low u16 | high u16 | flags u16 | key length u16 | key | data          offsets count from behind the header
+//   tree   pad u32 | flags u16 | depth u16 | branch, leaf, overflow pages u64 | entries u64 | root u64
+const NODE = 8;
+const ON_OVERFLOW_PAGES = 1;
+export const IS_TREE = 2;
+/** What a node has in place of data that is on overflow pages. */
+const OVERFLOW_BYTES = 24;
+export const TREE_BYTES = 48;
+const MAX_DEPTH = 20;
+
+export interface Tree {
+  readonly name: string;
+  /** By what its pages are known to be its own. */
+  readonly owner: number;
+  readonly flags: number;
+  readonly depth: number;
+  readonly branches: number;
+  readonly leaves: number;
+  readonly overflows: number;
+  readonly entries: number;
+  readonly root: bigint;
+}
+
+interface Key {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly length: number;
+}
+
+/**
+ * Told of every entry: its key, and its value, of which one on pages of its own is there only as far as the first. The buffers
+ * are used again.
+ * @param overflow the first of the pages that the value is on; 0 where it is beside its key
+ */
+export type OnEntry = (
+  key: Buffer,
+  keyStart: number,
+  keyEnd: number,
+  value: Buffer,
+  start: number,
+  length: number,
+  flags: number,
+  overflow: number,
+) => void;
+
+export const treeAt = (name: string, owner: number, bytes: Buffer, at: number): Tree => ({
+  name,
+  owner,
+  flags: bytes.readUInt32LE(at) === 0 ? bytes.readUInt16LE(at + 4) : -1,
+  depth: bytes.readUInt16LE(at + 6),
+  branches: Number(bytes.readBigUInt64LE(at + 8)),
+  leaves: Number(bytes.readBigUInt64LE(at + 16)),
+  overflows: Number(bytes.readBigUInt64LE(at + 24)),
+  entries: Number(bytes.readBigUInt64LE(at + 32)),
+  root: bytes.readBigUInt64LE(at + 40),
+});
+
+/**
+ * Walks one tree. Every page must be the one that its parent names, be named once, hold keys in order within the bounds that
+ * its parents give, and the entries must be as many as the tree's own count says.
+ * @throws DamagedFile
+ */
+export function walkTree(file: PageFile, tree: Tree, compare: Compare, onEntry?: OnEntry): void {
+  const { pageSize, chunk } = file;
+  const count = { branches: 0, leaves: 0, overflows: 0, entries: 0 };
+  const damage = (page: number) => file.damage(`page ${page} of ${tree.name}`);
+
+  const visit = (number: number, depth: number, low: Key | undefined, high: Key | undefined): void => {
+    const kind = depth === tree.depth ? LEAF : BRANCH;
+    const start = file.page(number, kind, tree.owner, tree.name);
+    // A branch is needed while its children come through the same buffer; a leaf is done with at once.
+    const bytes = kind === LEAF ? chunk : Buffer.from(chunk.subarray(start, start + pageSize));
+    const base = (kind === LEAF ? start : 0) + HEADER;
+    const end = base - HEADER + pageSize;
+    const lower = uint16(bytes, base - HEADER + LOWER);
+    const nodes = lower >> 1;
+    const first = base + lower;
+    if (nodes === 0 || lower !== 2 * nodes || first > end) throw damage(number);
+    /** Bytes that its nodes take, at the end of the page. */
+    const held = end - base - uint16(bytes, base - HEADER + UPPER);
+    let filled = 0;
+    const nodeAt = (i: number): number => {
+      const node = base + uint16(bytes, base + 2 * i);
+      if (node < first || node + NODE + uint16(bytes, node + 6) > end) throw damage(number);
+      return node;
+    };
+    if (kind === BRANCH) {
+      count.branches++;
+      for (let i = 0; i < nodes; i++) {
+        // The first child has no separator of its own.
+        const from = i === 0 ? low : keyOf(bytes, nodeAt(i));
+        const to = i + 1 < nodes ? keyOf(bytes, nodeAt(i + 1)) : high;
+        if (from && to && compare(from.bytes, from.start, from.length, to.bytes, to.start, to.length) >= 0) {
+          throw damage(number);
+        }
+        const node = nodeAt(i);
+        filled += even(NODE + uint16(bytes, node + 6));
+        visit(sizeOf(bytes, node) + uint16(bytes, node + 4) * 2 ** 32, depth + 1, from, to);
+      }
+      if (filled !== held) throw damage(number);
+      return;
+    }
+    count.leaves++;
+    count.entries += nodes;
+    let before = 0;
+    let beforeLength = 0;
+    const overflows: [page: number, length: number, key: Buffer][] = [];
+    for (let i = 0; i < nodes; i++) {
+      const node = nodeAt(i);
+      const key = node + NODE;
+      const keyLength = uint16(bytes, node + 6);
+      if (i > 0) {
+        if (compare(bytes, before, beforeLength, bytes, key, keyLength) >= 0) throw damage(number);
+      } else if (low && compare(low.bytes, low.start, low.length, bytes, key, keyLength) > 0) throw damage(number);
+      before = key;
+      beforeLength = keyLength;
+      const flags = uint16(bytes, node + 4);
+      const data = key + keyLength;
+      const length = sizeOf(bytes, node);
+      filled += even(NODE + keyLength + (flags & ON_OVERFLOW_PAGES ? OVERFLOW_BYTES : length));
+      if (flags === ON_OVERFLOW_PAGES) {
+        if (data + OVERFLOW_BYTES > end) throw damage(number);
+        const page = Number(bytes.readBigUInt64LE(data));
+        overflows.push([page, length, Buffer.from(bytes.subarray(key, data))]);
+      } else {
+        if (flags !== 0 && !(flags === IS_TREE && onEntry)) throw damage(number);
+        if (data + length > end) throw damage(number);
+        onEntry?.(bytes, key, data, bytes, data, length, flags, 0);
+      }
+    }
+    if (filled !== held) throw damage(number);
+    if (high && compare(bytes, before, beforeLength, high.bytes, high.start, high.length) >= 0) throw damage(number);
+    for (const [page, length, key] of overflows) {
+      const needed = Math.ceil((HEADER + length) / pageSize);
+      count.overflows += file.overflow(page, needed, tree.owner, tree.name);
+      const here = file.placeOf(page) + HEADER;
+      onEntry?.(key, 0, key.length, chunk, here, length, ON_OVERFLOW_PAGES, page);
+    }
+  };
+
+  if (tree.root !== NO_PAGE) {
+    if (tree.depth === 0 || tree.depth > MAX_DEPTH) throw file.damage(`the depth of ${tree.name}`);
+    visit(Number(tree.root), 1, undefined, undefined);
+  } else if (tree.depth !== 0) throw file.damage(`the depth of ${tree.name}`);
+  if (
+    count.entries !== tree.entries ||
+    count.leaves !== tree.leaves ||
+    count.branches !== tree.branches ||
+    count.overflows !== tree.overflows
+  ) {
+    throw file.damage(`${tree.name}, which counts ${tree.entries} entries and has ${count.entries},`);
+  }
+}
+
+const uint16 = (bytes: Buffer, at: number): number => bytes[at]! | (bytes[at + 1]! << 8);
+/** The size of a leaf's value, or the low half of a branch's child. */
+const sizeOf = (bytes: Buffer, node: number): number => uint16(bytes, node) + uint16(bytes, node + 2) * 2 ** 16;
+/** Nodes begin at even places. */
+const even = (size: number): number => size + (size & 1);
+const keyOf = (bytes: Buffer, node: number): Key => ({ bytes, start: node + NODE, length: uint16(bytes, node + 6) });
+
+type Compare = (a: Buffer, start: number, length: number, b: Buffer, startB: number, lengthB: number) => number;
+
+export const compareBytes: Compare = (a, start, length, b, startB, lengthB) => {
+  const common = Math.min(length, lengthB);
+  for (let i = 0; i < common; i++) {
+    const difference = a[start + i]! - b[startB + i]!;
+    if (difference !== 0) return difference;
+  }
+  return length - lengthB;
+};
+
+/** The free pages are kept by transaction, in the machine's byte order. */
+export const compareNumbers: Compare = (a, start, length, b, startB, lengthB) => {
+  if (length !== 8 || lengthB !== 8) return 1;
+  const difference = a.readBigUInt64LE(start) - b.readBigUInt64LE(startB);
+  return difference < 0n ? -1 : Number(difference > 0n);
+};

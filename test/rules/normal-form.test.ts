@@ -3,8 +3,9 @@ import { afterAll, describe, expect, test, vi } from 'vitest';
 import { openEvaluator } from '../../src/rules/evaluate.ts';
 import { maxScanned } from '../../src/rules/language/limits.ts';
 import { leastRequest, sampleOwner, sampleTime } from '../../src/rules/samples.ts';
-import { folded } from '../../src/rules/text/fold.ts';
+import { folded, foldedWithin } from '../../src/rules/text/fold.ts';
 import { type Form, inForm } from '../../src/rules/text/normal-form.ts';
+import { longestWord, partUnits } from '../../src/rules/text/parts.ts';
 import { UnreadableText } from '../../src/rules/text/unreadable-text.ts';
 import { readField, requestView } from '../../src/rules/text/view.ts';
 import { accepted } from './rule.ts';
@@ -18,7 +19,8 @@ afterAll(() => evaluator.close());
 
 const forms: readonly Form[] = ['NFC', 'NFKC'];
 const unbounded = () => ({ left: Number.POSITIVE_INFINITY });
-const chunk = 32 * 1024;
+/** From here on a part of a text without blanks ends. */
+const cut = partUnits + longestWord;
 
 /** UTF-16 units that the engine has made normal forms of, and that it was given. */
 const counted = <T>(work: () => T): { readonly result: T; readonly made: number; readonly longest: number } => {
@@ -51,7 +53,7 @@ describe('a text in pieces', () => {
       if (/\p{C}/u.test(each)) continue;
       for (const form of forms) {
         if (!isJoining(each, form)) continue;
-        const text = `${'x'.repeat(chunk - 1)}か${each}か`;
+        const text = `${'x'.repeat(cut - 1)}か${each}か`;
         if (inForm(form, text, unbounded()) !== text.normalize(form)) wrong.push(`${form} ${code.toString(16)}`);
       }
     }
@@ -81,12 +83,27 @@ describe('a text in pieces', () => {
     const texts = fc.array(pieces, { minLength: 1, maxLength: 40 }).map((all) => all.join(''));
     fc.assert(
       fc.property(texts, fc.constantFrom(...forms), fc.nat(64), (text, form, shift) => {
-        const long = 'x'.repeat(chunk - shift) + text.repeat(5) + 'y'.repeat(chunk - 7 * text.length) + text;
+        const long = 'x'.repeat(cut - shift) + text.repeat(5) + 'y'.repeat(cut - 7 * text.length) + text;
         expect(inForm(form, long, unbounded()) === long.normalize(form)).toBe(true);
       }),
       { numRuns: 500 },
     );
   });
+});
+
+test('a long text is read as its words are, wherever it is cut', () => {
+  const pieces = fc.constantFrom(
+    ...['secret', 'ѕесrеt', 'по-русски', 'ο', 'ⓢ', '⒮ecret', '🅂', 's\u200becret', 's\u0301ecret', 'Ａ', '٣', '‐'],
+    ...['\\u0073ecret', '\\\\\\u0073', '\\/', '\\', '\\u', '"', ' ', '.', '(', '\n', '\ufdfa', '👩‍💻', '\ud83d', '한'],
+  );
+  const texts = fc.array(pieces, { minLength: 1, maxLength: 60 }).map((all) => all.join(''));
+  fc.assert(
+    fc.property(texts, fc.nat(400), (text, shift) => {
+      const before = 'x '.repeat((partUnits - shift) >> 1);
+      expect(foldedWithin(unbounded(), `${before}${text}`)).toBe(`${before}${foldedWithin(unbounded(), text)}`);
+    }),
+    { numRuns: 500 },
+  );
 });
 
 describe('a text that grows', () => {
@@ -102,7 +119,7 @@ describe('a text that grows', () => {
     });
     expect(result).toBeInstanceOf(UnreadableText);
     expect(made).toBeLessThan(1.2 * maxScanned);
-    expect(longest).toBeLessThanOrEqual(chunk);
+    expect(longest).toBeLessThanOrEqual(cut);
   });
 
   const viewOf = (messages: readonly string[]) =>
@@ -125,7 +142,8 @@ describe('a text that grows', () => {
     );
     const [each, none] = [3 * Math.floor(maxScanned / 20), 'too much text for this rule'];
     expect(result).toEqual([...Array.from({ length: 10 }, () => each), ...Array.from({ length: 11 }, () => none)]);
-    expect(made).toBeLessThan(2 * maxScanned);
+    // Of a long text the form is made twice: to learn whether there is room, and part by part.
+    expect(made).toBeLessThan(4 * maxScanned);
   });
 
   test('is no more refused than before where it does not grow beyond what is scanned', () => {
@@ -145,7 +163,7 @@ describe('a text that grows', () => {
   test('names no field that anybody knows', () => {
     const name = '\ufdfa'.repeat(2_000_000);
     const { result, made } = counted(() => folded(name));
-    expect([result === name, made < 20 * chunk]).toEqual([true, true]);
+    expect([result === name, made < 20 * cut]).toEqual([true, true]);
     expect(folded('ﬁ\u200ble')).toBe('file');
   });
 });

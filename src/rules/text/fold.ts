@@ -1,5 +1,6 @@
 import { asciiOf, digitOf } from './confusables.ts';
-import { inForm, type Room } from './normal-form.ts';
+import { inForm, type Room, takeRoom } from './normal-form.ts';
+import { inParts, partUnits } from './parts.ts';
 import { UnreadableText } from './unreadable-text.ts';
 
 /** What a reader does not see: ignorable characters, controls, no characters, bytes that are none, and marks that belong to no letter of one script. */
@@ -70,19 +71,34 @@ export const folded = (name: string): string => {
  * @throws UnreadableText where it would grow by more than there is room for
  */
 export const foldedWithin = (room: Room, text: string): string => {
-  const spelled = text.includes('\\u')
-    ? text.replace(escapes, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
-    : text;
-  const plain = spelled.includes('\\/') ? spelled.replace(slashes, '/') : spelled;
+  const plain = text.includes('\\u') || text.includes('\\/') ? inParts(text, unescaped) : text;
   if (!beyondAscii.test(plain)) return plain;
-  const read = asDrawn(room, plain);
+  const read = drawnWithin(room, plain);
   if (!plain.includes(tagUnit)) return read;
-  const told = plain.replace(tags, (tag) => String.fromCharCode(tag.codePointAt(0)! - 0xe0000));
-  return told === plain ? read : `${read}\n${asDrawn(room, told)}`;
+  const told = inParts(plain, tagsTold);
+  return told === plain ? read : `${read}\n${drawnWithin(room, told)}`;
 };
 
-const asDrawn = (room: Room, text: string): string =>
-  inForm('NFKC', text.replace(composing, '').replace(inParentheses, letterIn), room)
+/** Of a long text it is learnt first whether there is room for it: to read its parts takes far longer than that. */
+const drawnWithin = (room: Room, text: string): string => {
+  if (text.length <= partUnits) return drawn(inForm('NFKC', asLetters(text), room));
+  takeRoom('NFKC', text, room, asLetters);
+  return inParts(text, (part) => drawn(inForm('NFKC', asLetters(part), unbounded)));
+};
+
+const unescaped = (part: string): string =>
+  part.replace(escapes, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16))).replace(slashes, '/');
+
+const tagsTold = (part: string): string =>
+  part.replace(tags, (tag) => String.fromCharCode(tag.codePointAt(0)! - 0xe0000));
+
+const unbounded: Room = { left: Number.POSITIVE_INFINITY };
+
+/** What NFKC would make something else of. */
+const asLetters = (text: string): string => text.replace(composing, '').replace(inParentheses, letterIn);
+
+const drawn = (text: string): string =>
+  text
     .replace(invisible, '')
     .replace(dashes, '-')
     .replace(enclosed, letterIn)

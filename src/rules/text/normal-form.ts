@@ -1,3 +1,4 @@
+import { inParts } from './parts.ts';
 import { UnreadableText } from './unreadable-text.ts';
 
 /**
@@ -44,40 +45,25 @@ export interface Room {
 
 export const noRoom = (): UnreadableText => new UnreadableText('too much text for this rule');
 
-/** So much is brought into a form at once. */
-const chunkUnits = 32 * 1024;
-/** What may join what is before it: marks, letters of syllables, and what a form makes them of. */
-const joins = /[\p{M}\u0e33\u0eb3\u1160-\u11ff\u3131-\u3163\uff9e-\uffdc\u{16d67}\u{16d68}]/uy;
-/** Nothing that a language has joins more. */
-const mostJoined = 64;
-
-/** Where a text may be cut, at `at` or before it, so that the forms of its parts are those of the whole. */
-const cutBefore = (text: string, at: number): number => {
-  for (let cut = at; cut > at - mostJoined; cut -= 1) {
-    joins.lastIndex = cut;
-    if (!isLowSurrogate(text.charCodeAt(cut)) && !joins.test(text)) return cut;
-  }
-  return isLowSurrogate(text.charCodeAt(at)) ? at - 1 : at;
+const within = (form: Form, text: string, room: Room): string => {
+  const formed = wholeInForm(form, text);
+  room.left -= Math.max(0, formed.length - text.length);
+  if (room.left < 0) throw noRoom();
+  return formed;
 };
-const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code < 0xe000;
 
 /**
  * The text in a normal form, in a time that grows with its length alone.
  * @param room what it may grow by, which is taken from it as it grows
  * @throws UnreadableText as soon as there is no more room
  */
-export const inForm = (form: Form, text: string, room: Room): string => {
-  const made: string[] = [];
-  let isOther = false;
-  for (let at = 0; at < text.length; ) {
-    const end = text.length - at > chunkUnits ? cutBefore(text, at + chunkUnits) : text.length;
-    const part = text.slice(at, end);
-    const formed = wholeInForm(form, part);
-    room.left -= Math.max(0, formed.length - part.length);
-    if (room.left < 0) throw noRoom();
-    isOther ||= formed !== part;
-    made.push(formed);
-    at = end;
-  }
-  return isOther ? made.join('') : text;
+export const inForm = (form: Form, text: string, room: Room): string =>
+  inParts(text, (part) => within(form, part, room));
+
+/** Takes what the form would, of each part as it is made ready for it. @throws UnreadableText */
+export const takeRoom = (form: Form, text: string, room: Room, ready: (part: string) => string): void => {
+  inParts(text, (part) => {
+    within(form, ready(part), room);
+    return part;
+  });
 };

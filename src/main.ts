@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The `weir` command: the one file that touches the process. What it runs is in `cli/`. */
+import { closeSync, openSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { allowClosedOutput } from './process/closed-output.ts';
@@ -46,6 +47,23 @@ const interrupted = (): Promise<void> =>
     for (const signal of stopSignals) process.removeAllListeners(signal).on(signal, onSignal);
   });
 
+/** A shell that ends hangs up as well: then there is no terminal any more, and nothing to reload for. */
+const hasLostTerminal = (): boolean => {
+  if (!process.stderr.isTTY) return false;
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return false;
+  } catch {
+    return true;
+  }
+};
+const onHangup = (reload: () => void): void => {
+  process.on('SIGHUP', () => {
+    if (hasLostTerminal()) process.kill(process.pid, 'SIGTERM');
+    else reload();
+  });
+};
+
 const ask = async (question: string): Promise<string> => {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
@@ -78,6 +96,7 @@ const code = await program({
   user: osUser(),
   host: hostname(),
   interrupted,
+  onHangup,
   left,
   endSoon,
   failsWith(status) {
@@ -86,6 +105,7 @@ const code = await program({
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   columns: process.stdout.columns || Number(process.env.COLUMNS) || 80,
+  isRead: process.stdout.isTTY,
   ...(process.stderr.isTTY && { screen: process.stderr }),
   ...(process.stdin.isTTY && { ask }),
 });

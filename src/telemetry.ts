@@ -105,6 +105,10 @@ export interface Signals {
     readonly organization: string;
     readonly ageMs?: number;
   };
+  /** The models file was read again, as it was asked for. */
+  'models.reloaded': { readonly models: readonly string[] };
+  /** It cannot be used; the models stay as they are. */
+  'models.refused': { readonly fault: string };
   'tiers.reloaded': { readonly file: string };
   /** The tiers file has changed and cannot be used; the limits stay as they are. */
   'tiers.refused': { readonly file: string; readonly fault: string };
@@ -181,6 +185,8 @@ const every: Readonly<Record<SignalName, true>> = {
   'limits.restored': true,
   'limits.unsaved': true,
   'limits.trouble': true,
+  'models.reloaded': true,
+  'models.refused': true,
   'tiers.reloaded': true,
   'tiers.refused': true,
   'first_run.left': true,

@@ -11,12 +11,12 @@ import type { Untold } from '../usage/totals.ts';
 export const balanceRows = [organizationRows, usageTotals] as const;
 
 /** The balances that the read models show, and which models ask for one. */
-export const fundsOf = (rows: Pick<RowReader, 'get'>, models: Iterable<{ readonly model: Model }>): Funds => {
-  const asking = new Set(
-    [...models].flatMap(({ model: { id, access } }) => (access.required_checks.includes('credits') ? [id] : [])),
-  );
+export const fundsOf = (
+  rows: Pick<RowReader, 'get'>,
+  models: Pick<ReadonlyMap<string, { readonly model: Model }>, 'get'>,
+): Funds => {
   return {
-    needsCredit: (model) => asking.has(model),
+    needsCredit: (model) => models.get(model)?.model.access.required_checks.includes('credits') ?? false,
     balanceOf: (organizationId) =>
       (rows.get(organizationRows, organizationId)?.credits ?? 0) -
       (rows.get(usageTotals, organizationId)?.sum.microDollars ?? 0),

@@ -63,6 +63,7 @@ export const healthRoutes = (
     path: '/v1/health',
     operation: 'getHealth',
     summary: 'Whether the process runs',
+    whileDraining: true,
     replies: { 200: { description: 'It runs', schema: z.object({ status }) } },
     handle: () => ({ status: 200, body: '{"status":"ok"}' }),
   }),

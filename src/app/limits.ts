@@ -17,7 +17,8 @@ const longestRequestMs = 30 * 60_000;
 
 export interface OpenLimits {
   readonly windows: Windows;
-  readonly tiers: TiersInForce;
+  /** Followed; `look` reads the file at once. */
+  readonly tiers: TiersInForce & { look(): Promise<void> };
   /** To be told of every batch that the read models commit: a tier that has changed holds from the next request on. */
   committed(batch: readonly Recorded[]): void;
   /** Saves the windows and ends what runs beside them. */

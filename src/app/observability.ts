@@ -26,6 +26,8 @@ export interface Observability {
   readonly watch: Watch<{ readonly id: string }> | undefined;
   /** The store, with its appends measured. */
   measured(store: EventStore): EventStore;
+  /** Counts the requests for these models too. @param ids of those that are declared */
+  declare(ids: Iterable<string>): void;
   /**
    * Opens `/metrics`, where it is asked for.
    * @returns its URL
@@ -52,6 +54,7 @@ export const observability = async (options: {
   return {
     watch: finished.length > 0 || tracing ? watchOf({ clock, finished, spansOf: tracing?.spansOf }) : undefined,
     measured: (store) => metered?.measured(store) ?? store,
+    declare: (ids) => metered?.declare(ids),
     async expose(parts) {
       if (port === undefined || !metered) return undefined;
       const registry = await registryOf(metered.samplesOf(parts, log));
@@ -69,6 +72,7 @@ const meteringOf = (models: readonly string[], clock: Clock, open: Closing) => {
   open.later('the count of signals', async () => void signals.close());
   return {
     finished: requests.finished.bind(requests),
+    declare: (ids: Iterable<string>) => requests.declare(ids),
     measured: (store: EventStore): EventStore => ({
       ...store,
       get state() {

@@ -30,15 +30,15 @@ import type { TiersInForce } from '../limits/tiers/tiers-in-force.ts';
 import type { Windows } from '../limits/windows.ts';
 import type { PolicyGuard } from '../policies/guard.ts';
 import type { Evaluator } from '../rules/evaluate.ts';
-import type { ConnectedModel } from '../upstream/connect.ts';
+import type { ServedModels } from '../upstream/connect.ts';
 import { healthRoutes, type Readiness } from './health.ts';
 
 /** Every route of Weir: what the router serves, the OpenAPI document describes and src/http/README.md lists. */
 export const allRoutes = (dependencies: {
   readonly admin: Administration;
-  readonly models: ReadonlyMap<string, ConnectedModel>;
+  readonly models: ServedModels;
   /** The threads that read large bodies; without them, in tests, the event loop does. */
-  readonly large?: LargeBodies;
+  readonly large?: Pick<LargeBodies, 'read'>;
   readonly ownedBy: string;
   readonly clock: Clock;
   readonly evaluator: Evaluator;
@@ -68,7 +68,7 @@ export const allRoutes = (dependencies: {
     responsesRoute({ ...inference, answerId: () => newId('msg', clock).replace('msg_', 'resp_') }),
     ...storedResponseRoutes(),
     ...modelsRoutes({
-      models: [...models.values()].map(({ model }) => model),
+      models: () => models.list,
       ownedBy,
       hasCredit: (organizationId) => balanceOf(organizationId) > 0,
     }),

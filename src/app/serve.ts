@@ -63,6 +63,7 @@ import { observability } from './observability.ts';
 import { pricesOf } from './prices.ts';
 import { claimReadModels, readModelsDir } from './read-models.ts';
 import { recordAccess } from './record-access.ts';
+import { reloader } from './reload.ts';
 import { allRoutes } from './routes.ts';
 import { servedModels } from './served-models.ts';
 import { absentRows, whatLacks, whoStands } from './standing.ts';
@@ -73,6 +74,8 @@ import { certificateOf } from './tls.ts';
 const closeMs = 6_000;
 /** Handlers that wait for no upstream take far less; one that does has time to say how that went. */
 const [leastHandlerMs, handlerSpareMs] = [620_000, 20_000];
+const handlerMs = (models: readonly DeclaredModel[]): number =>
+  Math.max(leastHandlerMs, longestAnswerMs(models) + handlerSpareMs);
 const failedDrainMs = 2_000;
 const failedCloseMs = 3_000;
 const clock = systemClock;
@@ -85,6 +88,8 @@ export interface Running {
   readonly firstRun: FirstRunReport | null;
   /** The ids of the models, as they are declared. */
   readonly models: readonly string[];
+  /** Reads the models, the tiers and the certificate again (contract A.4). */
+  reload(): Promise<void>;
   /** Resolves with the reason when the server cannot go on: it must be ended and started again. */
   readonly failed: Promise<Error>;
   /**
@@ -117,7 +122,7 @@ export const serve = async (
     const log = await ownEventLog(config, { isNew });
     open.later('the event store', log.close);
     const ended = log.failed.then((error) => Promise.reject(error));
-    const parts = { config, log, looking, open, declared, tiers, certificate, by, output, isNew };
+    const parts = { config, env, log, looking, open, declared, tiers, certificate, by, output, isNew };
     return await Promise.race([start(parts), ended]);
   } catch (error) {
     await open.all(closeMs).catch(() => {});
@@ -127,6 +132,7 @@ export const serve = async (
 
 const start = async (parts: {
   readonly config: Config;
+  readonly env: NodeJS.ProcessEnv;
   readonly log: EventLog;
   readonly looking: ReturnType<typeof lookAhead>;
   readonly open: Closing;
@@ -137,7 +143,7 @@ const start = async (parts: {
   readonly output: Pick<Log, 'access' | 'dropped'>;
   readonly isNew: boolean;
 }): Promise<Running> => {
-  const { config, log, looking, open, declared, tiers, certificate, by, output } = parts;
+  const { config, env, log, looking, open, declared, tiers, certificate, by, output } = parts;
   const declaredIds = declared.map(({ model }) => model.id);
   const observed = await observability({ config, log: output, models: declaredIds, clock, open });
   const claim = await claimReadModels(readModelsDir(config));
@@ -264,6 +270,8 @@ const start = async (parts: {
   open.later('the audit log', auditLog.close);
   open.later('the sweep', sweepEveryMinute(admin));
 
+  const connected = connectModels(declared, { clock });
+  open.later('the models', connected.close);
   // No settlement names a price that is not in the log.
   const prices = pricesOf(declared);
   await declarePrices(store, prices, by, clock);
@@ -271,7 +279,7 @@ const start = async (parts: {
     ...journal,
     store,
     prices,
-    funds: fundsOf(models, declared),
+    funds: fundsOf(models, connected),
     clock,
   });
   const accounts = usage;
@@ -282,8 +290,6 @@ const start = async (parts: {
   open.later('the accounts of requests', accounts.close);
   const rows = models;
   open.later('the totals of organizations', tellTotals({ store, untold: () => untoldOf(rows), clock }));
-  const connected = connectModels(declared, { clock });
-  open.later('the models', connected.close);
   const large = openLargeBodies(declared);
   open.later('the threads of large bodies', large.close);
   const evaluator = openEvaluator();
@@ -357,14 +363,29 @@ const start = async (parts: {
     requestId: () => newId('req', clock),
     clock,
     watch: observed.watch,
-    handlerTimeoutMs: Math.max(leastHandlerMs, longestAnswerMs(declared) + handlerSpareMs),
+    handlerTimeoutMs: handlerMs(declared),
   });
+  const { lookAtCertificate, allowHandlers } = server;
+  const { look: lookAtTiers } = limits.tiers;
   baseUrl = listenUrl(config, server.port);
   return {
     baseUrl,
     metricsUrl,
     firstRun: await begun.listening(baseUrl),
     models: [...connected.keys()],
+    reload: reloader({
+      config,
+      env,
+      look: () => Promise.all([lookAtTiers(), lookAtCertificate()]),
+      declare: (wanted) => declarePrices(store, wanted, by, clock),
+      use(wanted, costs) {
+        accounts.priced(costs);
+        allowHandlers(handlerMs(wanted));
+        observed.declare(wanted.map(({ model }) => model.id));
+        large.replace(wanted);
+        connected.replace(wanted);
+      },
+    }),
     failed: Promise.race([log.failed, claim.lost, models.failed.catch((error: Error) => error)]),
     async stop(hasFailed) {
       await server.drain(hasFailed ? Math.min(config.DRAIN_MS, failedDrainMs) : config.DRAIN_MS, accounts.cutting);

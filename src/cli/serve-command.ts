@@ -21,7 +21,12 @@ Examples:
 
 /** `weir serve`: runs the gateway until it is told to stop. */
 export const serveCommand = (terminal: Terminal): Command =>
-  withExamples(new Command('serve').description('Run the gateway until SIGTERM'), examples)
+  withExamples(
+    new Command('serve').description(
+      'Run the gateway until SIGTERM; SIGHUP has it read its files of models, tiers and certificate again',
+    ),
+    examples,
+  )
     .option('--new-store', 'begin a log where there is none, whatever is here of another one')
     .action(async ({ newStore = false }: { newStore?: boolean }, command: Command) => {
       const config = readConfig(terminal.env);
@@ -34,6 +39,11 @@ export const serveCommand = (terminal: Terminal): Command =>
       });
       try {
         const interrupted = terminal.interrupted();
+        let reload = (): void => {
+          isReloadDue = true;
+        };
+        let isReloadDue = false;
+        terminal.onHangup?.(() => reload());
         const starting = serve(config, terminal.env, operatorContext(terminal, command), log, newStore);
         await Promise.race([starting, interrupted]);
         // Told to stop while it starts, it starts and stops in order: to exit in the middle may abort the store's thread. A start
@@ -42,7 +52,10 @@ export const serveCommand = (terminal: Terminal): Command =>
         if (!running) return;
         const { baseUrl: base_url, metricsUrl: metrics_url } = running;
         log.info({ base_url, metrics_url, data_dir: config.DATA_DIR }, 'listening');
-        if (running.firstRun) terminal.out(welcome(running.firstRun, running.models, placeOfEvents(config)));
+        reload = () => void running.reload();
+        if (isReloadDue) reload();
+        const { firstRun, models } = running;
+        if (firstRun) terminal.out(welcome(firstRun, models, placeOfEvents(config), terminal.isRead === true));
         const failure = await Promise.race([running.failed, interrupted]);
         const hasFailed = failure instanceof Error;
         try {
@@ -65,29 +78,38 @@ const placeOfEvents = ({ EVENTSTORE_URL: url, DATA_DIR }: Config): string => {
   return `its events are in the event store at ${hosts.join(', ')}, and what it makes of them is in ${DATA_DIR}`;
 };
 
+/** @param isShown whether a person reads it; else it goes into some log, where no key may be */
 const welcome = (
   made: FirstRunReport,
   [model = 'weir-sim-1', ...others]: readonly string[],
   events: string,
-): string => `
-Weir made an organization, an Admin key, a project and a project key. They are shown once:
-
-  Admin key    ${made.admin_api_key}
+  isShown: boolean,
+): string => {
+  const adminKey = isShown ? made.admin_api_key : '$ADMIN_KEY';
+  const projectKey = isShown ? made.project_api_key : '$PROJECT_KEY';
+  const keys = `
+  Admin key    ${adminKey}
   Project      ${made.project_id}
-  Project key  ${made.project_api_key}
+  Project key  ${projectKey}
 
 They are also in ${made.file}; delete it once you have put the keys where they belong.
-
+`;
+  const place = `
+The keys are in ${made.file}, as admin_api_key and project_api_key; delete it once you have put them where they belong.
+`;
+  return `
+Weir made an organization, an Admin key, a project and a project key.${isShown ? ' They are shown once:\n' : ''}${isShown ? keys : place}
 Create a key:
-  curl ${made.base_url}/v1/organization/projects/${made.project_id}/api_keys -H 'Authorization: Bearer ${made.admin_api_key}' -H 'Content-Type: application/json' -H "Idempotency-Key: $(date +%s%N)" -d '{"name":"my key"}'
+  curl ${made.base_url}/v1/organization/projects/${made.project_id}/api_keys -H "Authorization: Bearer ${adminKey}" -H 'Content-Type: application/json' -H "Idempotency-Key: $(date +%s%N)" -d '{"name":"my key"}'
 
 Send a message:
-  curl ${made.base_url}/v1/messages -H 'Authorization: Bearer ${made.project_api_key}' -H 'Content-Type: application/json' -d '{"model":"${model}","max_tokens":200,"messages":[{"role":"user","content":"Hello"}]}'
+  curl ${made.base_url}/v1/messages -H "Authorization: Bearer ${projectKey}" -H 'Content-Type: application/json' -d '{"model":"${model}","max_tokens":200,"messages":[{"role":"user","content":"Hello"}]}'
 
 Stream a message:
-  curl -N ${made.base_url}/v1/messages -H 'Authorization: Bearer ${made.project_api_key}' -H 'Content-Type: application/json' -d '{"model":"${model}","max_tokens":200,"stream":true,"messages":[{"role":"user","content":"Hello"}]}'
+  curl -N ${made.base_url}/v1/messages -H "Authorization: Bearer ${projectKey}" -H 'Content-Type: application/json' -d '{"model":"${model}","max_tokens":200,"stream":true,"messages":[{"role":"user","content":"Hello"}]}'
 
 Models: ${[model, ...others].join(', ')}. MODELS_FILE declares others.
 Ctrl+C stops it; ${events}. README.md goes on from here.
 
 `;
+};

@@ -7,8 +7,10 @@ export interface Terminal {
   /** The OS user that runs it, and the name of the machine. */
   readonly user: string;
   readonly host: string;
-  /** Resolves at the first SIGTERM or SIGINT from now on, which then does nothing else; the second ends the process. */
+  /** Resolves at the first SIGTERM or SIGINT from now on, or when the terminal is closed, which then does nothing else; the second ends the process. */
   readonly interrupted: () => Promise<void>;
+  /** Calls this at each SIGHUP from now on, which then does nothing else; absent where there is no process of its own. */
+  readonly onHangup?: (reload: () => void) => void;
   /** Resolves when whoever reads the output has left; absent where nobody can. */
   readonly left?: Promise<void>;
   /** For a command that ends although a part of it may be stuck: the process is gone in two seconds, whatever is. */
@@ -19,6 +21,8 @@ export interface Terminal {
   readonly err: (text: string) => void;
   /** How wide the terminal is that is written to; 80 where it is none. */
   readonly columns: number;
+  /** Whether what is put out goes to a screen, where a person reads it. */
+  readonly isRead?: boolean;
   /** Where a progress bar may be drawn; absent where nobody watches. */
   readonly screen?: NodeJS.WritableStream;
   /** Asks a question and waits for a line; absent where nobody is there to answer. */

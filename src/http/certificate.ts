@@ -100,12 +100,12 @@ export interface CertificateWatch {
  * Follows the two files while they change. What is faulty is told only when it is found twice: of two files that are
  * renewed one comes first.
  * @param first what is served now
- * @returns what ends it
+ * @returns `look`, which reads the files at once, and what ends it
  */
 export const followCertificate = (
   first: Certificate,
   { use, tell, everyMs = 1000 }: CertificateWatch,
-): (() => void) => {
+): { look(): Promise<void>; end(): void } => {
   const { files } = first;
   let { digest: seen, validTo } = first;
   let suspect: string | undefined;
@@ -146,14 +146,14 @@ export const followCertificate = (
       suspect = error.identity;
     }
   };
-  let isLooking = false;
-  const timer = setInterval(() => {
-    if (isLooking) return;
-    isLooking = true;
-    void take().finally(() => {
-      isLooking = false;
+  let running: Promise<void> | null = null;
+  const look = (): Promise<void> => {
+    running ??= take().finally(() => {
+      running = null;
     });
-  }, everyMs);
+    return running;
+  };
+  const timer = setInterval(look, everyMs);
   timer.unref();
-  return () => clearInterval(timer);
+  return { look, end: () => clearInterval(timer) };
 };

@@ -101,11 +101,11 @@ export class Exchange<P> extends StreamedAnswer<P> {
   }
 
   private judge(): Admission<P> | Refusal | undefined {
+    const { match, target, head } = this;
     if (this.traffic.draining) {
       this.closing = true;
-      return refusal('server_shutting_down');
+      if (!target?.route.whileDraining) return refusal('server_shutting_down');
     }
-    const { match, target, head } = this;
     try {
       if (!match || !target) return this.judgeUnrouted();
       const { access, tokens } = target.route;

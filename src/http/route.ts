@@ -267,6 +267,8 @@ export interface RouteDefinition<P, Params, Query, Body, Found> {
   readonly bodyForm?: 'json' | 'urlencoded';
   /** Bytes; one more is 413. Default 64 KiB. */
   readonly bodyLimit?: number;
+  /** Answered while the server drains too, when all other requests are refused. */
+  readonly whileDraining?: true;
   /** Tokens that a request needs: asked of one that a limit has refused, for its Retry-After (contract F.2). */
   readonly tokens?: (call: { readonly head: Head; readonly principal: P; readonly body: Body }) => Need;
   /** The resource that the path names, or a `Fault` (404). Runs after the path and query are valid and before the body is. */

@@ -52,6 +52,10 @@ export interface HttpServer {
   readonly streams: number;
   /** When the certificate that new connections get expires; undefined without TLS. */
   readonly validTo: Date | undefined;
+  /** Has both files of the certificate read at once. */
+  lookAtCertificate(): Promise<void>;
+  /** From now on a handler may take so long, where that is longer than before. */
+  allowHandlers(ms: number): void;
   /**
    * Refuses new work with 503 server_shutting_down and `Connection: close`, waits for the answers in flight, at most
    * `ms`, then closes. A second call waits for the first.
@@ -167,7 +171,7 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
   // The connections of an app keep its certificate. The first one listens, and hands new connections to the newest.
   const apps = [app];
   let validTo = certificate?.validTo;
-  const stopFollowing =
+  const following =
     certificate &&
     followCertificate(certificate, {
       use() {
@@ -192,7 +196,7 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
     await atMost(ms, traffic.idle());
     await wait(Math.min(ms, lastBytesMs));
     clearInterval(ticking);
-    stopFollowing?.();
+    following?.end();
     cutting();
     traffic.abandon();
     for (const each of apps) each.close();
@@ -212,6 +216,10 @@ export const serve = async <P>(options: ServerOptions<P>): Promise<HttpServer> =
     },
     get validTo() {
       return validTo;
+    },
+    lookAtCertificate: async () => following?.look(),
+    allowHandlers(ms) {
+      traffic.handlerTimeoutMs = Math.max(traffic.handlerTimeoutMs, ms);
     },
     drain(ms, cutting = () => {}) {
       drained ??= shutDown(ms, cutting);

@@ -35,7 +35,7 @@ export class Traffic<P> implements Timeouts {
   /** Undefined where nobody watches. */
   readonly watch: Watch<P> | undefined;
   readonly bodyTimeoutMs: number;
-  readonly handlerTimeoutMs: number;
+  handlerTimeoutMs: number;
   readonly readerTimeoutMs: number;
   readonly #open = new Set<Expiring>();
   #idle: (() => void) | undefined;

@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
+import { Secret } from '../secrets/secret.ts';
 import { anthropicUpstream } from './anthropic/anthropic.ts';
-import { balanced, type Part, type UpstreamHealth } from './balance/balanced.ts';
+import { balanced, newMember, type UpstreamHealth } from './balance/balanced.ts';
+import type { Member } from './balance/first-of.ts';
 import type { DeclaredModel, Model } from './models/models.ts';
 import { openaiUpstream } from './openai/openai.ts';
 import type { Upstream } from './port.ts';
@@ -18,7 +21,17 @@ export interface ConnectedModel {
 }
 
 /** By the id that callers send, in the order of the file. */
-export interface ConnectedModels extends ReadonlyMap<string, ConnectedModel> {
+export interface ServedModels extends ReadonlyMap<string, ConnectedModel> {
+  /** All of them; another array once they have been replaced. */
+  readonly list: readonly Model[];
+}
+
+export interface ConnectedModels extends ServedModels {
+  /**
+   * Serves these models from now on. A model or an upstream that is declared as before keeps its connections and its breaker;
+   * requests in flight finish on the upstream that they have.
+   */
+  replace(models: readonly DeclaredModel[]): void;
   /** Ends idle connections of every upstream; requests in flight finish. */
   close(): Promise<void>;
 }
@@ -31,24 +44,72 @@ export interface ConnectDependencies {
   readonly random?: Random | undefined;
 }
 
+/** A connected model, by what it was declared as, with its upstreams. */
+interface Kept {
+  readonly declaration: string;
+  readonly connected: ConnectedModel;
+  readonly members: ReadonlyMap<string, Member>;
+}
+
 /** Gives each model its upstream, or several as one. Nothing is dialled before the first request. */
 export const connect = (models: readonly DeclaredModel[], dependencies: ConnectDependencies): ConnectedModels => {
-  const connected = new Map(models.map((declared) => [declared.model.id, connectOne(declared, dependencies)]));
-  return Object.assign(connected, {
-    close: async () => {
-      await Promise.all([...connected.values()].map(({ upstream }) => upstream.close()));
+  const served = new Map<string, ConnectedModel>();
+  let kept = new Map<string, Kept>();
+  let list: readonly Model[] = [];
+  const replace = (declared: readonly DeclaredModel[]): void => {
+    const before = kept;
+    kept = new Map(declared.map((each) => [each.model.id, connectOne(each, before.get(each.model.id), dependencies)]));
+    served.clear();
+    for (const [id, { connected }] of kept) served.set(id, connected);
+    list = declared.map(({ model }) => model);
+    const inUse = new Set([...kept.values()].flatMap(({ members }) => [...members.values()]));
+    for (const member of [...before.values()].flatMap(({ members }) => [...members.values()]))
+      if (!inUse.has(member)) void member.upstream.close();
+  };
+  replace(models);
+  return Object.defineProperties(served, {
+    list: { get: () => list },
+    replace: { value: replace },
+    close: {
+      value: async () => {
+        await Promise.all([...served.values()].map(({ upstream }) => upstream.close()));
+      },
     },
-  });
+  }) as unknown as ConnectedModels;
 };
 
-const connectOne = ({ model, upstreams }: DeclaredModel, dependencies: ConnectDependencies): ConnectedModel => {
+const connectOne = (declared: DeclaredModel, before: Kept | undefined, dependencies: ConnectDependencies): Kept => {
+  const declaration = textOf(declared);
+  if (before?.declaration === declaration) return before;
+  const { model, upstreams } = declared;
   const repeats = upstreams.length === 1;
-  const parts = upstreams.map(({ upstreamModel, upstream: declared, ...place }) => {
-    return { ...place, model: upstreamModel, upstream: upstreamOf(declared, model, { ...dependencies, repeats }) };
+  const members = new Map<string, Member>();
+  const parts = upstreams.map(({ upstream, upstreamModel, name, weight, priority }) => {
+    const { context_length, supported_features } = model;
+    const key = textOf({ upstream, upstreamModel, name, repeats, context_length, supported_features });
+    const known = before?.members.get(key);
+    const part = { name, weight, priority, model: upstreamModel };
+    const member = known
+      ? Object.assign(known, part)
+      : newMember(
+          model.id,
+          { ...part, upstream: upstreamOf(upstream, model, { ...dependencies, repeats }) },
+          dependencies,
+        );
+    members.set(key, member);
+    return member;
   });
-  const [{ model: upstreamModel, upstream }] = parts as [Part];
-  return { model, upstreamModel, ...(repeats ? { upstream } : balanced(model.id, parts, dependencies.clock)) };
+  const [{ model: upstreamModel, upstream }] = parts as [Member];
+  const connected = { model, upstreamModel, ...(repeats ? { upstream } : balanced(parts, dependencies.clock)) };
+  return { declaration, connected, members };
 };
+
+/** What is declared, by which it is known again; of a credential its digest. */
+const textOf = (declared: object): string =>
+  JSON.stringify(declared, function (this: Record<string, unknown>, name, value: unknown) {
+    const given = this[name];
+    return given instanceof Secret ? createHash('sha256').update(given.reveal()).digest('hex') : value;
+  });
 
 const upstreamOf = (
   declared: DeclaredModel['upstreams'][number]['upstream'],

@@ -32,6 +32,8 @@ export interface OpenUsage extends UsageBook {
   balanceOf(organizationId: string): number;
   /** To be told of the events whose accounts the balance has from now on. */
   recorded(batch: readonly Recorded[]): void;
+  /** Requests that begin from now on are charged by these; they are in the log. A model that is not among them keeps its price. */
+  priced(prices: readonly Price[]): void;
   /** Requests that end from now on without an answer are ended by this process, and not by their clients (contract N20). */
   cutting(): void;
   /** @throws Error which says how many requests have ended and could not be written down */
@@ -68,7 +70,11 @@ const waitMs = 5_000;
 export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
   const { dir, store, prices, funds, clock, everyMs = 1_000 } = options;
   const credit = new Credit(funds);
-  const byModel = new Map(prices.map((price) => [price.model, price]));
+  const byModel = new Map<string, Price>();
+  const priced = (now: readonly Price[]): void => {
+    for (const price of now) byModel.set(price.model, price);
+  };
+  priced(prices);
   const files = new JournalFiles(dir);
   const left = await recover(files);
   const missing = options.isGone ? 'unknown' : left.missing;
@@ -183,6 +189,7 @@ export const openUsage = async (options: UsageOptions): Promise<OpenUsage> => {
       if (hold === null) return null;
       return Meter.begin({ asked, price, journal, clock, credit, hold: hold ?? null, cutStatus: () => cutStatus });
     },
+    priced,
     balanceOf: (organizationId) => credit.balanceOf(organizationId),
     recorded(batch) {
       if (credit.pending === 0) return;

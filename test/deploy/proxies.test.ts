@@ -244,8 +244,8 @@ describe.each(installed)('behind $name $why', ({ name, command, isHere }) => {
   });
 });
 
-test('the first start shows how to ask for a model that is there, whatever it listens on', () => {
-  const shown = weir.spawned.stdout();
+test('the first start shows how to ask for a model that is there, whatever it listens on', async () => {
+  const shown = await eventually(() => weir.spawned.stdout() || undefined);
   expect(shown).toContain('"model":"held"');
   expect(shown).not.toContain('weir-sim-1');
 });

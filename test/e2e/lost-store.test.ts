@@ -73,7 +73,7 @@ test('a new log is begun beside the remains of another where that is wanted, and
   rmSync(join(dataDir, 'eventstore'), { recursive: true });
   const server = await startServer({ dataDir, args: ['--new-store'] });
   expect(server.first.organization_id).not.toBe(first.organization_id);
-  await eventually(() => server.spawned.stdout().includes(server.first.admin_api_key) || undefined);
+  await eventually(() => server.spawned.stdout().includes(join(dataDir, 'first-run.json')) || undefined);
   expect(server.spawned.stdout()).toContain(`what it knows is in ${dataDir}.`);
   expect(await listed(server, server.first.admin_api_key)).toBe(200);
   expect(await listed(server, first.admin_api_key)).toBe(401);

@@ -55,7 +55,7 @@ describe('the whole of Weir on an event store of its own process, over TLS with 
   afterAll(() => server?.stop());
 
   test('starts for the first time, with everything in that store and nothing beside it', async () => {
-    await eventually(() => server.spawned.stdout().includes(server.first.admin_api_key) || undefined);
+    await eventually(() => server.spawned.stdout().includes('first-run.json') || undefined);
     expect(existsSync(join(server.dataDir, 'eventstore'))).toBe(false);
     expect(await use(server, server.first.project_api_key)).toBe('200');
     expect((await call(server, 'GET', '/v1/ready', { key: null })).status).toBe(200);

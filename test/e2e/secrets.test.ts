@@ -94,10 +94,8 @@ test('no secret is in the log, however much is logged, nor in any file but those
   });
   const { first } = server;
   // These are in first-run.json, which is for them.
-  const firstKeys = [
-    canary('the first Admin key', first.admin_api_key),
-    canary('the first key', first.project_api_key),
-  ];
+  canary('the first Admin key', first.admin_api_key);
+  canary('the first key', first.project_api_key);
 
   const project = await createProject(server);
   const idempotencyKey = canary('an Idempotency-Key', freshKey());
@@ -154,8 +152,8 @@ test('no secret is in the log, however much is logged, nor in any file but those
 
   const log = server.spawned.stderr();
   expect(server.log().length).toBeGreaterThan(10);
-  // The first start shows its keys on standard output, and there alone.
-  const out = firstKeys.reduce((text, value) => text.replaceAll(value, ''), server.spawned.stdout());
+  // The first start shows its keys on a terminal alone.
+  const out = server.spawned.stdout();
   const inText = (text: string): string[] =>
     canaries.filter(({ value }) => text.includes(value)).map(({ name }) => name);
   expect(canaries.length).toBeGreaterThan(18);

@@ -57,7 +57,7 @@ describe.concurrent('a server that cannot start says why in one sentence', () =>
     const server = await startServer({ dataDir });
     expect(await use(server, server.first.project_api_key)).toBe('200');
     // The keys have not been told before, so they are now; but for a store that others have begun.
-    if (!isShared) expect(server.spawned.stdout()).toContain(server.first.admin_api_key);
+    if (!isShared) expect(server.spawned.stdout()).toContain(join(dataDir, 'first-run.json'));
     await server.stop();
   });
 
@@ -245,6 +245,8 @@ describe.concurrent('SIGTERM', () => {
     if (late) {
       expect(`${late.status} ${late.text}`).toMatch(/^503 .*server_shutting_down/);
       expect(late.headers.get('retry-after')).toBe('1');
+      expect((await call(server, 'GET', '/v1/health', { key: null })).status).toBe(200);
+      expect((await call(server, 'GET', '/v1/ready', { key: null })).status).toBe(503);
     }
     for (const text of await Promise.all([one.rest, two.rest]))
       expect(text.endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')).toBe(true);

@@ -33,6 +33,18 @@ const start = async (): Promise<Held> => {
         return { status: 200, body: { held: true } };
       },
     }),
+    route({
+      method: 'GET',
+      path: '/v1/alive',
+      operation: 'alive',
+      summary: 'Answers',
+      tag: 'Operations',
+      family: 'admin',
+      access: { credential: 'none' },
+      whileDraining: true,
+      replies: { 200: { description: 'Done.' } },
+      handle: () => ({ status: 200, body: {} }),
+    }),
   ]);
   return { service, release: () => release() };
 };
@@ -60,6 +72,18 @@ describe('drain', () => {
     expect(answers[0]?.headers.get('connection')).toBe('close');
     await drained;
     expect((await send(service.port, request('GET /v1/marker'), { closes: true })).statuses).toEqual([]);
+  });
+
+  test('answers what is asked while it drains, on a connection that it closes', async () => {
+    const { service, release } = await start();
+    const inFlight = send(service.port, request('GET /v1/held'), { closes: true });
+    await eventually(() => service.server.inFlight).toBe(1);
+    const drained = service.server.drain(5000);
+    const asked = await send(service.port, request('GET /v1/alive'), { closes: true });
+    expect([asked.statuses, asked.closed, asked.answers[0]?.headers.get('connection')]).toEqual([[200], true, 'close']);
+    release();
+    await inFlight;
+    await drained;
   });
 
   test('a client that keeps its connection alive is refused on it and let go', async () => {

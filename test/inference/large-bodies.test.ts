@@ -88,7 +88,10 @@ afterAll(async () => {
 });
 
 type Api = 'messages' | 'count' | 'chat' | 'responses';
-const routeOf = (api: Api, over: { readonly policies?: PolicyGuard; readonly large?: LargeBodies } = {}): Route => {
+const routeOf = (
+  api: Api,
+  over: { readonly policies?: PolicyGuard; readonly large?: Pick<LargeBodies, 'read'> } = {},
+): Route => {
   const options = { models, clock: manualClock(), answerId: () => 'id_1', ...over };
   if (api === 'count') return countTokensRoute(models, over.policies, over.large);
   return { messages: messagesRoute, chat: chatRoute, responses: responsesRoute }[api](options);
@@ -312,9 +315,9 @@ test('an organization has sixteen bodies read at once, and the others have their
 });
 
 test('a thread that cannot be had is 503, and a fault of ours is not told', async () => {
-  const busy: LargeBodies = { read: async () => null, close: async () => {} };
+  const busy = { read: async () => null };
   const seen = await outcomeOf(routeOf('chat', { large: busy }), { messages: [], model: 'simulated' }, large);
   expect([seen.status, seen.body.error.code]).toEqual([503, 'server_busy']);
-  const faulty: LargeBodies = { read: async () => ({ fault: 'x' }), close: async () => {} };
+  const faulty = { read: async () => ({ fault: 'x' }) };
   await expect(outcomeOf(routeOf('chat', { large: faulty }), {}, large)).rejects.toThrow('could not be read');
 });

@@ -169,12 +169,13 @@ export const limitedService = async (options: LimitedOptions = {}) => {
   const models = hosted(upstream, model({ passthrough: false }), model({ id: 'p' }));
   const accounts = memoryAccounts({ prompt: '0.000001', completion: '0.00001' });
   let made = 0;
+  const served = [model()];
   const server = await serve<Principal>({
     routes: [
       messagesRoute({ models, clock, answerId: () => 'msg_1', after: clock.after }),
       chatRoute({ models, clock, answerId: () => 'chatcmpl-1', after: clock.after }),
       responsesRoute({ models, clock, answerId: () => 'resp_1', after: clock.after }),
-      ...modelsRoutes({ models: [model()], ownedBy: 'weir', hasCredit: () => false }),
+      ...modelsRoutes({ models: () => served, ownedBy: 'weir', hasCredit: () => false }),
       creditsRoute({ balanceOf: () => ({ credits: 0, usage: 0 }), ageMs: () => 0 }),
       adminRoute('projects:read', {
         method: 'GET',

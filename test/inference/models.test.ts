@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { modelResource } from '../../src/inference/models/model-resource.ts';
 import { modelsRoutes } from '../../src/inference/models/models.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
+import { loadModels, type Model } from '../../src/upstream/models/models.ts';
 import { send } from './call.ts';
 import { model } from './hosted.ts';
 
 const versioned = { 'anthropic-version': '2023-06-01' };
-const list = (models: Parameters<typeof modelsRoutes>[0]['models']) => {
-  const [route] = modelsRoutes({ models, ownedBy: 'weir', hasCredit: () => false });
+const list = (models: readonly Model[]) => {
+  const [route] = modelsRoutes({ models: () => models, ownedBy: 'weir', hasCredit: () => false });
   return async (tier = 0, headers = {}) => (await send(route!, undefined, { tier, headers })).body;
 };
 
@@ -88,7 +88,8 @@ describe('access', () => {
 });
 
 test('is answered from twelve ready answers, synchronously', () => {
-  const [route] = modelsRoutes({ models: [model()], ownedBy: 'weir', hasCredit: () => false });
+  const served = [model()];
+  const [route] = modelsRoutes({ models: () => served, ownedBy: 'weir', hasCredit: () => false });
   const call = (tier: number, header?: string) =>
     route!.handle({ head: { header: () => header }, principal: { tier, allowedModels: null } } as never) as {
       body: unknown;
@@ -98,8 +99,25 @@ test('is answered from twelve ready answers, synchronously', () => {
   for (const { body } of seen) expect(body).toBeInstanceOf(Uint8Array);
 });
 
+test('models that are replaced are listed and found from then on', async () => {
+  let served = [model({ id: 'one' }), model({ id: 'two' })];
+  const [all, each] = modelsRoutes({ models: () => served, ownedBy: 'weir', hasCredit: () => false });
+  const ids = async () => (await send(all!, undefined)).body.data.map(({ id }: { id: string }) => id);
+  const principal = { organizationId: 'org', allowedModels: null };
+  const isThere = (id: string): boolean => {
+    try {
+      return each!.find!({ principal, params: { model: id } } as never) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  expect([await ids(), isThere('one'), isThere('three')]).toEqual([['one', 'two'], true, false]);
+  served = [model({ id: 'three' })];
+  expect([await ids(), isThere('one'), isThere('three')]).toEqual([['three'], false, true]);
+});
+
 test('the route is what the decisions say', () => {
-  expect(modelsRoutes({ models: [], ownedBy: 'weir', hasCredit: () => false })).toMatchObject([
+  expect(modelsRoutes({ models: () => [], ownedBy: 'weir', hasCredit: () => false })).toMatchObject([
     { method: 'GET', path: '/v1/models', family: 'models', access: { permission: 'models:read', apiKeyHeader: true } },
     {
       method: 'GET',

@@ -38,7 +38,7 @@ beforeAll(async () => {
     routes: [
       messagesRoute({ models, clock: systemClock, answerId: () => newId('msg', systemClock) }),
       ...modelsRoutes({
-        models: [...models.values()].map(({ model }) => model),
+        models: () => models.list,
         ownedBy: 'weir',
         hasCredit: () => false,
       }),

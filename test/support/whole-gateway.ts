@@ -58,7 +58,10 @@ export const wholeGateway = async ({
   const at = await stage(memory);
   const { admin, clock } = at;
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
-  const accounts = memoryAccounts(pricing, fundsOf(admin.models, (models ?? connected).values()));
+  const served = models
+    ? Object.assign(new Map(models), { list: [...models.values()].map(({ model }) => model) })
+    : connected;
+  const accounts = memoryAccounts(pricing, fundsOf(admin.models, served));
   const decided: Decided[] = [];
   const policies = policyGuard({
     inForce: at.inForce,
@@ -70,7 +73,7 @@ export const wholeGateway = async ({
   const routes = allRoutes({
     admin,
     policies,
-    models: models ?? connected,
+    models: served,
     ownedBy: 'weir',
     clock,
     evaluator,

@@ -28,7 +28,11 @@ type Principled = Call<ProjectPrincipal, Record<string, never>, Record<string, n
  * `POST /v1/messages/count_tokens` (contract G.1): the input tokens of a request as its upstream counts them, or estimated
  * where it does not. It takes none of the limits' tokens.
  */
-export const countTokensRoute = (models: Models, policies: PolicyGuard = noPolicies, large?: LargeBodies): Route => {
+export const countTokensRoute = (
+  models: Models,
+  policies: PolicyGuard = noPolicies,
+  large?: Pick<LargeBodies, 'read'>,
+): Route => {
   const reading = countReading(models);
   const { resolve } = admission<CountRest, MessagesCount, PassedCount>(models, policies, reading.judge);
   const { reader } = reading;

@@ -7,8 +7,8 @@ import { isServedTo } from './model-requirements.ts';
 import { describeModel, modelResource } from './model-resource.ts';
 
 export interface ModelsOptions {
-  /** In the order of the answer. They do not change while the process runs. */
-  readonly models: Iterable<Model>;
+  /** In the order of the answer; another array where they have changed. */
+  readonly models: () => readonly Model[];
   /** The operator's name, on every model (contract A.4). */
   readonly ownedBy: string;
   /** Whether an organization has a positive balance. */
@@ -21,14 +21,8 @@ const tiers = [0, 1, 2, 3, 4, 5] as const;
 /** Whether the caller's types are those of the Anthropic SDKs. */
 const isVersioned = (head: Head): boolean => head.header('anthropic-version') !== undefined;
 
-/**
- * `GET /v1/models` and `GET /v1/models/{id}` (contract A.4).
- *
- * An answer depends on the organization's tier, on whether it has credit, on the models that its project may use, on those that
- * are dedicated to it and on whether `anthropic-version` was sent, on nothing else. The lists are made once, as bytes: this route measures what the gateway itself costs.
- */
-export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): readonly Route[] => {
-  const all = [...models];
+/** Answers with all models, made as bytes: the route measures what the gateway itself costs. */
+const listsOf = (all: readonly Model[], ownedBy: string) => {
   /** Twice the tiers: without credit, then with it. */
   const repliesTo = (served: readonly Model[], versioned: boolean): readonly Reply[] =>
     [false, true].flatMap((credited) =>
@@ -37,7 +31,6 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
         return Object.freeze({ status: 200, body: Buffer.from(JSON.stringify({ object: 'list', data })) });
       }),
     );
-  const asksForCredit = all.some(({ access }) => access.required_checks.includes('credits'));
   const listsFor = (organizationId: string, allowedModels: ReadonlySet<string> | null = null) => {
     const served = all.filter((model) => isServedTo(model, { organizationId, allowedModels }));
     return { plain: repliesTo(served, false), versioned: repliesTo(served, true) };
@@ -48,15 +41,34 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
 
   /** Of projects that may not use all: a set belongs to one organization's project, or says the same for another's. */
   const restricted = new WeakMap<ReadonlySet<string>, Map<string, ReturnType<typeof listsFor>>>();
-  const listsOf = ({ organizationId, allowedModels }: ProjectPrincipal) => {
-    const owned = dedicated.get(organizationId);
-    if (allowedModels === null) return owned ?? shared;
-    const known = restricted.get(allowedModels) ?? new Map<string, ReturnType<typeof listsFor>>();
-    restricted.set(allowedModels, known);
-    const owner = owned === undefined ? '' : organizationId;
-    const lists = known.get(owner) ?? listsFor(owner, allowedModels);
-    known.set(owner, lists);
-    return lists;
+  return {
+    all,
+    asksForCredit: all.some(({ access }) => access.required_checks.includes('credits')),
+    for({ organizationId, allowedModels }: ProjectPrincipal) {
+      const owned = dedicated.get(organizationId);
+      if (allowedModels === null) return owned ?? shared;
+      const known = restricted.get(allowedModels) ?? new Map<string, ReturnType<typeof listsFor>>();
+      restricted.set(allowedModels, known);
+      const owner = owned === undefined ? '' : organizationId;
+      const lists = known.get(owner) ?? listsFor(owner, allowedModels);
+      known.set(owner, lists);
+      return lists;
+    },
+  };
+};
+
+/**
+ * `GET /v1/models` and `GET /v1/models/{id}` (contract A.4).
+ *
+ * An answer depends on the organization's tier, on whether it has credit, on the models that its project may use, on those that
+ * are dedicated to it and on whether `anthropic-version` was sent, on nothing else.
+ */
+export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): readonly Route[] => {
+  let made = listsOf(models(), ownedBy);
+  const lists = (): typeof made => {
+    const all = models();
+    if (all !== made.all) made = listsOf(all, ownedBy);
+    return made;
   };
 
   return [
@@ -75,8 +87,9 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
         },
       },
       handle: ({ head, principal }) => {
-        const lists = listsOf(principal);
-        return (isVersioned(head) ? lists.versioned : lists.plain)[
+        const { asksForCredit, for: listFor } = lists();
+        const list = listFor(principal);
+        return (isVersioned(head) ? list.versioned : list.plain)[
           principal.tier + (asksForCredit && hasCredit(principal.organizationId) ? tiers.length : 0)
         ]!;
       },
@@ -92,7 +105,7 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
       access: { credential: 'project', permission: 'models:read', apiKeyHeader: true },
       params: z.object({ model: z.string() }),
       find: ({ principal, params }) => {
-        const model = all.find(({ id }) => id === params.model);
+        const model = models().find(({ id }) => id === params.model);
         if (model === undefined || !isServedTo(model, principal)) throw fault('model_not_found', { param: 'model' });
         return model;
       },

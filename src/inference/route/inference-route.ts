@@ -29,7 +29,7 @@ export interface InferenceOptions {
   /** By which requests and answers are judged; by default, for tests, there are none. */
   readonly policies?: PolicyGuard;
   /** The threads that read large bodies; without them, in tests, the event loop does. */
-  readonly large?: LargeBodies;
+  readonly large?: Pick<LargeBodies, 'read'>;
   readonly clock: Clock;
   /** A new id of an answer, in the form of the API: `msg_…`, `chatcmpl-…`. */
   readonly answerId: () => string;

@@ -23,16 +23,50 @@ const deadlineMillis = 5000;
 export interface LargeBodies {
   /** Null where no thread was free in time, or this body was too much for one. */
   read(job: LargeJob): Promise<LargeRead<unknown, unknown> | null>;
+  /** Bodies that come from now on are read by these; those that are being read are not disturbed. */
+  replace(models: readonly DeclaredModel[]): void;
   close(): Promise<void>;
 }
 
+/** The threads of one declaration of models. */
+class Threads {
+  readonly #pool: ThreadPool<LargeJob, LargeRead<unknown, unknown>>;
+  #jobs = 0;
+  #isReplaced = false;
+
+  constructor(models: readonly DeclaredModel[]) {
+    this.#pool = new ThreadPool({ entry: largeEntry, data: withoutCredentials(models), heap }, threads, deadlineMillis);
+  }
+
+  async read(job: LargeJob): Promise<LargeRead<unknown, unknown> | null> {
+    this.#jobs++;
+    try {
+      const { organizationId } = job.served;
+      const task = () => ({ job, lent: [job.body.buffer as ArrayBuffer] });
+      const { results } = await this.#pool.run(organizationId, task, 1);
+      return results[0] ?? null;
+    } finally {
+      this.#jobs--;
+      this.#endIfIdle();
+    }
+  }
+
+  replaced(): void {
+    this.#isReplaced = true;
+    this.#endIfIdle();
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  #endIfIdle(): void {
+    if (this.#isReplaced && this.#jobs === 0) void this.close();
+  }
+}
+
 export const openLargeBodies = (models: readonly DeclaredModel[]): LargeBodies => {
-  const data = withoutCredentials(models);
-  const pool = new ThreadPool<LargeJob, LargeRead<unknown, unknown>>(
-    { entry: largeEntry, data, heap },
-    threads,
-    deadlineMillis,
-  );
+  let current = new Threads(models);
   const reading = new Map<string, number>();
   return {
     async read(job) {
@@ -41,8 +75,7 @@ export const openLargeBodies = (models: readonly DeclaredModel[]): LargeBodies =
       if (others >= mostOfOne) return null;
       reading.set(organizationId, others + 1);
       try {
-        const { results } = await pool.run(organizationId, () => ({ job, lent: [job.body.buffer as ArrayBuffer] }), 1);
-        return results[0] ?? null;
+        return await current.read(job);
       } catch (error) {
         if (error instanceof NoThread) return null;
         throw error;
@@ -52,7 +85,11 @@ export const openLargeBodies = (models: readonly DeclaredModel[]): LargeBodies =
         else reading.set(organizationId, left);
       }
     },
-    close: () => pool.close(),
+    replace(next) {
+      current.replaced();
+      current = new Threads(next);
+    },
+    close: () => current.close(),
   };
 };
 
@@ -69,7 +106,7 @@ interface Taking<Rest, Fields, P extends Passing> {
 /** Handles a request, and before that has its body read in a thread where it is a large one. */
 export const withLarge =
   <Rest extends Asked, Fields extends Asked, P extends Passing>(
-    large: LargeBodies | undefined,
+    large: Pick<LargeBodies, 'read'> | undefined,
     { api, family, models, reader }: Taking<Rest, Fields, P>,
     handle: (call: InferenceCall<unknown>, body: ReadBody<Rest, Fields, P>) => Reply | Promise<Reply>,
   ) =>
@@ -89,7 +126,10 @@ export const withLarge =
       }
       const { body: outgoing, ...passed } = read.passed;
       const bytes = Buffer.from(outgoing.buffer, outgoing.byteOffset, outgoing.byteLength);
-      const passing = reader.passing(models.get(passed.fields.model)!.upstream)!;
+      const hosted = models.get(passed.fields.model);
+      const passing = hosted && reader.passing(hosted.upstream);
+      // The models were replaced while a thread read the body.
+      if (!passing) return failure(refusal('model_not_found', { param: 'model' }), family, head.requestId);
       return handle(call, { strict: null, passed: { ...passed, passing, bytes: () => bytes } });
     });
   };

@@ -14,7 +14,13 @@ const foldMs = 60_000;
 const mostKept = 1_000;
 
 /** Deeds, not states: each of them is one of its own, and operators count them. And progress, which says how seldom it is told. */
-const neverFolded: ReadonlySet<SignalName> = new Set<SignalName>(['command.recorded', 'projection.catching_up']);
+const neverFolded: ReadonlySet<SignalName> = new Set<SignalName>([
+  'command.recorded',
+  'prices.declared',
+  'models.reloaded',
+  'models.refused',
+  'projection.catching_up',
+]);
 
 /** What makes two signals the same: their words, not their numbers, and not the request in which it was noticed. */
 const keyOf = (name: SignalName, signal: object): string => {

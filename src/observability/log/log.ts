@@ -52,6 +52,7 @@ const warnings: ReadonlySet<SignalName> = new Set([
   'policies.unrecorded',
   'projection.rebuilt',
   'limits.trouble',
+  'models.refused',
   'tiers.refused',
   'certificate.refused',
   'certificate.expired',

@@ -47,13 +47,18 @@ export class RequestMetrics {
   /** HEAD has the route of its GET. */
   readonly #heads = new Map<Endpoint, RouteCells>();
   readonly #noRoute = routeCells(other, other);
-  readonly #models: ReadonlyMap<string, ModelCells>;
+  readonly #models = new Map<string, ModelCells>();
   readonly #otherModel = modelCells();
   readonly #overhead = overheads();
 
   /** @param models the ids of those that are declared */
   constructor(models: Iterable<string>) {
-    this.#models = new Map([...models].map((id) => [id, modelCells()]));
+    this.declare(models);
+  }
+
+  /** Counts the requests for these too, from now on. */
+  declare(models: Iterable<string>): void {
+    for (const id of models) if (!this.#models.has(id)) this.#models.set(id, modelCells());
   }
 
   finished(request: Finished): void {

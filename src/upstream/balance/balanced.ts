@@ -17,7 +17,7 @@ import { type Asked, firstOf, type Group, type Member, tell } from './first-of.t
 import { Rotation } from './rotation.ts';
 
 /** One of the upstreams of a model, as it is declared. */
-export interface Part extends Pick<Member, 'name' | 'model' | 'weight' | 'priority' | 'upstream'> {}
+interface Part extends Pick<Member, 'name' | 'model' | 'weight' | 'priority' | 'upstream'> {}
 
 /** How one of several upstreams does. */
 export interface UpstreamHealth {
@@ -35,23 +35,24 @@ export interface Balanced {
 /** A burst of failures after the start finds this many retries saved, the most that there can be. */
 const savedRetries = 10;
 
+/** @param id of the model, for the signals */
+export const newMember = (id: string, part: Part, { clock }: { readonly clock: Clock }): Member => {
+  const breaker = new Breaker(clock, (isOpen) => {
+    const names = { model: id, upstream: member.name };
+    if (isOpen) publish('upstream.opened', { ...names, reason: member.failure?.reason ?? '' });
+    else publish('upstream.closed', names);
+  });
+  const member: Member = { ...part, failure: null, breaker };
+  return member;
+};
+
 /**
  * Several upstreams of one model as one: by priority, then by weight, and where one fails before it has begun to answer, the
  * next (contract N17). An API passes where all of them speak it.
  *
- * @param id of the model, for the signals
- * @param parts at least one; requests name the model as the first calls it
+ * @param members at least one; requests name the model as the first calls it
  */
-export const balanced = (id: string, parts: readonly Part[], clock: Clock): Balanced => {
-  const members = parts.map((part): Member => {
-    const names = { model: id, upstream: part.name };
-    const breaker = new Breaker(clock, (isOpen) => {
-      if (isOpen) publish('upstream.opened', { ...names, reason: member.failure?.reason ?? '' });
-      else publish('upstream.closed', names);
-    });
-    const member: Member = { ...part, failure: null, breaker };
-    return member;
-  });
+export const balanced = (members: readonly Member[], clock: Clock): Balanced => {
   const group: Group = { members, rotation: new Rotation(), retries: new RetryBudget(savedRetries) };
   return { upstream: upstreamOf(group), health: () => members.map((member) => healthOf(member, clock)) };
 };

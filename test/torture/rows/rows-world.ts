@@ -88,7 +88,7 @@ export const ask = (rows: Asked, { digests, projects, organizations }: Questions
   const models = { ...rows, positionOf: () => null } as unknown as ReadModels;
   const known = directory(() => models);
   const inForce = policyDirectory(() => models);
-  const { balanceOf } = fundsOf(rows, []);
+  const { balanceOf } = fundsOf(rows, new Map());
   const answers: Record<string, string> = {};
   for (const digest of digests) {
     answers[`credential ${digest}`] = answerOf(() => {

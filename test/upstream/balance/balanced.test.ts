@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Canceller } from '../../../src/cancellation.ts';
 import { onSignal } from '../../../src/telemetry.ts';
-import { balanced } from '../../../src/upstream/balance/balanced.ts';
+import { balanced, newMember } from '../../../src/upstream/balance/balanced.ts';
 import {
   type Chunk,
   type GenerateOptions,
@@ -25,8 +25,9 @@ const overload = new UpstreamError('provider_overloaded', 'full', { status: 429,
 const clock = fixedClock(1_700_000_000_000);
 const of = (...upstreams: readonly Upstream[]) =>
   balanced(
-    'm',
-    upstreams.map((upstream, at) => ({ name: 'abc'[at]!, model: `model-${at}`, weight: 1, priority: at, upstream })),
+    upstreams.map((upstream, at) =>
+      newMember('m', { name: 'abc'[at]!, model: `model-${at}`, weight: 1, priority: at, upstream }, { clock }),
+    ),
     clock,
   );
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Canceller } from '../../../src/cancellation.ts';
-import { balanced } from '../../../src/upstream/balance/balanced.ts';
+import { balanced, newMember } from '../../../src/upstream/balance/balanced.ts';
 import { type Answer, type Upstream, UpstreamError } from '../../../src/upstream/port.ts';
 import { answer } from '../../inference/scripted-upstream.ts';
 import { fixedClock } from '../../support/fixed-clock.ts';
@@ -125,8 +125,9 @@ test('whatever fails, requests go where they may, as often as they may, and the 
         }),
       );
       const { upstream } = balanced(
-        'm',
-        places.map((place, at) => ({ ...place, name: `${at}`, model: 'm', upstream: upstreams[at]! })),
+        places.map((place, at) =>
+          newMember('m', { ...place, name: `${at}`, model: 'm', upstream: upstreams[at]! }, { clock }),
+        ),
         clock,
       );
       const signals = new Map<string, Canceller>();

@@ -1,0 +1,39 @@
+import { BadConfig, type Config } from '../config.ts';
+import type { Price } from '../domain/charge.ts';
+import { serial } from '../kernel/mailbox.ts';
+import { publish } from '../telemetry.ts';
+import type { DeclaredModel } from '../upstream/models/models.ts';
+import { pricesOf } from './prices.ts';
+import { servedModels } from './served-models.ts';
+
+export interface Reloading {
+  readonly config: Config;
+  readonly env: NodeJS.ProcessEnv;
+  /** Reads at once what is followed already: the tiers, the certificate. */
+  readonly look: () => Promise<unknown>;
+  /** Writes prices into the log, before any request is charged by them (contract N20). */
+  readonly declare: (prices: readonly Price[]) => Promise<void>;
+  /** Serves these models. */
+  readonly use: (models: readonly DeclaredModel[], prices: readonly Price[]) => void;
+}
+
+/** Reads again what the gateway was started with. What cannot be used is reported, and changes nothing. */
+export const reloader = ({ config, env, look, declare, use }: Reloading): (() => Promise<void>) => {
+  const inTurn = serial();
+  const models = async (): Promise<void> => {
+    if (config.MODELS_FILE === undefined) return;
+    try {
+      const declared = await servedModels(config, env);
+      const prices = pricesOf(declared);
+      await declare(prices);
+      use(declared, prices);
+      publish('models.reloaded', { models: declared.map(({ model }) => model.id) });
+    } catch (error) {
+      publish('models.refused', { fault: error instanceof BadConfig ? error.message : String(error) });
+    }
+  };
+  return () =>
+    inTurn(async () => {
+      await Promise.all([look(), models()]);
+    });
+};

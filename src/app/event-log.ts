@@ -87,10 +87,11 @@ export const opensFiles = async (config: Config): Promise<boolean> => {
 
 /**
  * The events for a command: those of the running server, or of the stopped one's files.
+ * @param isNew they may be made whatever is here of another log
  * @throws Failure where a later release has written them
  */
-export const anyEventLog = async (config: Config): Promise<EventLog> => {
-  const log = await whicheverLog(config);
+export const anyEventLog = async (config: Config, isNew = false): Promise<EventLog> => {
+  const log = await whicheverLog(config, isNew);
   try {
     await refuseLaterLog(log.store);
     return log;
@@ -100,10 +101,10 @@ export const anyEventLog = async (config: Config): Promise<EventLog> => {
   }
 };
 
-const whicheverLog = async (config: Config): Promise<EventLog> => {
+const whicheverLog = async (config: Config, isNew: boolean): Promise<EventLog> => {
   if (config.EVENTSTORE_URL !== undefined) return elsewhere({ url: config.EVENTSTORE_URL }, usersAreKnown);
   const dir = storeDir(config);
-  expectNoOtherLog(config, dir);
+  if (!isNew) expectNoOtherLog(config, dir);
   const found = await runningOrOwn(dir);
   return typeof found === 'string' ? elsewhere({ endpoint: found }) : ofServer(dir, found);
 };

@@ -7,10 +7,10 @@ import { projections } from '../../projections/all.ts';
 import type { Aggregates } from '../admin/command.ts';
 import { allAggregates } from '../app/aggregates.ts';
 import { secretsOf } from '../app/config-secrets.ts';
-import { anyEventLog, existingEventLog } from '../app/event-log.ts';
+import { anyEventLog, existingEventLog, mayHaveEvents, storeDir } from '../app/event-log.ts';
 import { Failure } from '../app/failure.ts';
 import { needsItsSecrets, proveSecrets } from '../app/known-secrets.ts';
-import { mayBegin } from '../app/new-log.ts';
+import { expectNoOtherLog, mayBegin } from '../app/new-log.ts';
 import { claimReadModels, readModelsDir } from '../app/read-models.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
@@ -26,6 +26,7 @@ import { openReadModels, type ReadModels } from '../kernel/projection.ts';
 import { NoTables, openRows, type RowStore, type Table } from '../kernel/rows.ts';
 import { type EventStore, WrongRevision } from '../kernel/store.ts';
 import type { Secrets } from '../secrets/master-secrets.ts';
+import { confirm } from './output.ts';
 import { printable, type Terminal } from './terminal.ts';
 
 /** What an operator's command works with: the same law as the administration, and no server in between. */
@@ -70,17 +71,23 @@ export const operatorContext = ({ user, host }: Terminal, command: Command): Con
 /**
  * Runs a command against the running server's events, or the stopped one's files. Refusals become one clear sentence.
  * @param options.begins whether it may be the first thing ever done: where there is no store it makes one, and its secrets
+ * @param options.isNew it makes one without a question, whatever is here of another log
  * @param options.makesKeys whether it uses the secrets: they must be those of the log
  */
 export const asOperator = async <T>(
   terminal: Terminal,
   work: (operator: Operator) => Promise<T>,
-  { begins = false, makesKeys = begins }: { readonly begins?: boolean; readonly makesKeys?: boolean } = {},
+  {
+    begins = false,
+    isNew = false,
+    makesKeys = begins,
+  }: { readonly begins?: boolean; readonly isNew?: boolean; readonly makesKeys?: boolean } = {},
 ): Promise<T> => {
   const config = readConfig(terminal.env);
-  const log = await (begins ? anyEventLog : existingEventLog)(config);
+  if (begins && !mayHaveEvents(config)) await confirmNewStore(terminal, config, isNew);
+  const log = await (begins ? anyEventLog(config, isNew) : existingEventLog(config));
   try {
-    if (begins) await mayBegin(config, log.store, false);
+    if (begins) await mayBegin(config, log.store, isNew);
     // Before anything else: on an empty store the next step writes its first event.
     const secrets = await secretsOf(config, async () => !begins || (await needsItsSecrets(log.store)));
     if (makesKeys) await proveSecrets(log.store, systemClock, secrets);
@@ -108,6 +115,15 @@ export const asOperator = async <T>(
   } finally {
     await log.close();
   }
+};
+
+/** A folder that was named by mistake has no store either. */
+const confirmNewStore = async (terminal: Terminal, config: Config, isNew: boolean): Promise<void> => {
+  const dir = storeDir(config);
+  if (!isNew) expectNoOtherLog(config, dir);
+  const secrets = config.PEPPER === undefined ? `, and secrets in ${config.SECRETS_DIR}` : '';
+  const question = `There is no event store in ${dir} (DATA_DIR, EVENTSTORE_URL). This makes one there${secrets}.`;
+  await confirm(terminal, question, isNew, '--new-store');
 };
 
 /** Beside a running gateway they show what it has written. */

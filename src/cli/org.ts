@@ -59,6 +59,11 @@ Examples:
   weir org reactivate org_01jd…
   weir org close org_01jd… --yes       for good: its keys never work again`;
 
+interface Create extends Output {
+  readonly name: string;
+  readonly newStore?: boolean;
+}
+
 /** `weir org`: the life of organizations, which no HTTP route can touch (contract B.1). */
 export const orgCommand = (terminal: Terminal): Command => {
   const org = new Command('org').description('Create, list, show, suspend, reactivate and close organizations');
@@ -67,7 +72,8 @@ export const orgCommand = (terminal: Terminal): Command => {
   listing(recording(org.command('create')))
     .description('Create an organization and its first Admin key, which is printed once')
     .requiredOption('--name <name>', '1 to 120 characters')
-    .action(async ({ name, ...options }: Output & { name: string }, command: Command) => {
+    .option('--new-store', 'make an event store where there is none, without a question')
+    .action(async ({ name, newStore: isNew = false, ...options }: Create, command: Command) => {
       const trimmed = name.trim();
       const length = [...trimmed].length;
       if (length < 1 || length > 120) throw new UsageError('An organization’s name has 1 to 120 characters.');
@@ -85,7 +91,7 @@ export const orgCommand = (terminal: Terminal): Command => {
           madeKinds,
         );
       };
-      await asOperator(terminal, create, { begins: true });
+      await asOperator(terminal, create, { begins: true, isNew });
     });
 
   listing(org.command('list'))
@@ -121,7 +127,11 @@ export const orgCommand = (terminal: Terminal): Command => {
         }),
       );
   };
-  change('suspend', 'Refuse inference and changes; reading goes on');
+  change(
+    'suspend',
+    'Refuse inference and changes; reading goes on',
+    'Suspending “%” refuses every request of its keys until it is reactivated.',
+  );
   change('reactivate', 'Lift a suspension');
   change('close', 'Close for good', 'Closing “%” ends every project and key of it for good.');
   return org;

@@ -1,10 +1,15 @@
 import { Failure } from '../app/failure.ts';
 import { printable, type Terminal, UsageError } from './terminal.ts';
 
-/** Asks before what cannot be undone. Without a terminal to answer, `--yes` has to say it. */
-export const confirm = async (terminal: Terminal, question: string, yes: boolean | undefined): Promise<void> => {
+/** Asks before what cannot be undone. Where nobody can be asked, an option has to say it. */
+export const confirm = async (
+  terminal: Terminal,
+  question: string,
+  yes: boolean | undefined,
+  option = '--yes',
+): Promise<void> => {
   if (yes) return;
-  if (!terminal.ask) throw new Failure(`${question} Say --yes to go ahead.`);
+  if (!terminal.ask) throw new Failure(`${question} Say ${option} to go ahead.`);
   const answer = await terminal.ask(`${question} Type "yes" to go ahead: `);
   if (answer.trim().toLowerCase() !== 'yes') throw new Failure('Nothing was changed.');
 };

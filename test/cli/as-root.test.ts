@@ -13,7 +13,7 @@ const filesIn = (dir: string): string[] =>
   readdirSync(dir, { recursive: true, withFileTypes: true }).map((entry) => join(entry.parentPath, entry.name));
 
 test.skipIf(process.getuid?.() !== 0)('what root does on the files of a stopped gateway stays its user’s', async () => {
-  await bench.json('org', 'create', '--name', 'Acme');
+  await bench.json('org', 'create', '--new-store', '--name', 'Acme');
   const dirs = [bench.env.DATA_DIR, `${bench.env.DATA_DIR}.secrets`];
   for (const dir of dirs) {
     mkdirSync(dir, { recursive: true });

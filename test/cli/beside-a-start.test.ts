@@ -38,14 +38,14 @@ test('a command waits for a server that has taken the store and does not listen 
   const other = await startEmbedded({ dir: join(bench.dir, 'other'), inThread: true });
   cleanUps.push(other.close);
   const { lock, met } = await begun(join(bench.env.DATA_DIR, 'eventstore'));
-  const made = bench.weir(['org', 'create', '--name', 'Acme', '--jsonl']);
+  const made = bench.weir(['org', 'create', '--new-store', '--name', 'Acme', '--jsonl']);
   await met;
   lock.announce(other.endpoint);
   expect(await made).toMatchObject({ code: 0, err: '' });
 });
 
 test('a command waits for the read models of a server that has not made them yet', async () => {
-  await bench.weir(['org', 'create', '--name', 'Acme', '--jsonl']);
+  await bench.weir(['org', 'create', '--new-store', '--name', 'Acme', '--jsonl']);
   const dir = join(bench.env.DATA_DIR, 'read-models');
   rmSync(dir, { recursive: true });
   const { met } = await begun(dir);
@@ -60,7 +60,7 @@ test('a command waits for the read models of a server that has not made them yet
 });
 
 test('a command shows no rows that a server is making again', async () => {
-  await bench.weir(['org', 'create', '--name', 'Acme', '--jsonl']);
+  await bench.weir(['org', 'create', '--new-store', '--name', 'Acme', '--jsonl']);
   const dir = join(bench.env.DATA_DIR, 'read-models');
   await begun(dir);
   const tables = projections.flatMap((projection) => projection.tables);
@@ -76,7 +76,7 @@ test('a command shows no rows that a server is making again', async () => {
 });
 
 test('commands at once on the files of a stopped server wait for each other, and none is lost', async () => {
-  await bench.weir(['org', 'create', '--name', 'Acme']);
+  await bench.weir(['org', 'create', '--new-store', '--name', 'Acme']);
   const names = ['one', 'two', 'three', 'four', 'five'];
   const done = await Promise.all(names.map((name) => bench.weir(['project', 'create', '--name', name])));
   expect(done.map(({ code, err }) => `${code} ${err}`)).toEqual(names.map(() => '0 '));

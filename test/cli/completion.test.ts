@@ -65,7 +65,7 @@ describe.each(shells)('%s', (shell) => {
     expect(offered('completion', '')).toEqual(expect.arrayContaining([...shells]));
   });
   run('completes the options of the command at hand, and of no other', () => {
-    expect(offered('org', 'create', '--n')).toEqual(['--name']);
+    expect(offered('org', 'create', '--na')).toEqual(['--name']);
     expect(offered('billing', 'top-up', 'org_1', '--am')).toEqual(['--amount']);
     expect(offered('org', 'list', '--n')).toEqual([]);
     expect(offered('org', 'create', '--')).toEqual([
@@ -74,6 +74,7 @@ describe.each(shells)('%s', (shell) => {
       '--json',
       '--jsonl',
       '--name',
+      '--new-store',
       '--output',
       '--reason',
       '--utc',

@@ -61,7 +61,7 @@ describe('weir events tail', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^AT +TYPE +ID +BY +REVISION +POSITION\n/);
     expect(out).toContain(organization);
-    const said = await weir(['org', 'suspend', organization, '--actor', 'Mo \u001b[31m']);
+    const said = await weir(['org', 'suspend', organization, '--yes', '--actor', 'Mo \u001b[31m']);
     expect(said.code).toBe(0);
     await weir(['org', 'reactivate', organization]);
     const shown = (await weir(['events', 'tail'])).out;

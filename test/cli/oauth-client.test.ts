@@ -12,7 +12,7 @@ let store: Awaited<ReturnType<typeof startEmbedded>>;
 
 beforeAll(async () => {
   store = await startEmbedded({ dir: join(bench.env.DATA_DIR, 'eventstore'), inThread: true });
-  const [made] = await json('org', 'create', '--name', 'Acme');
+  const [made] = await json('org', 'create', '--new-store', '--name', 'Acme');
   organization = String(made?.organization_id);
 });
 afterAll(async () => {

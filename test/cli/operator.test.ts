@@ -15,7 +15,7 @@ let store: Awaited<ReturnType<typeof startEmbedded>>;
 // Beside a running store a command need not start one of its own, which takes a second each time.
 beforeAll(async () => {
   store = await startEmbedded({ dir: join(bench.env.DATA_DIR, 'eventstore'), inThread: true });
-  const [made] = await json('org', 'create', '--name', ' Acme \u202e ');
+  const [made] = await json('org', 'create', '--new-store', '--name', ' Acme \u202e ');
   id = String(made?.organization_id);
   firstKey = String(made?.admin_api_key);
 });
@@ -38,8 +38,8 @@ describe('weir org', () => {
     expect(out).not.toContain('\u202e');
   });
   test('suspends, reactivates, and says in one sentence what cannot be done', async () => {
-    expect((await json('org', 'suspend', id))[0]).toMatchObject({ status: 'suspended' });
-    const again = await weir(['org', 'suspend', id]);
+    expect((await json('org', 'suspend', id, '--yes'))[0]).toMatchObject({ status: 'suspended' });
+    const again = await weir(['org', 'suspend', id, '--yes']);
     expect(again).toMatchObject({ code: 1, out: '' });
     expect(again.err).toMatch(/^That cannot be done: [^\n]+\.\n$/);
     expect((await json('org', 'reactivate', id))[0]).toMatchObject({ status: 'active' });
@@ -55,7 +55,7 @@ describe('weir org', () => {
   });
   test('records the OS user, the machine and the command, who it was for and why', async () => {
     const said = ['--actor', 'Mo \u202e', '--reason', 'unpaid since May'];
-    expect((await weir(['org', 'suspend', id, ...said])).code).toBe(0);
+    expect((await weir(['org', 'suspend', id, '--yes', ...said])).code).toBe(0);
     expect((await weir(['org', 'reactivate', id])).code).toBe(0);
     const events = await json('audit', 'history', id);
     const actorOf = (type: string) =>
@@ -204,7 +204,7 @@ describe('weir model', () => {
 
 test('the files of a stopped server will do as well', async () => {
   const idle = workbench();
-  const [made] = await idle.json('org', 'create', '--name', 'Alone');
+  const [made] = await idle.json('org', 'create', '--new-store', '--name', 'Alone');
   expect(await idle.json('org', 'list')).toMatchObject([{ id: made?.organization_id, name: 'Alone' }]);
   idle.clean();
 });

@@ -92,7 +92,7 @@ test('of a cluster a command reads what is there, and leaves nothing behind on t
   expect([empty.code, empty.stderr]).toEqual([1, 'The event store of EVENTSTORE_URL holds nothing of Weir yet.\n']);
   expect(readdirSync(bench.dir)).toEqual(['elsewhere']);
 
-  expect((await weirHere(['org', 'create', '--name', 'Acme'], cluster)).code).toBe(0);
+  expect((await weirHere(['org', 'create', '--new-store', '--name', 'Acme'], cluster)).code).toBe(0);
   // Only the secrets, which no store keeps, are on this machine.
   const listed = await weirHere(['org', 'list', '--jsonl'], cluster);
   expect(JSON.parse(listed.stdout)).toMatchObject({ name: 'Acme' });

@@ -16,7 +16,7 @@ let organization = '';
 
 beforeAll(async () => {
   store = await startEmbedded({ dir: join(bench.env.DATA_DIR, 'eventstore'), inThread: true });
-  organization = String((await json('org', 'create', '--name', 'Acme'))[0]?.organization_id);
+  organization = String((await json('org', 'create', '--new-store', '--name', 'Acme'))[0]?.organization_id);
 });
 afterAll(async () => {
   await store.close();

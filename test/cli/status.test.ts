@@ -52,7 +52,7 @@ describe('weir status', () => {
     expect(of('gateway')).toMatchObject([{ state: 'not ready', detail: 'it answers, and not as Weir does' }]);
   });
   test('of a ready gateway shows store, lists, windows and models', async () => {
-    await bench.json('org', 'create', '--name', 'Acme');
+    await bench.json('org', 'create', '--new-store', '--name', 'Acme');
     answer = ready({});
     const { code, err, of } = await status();
     expect([code, err]).toEqual([0, '']);

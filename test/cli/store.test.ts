@@ -194,7 +194,7 @@ describe('weir store backup', () => {
     const made = await weir(['store', 'backup', '--out', out]);
     writing = false;
     await Promise.all(writers);
-    expect(made).toMatchObject({ code: 0, err: expect.stringContaining('SECRETS_DIR') });
+    expect(`${made.code} ${made.err}`).toMatch(/^0 .*SECRETS_DIR/s);
     expect(readdirSync(join(dir, 'copies'))).toEqual(['first']);
     expect(readdirSync(out)).toEqual(['events.mdb']);
     const copy = await serving(out);

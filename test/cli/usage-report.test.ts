@@ -30,7 +30,7 @@ const unpriced = newId('req', systemClock);
 let org: string;
 
 beforeAll(async () => {
-  const [made] = await bench.json('org', 'create', '--name', 'Acme');
+  const [made] = await bench.json('org', 'create', '--new-store', '--name', 'Acme');
   org = String(made!.organization_id);
   const log = await existingEventLog(readConfig(bench.env));
   const clock = systemClock;

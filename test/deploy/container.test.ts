@@ -47,7 +47,7 @@ describe.each(kinds)('%s', (_, reason, newRoot, prepare) => {
     expect(container.run(['touch', '/opt/weir/anything']).stderr).toContain('Read-only file system');
     await eventually(() => container.log().includes('Admin key') || undefined, container.log);
 
-    const made = container.run([...image.entrypoint, 'org', 'create', '--name', 'Acme', '--jsonl']);
+    const made = container.run([...image.entrypoint, 'org', 'create', '--new-store', '--name', 'Acme', '--jsonl']);
     expect(made.stderr).toBe('');
     const { admin_api_key: key } = JSON.parse(made.stdout) as { admin_api_key: string };
     const ask = `fetch('http://127.0.0.1:8080/v1/organization', { headers: { authorization: 'Bearer ${key}' } }).then(async (r) => console.log(r.status, await r.text()))`;
@@ -60,7 +60,7 @@ describe.each(kinds)('%s', (_, reason, newRoot, prepare) => {
     const root = newRoot();
     const first = await start(root);
     await healthy(first);
-    expect(first.run([...image.entrypoint, 'org', 'create', '--name', 'Acme']).status).toBe(0);
+    expect(first.run([...image.entrypoint, 'org', 'create', '--new-store', '--name', 'Acme']).status).toBe(0);
     process.kill(first.pid, 'SIGKILL');
     await first.exited;
     const again = await start(root);

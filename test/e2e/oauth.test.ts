@@ -132,7 +132,7 @@ describe('nothing works any more once the command has ended', () => {
     const { access_token: token } = await grant(authorizationServer, robot);
     const create = () => call(server, 'POST', paths.projects, { key: token, body: { name: 'x' } });
     expect((await create()).status).toBe(201);
-    await weir('org', 'suspend', organization);
+    await weir('org', 'suspend', organization, '--yes');
     expect(errorOf((await create()).body).code).toBe('organization_suspended');
     expect(await use(token)).toBe('200');
     await weir('org', 'close', organization, '--yes');

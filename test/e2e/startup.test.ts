@@ -302,7 +302,7 @@ test('what a start that was killed at once has left does not keep the next one f
   const claim = { pid: 2 ** 22 + 1, started: '1', endpoint: null, won: true };
   mkdirSync(join(dataDir, 'eventstore'), { recursive: true });
   writeFileSync(join(dataDir, 'eventstore', `lock.${claim.pid}.0123456789abcdef`), JSON.stringify(claim));
-  const { code, stderr } = await weirHere(['org', 'create', '--name', 'Acme'], { DATA_DIR: dataDir });
+  const { code, stderr } = await weirHere(['org', 'create', '--new-store', '--name', 'Acme'], { DATA_DIR: dataDir });
   expect(`${code} ${stderr}`).toBe('0 ');
 });
 
@@ -376,7 +376,7 @@ test('what the first start made may end: the next starts do not make it again', 
   server = await startServer({ dataDir });
   const { status, body } = await deletion(second.admin_api_key_id, second.admin_api_key);
   expect([status, (body.error as { code: string }).code]).toEqual([409, 'last_admin_key']);
-  expect((await operator('org', 'suspend', first.organization_id)).code).toBe(0);
+  expect((await operator('org', 'suspend', first.organization_id, '--yes')).code).toBe(0);
   await server.stop();
   server = await startServer({ dataDir });
   expect((await operator('org', 'close', first.organization_id, '--yes')).code).toBe(0);

@@ -1,5 +1,6 @@
 import type { AuditType, Entry, Subject } from '../src/audit/entry.ts';
 import { auditedCategories, describe } from '../src/audit/wording.ts';
+import { isRecord } from '../src/domain/records.ts';
 import { isRemovable } from '../src/domain/streams.ts';
 import { idOfEvent, timeOfId } from '../src/ids.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
@@ -85,6 +86,7 @@ export const auditLog: Projection = {
   categories: auditedCategories,
   tables: [auditRows, auditNumbers, auditBlocks, auditEnds, auditSubjects],
   apply(event, rows) {
+    if (!isRecord(event.type, event.data)) return;
     const id = idOf(event);
     const category = event.stream.slice(0, event.stream.indexOf('-'));
     const { entry, subject } = describe(category, id, factOf(event), rows.get(auditSubjects, id));

@@ -1,4 +1,4 @@
-import { type Anchor, type CheckpointEvent, checkpointOf, followed } from '../src/audit/log/checkpoint-event.ts';
+import { type Anchor, checkpointOf, followed } from '../src/audit/log/checkpoint-event.ts';
 import { checkpointStream } from '../src/audit/log/leaf.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
 import { type RowReader, table } from '../src/kernel/rows.ts';
@@ -91,17 +91,10 @@ const add = (rows: Rows, level: number, from: number, hashes: readonly Hash[]): 
   if (above.length > 0) add(rows, level + 1, Math.floor(from / width), above);
 };
 
-/** @throws Error where it is not what follows: nobody who has the log's key has signed it */
-const checked = (
-  head: AuditTreeHead | undefined,
-  said: CheckpointEvent | undefined,
-): readonly [CheckpointEvent, Frontier] => {
-  const tree = said && followed(treeOf(head), said);
-  if (!tree) throw new Error('the checkpoint does not follow the one before');
-  return [said, tree];
-};
-
-/** The audit log's tree of hashes, as the checkpoints tell it: what proofs are made of. Signatures are for who verifies. */
+/**
+ * The audit log's tree of hashes, as the checkpoints tell it: what proofs are made of. One that does not follow is passed over. Whose
+ * they are is judged by whoever has the keys.
+ */
 export const auditTree: Projection = {
   name: 'audit-tree',
   version: 1,
@@ -110,7 +103,9 @@ export const auditTree: Projection = {
   apply(event, rows) {
     if (event.stream !== checkpointStream) return;
     const { revision } = event;
-    const [said, tree] = checked(rows.get(heads, headKey), checkpointOf(event));
+    const said = checkpointOf(event);
+    const tree = said && followed(treeOf(rows.get(heads, headKey)), said);
+    if (!tree) return;
     const { from, hashes, anchor, checkpoint } = said;
     add(rows, 0, from, hashes);
     rows.put(auditTreeSteps, positionKey(event.position), { from, size: tree.size });

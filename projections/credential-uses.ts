@@ -1,4 +1,5 @@
 import type { CredentialsUsed } from '../src/domain/access-facts.ts';
+import { isRecord } from '../src/domain/records.ts';
 import type { Projection } from '../src/kernel/projection.ts';
 import { type RowReader, table } from '../src/kernel/rows.ts';
 import { factOf } from './recorded.ts';
@@ -16,6 +17,7 @@ export const credentialUses: Projection = {
   categories: ['credentialUse'],
   tables: [credentialUseRows],
   apply(event, rows) {
+    if (!isRecord(event.type, event.data)) return;
     const { used } = factOf<CredentialsUsed>(event);
     for (const [id, seconds] of Object.entries(used)) {
       // Several gateways record their own batches, in any order.

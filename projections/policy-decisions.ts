@@ -1,5 +1,6 @@
 import { decisionSeconds, type PoliciesDecided } from '../src/domain/decision-facts.ts';
 import type { Direction } from '../src/domain/policy-terms.ts';
+import { isRecord } from '../src/domain/records.ts';
 import type { Projection } from '../src/kernel/projection.ts';
 import { passing } from '../src/kernel/row-sweep.ts';
 import { table } from '../src/kernel/rows.ts';
@@ -32,6 +33,7 @@ export const policyDecisions: Projection = {
   tables: [policyDecisionRows],
   passing: [passing(policyDecisionRows, (_, { createdAt }, now) => createdAt + decisionSeconds * 1000 <= now)],
   apply(event, rows) {
+    if (!isRecord(event.type, event.data)) return;
     for (const decision of factOf<PoliciesDecided>(event).decisions) {
       const { id, policy_id: policyId, version, direction, verdict } = decision;
       rows.put(policyDecisionRows, `${policyId}:${id}`, {

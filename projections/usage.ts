@@ -1,3 +1,4 @@
+import { isRecord } from '../src/domain/records.ts';
 import { accountSeconds, totalStream, totalsOf, type UsageSum, usesIn } from '../src/domain/usage-facts.ts';
 import type { Projection, Rows } from '../src/kernel/projection.ts';
 import { passing } from '../src/kernel/row-sweep.ts';
@@ -137,6 +138,7 @@ export const usage: Projection = {
   isHeld: true,
   passing: [passing(usageDays, isOver(minutesOfDay * minuteMs)), passing(usageHours, isOver(minutesOfHour * minuteMs))],
   apply(event, rows) {
+    if (!isRecord(event.type, event.data)) return;
     const { data, position, stream } = event;
     if (stream === totalStream) return applyTotals(event, rows);
     const totals = new Map<string, UsageSum>();

@@ -49,6 +49,8 @@ export interface Signals {
   'audit.unsigned': { readonly error: unknown };
   /** A key in the log for which nobody vouches: it signs nothing that is believed. Said at each start, and when it comes. */
   'audit.key_passed_over': { readonly stream: string; readonly revision: number };
+  /** A checkpoint in the log that is not ours and changes nothing: somebody has written it there. */
+  'audit.checkpoint_passed_over': { readonly stream: string; readonly revision: number };
   /** The secrets have made none of the log's keys: nothing is signed until an operator begins a new part. */
   'audit.no_key': Readonly<Record<string, never>>;
   /** A checkpoint could not be brought to a sink; the newest is brought when it can be. Said once, and again when it is over. */
@@ -160,6 +162,7 @@ const every: Readonly<Record<SignalName, true>> = {
   'reaction.failed': true,
   'audit.unsigned': true,
   'audit.key_passed_over': true,
+  'audit.checkpoint_passed_over': true,
   'audit.no_key': true,
   'audit.sink_lost': true,
   'audit.sink_back': true,

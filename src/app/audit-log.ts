@@ -1,4 +1,4 @@
-import { auditTreeHashes, auditTreeHead, auditTreeSteps } from '../../projections/audit-tree.ts';
+import { auditTree, auditTreeHashes, auditTreeHead, auditTreeSteps } from '../../projections/audit-tree.ts';
 import { type Checkpointer, startCheckpoints } from '../audit/log/checkpointer.ts';
 import { ensureFirstKey, originOf, signersOf } from '../audit/log/keys.ts';
 import { openSinks } from '../audit/log/sinks.ts';
@@ -53,6 +53,7 @@ export const keepAuditLog = async (parts: {
     origin,
     signers,
     clock,
+    isThere: () => models.whole(auditTree.tables),
     head: () => auditTreeHead(models),
     leaves: { at: (level, index) => auditTreeHashes(models).at(level, index) },
     // The newest that is there too: who ran before may have ended between a signature and a sink, or had other sinks.

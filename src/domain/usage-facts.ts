@@ -124,7 +124,8 @@ export function* usesIn(data: Readonly<Record<string, unknown>>): Generator<Use>
   for (const row of rows) {
     const counts = [row[input], row[output], row[creation], row[read], row[money]];
     // We write none of less than nothing: it would be credit.
-    if (!counts.every((count) => typeof count === 'number' && count >= 0)) continue;
+    if (!counts.every(isCount) || !Number.isFinite(row[at])) continue;
+    if (![row[organization], row[project], row[key]].every(isId) || !isText(row[model], longestModel)) continue;
     const sum: UsageSum = {
       requests: 1,
       input: row[input] as number,
@@ -143,6 +144,12 @@ export function* usesIn(data: Readonly<Record<string, unknown>>): Generator<Use>
     };
   }
 }
+
+const isCount = (value: unknown): boolean => Number.isFinite(value) && (value as number) >= 0;
+const isText = (value: unknown, longest: number): boolean => typeof value === 'string' && value.length <= longest;
+/** Rows of sums are kept by these, and a key of theirs has its bound. */
+const [longestId, longestModel] = [100, 200];
+const isId = (value: unknown): boolean => isText(value, longestId);
 
 /** Sums of requests: how many, their tokens of four kinds, and micro-dollars. */
 export interface UsageSum {
@@ -196,7 +203,8 @@ export const usageTotalled = (totals: readonly UsageTotal[]): Omit<UsageTotalled
 
 export const totalsOf = (data: Readonly<Record<string, unknown>>): UsageTotal[] => {
   const { rows } = data as unknown as UsageTotalled;
-  return rows.map((row) => {
+  return rows.flatMap((row) => {
+    if (!isId(row[0]) || !row.slice(1, totalFields.length).every(isCount) || row.length < totalFields.length) return [];
     const [organizationId, requests, input, output, cacheCreation, cacheRead, microDollars] = row as [
       string,
       number,
@@ -206,7 +214,7 @@ export const totalsOf = (data: Readonly<Record<string, unknown>>): UsageTotal[] 
       number,
       number,
     ];
-    return { organizationId, sum: { requests, input, output, cacheCreation, cacheRead, microDollars } };
+    return [{ organizationId, sum: { requests, input, output, cacheCreation, cacheRead, microDollars } }];
   });
 };
 

@@ -144,6 +144,9 @@ export const removeRowFile = (dir: string): void => {
   for (const name of ['data.mdb', 'lock.mdb', 'data.sums']) rmSync(join(dir, name), { force: true });
 };
 
+/** The next start walks the file. */
+export const removeSums = (dir: string): void => rmSync(sumsOf(dir), { force: true });
+
 /** The pages that are not as they were when the file was closed; undefined where that is not known. */
 const changedPages = (dir: string, checked: CheckedFile): number[] | undefined => {
   const path = sumsOf(dir);

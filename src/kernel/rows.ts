@@ -13,6 +13,7 @@ import {
   nextName,
   putDownSums,
   removeRowFile,
+  removeSums,
   tableOf,
   traceOf,
 } from './row-file.ts';
@@ -138,6 +139,9 @@ export const openRows = <Mark extends object>(
   /** Whether there may be rows without sums. */
   let mayBePlain = marked.getBinary(formKey) === undefined;
 
+  /** Damage was met since the file was looked at: there may be more of it, so the next start looks again. */
+  let isSound = true;
+
   const dbOf = (table: string): Rows => {
     const db = dbs.get(table);
     if (!db) throw new Error(`no projection declares the table ${table}`);
@@ -154,6 +158,7 @@ export const openRows = <Mark extends object>(
       // Whoever has met such a page is refused everything until he looks at the file anew.
       root.resetReadTxn();
       damaged.set(table, error);
+      isSound = false;
       throw foundDamage(table, error);
     }
   };
@@ -242,7 +247,9 @@ export const openRows = <Mark extends object>(
     },
     async close() {
       await closed(root);
-      if (!readOnly) putDownSums(dir);
+      if (readOnly) return;
+      if (isSound) putDownSums(dir);
+      else removeSums(dir);
     },
   };
 };

@@ -109,9 +109,8 @@ export const parsedNote = (note: string): Note | undefined => {
   return { text: note.slice(0, at + 1), signatures };
 };
 
-/** The signature of this key on the note that is right, if there is one. */
-export const isSignedWith = ({ text, signatures }: Note, verifier: Verifier): boolean =>
-  signatures.some(
-    ({ name, keyHash, bytes }) =>
-      name === verifier.name && keyHash === verifier.keyHash && verifier.isSignedBy(text, bytes),
-  );
+/** Whether this key has signed the note. A line that says so and is wrong spoils the note, as C2SP has it. */
+export const isSignedWith = ({ text, signatures }: Note, verifier: Verifier): boolean => {
+  const own = signatures.filter(({ name, keyHash }) => name === verifier.name && keyHash === verifier.keyHash);
+  return own.length > 0 && own.every(({ bytes }) => verifier.isSignedBy(text, bytes));
+};

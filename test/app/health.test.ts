@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { healthRoutes } from '../../src/app/health.ts';
-import type { LogKey } from '../../src/audit/log/key-belief.ts';
 import { toldSigning } from '../../src/audit/log/signing.ts';
 import type { UpstreamHealth } from '../../src/upstream/balance/balanced.ts';
 import { asker } from '../admin/ask.ts';
@@ -81,7 +80,7 @@ test('whoever wants to know hears how each of several upstreams does, but not of
 });
 
 test('whoever wants to know hears whether the audit log is signed here, and which of its keys are not believed', async () => {
-  const passedOver = [{ revision: 3 } as LogKey];
+  const passedOver = [{ stream: 'auditLog-keys', revision: 3 }];
   const ask = asker(healthRoutes({ checks: {}, ageMs: () => 1, signing: () => signing() }, () => []));
   const told = async () => (await ask('GET', '/v1/ready?verbose')).body.audit_log;
   expect(await told()).toEqual(audit_log);

@@ -93,7 +93,10 @@ const firstOf = async (dataDir: string, baseUrl: string, env: Environment): Prom
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as FirstRun;
   const known = organizations.get(dataDir);
   if (known) return { ...known, base_url: baseUrl };
-  const { stdout, stderr } = await runWeir(['org', 'create', '--new-store', '--name', 'First organization', '--jsonl'], env);
+  const { stdout, stderr } = await runWeir(
+    ['org', 'create', '--new-store', '--name', 'First organization', '--jsonl'],
+    env,
+  );
   if (stdout === '') throw new Error(`There is no organization: ${stderr}`);
   const made = JSON.parse(stdout) as Pick<FirstRun, 'organization_id' | 'admin_api_key' | 'admin_api_key_id'>;
   let asked = 0;

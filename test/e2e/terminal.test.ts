@@ -56,6 +56,6 @@ test.skipIf(!existsSync(script))(
     );
     child.kill('SIGKILL');
     await eventually(() => !isThere(pid) || undefined);
-  expect(existsSync(join(dataDir, 'eventstore'))).toBe(true);
+    expect(existsSync(join(dataDir, 'eventstore'))).toBe(true);
   },
 );

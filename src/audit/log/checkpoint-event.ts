@@ -69,9 +69,9 @@ export const checkpointOf = ({ type, data }: Pick<Recorded, 'type' | 'data'>): C
   return { from, hashes: list, stubs: texts, anchor: (anchor ?? null) as Anchor | null, key, checkpoint };
 };
 
-/** The tree with what a checkpoint adds; undefined where it does not follow, or its root is another. */
+/** The tree with what a checkpoint adds; undefined where it adds nothing, does not follow, or its root is another. */
 export const followed = (tree: Frontier, { from, hashes, checkpoint }: CheckpointEvent): Frontier | undefined => {
-  if (from !== tree.size) return undefined;
+  if (from !== tree.size || hashes.length === 0) return undefined;
   const now = grown(tree, hashes);
   return rootOfFrontier(now).equals(checkpoint.root) ? now : undefined;
 };

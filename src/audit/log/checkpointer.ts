@@ -34,6 +34,7 @@ export const startCheckpoints = async (options: CheckpointerOptions): Promise<Ch
     await leave();
     unbegun = undefined;
     try {
+      await options.isThere?.();
       current = await signTree(options, () => void beginAgain());
       isReadAnew = false;
     } catch (error) {

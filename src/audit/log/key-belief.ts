@@ -15,7 +15,7 @@ export interface LogKey {
 /** What is known of a log's keys from elsewhere than the log. */
 export interface KeyBelief {
   readonly isKnown: (key: LogKey) => boolean;
-  /** Nothing is known: the first key is taken at its word. */
+  /** Nothing is known: the first key of the log is taken at its word, where nothing was in front of it. */
   readonly takesFirst: boolean;
 }
 
@@ -33,9 +33,9 @@ export interface Keys {
 export const believedKeys = ({ isKnown, takesFirst }: KeyBelief): Keys => {
   const believed: LogKey[] = [];
   const passedOver: LogKey[] = [];
-  const follows = ({ number, note }: LogKey): boolean => {
+  const follows = ({ number, note, revision }: LogKey): boolean => {
     const before = believed.at(-1);
-    if (!before) return takesFirst && passedOver.length === 0;
+    if (!before) return takesFirst && revision === 0;
     return number === before.number + 1 && note !== undefined && isSignedWith(note, before.verifier);
   };
   return {

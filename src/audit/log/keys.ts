@@ -30,13 +30,18 @@ export const isOwn =
   ({ number, verifier }: LogKey): boolean =>
     signers(number).verifier.text === verifier.text;
 
-/** How whoever has the secrets judges keys: by these, and the log's first one at its word, since they may be of later. */
-export const beliefOf = (signers: Signers): KeyBelief => ({ isKnown: isOwn(signers), takesFirst: true });
+/** How keys are judged with the secrets at hand. */
+export const beliefOf = (signers: Signers): KeyBelief => ({ isKnown: isOwn(signers), takesFirst: false });
 
 const [started, rotated] = ['audit.key_started', 'audit.key_rotated'];
 
 const rotationText = (number: number, verifier: Verifier): string =>
   `key ${number} of ${verifier.name}\n${verifier.text}\n`;
+
+/** The highest number of a key: nobody rotates it more often. */
+export const mostKeys = 1_000_000;
+const isNumber = (value: unknown): boolean =>
+  Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= mostKeys;
 
 /** Reads a key event; undefined where it is none. Nothing is said of whose key it is. */
 export const logKeyOf = (event: Omit<Recorded, 'id' | 'metadata'>): LogKey | undefined => {
@@ -44,7 +49,7 @@ export const logKeyOf = (event: Omit<Recorded, 'id' | 'metadata'>): LogKey | und
   if (stream !== keyStream || (type !== started && type !== rotated)) return undefined;
   const { number, public_key: text, note } = data;
   const verifier = typeof text === 'string' ? verifierOf(text) : undefined;
-  if (!Number.isSafeInteger(number) || !verifier) return undefined;
+  if (!isNumber(number) || !verifier) return undefined;
   const said = typeof note === 'string' ? parsedNote(note) : undefined;
   const isRight = said?.text === rotationText(number as number, verifier);
   return { number: number as number, verifier, revision, position, note: isRight ? said : undefined };

@@ -1,14 +1,14 @@
 import type { Clock } from '../../clock.ts';
 import type { Actor, EventStore, Recorded } from '../../kernel/store.ts';
-import { isSignedWith, type Verifier } from '../../merkle/note.ts';
+import { signed, type Verifier } from '../../merkle/note.ts';
 import { checkpointOf } from './checkpoint-event.ts';
-import { beliefOf, isOwn, keysIn, nextKey, type Signers } from './keys.ts';
+import { beliefOf, isOwn, keysIn, mostKeys, nextKey, type Signers } from './keys.ts';
 import { checkpointStream, keyStream } from './leaf.ts';
 
-/** Whether a checkpoint is signed with a key that our secrets make. */
+/** Whether the note of a checkpoint is what our secrets make of its text, to the byte: a line more would be somebody else's. */
 export const isSignedByOurs = (event: Recorded, signers: Signers): boolean => {
   const said = checkpointOf(event);
-  return said !== undefined && isSignedWith(said.checkpoint.note, signers(said.key).verifier);
+  return said !== undefined && said.checkpoint.signed === signed(said.checkpoint.note.text, signers(said.key));
 };
 
 /**
@@ -23,11 +23,12 @@ export const beginNewPart = async (
   clock: Clock,
   actor?: Actor,
 ): Promise<Verifier | undefined> => {
-  const { believed, revision } = await keysIn(store, beliefOf(signers));
+  const { believed, passedOver, revision } = await keysIn(store, beliefOf(signers));
   if (revision === null) return undefined;
   const own = believed.findLast(isOwn(signers));
   if (own && (await canGoOn(store, signers, own.position))) return undefined;
-  const number = (believed.at(-1)?.number ?? 0) + 1;
+  const numbers = [...believed, ...passedOver].map((key) => key.number).filter((each) => each < mostKeys);
+  const number = Math.max(0, ...numbers) + 1;
   await store.append(keyStream, [nextKey(signers, number, own && signers(own.number), clock, actor)], revision);
   return signers(number).verifier;
 };

@@ -5,9 +5,7 @@ import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import type { Frontier } from '../../merkle/frontier.ts';
 import type { HashSource } from '../../merkle/tree.ts';
 import type { Anchor } from './checkpoint-event.ts';
-import type { LogKey } from './key-belief.ts';
 import type { Signers } from './keys.ts';
-import { keyStream } from './leaf.ts';
 
 /** The tree as its last checkpoint left it. */
 export interface TreeHead {
@@ -24,6 +22,8 @@ export interface CheckpointerOptions {
   readonly origin: string;
   readonly signers: Signers;
   readonly clock: Clock;
+  /** Resolves once the tree can be read. Default: at once. */
+  readonly isThere?: () => Promise<void>;
   /** Where the tree stands, and its leaves; asked whenever it is begun with. */
   readonly head: () => TreeHead | undefined;
   readonly leaves: HashSource;
@@ -43,17 +43,22 @@ export interface Signing {
   readonly stopped: Error | undefined;
   /** The secrets have made a key of this log. Without one nothing is signed, until an operator begins a new part. */
   readonly hasKey: boolean;
-  /** Keys in the log for which nobody vouches. */
-  readonly passedOver: readonly LogKey[];
+  /** Keys in the log for which nobody vouches, and checkpoints that are not ours. */
+  readonly passedOver: readonly Place[];
 }
 
-/** What anybody may know of it: whether the log is signed here, and where keys are that are not believed. */
+export interface Place {
+  readonly stream: string;
+  readonly revision: number;
+}
+
+/** What anybody may know of it: whether the log is signed here, and where keys and checkpoints are that are not believed. */
 export interface ToldSigning {
   readonly isSigned: boolean;
-  readonly passedOver: { readonly stream: string; readonly revision: number }[];
+  readonly passedOver: Place[];
 }
 
 export const toldSigning = ({ stopped, hasKey, passedOver }: Signing): ToldSigning => ({
   isSigned: stopped === undefined && hasKey,
-  passedOver: passedOver.map(({ revision }) => ({ stream: keyStream, revision })),
+  passedOver: [...passedOver],
 });

@@ -3,6 +3,7 @@ import {
   type EventStore,
   NoSuchPosition,
   type Recorded,
+  StoreDamaged,
   type Subscription,
   WrongRevision,
 } from '../../kernel/store.ts';
@@ -13,7 +14,7 @@ import type { LogKey } from './key-belief.ts';
 import { beliefOf, isOwn, keysIn, logKeyOf } from './keys.ts';
 import { checkpointStream, keyStream, leafOf } from './leaf.ts';
 import { isSignedByOurs } from './new-part.ts';
-import type { CheckpointerOptions, Signing, TreeHead } from './signing.ts';
+import type { CheckpointerOptions, Place, Signing, TreeHead } from './signing.ts';
 import { mostLeaves, unsignedLeaves } from './unsigned-leaves.ts';
 
 /** Signs the tree of one log. */
@@ -44,6 +45,8 @@ interface Head extends TreeHead {
 
 const defaultDelayMs: Millis = 750;
 const defaultRetryMs: Millis = 1_000;
+/** So many checkpoints of others are named; the next ones are passed over all the same. */
+const mostForeign = 100;
 
 const endOf = async (store: Pick<EventStore, 'readAll'>): Promise<bigint | null> => {
   for await (const { position } of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) return position;
@@ -61,6 +64,9 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
   const end = await endOf(store);
   const keys = await keysIn(store, beliefOf(signers));
   let lastKey = keys.revision ?? -1;
+  /** Revision of the newest checkpoint, also of one that was passed over. */
+  let lastRevision = -1;
+  const foreign: Place[] = [];
   let head: Head | undefined;
   let unsigned = unsignedLeaves(options, null, new Set());
   /** Of the last leaf that was delivered. */
@@ -160,11 +166,20 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
         clock,
       });
       const once = { once: true };
-      const appended = await store.append(checkpointStream, [event], head?.revision ?? 'no_stream', once);
-      if (!isOver) adopt({ ...event, ...appended, stream: checkpointStream });
+      const appended = await store.append(
+        checkpointStream,
+        [event],
+        lastRevision < 0 ? 'no_stream' : lastRevision,
+        once,
+      );
+      if (!isOver) await adopt({ ...event, ...appended, stream: checkpointStream });
     } catch (error) {
       if (error instanceof NoSuchPosition) {
         leave();
+        return;
+      }
+      if (error instanceof StoreDamaged) {
+        stop(error);
         return;
       }
       // Another gateway was first, and its checkpoint is on its way; or the store is away, and it is tried again.
@@ -176,14 +191,18 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
     }
   };
 
-  const adopt = (event: Recorded): void => {
-    if (stopped || event.revision <= (head?.revision ?? -1)) return;
+  const adopt = async (event: Recorded): Promise<void> => {
+    if (stopped || event.revision <= lastRevision) return;
     const said = checkpointOf(event);
     const tree = said && followed(head?.tree ?? noLeaves, said);
-    if (!tree || !isSignedByOurs(event, signers)) {
-      void doubt(event);
+    const isOurs = isSignedByOurs(event, signers);
+    if (!tree || !isOurs) {
+      // What we have signed before may be there once more; what we have signed beyond our tree may not.
+      const isStray = !tree && (!isOurs || said!.checkpoint.size <= (head?.tree.size ?? 0));
+      await doubt(event, isStray);
       return;
     }
+    lastRevision = event.revision;
     unsigned.cover(said.hashes);
     head = headOf({ tree, revision: event.revision, note: said.checkpoint.signed, anchor: said.anchor }, event);
     isLost = false;
@@ -195,22 +214,34 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
     else if (newest !== null && newest > (unsigned.place ?? -1n)) schedule(delayMs);
   };
 
-  /** A checkpoint that does not follow in the log that was signed is a forgery; in another log it is that one's. */
-  const doubt = async ({ stream, revision }: Recorded): Promise<void> => {
+  /**
+   * Of a checkpoint that is not the next of ours. In another log it is that one's; in ours, somebody has written it: one that changes
+   * nothing is passed over, and with one that every reader of the log takes for the next, nothing can be signed any more.
+   */
+  const doubt = async ({ stream, revision }: Recorded, isStray: boolean): Promise<void> => {
     const error = new BrokenTree(`revision ${revision} of ${stream} does not follow the one before`);
     stopped = error;
     clearTimeout(timer);
-    const isNext = revision === (head?.revision ?? -1) + 1;
+    timer = undefined;
+    const isNext = revision === lastRevision + 1;
     const isSame = isNext && (await hasHead().catch(() => true));
-    if (isSame) stop(error);
-    else leave();
-  };
-
-  const take = (event: Recorded): void => {
-    if (event.stream === checkpointStream) {
-      adopt(event);
+    if (!isSame) {
+      leave();
       return;
     }
+    if (!isStray) {
+      stop(error);
+      return;
+    }
+    stopped = undefined;
+    lastRevision = revision;
+    if (foreign.length < mostForeign) foreign.push({ stream, revision });
+    publish('audit.checkpoint_passed_over', { stream, revision });
+    if (newest !== null && newest > (unsigned.place ?? -1n)) schedule(delayMs);
+  };
+
+  const take = async (event: Recorded): Promise<void> => {
+    if (event.stream === checkpointStream) return adopt(event);
     if (event.stream === keyStream) noteKey(event);
     newest = event.position;
     schedule(delayMs);
@@ -235,6 +266,7 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
       if (!isOurs && event.position > own().at(-1)!.position)
         throw new BrokenTree(`revision ${revision} of ${checkpointStream} is not signed by this log’s key`);
       head = headOf(known, event);
+      lastRevision = revision;
       if (isOurs) options.signed(said.checkpoint, event.position);
     }
     if (!head) throw new AnotherLog();
@@ -262,7 +294,7 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
   const subscription: Subscription = store.subscribe({
     after: hasKey ? unsigned.place : end,
     async deliver(batch) {
-      for (const event of ours(batch)) if (!isOver) (hasKey ? take : takeKey)(event);
+      for (const event of ours(batch)) if (!isOver) await (hasKey ? take : takeKey)(event);
     },
     failed: stop,
   });
@@ -272,7 +304,9 @@ export const signTree = async (options: CheckpointerOptions, restart: () => void
       return stopped;
     },
     hasKey,
-    passedOver: keys.passedOver,
+    get passedOver() {
+      return [...keys.passedOver.map(({ revision }) => ({ stream: keyStream, revision })), ...foreign];
+    },
     sign: async () => {
       clearTimeout(timer);
       if (hasKey) await inTurn();

@@ -2,13 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { auditTreeHashes, auditTreeHead } from '../../../projections/audit-tree.ts';
 import { checkpointOf, newCheckpoint } from '../../../src/audit/log/checkpoint-event.ts';
-import { ensureFirstKey, rotateKey } from '../../../src/audit/log/keys.ts';
+import { believedKeys } from '../../../src/audit/log/key-belief.ts';
+import { ensureFirstKey, logKeyOf, rotateKey } from '../../../src/audit/log/keys.ts';
 import { checkpointStream, leafOf, stubOf } from '../../../src/audit/log/leaf.ts';
 import { beginNewPart } from '../../../src/audit/log/new-part.ts';
 import { verdictOf } from '../../../src/audit/log/verify/verdict.ts';
 import { hashOf } from '../../../src/kernel/event-hash.ts';
 import type { Recorded } from '../../../src/kernel/store.ts';
-import { isSignedWith } from '../../../src/merkle/note.ts';
+import { isSignedWith, signed } from '../../../src/merkle/note.ts';
 import { rootOf } from '../../../src/merkle/tree.ts';
 import { onSignal, type SignalName, type Signals } from '../../../src/telemetry.ts';
 import { type MemoryStore, memoryStore } from '../../support/memory-store.ts';
@@ -233,6 +234,65 @@ describe('several gateways', () => {
   });
 });
 
+describe('a checkpoint of others that changes nothing', () => {
+  const last = (store: MemoryStore) => store.log.findLast(({ stream }) => stream === checkpointStream)!;
+  const lineOf = (by: string, text: string) => signed(text, signersOf(by)(1)).slice(text.length + 1);
+  const again = (store: MemoryStore, more: (note: string) => object) => {
+    const { data } = last(store);
+    const note = String(data.note);
+    const from = checkpointOf(last(store))!.checkpoint.size;
+    return { ...data, from, hashes: '', stubs: {}, note, ...more(note) };
+  };
+
+  test.each<[string, (store: MemoryStore) => object]>([
+    ['once more', (store) => again(store, () => ({}))],
+    ['with another anchor', (store) => again(store, () => ({ anchor: { stream: 'nope', revision: 0, index: 999 } }))],
+    [
+      'with a line of theirs',
+      (store) => again(store, (note) => ({ note: note + lineOf('forger', note.split('\n\n')[0]! + '\n') })),
+    ],
+    [
+      'with leaves that are none',
+      (store) => ({ ...last(store).data, from: 5, hashes: Buffer.alloc(32).toString('base64') }),
+    ],
+    ['without anything', () => ({})],
+  ])('%s, is passed over and named, and the next is signed behind it', async (_, made) => {
+    const told = heard('audit.checkpoint_passed_over');
+    const store = await begun();
+    const one = await gateway(store);
+    write(store, 0, 1);
+    await covered(store);
+    const { metadata } = last(store);
+    const [planted] = store.plantAsIs(checkpointStream, [
+      { id: freshId(), type: 'audit.checkpoint', data: made(store) as Record<string, unknown>, metadata },
+    ]);
+    write(store, 0, 2);
+    await covered(store);
+    await one.checkpointer.close();
+    const place = { stream: checkpointStream, revision: planted!.revision };
+    expect(told[0]).toEqual(place);
+    expect(one.checkpointer.passedOver).toEqual([place]);
+    expect(one.seen.every(({ note }) => note.signatures.length === 1)).toBe(true);
+    const two = await gateway(store);
+    write(store, 0, 3);
+    await covered(store);
+    await two.checkpointer.close();
+    expect([one.checkpointer.stopped, two.checkpointer.stopped]).toEqual([undefined, undefined]);
+  });
+});
+
+test('a first key of theirs is not taken at its word by whoever has the secrets, and a key behind a deletion by nobody', async () => {
+  const store = memoryStore();
+  const planted = plantKey(store, 1);
+  expect((await keysOf(store.log, signers)).believed).toEqual([]);
+  const word = { isKnown: () => false, takesFirst: true };
+  const found = believedKeys(word);
+  expect(found.add(logKeyOf(planted)!)).toBe(true);
+  const behind = believedKeys(word);
+  expect(behind.add(logKeyOf({ ...planted, revision: 3 })!)).toBe(false);
+  expect(logKeyOf({ ...planted, data: { ...planted.data, number: Number.MAX_SAFE_INTEGER } })).toBeUndefined();
+});
+
 /** What is said of a kind, until the test is over. */
 const heard = <N extends SignalName>(wanted: N): Signals[N][] => {
   const told: Signals[N][] = [];
@@ -423,9 +483,10 @@ describe('the key', () => {
       expect(isSignedWith(checkpoint.note, signers(rightful).verifier)).toBe(true);
     }
     expect(next?.text).toBe(signers(2).verifier.text);
-    const { believed } = await keysOf(store.log, signersOf('another'));
+    const { believed } = await keysOf(store.log, signers);
     expect(believed.map(({ verifier }) => verifier.text)).toEqual(
       [1, 2].map((number) => signers(number).verifier.text),
     );
+    expect((await keysOf(store.log, signersOf('another'))).believed).toEqual([]);
   });
 });

@@ -40,8 +40,14 @@ const unsigned: Judgement = {
  */
 export const keyRing = (named: readonly Verifier[], against: readonly SignedCheckpoint[]): KeyRing => {
   const texts = new Set(named.map(({ text }) => text));
+  /** Alone: a line beside that of the log's key may have been put there by anybody. */
   const hasSignedOutside = ({ verifier }: LogKey): boolean =>
-    against.some(({ origin, note }) => origin === verifier.name && isSignedWith(note, verifier));
+    against.some(
+      ({ origin, note }) =>
+        origin === verifier.name &&
+        note.signatures.filter(({ name }) => name === origin).length === 1 &&
+        isSignedWith(note, verifier),
+    );
   const isTrusted = named.length > 0 || against.length > 0;
   const keys = believedKeys({
     isKnown: (key) => texts.has(key.verifier.text) || hasSignedOutside(key),

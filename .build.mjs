@@ -51,6 +51,7 @@ else {
       if (name.endsWith('.mjs')) put(`dist/${folder}/${name}`, readFileSync(`${folder}/${name}`));
     }
   }
+  put('dist/src/audit/verify_export.py', readFileSync('src/audit/verify_export.py'));
   // Where those that load them look. A place that they name (import.meta.url) is reached from the folder above.
   await bundle('src/cli/program.ts', 'dist/src/cli/program.js');
   await bundle('src/embedded/worker.ts', 'dist/src/embedded/worker.js');

@@ -10,6 +10,7 @@ import { keysCommand } from './audit-questions/keys-command.ts';
 import { logCommand } from './audit-questions/log-command.ts';
 import { stateCommand } from './audit-questions/state-command.ts';
 import { whoCommand } from './audit-questions/who-command.ts';
+import { verifierCommand } from './audit-verifier.ts';
 import { withExamples } from './examples.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -31,6 +32,7 @@ Examples:
   weir audit consistency monday tuesday             that one checkpoint’s log has become another’s
   weir audit export --out acme.ndjson --organization org_01jd…
                                                     what an auditor takes away, with its proofs
+  weir audit verifier > verify_export.py            what verifies an export without Weir, in Python
   weir audit checkpoint                             the newest signed checkpoint, to keep elsewhere
   weir audit key                                    the public keys, for whoever verifies elsewhere
   weir audit rotate-key --reason "yearly"           sign with another key from now on`;
@@ -50,6 +52,7 @@ export const auditCommand = (terminal: Terminal): Command => {
   audit.addCommand(proveCommand(terminal));
   audit.addCommand(consistencyCommand(terminal));
   audit.addCommand(exportCommand(terminal));
+  audit.addCommand(verifierCommand(terminal));
   audit.addCommand(checkpointCommand(terminal));
   audit.addCommand(keyCommand(terminal));
   audit.addCommand(rotateKeyCommand(terminal));

@@ -69,6 +69,8 @@ test('the package installs in an empty folder without a compiler, and serves', a
 
   const { stdout } = await run('npx', ['--no-install', 'weir', '--version'], { cwd: home });
   expect(stdout).toBe(`${version}\n`);
+  const verifier = await run('npx', ['--no-install', 'weir', 'audit', 'verifier'], { cwd: home });
+  expect(verifier.stdout).toBe(readFileSync(join(root, 'src/audit/verify_export.py'), 'utf8'));
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn('node_modules/.bin/weir', ['serve'], { cwd: home, env: { PATH, HOME, PORT: '0' } });
   let log = '';

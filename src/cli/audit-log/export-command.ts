@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { Command } from 'commander';
 import { Failure } from '../../app/failure.ts';
+import { checkpointOf } from '../../audit/log/checkpoint-event.ts';
 import { exportLines } from '../../audit/log/export.ts';
 import { checkpointStream } from '../../audit/log/leaf.ts';
 import { entriesOf } from '../../audit/log/organization-entries.ts';
@@ -10,6 +11,7 @@ import type { Config } from '../../config.ts';
 import { whose } from '../../domain/streams.ts';
 import { fileFault } from '../../folder.ts';
 import type { EventStore, Recorded } from '../../kernel/store.ts';
+import type { SignedCheckpoint } from '../../merkle/checkpoint.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
 import { allEvents, logKeys, noCheckpoint, onLog } from './audit-source.ts';
 
@@ -46,8 +48,13 @@ export const exportCommand = (terminal: Terminal): Command =>
       });
     });
 
-async function* ours(log: AsyncIterable<Recorded>): AsyncGenerator<Recorded> {
-  for await (const event of log) if (whose(event) === 'ours' && event.stream !== checkpointStream) yield event;
+/** Events up to a checkpoint: what comes behind it in the log, it does not cover. */
+async function* oursUntil({ signed }: SignedCheckpoint, log: AsyncIterable<Recorded>): AsyncGenerator<Recorded> {
+  for await (const event of log) {
+    if (whose(event) !== 'ours') continue;
+    if (event.stream !== checkpointStream) yield event;
+    else if (checkpointOf(event)?.checkpoint.signed === signed) return;
+  }
 }
 
 const writeAll = async (
@@ -61,7 +68,7 @@ const writeAll = async (
   const leaves = await leafList(store.read(checkpointStream), keys);
   const { newest: checkpoint } = leaves;
   if (!checkpoint) throw new Failure(noCheckpoint);
-  const events = ours(allEvents(terminal, store, 'Exporting'));
+  const events = oursUntil(checkpoint, allEvents(terminal, store, 'Exporting'));
   const isWhole = organization === undefined;
   const wanted = isWhole ? events : entriesOf(events, organization);
   const entries = (async function* () {

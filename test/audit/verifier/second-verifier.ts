@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const program = fileURLToPath(new URL('verify_export.py', import.meta.url));
+export const program = fileURLToPath(new URL('../../../src/audit/verify_export.py', import.meta.url));
 const python = (args: readonly string[], input = '') =>
   spawnSync('python3', args, { input, encoding: 'utf8', timeout: 3_600_000, maxBuffer: 2 ** 30 });
 
@@ -18,15 +18,19 @@ export interface Question {
 }
 
 export interface Judgement {
-  readonly status: 0 | 1 | 2;
+  /** 3: the file is no export, or what to compare it with holds no checkpoint; the remark says so. */
+  readonly status: 0 | 1 | 2 | 3;
   readonly findings: readonly { readonly class: string; readonly at: string; readonly detail: string }[];
   readonly lacking: readonly string[];
   /** What the proof does not say. */
   readonly remarks: readonly string[];
 }
 
-/** The exit status of the command. */
-export const statusOf = (...args: string[]): number | null => python([program, ...args]).status;
+/** The exit status of the program in a file, and what it says. */
+export const asked = (file: string, ...args: string[]) => {
+  const { status, stdout, stderr } = python([file, ...args]);
+  return { status, stdout, stderr };
+};
 
 /** Asks one process all of it. */
 export const judged = (questions: readonly Question[]): Judgement[] => {

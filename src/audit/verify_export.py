@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verifies an export of Weir's audit log (`weir audit export`) without Weir.
+"""Verifies an export of Weir's audit log (`weir audit export`) without Weir. `weir audit verifier` prints this program.
 
 Written from src/audit/README.md ("The format") and RFC 6962, 8785, 8032 and c2sp.org/signed-note alone.
 
@@ -8,9 +8,10 @@ Written from src/audit/README.md ("The format") and RFC 6962, 8785, 8032 and c2s
 --pub      verifier keys that are known to be the log's (`weir audit key`), or a file of them, a line each
 --against  signed checkpoints that were kept outside (a file of AUDIT_SINKS, or an earlier export)
 
-Exit status: 0 whole, 1 tampered with, 2 nothing is wrong but something could not be checked, 3 not an export.
+Exit status: 0 whole, 1 tampered with, 2 nothing is wrong and something cannot be excluded, 3 cannot be read or is not
+an export, 64 the command line is wrong.
 """
-import argparse, base64, functools, hashlib, json, re, sys, time
+import argparse, base64, functools, hashlib, json, os, re, sys, time
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -23,12 +24,19 @@ class Bad(Exception):
     """What is not as the format says: a class of finding, and words."""
 
 
+class NotAnExport(Exception):
+    """Of a file that is none nothing can be said."""
+
+
 def sha256(*parts):
     return hashlib.sha256(b''.join(parts)).digest()
 
 
 def unbase64(text, length=None):
-    raw = base64.b64decode(text, validate=True)
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except ValueError:
+        raise ValueError('not base64')
     if base64.b64encode(raw).decode() != text or length not in (None, len(raw)):
         raise ValueError('not base64 of the right length')
     return raw
@@ -72,7 +80,12 @@ def refuse(constant):
 
 def parse(text):
     """Numbers are doubles, as RFC 8785 has them."""
-    return json.loads(text, object_pairs_hook=unique, parse_int=float, parse_constant=refuse)
+    try:
+        return json.loads(text, object_pairs_hook=unique, parse_int=float, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise ValueError(f'not JSON ({error})')
+    except RecursionError:
+        raise ValueError('nested too deeply')
 
 
 # RFC 8032: Ed25519. A point is (X, Y, Z, T) with x = X/Z, y = Y/Z, xy = T/Z.
@@ -131,6 +144,8 @@ def ed25519(public, message, signature):
 
 def verifier_key(text):
     """(name, key id) and the public key of `name+hex id+base64 of a byte 1 and the key`."""
+    if text.count('+') < 2:
+        raise ValueError(f'{text!r} is neither a verifier key (name+hash+key) nor a file of them')
     name, identity, encoded = text.split('+', 2)
     raw = unbase64(encoded, 33)
     if raw[0] != 1 or sha256(name.encode(), b'\n', raw)[:4].hex() != identity:
@@ -145,9 +160,11 @@ def open_note(note, keys):
         raise ValueError('not a signed note')
     text, known, signers = text + '\n', {verifier_key(key)[0]: key for key in keys}, []
     for line in lines[:-1].split('\n'):
-        dash, name, encoded = line.split(' ')
+        if not re.fullmatch('— [^ ]+ [^ ]+', line):
+            raise ValueError('not a signature line')
+        _, name, encoded = line.split(' ')
         raw = unbase64(encoded)
-        if dash != '—' or len(raw) < 5:
+        if len(raw) < 5:
             raise ValueError('not a signature line')
         key = known.get((name, raw[:4]))
         if key:
@@ -158,9 +175,9 @@ def open_note(note, keys):
 
 
 def checkpoint(text):
-    origin, size, root, end = text.split('\n')
-    if end or str(int(size)) != size or int(size) < 0:
+    if not re.fullmatch('[^\n]+\n(0|[1-9][0-9]{0,15})\n[^\n]+\n', text):
         raise ValueError('not a checkpoint')
+    origin, size, root, _ = text.split('\n')
     return origin, int(size), unbase64(root, 32)
 
 
@@ -192,6 +209,14 @@ def join(roots):
     return functools.reduce(lambda right, left: sha256(b'\1', left, right), reversed(roots)) if roots else sha256()
 
 
+def grow(parts, leaf):
+    """Complete trees, of so many leaves each, with one leaf more."""
+    count = 1
+    while parts and parts[-1][0] == count:
+        leaf, count = sha256(b'\1', parts.pop()[1], leaf), 2 * count
+    parts.append((count, leaf))
+
+
 def climb(index, size, leaf, path, see):
     """The root that a path leads to; `see` is told of each node on it and beside it."""
     low, high, steps = 0, size, []
@@ -217,7 +242,7 @@ class Verifier:
         self.findings, self.lacking, self.proven = [], [], []
         self.seen, self.next, self.nodes = set(), 0, {}
         self.last, self.broken, self.keys, self.marks, self.inner = {}, [], [], [], 0
-        self.passed_over, self.unproven = [], False
+        self.passed_over, self.unproven, self.tail, self.later, self.remarks = [], False, [], [], []
         self.unsigned, self.counts = {}, {'event': 0, 'removed': 0, 'uncovered': 0}
 
     def finding(self, kind, place, words):
@@ -229,11 +254,16 @@ class Verifier:
             return judge(*arguments)
         except Bad as bad:
             self.finding(bad.args[0], place, bad.args[1])
-        except Exception as error:
-            self.finding(kind, place, f'{type(error).__name__}: {error}')
+        except UnicodeDecodeError:
+            self.finding(kind, place, 'not UTF-8')
+        except ValueError as error:
+            self.finding(kind, place, str(error))
+        except Exception:
+            self.finding(kind, place, 'a field is lacking, or holds something else than the format says')
 
     def run(self, lines):
         digest, line = hashlib.sha256(), None
+        lines = self.checked(lines)
         for position, following in enumerate(lines):
             if line is not None:
                 digest.update(line)
@@ -243,19 +273,51 @@ class Verifier:
                     return
             line = following
         if not hasattr(self, 'root'):
-            return self.finding('manifest', 'manifest', 'there is none')
+            return self.finding('end', 'end', 'the file ends with its first line')
         self.guard('end', 'end', self.end, line, digest.hexdigest())
         self.completeness()
         self.guard('signature', 'manifest', self.trust)
-        for number, note in enumerate(self.against, 1):
-            self.guard('signature', f'outside checkpoint {number}', self.outside, note)
+        self.outside()
+        self.conclude()
+
+    def checked(self, lines):
+        """The lines of an export. What does not begin as one is none, and nobody can say that it was tampered with."""
+        lines = iter(lines)
+        first = next(lines, None)
+        if first is None:
+            raise NotAnExport('it is empty')
+        try:
+            manifest = parse(first.decode())
+            begins = manifest['type'] == 'manifest' and manifest['format'] == 'weir-audit-export/1'
+        except (ValueError, KeyError, TypeError):
+            begins = False
+        if not begins:
+            raise NotAnExport('its first line is not the manifest of a weir-audit-export/1')
+        yield first
+        yield from lines
+
+    def conclude(self):
+        """What cannot be excluded."""
         if self.unproven:
             self.lacking.append(f'unproven from entry {max(self.proven, default=0)} on: nobody vouches for the key that has signed the checkpoint (--pub)')
         for mark in self.marks:
             if mark not in self.proven:
                 self.lacking.append(f'the first {mark} leaves were imported: no checkpoint of their own log covers them all')
-        if not self.proven:
-            self.lacking.append('no checkpoint from outside (--against) agrees: nobody can say whether the log was once another')
+        last = max(self.proven, default=0)
+        if not last:
+            words = 'no checkpoint from outside (--against) agrees: nobody can say whether the log was once another'
+            if self.against and all(note.split('\n')[0] != self.log for note in self.against):
+                words = f'the checkpoints from outside (--against) are of another log, not of {self.log}: they say nothing of this one'
+            self.lacking.append(words)
+        elif self.later and last < self.size:
+            self.lacking.append(f'the checkpoints from outside go on to {max(self.later)} leaves, and none is of the {self.size} of this export: nobody can say whether they were the same')
+        if self.later:
+            self.remarks.append(f'the log has gone on to {max(self.later)} leaves: of what is behind the {self.size} of this export it says nothing')
+        open_ones = len(self.unsigned) - max(last - self.size, 0)
+        if open_ones > 0:
+            self.lacking.append(f'whether the last {open_ones} events are of the log, or invented: they are behind the checkpoint, and nobody has signed them')
+        if not self.whole:
+            self.lacking.append('the export of one organization cannot show that no event was left out: only an export of the whole log can')
 
     def line(self, raw, fields, optional=()):
         value = parse(raw.decode())
@@ -265,8 +327,6 @@ class Verifier:
 
     def manifest(self, raw):
         value = self.line(raw, ['format', 'log', 'organization_id', 'checkpoint', 'public_keys'])
-        if value['type'] != 'manifest' or value['format'] != 'weir-audit-export/1':
-            raise ValueError('another format')
         self.log, self.public, self.whole = value['log'], value['public_keys'], value['organization_id'] is None
         if any(verifier_key(key)[0][0] != self.log for key in self.public):
             raise Bad('key', 'a public key has the name of another log')
@@ -276,6 +336,7 @@ class Verifier:
             size = note.split('\n')[1:2]
             if size and size[0].isdecimal() and len(size[0]) < 16:
                 self.nodes.update(dict.fromkeys(subtrees(int(size[0]))))
+        self.nodes.update(dict.fromkeys(subtrees(self.size)))
         self.root = root
         return True
 
@@ -341,7 +402,9 @@ class Verifier:
                 raise Bad('missing', f'leaf {index} is gone, and its time is not over')
 
     def uncovered(self, raw):
-        event, hashed, _ = self.opened(self.line(raw, ['event'], ['audit_log_id'])['event'])
+        text = self.line(raw, ['event'], ['audit_log_id'])['event']
+        event, hashed, stub = self.opened(text)
+        self.tail.append(sha256(b'\0', (text if stub is None else stub).encode()))
         if event['stream'] == 'auditLog-keys':
             self.keys.append((event, False))
         self.unsigned[event['stream'], event['revision']] = self.next
@@ -437,19 +500,44 @@ class Verifier:
                 raise Bad('signature', 'the checkpoint is not signed by the key in force')
             self.unproven = True
 
-    def outside(self, note):
-        text, signers = open_note(note, sorted(self.trusted))
-        origin, size, root = checkpoint(text)
-        if origin != self.log or not signers:
-            raise ValueError('not signed by a key of this log that anybody vouches for')
-        if size > self.size:
-            raise Bad('rolled-back', f'{size} leaves were signed, the export is of {self.size}, unless it was made before that checkpoint')
-        parts = [self.nodes.get(node) for node in subtrees(size)]
-        computed = self.root if size == self.size else None if None in parts else join(parts)
-        if computed not in (None, root):
-            raise Bad('forked', f'the first {size} leaves are not those that were signed')
-        if computed:  # an export of one organization may have no path to the nodes of an older root
-            self.proven.append(size)
+    def outside(self):
+        """Holds the export against each checkpoint from outside that it can be held against."""
+        strangers, differing = [], []
+        for note in self.against:
+            if note.split('\n')[0] != self.log:  # of another log: it says nothing of this one
+                continue
+            try:
+                text, signers = open_note(note, sorted(self.trusted))
+                _, size, root = checkpoint(text)
+            except ValueError:
+                signers = []
+            if not signers:
+                strangers.append(note.split('\n')[1])
+                continue
+            computed = self.root_of(size)
+            if computed is None and size > self.size:
+                self.later.append(size)
+            elif computed == root:
+                self.proven.append(size)
+            elif computed is not None:
+                differing.append(size)
+        if strangers:
+            rest = f', and so it is with {len(strangers) - 1} more' if strangers[1:] else ''
+            self.finding('signature', f'outside checkpoint of {strangers[0]} leaves', f'is not signed by a key of this log that anybody vouches for{rest}')
+        if differing:
+            self.finding('forked', f'outside checkpoint of {min(differing)} leaves', 'is of a log that went another way')
+
+    def root_of(self, size):
+        """The root of the first leaves; None where the export does not have it: one of an organization has few paths."""
+        if size == self.size:
+            return self.root
+        roots = {node: self.nodes.get(node) for node in subtrees(min(size, self.size))}
+        if None in roots.values() or (size > self.size and (not self.whole or size > self.size + len(self.tail))):
+            return None
+        parts = [(high - low, root) for (low, high), root in roots.items()]
+        for leaf in self.tail[:max(size - self.size, 0)]:
+            grow(parts, leaf)
+        return join([root for _, root in parts])
 
 
 def verify(export, pubs=(), against=(), now=None):
@@ -457,47 +545,53 @@ def verify(export, pubs=(), against=(), now=None):
     outside = []
     for name in against:
         with open(name, encoding='utf-8', newline='') as file:
-            outside += notes(file.read())
+            found = notes(file.read())
+        if not found:
+            raise NotAnExport(f'{name} holds no signed checkpoint')
+        outside += found
     verifier = Verifier(pubs, outside, time.time() if now is None else now)
     with open(export, 'rb') as file:
-        verifier.run(file)
+        try:
+            verifier.run(file)
+        except NotAnExport as error:
+            raise NotAnExport(f'{export} is not an export of an audit log: {error}')
     status = 1 if verifier.findings else 2 if verifier.lacking else 0
-    remarks = [f'nobody vouches for the key of auditLog-keys@{revision:.0f}: it is passed over' for revision, _ in verifier.passed_over]
-    if verifier.unsigned:
-        remarks.append(f'{len(verifier.unsigned)} events behind the checkpoint: nobody has signed them yet, and nothing proves them')
-    if not getattr(verifier, 'whole', True):
-        remarks.append('what the events of one organization say: that none was left out, only an export of the whole log shows')
-    return {'status': status, 'findings': verifier.findings, 'lacking': verifier.lacking, 'remarks': remarks}
+    passed_over = [f'nobody vouches for the key of auditLog-keys@{revision:.0f}: it is passed over' for revision, _ in verifier.passed_over]
+    return {'status': status, 'findings': verifier.findings, 'lacking': verifier.lacking, 'remarks': passed_over + verifier.remarks}
 
 
 def keys_in(text):
     """The verifier keys of a text, or of the file that it names."""
-    try:
-        keys = text.split()
-        return [key for key in keys if verifier_key(key)] or keys_in_file(text)
-    except ValueError:
-        return keys_in_file(text)
-
-
-def keys_in_file(name):
-    with open(name, encoding='utf-8') as file:
-        keys = file.read().split()
-    if not keys:
-        raise ValueError(f'{name} holds no verifier key')
-    for key in keys:
+    words = text.split()
+    if os.path.isfile(text):
+        with open(text, encoding='utf-8') as file:
+            words = file.read().split()
+    if not words:
+        raise ValueError(f'{text!r} holds none')
+    for key in words:
         verifier_key(key)
-    return keys
+    return words
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.print_usage(sys.stderr)
+        self.exit(64, f'{message}\n')
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('export', help='the file; - for lines of JSON {export, pubs, against, now} on standard input')
-    parser.add_argument('--pub', action='append', default=[])
-    parser.add_argument('--against', action='append', default=[])
+    parser.add_argument('--pub', action='append', default=[], metavar='KEYS')
+    parser.add_argument('--against', action='append', default=[], metavar='CHECKPOINTS')
     options = parser.parse_args(arguments)
     if options.export == '-':
         for line in sys.stdin:
-            print(json.dumps(verify(**json.loads(line))), flush=True)
+            try:
+                answer = verify(**json.loads(line))
+            except NotAnExport as error:
+                answer = {'status': 3, 'findings': [], 'lacking': [], 'remarks': [str(error)]}
+            print(json.dumps(answer), flush=True)
         return 0
     try:
         pubs = [key for text in options.pub for key in keys_in(text)]
@@ -506,7 +600,10 @@ def main(arguments):
         return 3
     try:
         result = verify(options.export, pubs, options.against)
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        print('A file with checkpoints is not UTF-8.', file=sys.stderr)
+        return 3
+    except (OSError, NotAnExport) as error:
         print(error, file=sys.stderr)
         return 3
     for finding in result['findings']:

@@ -27,7 +27,7 @@ import { printableLines, type Terminal, usageError } from './terminal.ts';
 import { usageCommand } from './usage.ts';
 
 const statuses = `
-Exit status: 0 done; 1 it could not be done, and why is said; 2 the command line is wrong; 78 the configuration is wrong.
+Exit status: 0 done; 1 it could not be done, and why is said; 64 the command line is wrong; 78 the configuration is wrong.
 What status, usage reconcile and audit verify end with, their own help says.
 `;
 

@@ -33,8 +33,8 @@ export interface Terminal {
 export const untilStopped = ({ interrupted, left }: Terminal): Promise<void> =>
   Promise.race([interrupted(), ...(left ? [left] : [])]);
 
-/** Exit status of a command line that is wrong in itself. */
-export const usageError = 2;
+/** Exit status of a command line that is wrong in itself: EX_USAGE of sysexits.h, which no verdict of a command has. */
+export const usageError = 64;
 
 /** What the command line asks for makes no sense, whatever the state of anything. */
 export class UsageError extends Failure {

@@ -96,7 +96,7 @@ describe.each(shells)('%s', (shell) => {
 
 test('another shell is refused, with those that are known', async () => {
   const { code, stderr } = await weirHere(['completion', 'tcsh'], {});
-  expect(code).toBe(2);
+  expect(code).toBe(64);
   expect(stderr).toContain('Allowed choices are bash, zsh, fish');
 });
 
@@ -150,7 +150,7 @@ describe('installed', () => {
     );
   });
   test.each([
-    [['completion'], {}, 2, /^Name a shell, bash, zsh, fish, or say --install\.\n$/],
+    [['completion'], {}, 64, /^Name a shell, bash, zsh, fish, or say --install\.\n$/],
     [['completion', '--install'], { SHELL: '/bin/dash' }, 1, /^Say for which shell: weir completion bash\|zsh\|fish/],
     [['completion', 'fish', '--install'], { HOME: '/dev/null' }, 1, /^\/dev\/null\S+ cannot be written: [^\n]+\.\n$/],
   ])('%j with %j ends with %i', async (argv, env, code, stderr) => {

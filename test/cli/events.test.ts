@@ -95,8 +95,8 @@ describe('weir events tail', () => {
     expect(new Set(told).size).toBe(told.length);
   });
   test.each([
-    [['events', 'tail', '-n', 'many'], 2, /Give a number up to 999999/],
-    [['events', 'tail', '--json', '--wide'], 2, /Give one of json, wide/],
+    [['events', 'tail', '-n', 'many'], 64, /Give a number up to 999999/],
+    [['events', 'tail', '--json', '--wide'], 64, /Give one of json, wide/],
   ])('%j ends with %i', async (argv, code, err) => {
     expect(await weir(argv)).toEqual({ code, out: '', err: expect.stringMatching(err) });
   });

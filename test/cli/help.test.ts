@@ -58,10 +58,10 @@ test.each([
     'weir key create --help says how it is used.',
   ],
   [['usage', '--fom', 'x'], "error: unknown option '--fom'", 'weir usage --help says how it is used.'],
-])('%j is refused with 2, and says where help is', async (argv, why, next) => {
+])('%j is refused with 64, and says where help is', async (argv, why, next) => {
   const { weir, clean } = workbench();
   const { code, err } = await weir(argv);
-  expect(code).toBe(2);
+  expect(code).toBe(64);
   const lines = err.trimEnd().split('\n');
   expect([lines[0], lines.at(-1)]).toEqual([why, next]);
   clean();

@@ -161,7 +161,7 @@ describe('weir limits', () => {
       /^The server at http:\/\/127\.0\.0\.1:\d+ cannot be asked: .*ECONNREFUSED.* weir status says whether one runs here; --url names another\.\n$/,
     );
     const odd = await weir(['key_1', '--url', 'ftp://x', '--key', 'a']);
-    expect(odd).toMatchObject({ code: 2, err: 'ftp://x is not a URL such as http://127.0.0.1:8080.\n' });
+    expect(odd).toMatchObject({ code: 64, err: 'ftp://x is not a URL such as http://127.0.0.1:8080.\n' });
     expect((await weir(['key_1', '--url', url, '--key', 'a b'])).err).toMatch(/characters that no key has/);
   });
 

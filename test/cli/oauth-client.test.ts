@@ -83,7 +83,7 @@ describe('weir oauth-client', () => {
       [['create', organization], /--name/],
       [['list', 'org_nobody'], /^There is no organization org_nobody\. weir org list shows them\.\n$/, 1],
     ];
-    for (const [argv, sentence, status = 2] of cases) {
+    for (const [argv, sentence, status = 64] of cases) {
       const { code, out, err } = await weir(['oauth-client', ...argv]);
       expect([code, out]).toEqual([status, '']);
       expect(err).toMatch(sentence);

@@ -77,13 +77,13 @@ describe('weir org', () => {
     ['--reason', 'x'.repeat(501)],
   ])('refuses %s %j', async (option, text) => {
     const { code, err } = await weir(['org', 'suspend', id, option, text]);
-    expect(code).toBe(2);
+    expect(code).toBe(64);
     expect(err).toContain('characters');
   });
   test.each([
     [['org', 'show', 'org_nobody'], 1, 'There is no organization org_nobody. weir org list shows them.\n'],
-    [['org', 'create', '--name', ' '], 2, 'An organization’s name has 1 to 120 characters.\n'],
-    [['org', 'create', '--name', 'x'.repeat(121)], 2, 'An organization’s name has 1 to 120 characters.\n'],
+    [['org', 'create', '--name', ' '], 64, 'An organization’s name has 1 to 120 characters.\n'],
+    [['org', 'create', '--name', 'x'.repeat(121)], 64, 'An organization’s name has 1 to 120 characters.\n'],
   ])('answers %j with status %i and a sentence', async (argv, code, sentence) => {
     expect(await weir(argv)).toEqual({ code, out: '', err: sentence });
   });
@@ -153,12 +153,12 @@ describe('weir billing', () => {
     [[]],
   ])('does not guess what a subscription with %j is', async (options) => {
     const { code, out, err } = await weir(['billing', 'subscription', id, ...options, '--reference', 'unclear']);
-    expect([code, out]).toEqual([2, '']);
+    expect([code, out]).toEqual([64, '']);
     expect(err).toMatch(/--plan[^\n]+--amount[^\n]+--end/);
   });
   test.each(['0', '-5', '1e3', 'twenty', '1.0000001', '', '1234567890'])('refuses the amount “%s”', async (amount) => {
     const { code, err } = await weir(['billing', 'top-up', id, `--amount=${amount}`, '--reference', 'bad']);
-    expect(code).toBe(2);
+    expect(code).toBe(64);
     expect(err).toMatch(/^[^\n]+\n$/);
   });
   test('knows the plans', async () => {
@@ -173,7 +173,7 @@ describe('weir billing', () => {
       '--reference',
       'x',
     ]);
-    expect(code).toBe(2);
+    expect(code).toBe(64);
     expect(err).toContain('Developer, Growth or Scale');
   });
 });

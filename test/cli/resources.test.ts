@@ -52,7 +52,7 @@ describe('weir project', () => {
   test('asks which organization is meant where there are several, and makes none in a closed one', async () => {
     const other = String((await json('org', 'create', '--name', 'Other'))[0]?.organization_id);
     const { code, err } = await weir(['project', 'create', '--name', 'x']);
-    expect([code, err]).toEqual([2, 'There are 2 organizations: say which. weir org list shows them.\n']);
+    expect([code, err]).toEqual([64, 'There are 2 organizations: say which. weir org list shows them.\n']);
     expect(await first('project', 'create', other, '--name', 'x')).toMatchObject({ organization_id: other });
     await weir(['org', 'close', other, '--yes']);
     expect(await weir(['project', 'create', other, '--name', 'x'])).toMatchObject({ code: 1, out: '' });
@@ -125,10 +125,10 @@ describe('weir key', () => {
     expect(await first('key', 'show', made.id ?? '')).toMatchObject({ status: 'expired' });
   });
   test.each([
-    ['604801s', 2, /Give 7d \(604800s\) at most/],
-    ['8d', 2, /Give 7d/],
-    ['-1s', 2, /Give a number of s, m, h or d/],
-    ['60', 2, /Give a number of s, m, h or d/],
+    ['604801s', 64, /Give 7d \(604800s\) at most/],
+    ['8d', 64, /Give 7d/],
+    ['-1s', 64, /Give a number of s, m, h or d/],
+    ['60', 64, /Give a number of s, m, h or d/],
     ['604800s', 1, /There is no project key key_none/],
     ['0s', 1, /There is no project key key_none/],
   ])('rotates with a grace of %s: %i', async (grace, code, err) => {
@@ -178,13 +178,13 @@ describe('weir key', () => {
     [['key', 'show', 'akey_none'], 1, expect.stringContaining('Admin key')],
     [['key', 'show', `k${hostile}`], 1, expect.not.stringContaining('\u001b')],
     [['key', 'create', 'proj_none', '--name', 'x'], 1, expect.stringContaining('weir project list')],
-    [['key', 'create', 'proj_none', '--name', 'a\nb'], 2, expect.stringContaining('control character')],
-    [['key', 'create', 'proj_none', '--name', 'x', '--expires', '90'], 2, expect.stringContaining('90d')],
-    [['key', 'create', 'proj_none', '--name', 'x', '--permissions', 'all'], 2, expect.stringContaining('models:read')],
-    [['key', 'list', '--status', 'dead'], 2, expect.stringContaining('active')],
-    [['key', 'list', '--status', hostile], 2, expect.not.stringContaining('\u001b')],
-    [['key', `--${hostile}`], 2, expect.not.stringContaining('\u001b')],
-    [['key', 'list', '--json', '--jsonl'], 2, expect.stringContaining('one of json, jsonl')],
+    [['key', 'create', 'proj_none', '--name', 'a\nb'], 64, expect.stringContaining('control character')],
+    [['key', 'create', 'proj_none', '--name', 'x', '--expires', '90'], 64, expect.stringContaining('90d')],
+    [['key', 'create', 'proj_none', '--name', 'x', '--permissions', 'all'], 64, expect.stringContaining('models:read')],
+    [['key', 'list', '--status', 'dead'], 64, expect.stringContaining('active')],
+    [['key', 'list', '--status', hostile], 64, expect.not.stringContaining('\u001b')],
+    [['key', `--${hostile}`], 64, expect.not.stringContaining('\u001b')],
+    [['key', 'list', '--json', '--jsonl'], 64, expect.stringContaining('one of json, jsonl')],
     [['project', 'show', 'proj_none'], 1, expect.stringContaining('weir project list')],
     [['policy', 'show', 'pol_none'], 1, expect.stringContaining('weir policy list')],
   ])('%j ends with %i', async (argv, code, err) => {

@@ -123,7 +123,7 @@ describe('weir status', () => {
     ['http://jo:secret@127.0.0.1', /^Give the URL without a user and a password\.\n$/],
   ])('does not ask %s', async (where, complaint) => {
     const { code, out, err } = await bench.weir(['status', '--url', where]);
-    expect([code, out]).toEqual([2, '']);
+    expect([code, out]).toEqual([64, '']);
     expect(err).toMatch(complaint);
     expect(err).not.toContain('secret');
   });

@@ -465,7 +465,7 @@ describe('weir eventstore', () => {
       expect([code === 0, err]).toEqual([false, expect.stringContaining('Give a host and a port')]);
     }
     for (const [args, complaint] of cases) {
-      const code = complaint.startsWith(text) || complaint.startsWith('/none') ? 1 : 2;
+      const code = complaint.startsWith(text) || complaint.startsWith('/none') ? 1 : 64;
       expect(await weir(['eventstore', ...args])).toMatchObject({ code, err: `${complaint}\n` });
     }
   });

@@ -122,15 +122,15 @@ describe('weir usage', () => {
 
   test.each([
     [['usage', 'org_none'], 1, /org_none/],
-    [['usage', 'ORG', '--width', '1w'], 2, /Give one of 1m, 1h, 1d/],
-    [['usage', 'ORG', '--from', 'yesterday'], 2, /a time with its zone/],
+    [['usage', 'ORG', '--width', '1w'], 64, /Give one of 1m, 1h, 1d/],
+    [['usage', 'ORG', '--from', 'yesterday'], 64, /a time with its zone/],
     [
       ['usage', 'ORG', '--from', '2026-01-02T00:00:00Z', '--to', '2026-01-01T00:00:00Z'],
-      2,
+      64,
       /--to must be after --from/,
     ],
-    [['usage', 'ORG', '--width', '1m', '--from', '2020-01-01T00:00:00Z'], 2, /are the most/],
-    [['usage', 'reconcile'], 2, /--ledger/],
+    [['usage', 'ORG', '--width', '1m', '--from', '2020-01-01T00:00:00Z'], 64, /are the most/],
+    [['usage', 'reconcile'], 64, /--ledger/],
     [['usage', 'reconcile', '--ledger', '/nowhere'], 1, /cannot be read: it is not there/],
   ] as const)('%j is refused', async (argv, code, complaint) => {
     const refused = await bench.weir(argv.map((each) => (each === 'ORG' ? org : each)));
@@ -222,7 +222,7 @@ describe('weir audit charge', () => {
   });
 
   test.each([
-    ['key_01jd7m3q8v5x2k9t4w6y0z1abc', 2, /not the id of a request/],
+    ['key_01jd7m3q8v5x2k9t4w6y0z1abc', 64, /not the id of a request/],
     ['req_01jd7m3q8v5x2k9t4w6y0z1abc', 1, /No account of req_/],
   ])('of %s is refused', async (id, code, complaint) => {
     const refused = await bench.weir(['audit', 'charge', id]);

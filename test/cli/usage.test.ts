@@ -12,7 +12,7 @@ afterAll(bench.clean);
 const root = new URL('../../', import.meta.url);
 const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string };
 
-describe('a command line that is wrong ends with status 2', () => {
+describe('a command line that is wrong ends with status 64', () => {
   test.each([
     [['serv'], /unknown command 'serv'/],
     [['serve', 'now'], /too many arguments/],
@@ -31,12 +31,12 @@ describe('a command line that is wrong ends with status 2', () => {
   ])('%j', async (argv, complaint) => {
     const { code, out, err } = await bench.weir(argv);
     expect(err).toMatch(complaint);
-    expect([code, out]).toEqual([2, '']);
+    expect([code, out]).toEqual([64, '']);
   });
 
   test('also where it is a process', async () => {
     const spawned = spawnWeir(['serv'], { DATA_DIR: join(bench.dir, 'none') });
-    expect(await exitOf(spawned)).toEqual({ code: 2, signal: null });
+    expect(await exitOf(spawned)).toEqual({ code: 64, signal: null });
   });
 });
 

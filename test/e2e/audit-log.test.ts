@@ -106,7 +106,7 @@ describe('the audit log of a running gateway', () => {
     expect(await verified({ DATA_DIR: server.dataDir }, '--against', sink, '--pub', own)).toMatchObject({ code: 0 });
     const other = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW';
     expect(await verified({ DATA_DIR: server.dataDir }, '--against', sink, '--pub', other)).toMatchObject({ code: 1 });
-    expect((await audit({ DATA_DIR: server.dataDir }, 'verify', '--pub', 'nonsense')).code).toBe(2);
+    expect((await audit({ DATA_DIR: server.dataDir }, 'verify', '--pub', 'nonsense')).code).toBe(64);
   });
 
   test('goes on under another key, for which the one before vouches', async () => {
@@ -230,7 +230,7 @@ describe('over HTTP', () => {
     const path = hashes!.trim().split('\n').map(bytes);
     expect(isIncluded(bytes(leafHash(leaf)), Number(index), size, path, root)).toBe(true);
     expect((await audit(env, 'prove', 'project-proj_none@0')).code).toBe(1);
-    expect((await audit(env, 'prove', 'nonsense')).code).toBe(2);
+    expect((await audit(env, 'prove', 'nonsense')).code).toBe(64);
 
     const notes = notesIn(readFileSync(sink, 'utf8')).notes;
     const [older, newer] = [join(folder(), 'older'), join(folder(), 'newer')];
@@ -327,7 +327,7 @@ describe('what is outside', () => {
     const checkpoint = await audit(env, 'prove', 'auditLog-checkpoints@0');
     expect([checkpoint.code, checkpoint.stderr]).toEqual([1, expect.stringContaining('no leaf of the tree')]);
     const of = await audit(env, 'export', '--organization', project, '--out', join(folder(), 'none'));
-    expect([of.code, of.stderr]).toEqual([2, `${project} is not the id of an organization: org_….\n`]);
+    expect([of.code, of.stderr]).toEqual([64, `${project} is not the id of an organization: org_….\n`]);
   });
 });
 
@@ -583,4 +583,12 @@ test('what the store was told to hide is found, and a key of whatever number kee
     findings: [{ class: 'hidden', stream: `projectKey-${hidden}` }],
     uncovered: 1,
   });
+  const { stdout, code } = await audit(env, 'verify');
+  expect([code, stdout]).toEqual([1, expect.stringContaining(`projectKey-${hidden}`)]);
+  expect(stdout).not.toContain('undefined');
+  // Of another log.
+  const other = await audit({ DATA_DIR: server.dataDir }, 'checkpoint');
+  const file = join(folder(), 'of another log');
+  writeFileSync(file, other.stdout);
+  expect((await audit({ DATA_DIR: server.dataDir }, 'verify', '--agianst', file)).code).toBe(64);
 });

@@ -156,7 +156,7 @@ describe('beside a running server', () => {
       for (const [args, sentence] of run === here ? refusals : [refusals[7]!]) {
         const { code, stdout, stderr } = await run(...args);
         const isWrong = stderr.startsWith('error: ') || stderr.includes('is not the id of');
-        expect(code, args.join(' ')).toBe(isWrong ? 2 : 1);
+        expect(code, args.join(' ')).toBe(isWrong ? 64 : 1);
         expect(stdout).toBe('');
         expect(stderr.trimEnd().split('\n')[0]).toMatch(sentence);
         expect(stderr).not.toMatch(/^\s+at /m);

@@ -68,6 +68,11 @@ const verify = async (terminal: Terminal, options: Options): Promise<number> => 
   });
   const verdict = verdictOf(report);
   for (const place of report.passedOver) terminal.err(passedOverKey(place));
+  const { mistaken, outside } = report;
+  if (mistaken !== null && outside !== null)
+    note(
+      `${mistaken.count} of the checkpoints to compare with are of another log, ${mistaken.other}: they do not count.`,
+    );
   const json = jsonOf(terminal, options);
   json?.add(documentOf(report, verdict));
   json?.end();
@@ -101,11 +106,23 @@ const cannotRead = (terminal: Terminal, options: Output, error: unknown): number
   return unreadable;
 };
 
-const documentOf = ({ newest, ...report }: Report, { code, says }: Verdict): object => ({
+const documentOf = (report: Report, { code, says }: Verdict): object => ({
   verdict: ['whole', 'tampered', 'open'][code],
   says,
-  ...report,
-  newest: newest?.signed ?? null,
+  events: report.events,
+  checkpoints: report.checkpoints,
+  covered: report.covered,
+  uncovered: report.uncovered,
+  removed: report.removed,
+  findings: report.findings,
+  outside: report.outside,
+  imported: report.imported,
+  is_import_proven: report.isImportProven,
+  is_key_trusted: report.isKeyTrusted,
+  unproven_from: report.unprovenFrom,
+  passed_over: report.passedOver,
+  mistaken: report.mistaken,
+  newest: report.newest?.signed ?? null,
 });
 
 const showReport = (terminal: Terminal, report: Report, { code, says }: Verdict, options: Output): void => {
@@ -122,9 +139,9 @@ const showReport = (terminal: Terminal, report: Report, { code, says }: Verdict,
   if (report.findings.length > 0) {
     terminal.out('\n');
     const rows = report.findings.map(({ index, to, class: found, stream, revision, says: sentence }) => ({
-      leaf: to === undefined ? String(index) : `${index} to ${to - 1}`,
+      leaf: to === undefined || to <= index + 1 ? String(index) : `${index} to ${to - 1}`,
       class: found,
-      where: stream === undefined ? '' : `${stream} revision ${revision}`,
+      where: [stream, revision === undefined ? undefined : `revision ${revision}`].filter(Boolean).join(' '),
       what: sentence,
     }));
     show(terminal, rows, options);

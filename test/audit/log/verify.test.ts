@@ -314,6 +314,60 @@ describe('a log that somebody has touched', () => {
     ]);
   });
 
+  test('checkpoints of another log do not accuse this one, and do not count', async () => {
+    const { log } = await signedLog(randomOf(1));
+    const notes = notesOf(log);
+    const others = notes.map(({ note }) => {
+      const text = note.text.replace(/^.*/, 'weir/another');
+      return parsedCheckpoint(signed(text, signersOf('another')(1)))!;
+    });
+    const alone = await verify(log, { against: others });
+    const mistaken = { origin, other: 'weir/another', count: others.length };
+    expect(alone).toMatchObject({ findings: [], outside: null, mistaken });
+    const says = `The checkpoints to compare with are of another log, weir/another: they say nothing of this one, ${origin}.`;
+    expect(verdictOf(alone)).toEqual({ code: 2, says });
+    const both = await verify(log, { against: [...others, ...notes] });
+    expect(both).toMatchObject({ findings: [], outside: coveredBy(log), mistaken });
+    expect(verdictOf(both).code).toBe(0);
+    expect(await verify(log, { against: notes })).toMatchObject({ mistaken: null });
+  });
+
+  test('checkpoints that another key has signed are one finding, in the log and outside', async () => {
+    const { log } = await signedLog(randomOf(1));
+    const by = signersOf('another')(1);
+    const others = notesOf(log).map(({ note }) => parsedCheckpoint(signed(note.text, by))!);
+    const andMore = new RegExp(`, and so it is with ${others.length - 1} more\\.$`);
+    const outside = await verify(log, { against: others });
+    expect(outside.findings).toMatchObject([{ class: 'signature', says: expect.stringMatching(andMore) }]);
+    const forged = await mutations['sign with another key']!(log, randomOf(1));
+    const within = await verify(forged.log);
+    expect(within.findings).toMatchObject([{ class: 'signature', says: expect.stringMatching(andMore) }]);
+    const wrong = await verify(forged.log, { trusted: [signersOf('a third')(1).verifier] });
+    expect(wrong.findings).toMatchObject([{ class: 'key', says: expect.stringContaining('SECRETS_DIR') }]);
+  });
+
+  test('a fork is said to begin before its end, also where a later checkpoint agrees', async () => {
+    const { log } = await signedLog(randomOf(7), 9);
+    const notes = notesOf(log);
+    const [first, second] = notes as [(typeof notes)[0], (typeof notes)[0]];
+    const other = parsedCheckpoint(
+      signed(checkpointText({ origin, size: second.size, root: Buffer.alloc(32, 7) }), signers(1)),
+    )!;
+    const { findings } = await verify(log, { against: [other, ...notes.filter((note) => note !== second)] });
+    expect(findings).toMatchObject([{ class: 'forked', index: first.size, to: second.size }]);
+  });
+
+  test('of events behind the last checkpoint nothing is said but that it does not cover them', async () => {
+    const store = await signedLog(randomOf(1));
+    checkpoint(store);
+    const against = notesOf(store.log);
+    // One that has no chain.
+    write(store, 2, 1);
+    expect(verdictOf(await verify(store.log, { against })).says).toMatch(
+      /others\. The last checkpoint does not cover 1 event yet\.$/,
+    );
+  });
+
   test('checkpoints that are gone are missed', async () => {
     const { log } = await signedLog(randomOf(11), 8);
     const second = log.filter(({ stream }) => stream === 'auditLog-checkpoints')[1]!;

@@ -40,3 +40,6 @@ export interface Finding {
 
 /** In the order of the tree. */
 export const sorted = (findings: readonly Finding[]): Finding[] => findings.toSorted((a, b) => a.index - b.index);
+
+/** Of what is said of one and holds of others alike. */
+export const andMore = (count: number): string => (count === 0 ? '' : `, and so it is with ${count} more`);

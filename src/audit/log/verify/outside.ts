@@ -1,18 +1,26 @@
 import type { SignedCheckpoint } from '../../../merkle/checkpoint.ts';
 import { type Frontier, grown, rootOfFrontier } from '../../../merkle/frontier.ts';
-import type { Finding } from './finding.ts';
+import { andMore, type Finding } from './finding.ts';
 import type { KeyRing } from './key-ring.ts';
+
+/** What comes of checkpoints from elsewhere. */
+interface Held {
+  readonly findings: readonly Finding[];
+  /** Sizes of those that agree, in their order. */
+  readonly agreed: ReadonlySet<number>;
+  /** Those of other logs, which say nothing of this one. */
+  readonly ofOthers: readonly SignedCheckpoint[];
+}
 
 /** Checkpoints from elsewhere, held against the tree while it grows. */
 export interface Outside {
   /** The tree is about to get these leaves. */
   pass(tree: Frontier, leaves: readonly Buffer[]): void;
-  /** @param found what is known to be wrong; a root that differs for that reason is no finding of its own */
-  end(
-    tree: Frontier,
-    uncovered: readonly Buffer[],
-    found: readonly Finding[],
-  ): { readonly findings: readonly Finding[]; readonly agreed: ReadonlySet<number> };
+  /**
+   * @param found what is known to be wrong; a root that differs for that reason is no finding of its own
+   * @param origin of this log; undefined where it does not say which it is
+   */
+  end(tree: Frontier, uncovered: readonly Buffer[], found: readonly Finding[], origin: string | undefined): Held;
 }
 
 export const holdAgainst = (against: readonly SignedCheckpoint[], keys: KeyRing): Outside => {
@@ -20,46 +28,57 @@ export const holdAgainst = (against: readonly SignedCheckpoint[], keys: KeyRing)
   /** So many of them the tree has come to. */
   let passed = 0;
   const differing: SignedCheckpoint[] = [];
-  /** Sizes of those that agree, in their order. */
-  const agreed = new Set<number>();
-  let largest = 0;
+  const agreeing: SignedCheckpoint[] = [];
 
   const pass = (tree: Frontier, leaves: readonly Buffer[]): void => {
     const end = tree.size + leaves.length;
     for (let next = inOrder[passed]; next && next.size <= end; next = inOrder[passed]) {
       passed += 1;
       const root = rootOfFrontier(grown(tree, leaves.slice(0, next.size - tree.size)));
-      if (root.equals(next.root)) {
-        agreed.add(next.size);
-        largest = next.size;
-      } else differing.push(next);
+      (root.equals(next.root) ? agreeing : differing).push(next);
     }
   };
 
   return {
     pass,
-    end(tree, uncovered, found) {
+    end(tree, uncovered, found, origin) {
       pass(tree, uncovered);
-      const findings: Finding[] = [];
-      const [unsigned, ...more] = against.filter((checkpoint) => !keys.hasSigned(checkpoint));
-      if (unsigned) {
-        const rest = more.length === 0 ? '' : `, and so it is with ${more.length} more`;
-        const says = `The checkpoint of ${unsigned.size} leaves to compare with is not signed by a key of this log${rest}.`;
-        findings.push({ class: 'signature', index: unsigned.size, says });
-      }
-      const [first] = differing;
-      const isExplained = first && found.some(({ index }) => index >= largest && index < first.size);
-      if (first && !isExplained) {
-        const says = `The checkpoint of ${first.size} leaves is of a log that went another way.`;
-        findings.push({ class: 'forked', index: largest, to: first.size, says });
-      }
-      const last = passed < inOrder.length ? inOrder.at(-1) : undefined;
+      const isOurs = (checkpoint: SignedCheckpoint): boolean => origin === undefined || checkpoint.origin === origin;
+      const agreed = new Set(agreeing.filter(isOurs).map(({ size }) => size));
       const size = tree.size + uncovered.length;
-      if (last) {
-        const says = `A checkpoint has seen ${last.size} leaves, and there are ${size}.`;
-        findings.push({ class: 'rolled-back', index: size, to: last.size, says });
-      }
-      return { findings, agreed };
+      const findings = [
+        unsignedAmong(against.filter(isOurs), keys),
+        forkOf(differing.find(isOurs), agreed, found),
+        rollBackOf(inOrder.slice(passed).findLast(isOurs), size),
+      ].filter((finding) => finding !== undefined);
+      return { findings, agreed, ofOthers: against.filter((checkpoint) => !isOurs(checkpoint)) };
     },
   };
 };
+
+const unsignedAmong = (against: readonly SignedCheckpoint[], keys: KeyRing): Finding | undefined => {
+  const [unsigned, ...more] = against.filter((checkpoint) => !keys.hasSigned(checkpoint));
+  if (!unsigned) return undefined;
+  const says = `The checkpoint of ${unsigned.size} leaves to compare with is not signed by a key of this log${andMore(more.length)}.`;
+  return { class: 'signature', index: unsigned.size, says };
+};
+
+const forkOf = (
+  first: SignedCheckpoint | undefined,
+  agreed: ReadonlySet<number>,
+  found: readonly Finding[],
+): Finding | undefined => {
+  if (!first) return undefined;
+  const index = Math.max(0, ...[...agreed].filter((size) => size < first.size));
+  if (found.some((finding) => finding.index >= index && finding.index < first.size)) return undefined;
+  const says = `The checkpoint of ${first.size} leaves is of a log that went another way.`;
+  return { class: 'forked', index, to: first.size, says };
+};
+
+const rollBackOf = (last: SignedCheckpoint | undefined, size: number): Finding | undefined =>
+  last && {
+    class: 'rolled-back',
+    index: size,
+    to: last.size,
+    says: `A checkpoint has seen ${last.size} leaves, and there are ${size}.`,
+  };

@@ -18,9 +18,15 @@ export const verdictOf = ({
   isKeyTrusted,
   unprovenFrom,
   newest,
+  mistaken,
 }: Report): Verdict => {
   if (findings.length > 0) return { code: 1, says: 'This log is not what was signed.' };
   if (newest === null && outside === null) return { code: 2, says: 'No checkpoint covers anything of this log.' };
+  if (mistaken !== null && outside === null)
+    return {
+      code: 2,
+      says: `The checkpoints to compare with are of another log, ${mistaken.other}: they say nothing of this one, ${mistaken.origin}.`,
+    };
   if (!isKeyTrusted) {
     return {
       code: 2,
@@ -39,9 +45,8 @@ export const verdictOf = ({
     const says = `Nothing is wrong with the ${covered} leaves that were signed. Without a checkpoint from outside (--against) nobody can say whether there were more.`;
     return { code: 2, says };
   }
-  const events =
-    uncovered === 1 ? '1 event behind the last checkpoint is' : `${uncovered} events behind the last checkpoint are`;
-  const tail = uncovered > 0 ? ` ${events} chained and not signed yet.` : '';
+  const events = uncovered === 1 ? '1 event' : `${uncovered} events`;
+  const tail = uncovered > 0 ? ` The last checkpoint does not cover ${events} yet.` : '';
   return {
     code: 0,
     says: `Whole: ${covered} leaves, of which the first ${outside} are proven never to have been others.${tail}`,

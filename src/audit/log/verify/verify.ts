@@ -6,10 +6,11 @@ import type { SignedCheckpoint } from '../../../merkle/checkpoint.ts';
 import { type Frontier, grown, noLeaves, rootOfFrontier } from '../../../merkle/frontier.ts';
 import type { Verifier } from '../../../merkle/note.ts';
 import { type CheckpointEvent, checkpointOf } from '../checkpoint-event.ts';
+import { originOf } from '../keys.ts';
 import { checkpointStream, keyStream, leafOf } from '../leaf.ts';
 import { type Actual, align, type Expected, removedEarly, signedStub } from './align.ts';
 import { followChains } from './chain.ts';
-import { type Finding, sorted } from './finding.ts';
+import { andMore, type Finding, sorted } from './finding.ts';
 import { followHiding } from './hiding.ts';
 import { keyRing } from './key-ring.ts';
 import { holdAgainst } from './outside.ts';
@@ -49,6 +50,8 @@ export interface Report {
   readonly unprovenFrom: number | null;
   /** Events of keys for which nobody vouches. */
   readonly passedOver: readonly Place[];
+  /** The names of this log and of another, of which some checkpoints from elsewhere are; null where none is. */
+  readonly mistaken: { readonly origin: string; readonly other: string; readonly count: number } | null;
 }
 
 const placeText = ({ stream, revision }: Place): string => `${revision}@${stream}`;
@@ -69,6 +72,8 @@ const readableHash = (event: Recorded): string | undefined => {
 };
 
 const stubless = 'The checkpoint lacks what is to stay of an event that may be removed.';
+const anothersKeys =
+  'None of the keys that are known from elsewhere (--pub, or else the secrets in SECRETS_DIR) is one of this log.';
 const formless = 'The event holds what has no canonical form, so nobody has written it through Weir.';
 
 /** Events that are kept whole once something is wrong, for a closer look. */
@@ -100,6 +105,10 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
   let proven = 0;
   /** Of the marks of imports, their leaves, and where those are in the tree. */
   const marks = new Map<string, number>();
+  /** Names that the log gives itself; its last checkpoint has the last. */
+  const origins: string[] = [];
+  /** Checkpoints that are not signed as they should be: as a rule all, or none. */
+  const unsigned: Finding[] = [];
   const broken: { readonly hash: string; readonly finding: Finding }[] = [];
 
   const add = (index: number, what: Finding['class'], says: string, more: Partial<Finding> = {}): void => {
@@ -192,7 +201,8 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     extend(filled, null, grown(tree, filled));
     const [leaves, after] = treeOf(said);
     const { isProven, wrong } = keys.judge(said, leaves);
-    if (wrong) add(said.from, wrong.class, wrong.says, place);
+    if (wrong?.class === 'signature') unsigned.push({ ...wrong, index: said.from, ...place });
+    else if (wrong) add(said.from, wrong.class, wrong.says, place);
     if (isProven) proven = said.checkpoint.size;
     for (const [index, stub] of Object.entries(said.stubs)) {
       const leaf = leaves[Number(index) - said.from]?.toString('base64');
@@ -201,6 +211,7 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     }
     extend(leaves, said.stubs, after);
     newest = said.checkpoint;
+    origins.push(newest.origin);
     settle();
   };
 
@@ -242,6 +253,7 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
       continue;
     }
     keys.add(event, hash);
+    if (event.type === 'log.started') origins.push(originOf(String(event.data.log_id)));
     if (event.type === 'log.imported') marks.set(hash, 0);
     const says = chains.add(event, own);
     if (found === undefined)
@@ -253,18 +265,20 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
   findings.push(...end.findings);
   const tail = new Map(end.uncovered.map(({ hash }, i) => [hash, tree.size + i]));
   for (const hash of marks.keys()) marks.set(hash, tail.get(hash) ?? marks.get(hash) ?? 0);
+  const [firstUnsigned, ...moreUnsigned] = unsigned;
+  if (keys.isAnothers && newest) add(0, 'key', anothersKeys);
+  else if (firstUnsigned)
+    findings.push({ ...firstUnsigned, says: `${firstUnsigned.says.slice(0, -1)}${andMore(moreUnsigned.length)}.` });
   const touched = new Set(findings.map(({ stream }) => stream));
   for (const { hash, finding } of broken) {
     const index = tail.get(hash);
     const isExplained = findings.length > 0 && (index === undefined || touched.has(finding.stream));
     if (!isExplained) findings.push({ ...finding, index: index ?? 0 });
   }
-  const held = outside.end(
-    tree,
-    end.uncovered.map(({ hash }) => Buffer.from(hash, 'base64')),
-    findings,
-  );
-  if (keys.isAnothers && newest) add(0, 'key', 'None of the keys that are known from elsewhere is one of this log.');
+  const tailLeaves = end.uncovered.map(({ hash }) => Buffer.from(hash, 'base64'));
+  const origin = origins.at(-1);
+  const held = outside.end(tree, tailLeaves, findings, origin);
+  const [stranger] = held.ofOthers;
   const outermost = [...held.agreed].at(-1) ?? null;
   proven = Math.max(proven, outermost ?? 0);
   return {
@@ -280,5 +294,6 @@ export const verifyLog = async (log: AsyncIterable<Recorded>, options: VerifyOpt
     imported: marks.size === 0 ? null : Math.max(...marks.values()),
     isImportProven: [...marks.values()].every((size) => held.agreed.has(size)),
     isKeyTrusted: keys.isTrusted,
+    mistaken: stranger && origin !== undefined ? { origin, other: stranger.origin, count: held.ofOthers.length } : null,
   };
 };

@@ -1,6 +1,6 @@
 import { type Effective, effectiveIn } from './effective.ts';
 import { NoHistory, type Step, takenBy } from './history.ts';
-import type { Past } from './past.ts';
+import { noHistoryOf, type Past } from './past.ts';
 
 /** One field that is not what it was. What is not there is null. */
 export interface FieldChange {
@@ -69,7 +69,7 @@ export const diffOf = async (past: Past, id: string, from: number, to: number): 
   const life = await past.life(id);
   const [begin, end] = [takenBy(life, { time: from }), takenBy(life, { time: to })];
   const [before, after] = [life[begin - 1] ?? null, life[end - 1]];
-  if (!after) throw new NoHistory(life.length === 0 ? `There is no ${id} in this store.` : `${id} did not exist then.`);
+  if (!after) throw life.length === 0 ? noHistoryOf(past, id) : new NoHistory(`${id} did not exist then.`);
   return {
     id,
     from: before,

@@ -1,7 +1,6 @@
 import type { Project } from '../domain/project.ts';
-import type { EventStore } from '../kernel/store.ts';
 import type { StateAt } from './history.ts';
-import { ofEach, type Past, pastOf } from './past.ts';
+import { ofEach, type Past } from './past.ts';
 
 /** What something could do at a moment, whatever its own stream says of it. */
 export interface Effective {
@@ -58,10 +57,6 @@ export const effectiveIn = async (past: Past, found: StateAt, at: number): Promi
   });
   return { ...judged, usable_keys: usable.filter(Boolean).length };
 };
-
-/** The same for who asks once. */
-export const effectiveAt = (store: EventStore, found: StateAt, at: number): Promise<Effective> =>
-  effectiveIn(pastOf(store), found, at);
 
 /** The same without the count of a project's keys, of which each is read for it. */
 export const standingIn = async (past: Past, found: StateAt, at: number): Promise<Effective> => {

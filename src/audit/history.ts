@@ -1,8 +1,8 @@
 import { aggregates, type Category } from '../domain/aggregates.ts';
 import { prefixes, whose } from '../domain/streams.ts';
-import type { Aggregate, Fact, State } from '../kernel/aggregate.ts';
+import { type Aggregate, type Fact, IllegalFact, type State } from '../kernel/aggregate.ts';
 import { compile, type Table } from '../kernel/chart.ts';
-import { checkLink } from '../kernel/fold.ts';
+import { CorruptStream, checkLink } from '../kernel/fold.ts';
 import type { CallOptions, EventStore, Recorded } from '../kernel/store.ts';
 import { upcast } from '../kernel/upcast.ts';
 
@@ -44,22 +44,6 @@ const kindOf = (id: string): Kind => {
 /** @throws NotAnId where an id could name nothing */
 export const checkId = (id: string): void => void kindOf(id);
 
-/**
- * Every event of one aggregate that is ours, oldest first.
- * @throws NoHistory
- * @throws CorruptStream where one was not written behind the one before
- */
-export const history = async (store: EventStore, id: string, options: CallOptions = {}): Promise<Recorded[]> => {
-  const events: Recorded[] = [];
-  for await (const event of store.read(`${kindOf(id).aggregate.category}-${id}`, options)) {
-    if (whose(event) !== 'ours') continue;
-    checkLink(event, events.at(-1) ?? null);
-    events.push(event);
-  }
-  if (events.length === 0) throw new NoHistory(`There is no ${id} in this store.`);
-  return events;
-};
-
 /** A moment of an aggregate's life: a revision, or a time in milliseconds. Both inclusive. */
 export type Moment = { readonly revision: number } | { readonly time: number };
 
@@ -76,20 +60,45 @@ export interface Step extends StateAt {
   readonly event: Recorded;
 }
 
-/**
- * Every event of one aggregate with the state that it led to, oldest first, replayed by the law itself.
- * @throws NoHistory
- * @throws IllegalFact when the stream holds what the law does not admit
- */
-export const lifeOf = async (store: EventStore, id: string, options: CallOptions = {}): Promise<readonly Step[]> => {
+/** All that the stream of one aggregate holds. */
+export interface Replay {
+  /** Those that are ours, oldest first. */
+  readonly events: readonly Recorded[];
+  /** Each of them with the state that it led to, replayed by the law itself, up to the first that the law cannot have admitted. */
+  readonly life: readonly Step[];
+  /** That event, and why; null where there is none. Of what is behind it nothing can be told. */
+  readonly corrupt: CorruptStream | null;
+}
+
+/** @throws NoHistory */
+export const replayOf = async (store: EventStore, id: string, options: CallOptions = {}): Promise<Replay> => {
   const { aggregate, table } = kindOf(id);
-  const steps: Step[] = [];
+  const events: Recorded[] = [];
+  const life: Step[] = [];
+  let corrupt: CorruptStream | null = null;
   let state: State<object> = table.initial;
-  for (const event of await history(store, id, options)) {
-    state = table.step(state, upcast(aggregate, event));
-    steps.push({ id, revision: event.revision, at: event.metadata.at, state, event });
+  for await (const event of store.read(`${aggregate.category}-${id}`, options)) {
+    if (whose(event) !== 'ours') continue;
+    corrupt ??= corruptionOf(() => {
+      checkLink(event, events.at(-1) ?? null);
+      state = table.step(state, upcast(aggregate, event));
+      life.push({ id, revision: event.revision, at: event.metadata.at, state, event });
+    }, event);
+    events.push(event);
   }
-  return steps;
+  if (events.length === 0) throw new NoHistory(`There is no ${id} in this store.`);
+  return { events, life, corrupt };
+};
+
+const corruptionOf = (replay: () => void, { stream, revision, type }: Recorded): CorruptStream | null => {
+  try {
+    replay();
+    return null;
+  } catch (error) {
+    if (error instanceof CorruptStream) return error;
+    if (error instanceof IllegalFact) return new CorruptStream(stream, revision, type, error.message, error);
+    throw error;
+  }
 };
 
 /** How many of the steps had been taken at a moment: those before the first that came later. */
@@ -110,14 +119,4 @@ export const standingAt = (life: readonly Step[], moment?: Moment): Step => {
   const last = life[(moment === undefined ? life.length : takenBy(life, moment)) - 1];
   if (!last) throw new NoHistory(`${life[0]?.id} did not exist then.`);
   return last;
-};
-
-/**
- * The aggregate as it stood at a moment; without a moment, as it stands.
- * @throws NoHistory when it did not exist then
- * @throws IllegalFact when the stream holds what the law does not admit
- */
-export const stateAt = async (store: EventStore, id: string, moment?: Moment): Promise<StateAt> => {
-  const { revision, at, state } = standingAt(await lifeOf(store, id), moment);
-  return { id, revision, at, state };
 };

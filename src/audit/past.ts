@@ -1,23 +1,41 @@
+import type { CorruptStream } from '../kernel/fold.ts';
 import type { CallOptions, EventStore } from '../kernel/store.ts';
-import { lifeOf, type Moment, NoHistory, type Step, standingAt, takenBy } from './history.ts';
+import { type Moment, NoHistory, replayOf, type Step, standingAt, takenBy } from './history.ts';
 
 /** What there was, each aggregate read and replayed once however often it is asked for. */
 export interface Past {
-  /** Every step of its life, oldest first; none where it never was. */
+  /** Every step of its life, oldest first, up to what the law cannot have admitted; none where it never was. */
   life(id: string): Promise<readonly Step[]>;
   /** Where it stood at a time in milliseconds; undefined where it did not exist then. */
   at(id: string, time: number): Promise<Step | undefined>;
+  /** Whether a life that was asked for ends before its stream does. */
+  isCorrupt(id: string): boolean;
 }
 
 /** Streams that are read side by side. */
 const lanes = 32;
 
-export const pastOf = (store: EventStore, options: CallOptions = {}): Past => {
+interface PastOptions extends CallOptions {
+  /** Told of each stream that holds what the law cannot have admitted; without it, whoever asks for its life gets that thrown. */
+  readonly onCorrupt?: (found: CorruptStream) => void;
+}
+
+export const pastOf = (store: EventStore, { onCorrupt, ...options }: PastOptions = {}): Past => {
   const lives = new Map<string, Promise<readonly Step[]>>();
+  const corrupted = new Set<string>();
+  const replay = async (id: string): Promise<readonly Step[]> => {
+    const { life, corrupt } = await replayOf(store, id, options);
+    if (corrupt) {
+      if (!onCorrupt) throw corrupt;
+      corrupted.add(id);
+      onCorrupt(corrupt);
+    }
+    return life;
+  };
   const life = (id: string): Promise<readonly Step[]> => {
     const known = lives.get(id);
     if (known) return known;
-    const read = lifeOf(store, id, options).catch((error: unknown) => {
+    const read = replay(id).catch((error: unknown) => {
       if (error instanceof NoHistory) return [];
       throw error;
     });
@@ -30,14 +48,24 @@ export const pastOf = (store: EventStore, options: CallOptions = {}): Past => {
       const steps = await life(id);
       return steps[takenBy(steps, { time }) - 1];
     },
+    isCorrupt: (id) => corrupted.has(id),
   };
 };
 
-/** Where it stood at a moment; without one, where it stands. @throws NoHistory where it never was, or did not exist then */
+/** That nothing of it can be told. */
+export const noHistoryOf = (past: Past, id: string): NoHistory =>
+  new NoHistory(past.isCorrupt(id) ? `Nothing of ${id} can be told.` : `There is no ${id} in this store.`);
+
+/**
+ * Where it stood at a moment; without one, where it stands. Behind what the law cannot have admitted it stands where it stood before.
+ * @throws NoHistory where it never was, or did not exist then
+ */
 export const standingOf = async (past: Past, id: string, moment?: Moment): Promise<Step> => {
   const life = await past.life(id);
-  if (life.length === 0) throw new NoHistory(`There is no ${id} in this store.`);
-  return standingAt(life, moment);
+  const last = life.at(-1);
+  if (!last) throw noHistoryOf(past, id);
+  const isBehind = moment !== undefined && 'revision' in moment && moment.revision > last.revision;
+  return isBehind && past.isCorrupt(id) ? last : standingAt(life, moment);
 };
 
 /** The results of one question about each of many, in their order. */

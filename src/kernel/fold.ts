@@ -21,11 +21,13 @@ export class CorruptStream extends Error {
   readonly stream: string;
   readonly revision: number;
   readonly type: string;
+  readonly why: string;
   constructor(stream: string, revision: number, type: string, why: string, cause?: unknown) {
     super(`${stream} is corrupt at revision ${revision} (${type}): ${why}`, { cause });
     this.stream = stream;
     this.revision = revision;
     this.type = type;
+    this.why = why;
   }
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { effectiveAt } from '../../src/audit/effective.ts';
-import { stateAt } from '../../src/audit/history.ts';
+import { effectiveIn } from '../../src/audit/effective.ts';
+import { pastOf, standingOf } from '../../src/audit/past.ts';
 import { context, wholeGateway } from '../support/whole-gateway.ts';
 
 let weir: Awaited<ReturnType<typeof wholeGateway>>;
@@ -13,7 +13,8 @@ test('what a key could do follows its own state, its project, its organization a
   const { organizationId, projectId } = await make.tenant();
   const { id } = await make.projectKey({ organizationId, projectId }, { expiresAt: clock.at + 60_000 });
   const seen = async (what: string, time = clock.at) => {
-    const { status, because, usable_keys } = await effectiveAt(store, await stateAt(store, what, { time }), time);
+    const past = pastOf(store);
+    const { status, because, usable_keys } = await effectiveIn(past, await standingOf(past, what, { time }), time);
     return [status, because, ...(usable_keys === undefined ? [] : [usable_keys])];
   };
   const begun = clock.at;

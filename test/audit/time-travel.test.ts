@@ -1,10 +1,10 @@
 // Lane: middle: it runs at length
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { effectiveAt } from '../../src/audit/effective.ts';
-import { NoHistory, standingAt, stateAt } from '../../src/audit/history.ts';
+import { effectiveIn } from '../../src/audit/effective.ts';
+import { NoHistory, standingAt } from '../../src/audit/history.ts';
 import { keysAt } from '../../src/audit/keys-at.ts';
-import { pastOf } from '../../src/audit/past.ts';
+import { pastOf, standingOf } from '../../src/audit/past.ts';
 import { adminKeySteps } from '../admin/administrators/admin-keys.ts';
 import { keySteps } from '../admin/administrators/keys.ts';
 import {
@@ -87,8 +87,9 @@ const recording = (positions: Position[]) =>
 /** What a replay says of the same. */
 const replayed = async (world: World, id: string, at: number, live: Live): Promise<Live> => {
   const { store } = world.stage;
-  const found = await stateAt(store, id, { time: at });
-  const { status: effective, usable_keys } = await effectiveAt(store, found, at);
+  const past = pastOf(store);
+  const found = await standingOf(past, id, { time: at });
+  const { status: effective, usable_keys } = await effectiveIn(past, found, at);
   const data = { ...(found.state.data as Live), effective, usable_keys };
   return Object.fromEntries(Object.keys(live).map((field) => [field, data[field as keyof typeof data]]));
 };
@@ -148,7 +149,8 @@ test(
           travelled += 1;
           if (live === undefined) {
             unborn += 1;
-            await expect(stateAt(world.stage.store, id, { time: position.at })).rejects.toBeInstanceOf(NoHistory);
+            const past = pastOf(world.stage.store);
+            await expect(standingOf(past, id, { time: position.at })).rejects.toBeInstanceOf(NoHistory);
             continue;
           }
           expect({ id, ...(await replayed(world, id, position.at, live)) }).toEqual({ id, ...live });

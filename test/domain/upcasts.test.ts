@@ -8,7 +8,7 @@ import { auditKeyOf, auditRows } from '../../projections/audit-log.ts';
 import { organizationRows } from '../../projections/organizations.ts';
 import { factOf } from '../../projections/recorded.ts';
 import { allAggregates } from '../../src/app/aggregates.ts';
-import { history, stateAt } from '../../src/audit/history.ts';
+import { replayOf } from '../../src/audit/history.ts';
 import type { Organization } from '../../src/domain/organization.ts';
 import { openReadModels } from '../../src/kernel/projection.ts';
 import type { NewEvent, Recorded } from '../../src/kernel/store.ts';
@@ -82,10 +82,9 @@ describe('a log of the first version', () => {
   });
 
   test('is what it was for an auditor: its events as they were written, its states as they are meant', async () => {
-    const events = await history(store, id);
+    const { events, life } = await replayOf(store, id);
     expect(events.map(({ data, metadata }) => [data, metadata.v])).toEqual(oldLog.map(({ data }) => [data, 1]));
-    const { state } = await stateAt(store, id, { revision: 3 });
-    expect((state.data as Organization).credits).toBe(20_500_000);
+    expect((life[3]?.state.data as Organization).credits).toBe(20_500_000);
   });
 });
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { anyEventLog, type EventLog } from '../../src/app/event-log.ts';
-import { history } from '../../src/audit/history.ts';
+import { replayOf } from '../../src/audit/history.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Recorded } from '../../src/kernel/store.ts';
 import { archive, askForKey, createProject, errorOf, itemsOf, type Made, paths, use } from './calls.ts';
@@ -25,7 +25,8 @@ describe('a server', () => {
     await server?.stop();
   });
 
-  const typesOf = async (id: string): Promise<string[]> => (await history(events.store, id)).map(({ type }) => type);
+  const typesOf = async (id: string): Promise<string[]> =>
+    (await replayOf(events.store, id)).events.map(({ type }) => type);
 
   test('leaves no usable key behind in 1,000 races of creation against archive', async () => {
     const raced: Raced[] = [];
@@ -55,7 +56,7 @@ describe('a server', () => {
     }
 
     // Each key's own stream records it in the end, for the archive's sake.
-    const last = async (id: string): Promise<Recorded> => (await history(events.store, id)).at(-1) as Recorded;
+    const last = async (id: string): Promise<Recorded> => (await replayOf(events.store, id)).events.at(-1) as Recorded;
     for (const { id } of keys) {
       const event = await eventually(
         async () => {

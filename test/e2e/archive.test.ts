@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { anyEventLog, type EventLog } from '../../src/app/event-log.ts';
-import { history } from '../../src/audit/history.ts';
+import { replayOf } from '../../src/audit/history.ts';
 import { readConfig } from '../../src/config.ts';
 import {
   archive,
@@ -31,7 +31,8 @@ describe('a server', () => {
     await server?.stop();
   });
 
-  const typesOf = async (id: string): Promise<string[]> => (await history(events.store, id)).map(({ type }) => type);
+  const typesOf = async (id: string): Promise<string[]> =>
+    (await replayOf(events.store, id)).events.map(({ type }) => type);
 
   test('refuses every key of an archived project on the request right after the answer', async () => {
     const project = await createProject(server);

@@ -2,8 +2,8 @@ import { Command } from 'commander';
 import { auditRows } from '../../../projections/audit-log.ts';
 import { type Diff, diffOf, type EventChange } from '../../audit/diff.ts';
 import { nameOf } from '../../audit/effective.ts';
-import { checkId, NoHistory, type Step } from '../../audit/history.ts';
-import { type Past, pastOf } from '../../audit/past.ts';
+import { checkId, type Step } from '../../audit/history.ts';
+import { noHistoryOf, type Past, pastOf } from '../../audit/past.ts';
 import { systemClock } from '../../clock.ts';
 import type { RowReader } from '../../kernel/rows.ts';
 import { allRows } from '../all-rows.ts';
@@ -48,15 +48,15 @@ export const diffCommand = (terminal: Terminal): Command =>
         else if (shown === 0) terminal.out(`Nothing changed from ${when(from)} to ${when(to)}.\n`);
       };
       if (id.startsWith('org_')) {
-        await readingRows(terminal, async (store, rows) => {
-          const past = pastOf(store);
-          if ((await past.life(id)).length === 0) throw new NoHistory(`There is no ${id} in this store.`);
+        await readingRows(terminal, async (store, rows, onCorrupt) => {
+          const past = pastOf(store, { onCorrupt });
+          if ((await past.life(id)).length === 0) throw noHistoryOf(past, id);
           await ask(past, touched(rows, id, from, to));
         });
       } else {
-        await reading(terminal, (store) => {
+        await reading(terminal, (store, _, onCorrupt) => {
           checkId(id);
-          return ask(pastOf(store), [id]);
+          return ask(pastOf(store, { onCorrupt }), [id]);
         });
       }
     });

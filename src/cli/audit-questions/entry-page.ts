@@ -8,6 +8,8 @@ import { actorAt, calledAt, labelOf, reasonOf, type When } from './words.ts';
 
 /** An entry of the audit log as the API shows it, but that its project is named as it was then. */
 export const entryThen = async (past: Past, row: AuditRow): Promise<AuditEntry> => {
+  // Nothing of it is shown: whether the law admits what the entry tells is found out by replaying it.
+  await past.life(row.resourceId);
   const project = row.projectId === null ? undefined : await past.at(row.projectId, row.at);
   return auditEntry(row, project && { id: project.id, name: nameOf(project) ?? '' });
 };

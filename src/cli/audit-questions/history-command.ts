@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { history } from '../../audit/history.ts';
+import { replayOf } from '../../audit/history.ts';
 import type { Actor, Recorded } from '../../kernel/store.ts';
 import { dollars } from '../output.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
@@ -17,10 +17,17 @@ export const historyCommand = (terminal: Terminal): Command =>
       const json = jsonOf(terminal, options);
       const width = widthOf(terminal, options);
       const when = whenIn(options);
-      const events = await reading(terminal, (store) => history(store, id));
-      if (!json) return terminal.out(events.map((event) => page(event, width, when)).join('\n'));
-      for (const event of events) json.add(recordedAs(event));
-      json.end();
+      await reading(terminal, async (store, _, onCorrupt) => {
+        const { events, corrupt } = await replayOf(store, id);
+        const why = ({ revision }: Recorded): string | null => (corrupt?.revision === revision ? corrupt.why : null);
+        if (!json) terminal.out(events.map((event) => page(event, why(event), width, when)).join('\n'));
+        for (const event of json ? events : []) {
+          const refused = why(event);
+          json?.add({ ...recordedAs(event), ...(refused !== null && { corrupt: refused }) });
+        }
+        json?.end();
+        if (corrupt) onCorrupt(corrupt);
+      });
     });
 
 /** An event as it stands in the log, its time readable. */
@@ -47,9 +54,15 @@ const told = (name: string, value: unknown, when: When): string => {
   return printable(JSON.stringify(value));
 };
 
-const page = ({ revision, type, data, metadata }: Recorded, width: number, when: When): string => {
+const page = (
+  { revision, type, data, metadata }: Recorded,
+  corrupt: string | null,
+  width: number,
+  when: When,
+): string => {
   const { at, actor, request_id: request } = metadata;
   const fields: Field[] = [
+    ...(corrupt === null ? [] : [['CORRUPT', printable(corrupt)] as const]),
     ['by', whoOf(actor)],
     ...(request === undefined ? [] : [['request', printable(request)] as const]),
     ...Object.entries(data).map(([name, value]): Field => [name, told(name, value, when)]),

@@ -21,13 +21,13 @@ export const keysCommand = (terminal: Terminal): Command =>
     .argument('<project>', 'proj_…')
     .option('--at <time>', 'a time, or a date (its first moment, UTC); default: now', parseTime)
     .action((id: string, options: Output & { readonly at?: number }) =>
-      reading(terminal, async (store) => {
+      reading(terminal, async (store, _, onCorrupt) => {
         checkId(id);
         if (!id.startsWith('proj_')) throw new UsageError(`${printable(id)} is not the id of a project: proj_….`);
         const at = options.at ?? systemClock.wall();
         const when = whenIn(options);
         noteWhatIsAhead(terminal, at, when);
-        const past = pastOf(store);
+        const past = pastOf(store, { onCorrupt });
         const project = await standingOf(past, id, { time: at });
         const keys = await keysAt(past, project, at);
         const json = jsonOf(terminal, options);

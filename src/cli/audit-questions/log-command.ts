@@ -6,7 +6,6 @@ import { auditTypes } from '../../audit/entry.ts';
 import { type Past, pastOf } from '../../audit/past.ts';
 import { readConfig } from '../../config.ts';
 import type { RowReader } from '../../kernel/rows.ts';
-import type { EventStore } from '../../kernel/store.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { type Terminal, UsageError, untilStopped } from '../terminal.ts';
 import { entryPage, entryThen } from './entry-page.ts';
@@ -69,15 +68,16 @@ export const logCommand = (terminal: Terminal): Command =>
         throw new UsageError('--after and --before need an organization: weir audit log org_….');
       if (options.follow && (options.order === 'asc' || options.to !== undefined))
         throw new UsageError('--follow goes with neither --order nor --to: it shows the newest, and then what comes.');
-      return readingRows(terminal, async (store, rows, isServed) => {
+      return readingRows(terminal, async (store, rows, onCorrupt, isServed) => {
         if (options.follow && !isServed && readConfig(terminal.env).EVENTSTORE_URL === undefined)
           throw new Failure('No server runs on these files, so nothing can follow.');
         const counts = countsOf(rows, organizationsOf(rows, organization));
         const found = await entriesOf(rows, counts, options);
-        const past = pastOf(store);
+        const ask = (): Past => pastOf(store, { onCorrupt });
+        const past = ask();
         const print = printer(terminal, options);
         for (const row of options.follow ? found.reverse() : found) await print.entry(past, row);
-        if (options.follow) await follow(terminal, store, rows, organization, options, counts, print);
+        if (options.follow) await follow(terminal, ask, rows, organization, options, counts, print);
         print.end();
       });
     });
@@ -113,7 +113,7 @@ const printer = (terminal: Terminal, options: Options): Printer => {
 /** What has come since, again and again, until somebody interrupts. */
 const follow = async (
   terminal: Terminal,
-  store: EventStore,
+  ask: () => Past,
   rows: RowReader,
   organization: string | undefined,
   options: Options,
@@ -126,7 +126,7 @@ const follow = async (
   while (!ended.signal.aborted) {
     await wait(lookEveryMs, undefined, { signal: ended.signal }).catch(() => {});
     // What was replayed a moment ago may have gone on.
-    const past = pastOf(store);
+    const past = ask();
     for (const [id, count] of countsOf(rows, organizationsOf(rows, organization))) {
       const from = seen.get(id) ?? 0;
       seen.set(id, count);

@@ -2,6 +2,7 @@ import { type EventLog, existingEventLog } from '../../app/event-log.ts';
 import { Failure } from '../../app/failure.ts';
 import { NoHistory, NotAnId } from '../../audit/history.ts';
 import { readConfig } from '../../config.ts';
+import type { CorruptStream } from '../../kernel/fold.ts';
 import type { RowReader } from '../../kernel/rows.ts';
 import type { EventStore } from '../../kernel/store.ts';
 import { currentRows } from '../operator.ts';
@@ -9,14 +10,28 @@ import { printable, type Terminal, UsageError } from '../terminal.ts';
 
 const longestWaitMs = 5_000;
 
-/** Answers a question from the events of the running server, the stopped one's files, or a cluster. */
+export type OnCorrupt = (found: CorruptStream) => void;
+
+/**
+ * Answers a question from the events of the running server, the stopped one's files, or a cluster.
+ * @param read told of streams that hold what the law cannot have admitted, they are named on standard error, once each, and make the
+ * exit status 1 when all that can be told was told
+ */
 export const reading = async <T>(
   terminal: Terminal,
-  read: (store: EventStore, log: EventLog) => Promise<T>,
+  read: (store: EventStore, log: EventLog, onCorrupt: OnCorrupt) => Promise<T>,
 ): Promise<T> => {
   const log = await existingEventLog(readConfig(terminal.env));
+  const named = new Set<string>();
+  const name = ({ stream, message }: CorruptStream): void => {
+    if (!named.has(stream)) terminal.err(`${printable(message)}.\n`);
+    named.add(stream);
+  };
   try {
-    return await read(log.store, log);
+    const answer = await read(log.store, log, name);
+    // All has been said.
+    if (named.size > 0) throw new Failure('');
+    return answer;
   } catch (error) {
     if (error instanceof NotAnId) throw new UsageError(printable(error.message));
     if (error instanceof NoHistory) throw new Failure(printable(error.message));
@@ -32,16 +47,16 @@ export const reading = async <T>(
  */
 export const readingRows = <T>(
   terminal: Terminal,
-  read: (store: EventStore, rows: RowReader, isServed: boolean) => Promise<T>,
+  read: (store: EventStore, rows: RowReader, onCorrupt: OnCorrupt, isServed: boolean) => Promise<T>,
 ): Promise<T> =>
-  reading(terminal, async (store) => {
+  reading(terminal, async (store, _, onCorrupt) => {
     const current = await currentRows(readConfig(terminal.env), store);
     try {
       for await (const last of store.readAll({ from: 'end', direction: 'backwards', limit: 1 })) {
         if (await current.reached(last.position, longestWaitMs)) break;
         terminal.err('The running server has not applied the latest events yet: they may be missing here.\n');
       }
-      return await read(store, current.rows, current.isServed);
+      return await read(store, current.rows, onCorrupt, current.isServed);
     } finally {
       await current.close();
     }

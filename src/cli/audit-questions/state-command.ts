@@ -19,9 +19,9 @@ export const stateCommand = (terminal: Terminal): Command =>
     .argument('<id>', 'org_…, proj_…, key_…, akey_…, pol_… or oac_…')
     .option('--at <time|revision>', 'a time, a date (its first moment, UTC), or the number of an event', parseMoment)
     .action((id: string, options: Output & { readonly at?: Moment }) =>
-      reading(terminal, async (store) => {
+      reading(terminal, async (store, _, onCorrupt) => {
         checkId(id);
-        const past = pastOf(store);
+        const past = pastOf(store, { onCorrupt });
         const found = await standingOf(past, id, options.at);
         const at = momentOf(options.at, found.at);
         const when = whenIn(options);

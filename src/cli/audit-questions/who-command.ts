@@ -3,7 +3,7 @@ import type { AuditRow } from '../../../projections/audit-log.ts';
 import { countOf } from '../../admin/audit/audit-search.ts';
 import { nameOf } from '../../audit/effective.ts';
 import { NoHistory } from '../../audit/history.ts';
-import { type Past, pastOf } from '../../audit/past.ts';
+import { noHistoryOf, type Past, pastOf } from '../../audit/past.ts';
 import { systemClock } from '../../clock.ts';
 import type { OAuthToken } from '../../domain/oauth-token.ts';
 import type { Settlement } from '../../domain/usage-facts.ts';
@@ -47,8 +47,8 @@ export const whoCommand = (terminal: Terminal): Command =>
     .action((id: string, options: Options) => {
       checkSpan(options.from, options.to);
       const find = finder(id);
-      return readingRows(terminal, async (store, rows) => {
-        const past = pastOf(store);
+      return readingRows(terminal, async (store, rows, onCorrupt) => {
+        const past = pastOf(store, { onCorrupt });
         const credential = await find(past, rows);
         const from = Math.max(credential.from, options.from ?? 0);
         const to = Math.min(credential.to, options.to ?? systemClock.wall() + 1);
@@ -105,7 +105,7 @@ const isBy =
 
 const ofKey = async (past: Past, id: string): Promise<Credential> => {
   const last = (await past.life(id)).at(-1);
-  if (!last) throw new NoHistory(`There is no ${id} in this store.`);
+  if (!last) throw noHistoryOf(past, id);
   const { organizationId } = last.state.data as { readonly organizationId: string };
   return {
     ...always,

@@ -5,6 +5,7 @@ import { compile, type Table } from '../kernel/chart.ts';
 import { CorruptStream, checkLink } from '../kernel/fold.ts';
 import type { CallOptions, EventStore, Recorded } from '../kernel/store.ts';
 import { upcast } from '../kernel/upcast.ts';
+import { shownState } from './shown.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: replaying needs no more of an aggregate than its chart, whatever its facts.
 type AnyAggregate = Aggregate<any, any, any>;
@@ -52,6 +53,7 @@ export interface StateAt {
   readonly revision: number;
   /** Time of the last event that the state includes, in milliseconds. */
   readonly at: number;
+  /** In the words of its resource. */
   readonly state: State<unknown>;
 }
 
@@ -82,7 +84,8 @@ export const replayOf = async (store: EventStore, id: string, options: CallOptio
     corrupt ??= corruptionOf(() => {
       checkLink(event, events.at(-1) ?? null);
       state = table.step(state, upcast(aggregate, event));
-      life.push({ id, revision: event.revision, at: event.metadata.at, state, event });
+      const shown = shownState(aggregate.category, state);
+      life.push({ id, revision: event.revision, at: event.metadata.at, state: shown, event });
     }, event);
     events.push(event);
   }

@@ -19,7 +19,7 @@ Examples:
   weir audit history key_01jd…                      every change of a key: who, when, by which request
   weir audit history proj_01jd… --jsonl             the same, one JSON object a line
   weir audit state proj_01jd… --at 2026-11-20T12:00:00Z
-  weir audit state proj_01jd… --at 3                as its fourth event (revision 3) left it
+  weir audit state proj_01jd… --at 3                as its fourth event (number 3) left it
   weir audit keys proj_01jd… --at 2026-05-03        which keys could act then, and why the others could not
   weir audit diff key_01jd… --from 2026-05-01 --to 2026-06-01
   weir audit diff org_01jd… --from 2026-05-01       of all that it has: field by field, who, why, by which request

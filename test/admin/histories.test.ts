@@ -70,7 +70,7 @@ describe('a history', () => {
       object: 'organization.history.state',
       id,
       as_of: created,
-      revision: 0,
+      last_event: `${id}@0`,
       status: 'active',
       effective: { status: 'active', because: 'own' },
       belongs_to: [
@@ -92,7 +92,7 @@ describe('a history', () => {
     });
     expect((await history(`${keys}/${id}`, `at=${suspended}`)).state).toMatchObject({
       as_of: suspended,
-      revision: 1,
+      last_event: `${id}@1`,
       status: 'active',
       effective: { status: 'suspended', because: 'organization' },
       fields: { name: 'k2' },
@@ -111,7 +111,6 @@ describe('a history', () => {
     expect(last.data[1]).toEqual({
       object: 'organization.history.event',
       id: `${id}@1`,
-      revision: 1,
       type: 'project_key.updated',
       effective_at: updated,
       actor: { type: 'api_key', api_key: { id: 'akey_1' } },
@@ -183,6 +182,53 @@ describe('a history', () => {
     expect((await get('/history', stranger)).body).toMatchObject({ state: { id: theirs } });
   });
 
+  test('of a policy has the states, names and revision of the policy', async () => {
+    const rule = { name: 'p', rule: 'true', match_threshold_basis_points: 100 };
+    const { id } = await change('POST', '/policies', { ...rule, mode: 'enforcing' });
+    const path = `/policies/${id}`;
+    const same = async () => {
+      const { body: policy } = await get(path);
+      const told = await history(path);
+      const { status, effective, fields } = told.state;
+      const { draft, published, ...flat } = fields;
+      const { base_version: _, ...terms } = policy.draft as Json;
+      expect({ ...flat, state: status }).toEqual({
+        organization_id: mine,
+        name: policy.name,
+        description: policy.description,
+        created_at: policy.created_at,
+        updated_at: policy.updated_at,
+        revision: policy.revision,
+        state: policy.state,
+      });
+      expect(draft).toEqual(terms);
+      const { object: _object, current: _current, ...version } = (policy.published ?? {}) as Json;
+      expect(published ?? {}).toEqual(version);
+      expect([effective.status, told.data.at(-1).status]).toEqual([status, status]);
+      expect(JSON.stringify(told)).not.toMatch(/"live"|"threshold|paused_revision|"current/);
+      return status;
+    };
+    const seenStates = [await same()];
+    for (const [action, revision] of [
+      ['/publish', 1],
+      ['/pause', 2],
+      ['/resume', 3],
+    ] as const) {
+      await change('POST', `${path}${action}`, { revision });
+      seenStates.push(await same());
+    }
+    await change('POST', path, { revision: 4, mode: 'monitoring' });
+    await change('POST', `${path}/publish`, { revision: 5 });
+    seenStates.push(await same());
+    expect(seenStates).toEqual(['draft', 'enforcing', 'paused', 'enforcing', 'monitoring']);
+    const { data } = await history(path);
+    expect(data.at(-2).changes).toEqual([
+      { field: 'updated_at', from: expect.any(Number), to: expect.any(Number) },
+      { field: 'revision', from: 4, to: 5 },
+      { field: 'draft.mode', from: 'enforcing', to: 'monitoring' },
+    ]);
+  });
+
   test('of hostile ids is not there, and hostile times are refused', async () => {
     for (const id of ['proj_', '__proto__', 'constructor', `proj_${'x'.repeat(194)}`, 'proj_%F0%9F%8C%8A']) {
       expect(await gist(get(`/projects/${id}/history`)), id).toBe('404 project_not_found');
@@ -214,10 +260,10 @@ describe('a page of it', () => {
       }
       const numbers = Array.from({ length: 25 }, (_, i) => i);
       expect(pages.map(({ length }) => length)).toEqual([10, 10, 5]);
-      expect(pages.flat().map(({ revision }) => revision)).toEqual(order === 'asc' ? numbers : numbers.toReversed());
-      const renamed = pages.flat().filter(({ revision }) => Number(revision) > 0);
-      for (const { revision, changes } of renamed) {
-        expect(changes).toEqual([{ field: 'name', from: `v${Number(revision) - 1}`, to: `v${revision}` }]);
+      const told = pages.flat().map(({ id: event, changes }) => ({ n: Number(String(event).split('@')[1]), changes }));
+      expect(told.map(({ n }) => n)).toEqual(order === 'asc' ? numbers : numbers.toReversed());
+      for (const { n, changes } of told) {
+        if (n > 0) expect(changes).toEqual([{ field: 'name', from: `v${n - 1}`, to: `v${n}` }]);
       }
     }
     // What came later is no part of that list.

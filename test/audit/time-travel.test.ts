@@ -9,9 +9,9 @@ import { adminKeySteps } from '../admin/administrators/admin-keys.ts';
 import { keySteps } from '../admin/administrators/keys.ts';
 import {
   type AdminKey,
-  currentOf,
   type Key,
   type Project,
+  stateOf,
   statusOf,
   type Tenant,
 } from '../admin/administrators/model.ts';
@@ -57,9 +57,8 @@ const seen = (tenant: Tenant, now: number): ReadonlyMap<string, Live> => {
     all.set(key.id, { effective: ofAdminKey(key), name: key.name, expiresAt: key.expiresAt });
   }
   for (const policy of tenant.policies.values()) {
-    const { name, description, revision, isDeleted, pausedFrom } = policy;
-    const published = currentOf(policy) ? 'live' : 'draft';
-    const effective = isDeleted ? 'deleted' : pausedFrom === null ? published : 'paused';
+    const { name, description, revision, isDeleted } = policy;
+    const effective = isDeleted ? 'deleted' : stateOf(policy);
     // Nobody sees the revision of one that is deleted.
     all.set(policy.id, { effective, name, description, ...(!isDeleted && { revision }) });
   }

@@ -84,7 +84,7 @@ describe('a log of the first version', () => {
   test('is what it was for an auditor: its events as they were written, its states as they are meant', async () => {
     const { events, life } = await replayOf(store, id);
     expect(events.map(({ data, metadata }) => [data, metadata.v])).toEqual(oldLog.map(({ data }) => [data, 1]));
-    expect((life[3]?.state.data as Organization).credits).toBe(20_500_000);
+    expect((life[3]!.state.data as Organization).credits).toBe(20_500_000);
   });
 });
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { whenIn } from '../../src/cli/audit-questions/words.ts';
-import { projectKey } from '../../src/domain/project-key.ts';
+import { type ProjectKey, projectKey } from '../../src/domain/project-key.ts';
 import { type Fact, genesis, record, stateOf } from '../../src/kernel/aggregate.ts';
 import { archive, call, createKey, createProject, type Json, paths } from './calls.ts';
 import { weirHere } from './here.ts';
@@ -60,24 +60,33 @@ const historyOf = async (id: string, run = here): Promise<Event[]> => {
     .map((line) => JSON.parse(line) as Event);
 };
 
-const stateOfKey = async (...args: string[]): Promise<Json> =>
-  (({ effective: _effective, owners: _owners, ...recordedState }) => recordedState)(
-    JSON.parse(await succeeded(here('state', key, '--jsonl', ...args))) as Json,
-  );
+const stateOfKey = async (...args: string[]): Promise<Json> => {
+  const told = JSON.parse(await succeeded(here('state', key, '--jsonl', ...args))) as Json;
+  const { last_event, status, fields } = told;
+  return { last_event, status, fields };
+};
 
-const jsonable = (data: object): Json =>
-  Object.fromEntries(Object.entries(data).map(([name, value]) => [name, value instanceof Set ? [...value] : value]));
-
-/** What the law makes of the first events of a history. */
+/** What the law makes of the first events of a history, in the names and units of the resource. */
 const folded = (events: readonly Event[]): Json => {
   const { machine } = projectKey;
   const snapshot = events.reduce(
     (at, { type, data }) => record(machine, at, { ...data, type } as Fact),
     genesis(machine),
   );
-  const { status, data } = stateOf<object>(snapshot);
-  const last = events.at(-1)!;
-  return { id: key, revision: last.revision, at: last.at, status, data: JSON.parse(JSON.stringify(jsonable(data))) };
+  const { status, data } = stateOf<ProjectKey>(snapshot);
+  const fields = {
+    organization_id: data.organizationId,
+    project_id: data.projectId,
+    name: data.name,
+    permissions: data.permissions,
+    created_at: Math.floor(data.createdAt / 1000),
+    expires_at: null,
+    redacted_value: data.redactedValue,
+    rotated_from: null,
+    rotated_to: null,
+    windows_of: null,
+  };
+  return { last_event: `${key}@${events.at(-1)!.revision}`, status, fields };
 };
 
 const types = [
@@ -123,6 +132,14 @@ describe('beside a running server', () => {
     for (const later of ['2999-12-30T00:00:00Z', '2999-12-30T23:59:59+02:00'])
       expect(await stateOfKey('--at', later)).toEqual(folded(recorded));
     expect(await stateOfKey()).toEqual(folded(recorded));
+  });
+
+  test('the state in JSON is the one that a history has over HTTP', async () => {
+    const path = `${paths.projectKeys(project)}/${key}/history`;
+    const { as_of: _, ...overHttp } = (await call(server, 'GET', path)).body.state as Json;
+    const { as_of: at, ...told } = JSON.parse(await succeeded(here('state', key, '--jsonl'))) as Json;
+    expect(told).toEqual(overHttp);
+    expect(Math.abs(Number(at) - Date.now() / 1000)).toBeLessThan(3_600);
   });
 
   test('what went before and what never was are told apart in a sentence', async () => {

@@ -31,9 +31,21 @@ test('what has happened to a policy is what weir audit tells, and outlives the r
   const [state] = await audited('state', id, '--at', '1');
   expect(state).toMatchObject({
     id,
-    status: 'live',
-    data: { revision: 2, current: { version: 1 } },
+    last_event: `${id}@1`,
+    // The mode of what was published.
+    status: 'monitoring',
+    fields: { revision: 2, published: { version: 1, rule, match_threshold_basis_points: 5000 } },
   });
+
+  for (const args of [
+    ['state', id, '--at', '1'],
+    ['diff', id, '--from', '2020-01-01'],
+  ]) {
+    const { stdout } = await runWeir(['audit', ...args], { DATA_DIR: server.dataDir });
+    expect(stdout).toMatch(/ published\.match_threshold_basis_points/);
+    expect(stdout).toMatch(/ draft\.project_ids/);
+    expect(stdout).not.toMatch(/\blive\b|current|paused_revision/);
+  }
 
   const seen = async () => [
     ...(await pagesOf(server, base)),

@@ -25,8 +25,7 @@ const change = z.object({
 /** One event of a history. */
 export const historyEvent = z.object({
   object: z.literal('organization.history.event'),
-  id: z.string(),
-  revision: z.int(),
+  id: z.string().describe('<id of the thing>@<number of the event on its stream, from 0 on>'),
   type: z.string(),
   effective_at: z.int(),
   actor: actorObject,
@@ -42,7 +41,7 @@ export const historyState = z.object({
   object: z.literal('organization.history.state'),
   id: z.string(),
   as_of: z.int(),
-  revision: z.int().describe('Of the last event that is in it'),
+  last_event: z.string().describe('The id of the last event that is in it'),
   status: z.string().describe('As its own events have it'),
   effective: z.object({ status: z.string(), because: z.enum(Object.values(reasons)) }),
   belongs_to: z.array(z.object({ id: z.string(), name: z.string(), status: z.string() })),
@@ -99,14 +98,12 @@ const changeOf = ({ field, from, to }: FieldChange, isOfIds: boolean): z.infer<t
 export const historyId = ({ id, revision }: Pick<Step, 'id' | 'revision'>): string => `${id}@${revision}`;
 
 export const renderEvent = (before: Step | null, step: Step): z.infer<typeof historyEvent> => {
-  const { revision, event, state } = step;
+  const { event, state } = step;
   const { actor, ip = null, request_id = null } = event.metadata;
   const reason = actor.reason ?? event.data.reason;
-  const sets = setsOf(step);
   return {
     object: 'organization.history.event',
     id: historyId(step),
-    revision,
     type: event.type,
     effective_at: seconds(step.at),
     actor: renderActor(actor),
@@ -114,11 +111,19 @@ export const renderEvent = (before: Step | null, step: Step): z.infer<typeof his
     request_id,
     reason: typeof reason === 'string' ? reason : null,
     status: state.status,
-    changes: compared(before, step)
-      .filter(({ field }) => field !== 'status' && isSaid(field))
-      .map((each) => changeOf(each, sets.has(each.field))),
+    changes: renderChanges(step, compared(before, step)),
   };
 };
+
+/** @param step the last of those that have led to the changes */
+export const renderChanges = (step: Step, changes: readonly FieldChange[]): z.infer<typeof change>[] => {
+  const sets = setsOf(step);
+  return changes
+    .filter(({ field }) => field !== 'status' && isSaid(field))
+    .map((each) => changeOf(each, sets.has(each.field)));
+};
+
+export const renderEffective = ({ because, ...effective }: Effective) => ({ ...effective, because: reasons[because] });
 
 /** @param at the moment, of which `found` is the state */
 export const renderState = (
@@ -130,9 +135,9 @@ export const renderState = (
   object: 'organization.history.state',
   id: found.id,
   as_of: seconds(at),
-  revision: found.revision,
+  last_event: historyId(found),
   status: found.state.status,
-  effective: { status: effective.status, because: reasons[effective.because] },
+  effective: renderEffective(effective),
   belongs_to: [...owners],
   fields: fieldsOf(found.state.data as object),
 });

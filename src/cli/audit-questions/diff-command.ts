@@ -1,10 +1,11 @@
 import { Command } from 'commander';
 import { auditRows } from '../../../projections/audit-log.ts';
+import { historyId, renderChanges, renderEffective, renderEvent } from '../../admin/audit/history-object.ts';
 import { type Diff, diffOf, type EventChange } from '../../audit/diff.ts';
 import { nameOf } from '../../audit/effective.ts';
 import { checkId, type Step } from '../../audit/history.ts';
 import { noHistoryOf, type Past, pastOf } from '../../audit/past.ts';
-import { systemClock } from '../../clock.ts';
+import { seconds, systemClock } from '../../clock.ts';
 import type { RowReader } from '../../kernel/rows.ts';
 import { allRows } from '../all-rows.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
@@ -79,19 +80,23 @@ const touched = (rows: RowReader, organizationId: string, from: number, to: numb
 const hasChanged = ({ events, effective }: Diff): boolean =>
   events.length > 0 || effective.from?.status !== effective.to.status;
 
-const iso = (at: number): string => new Date(at).toISOString();
-
 const standing = (step: Step | null) =>
-  step && { revision: step.revision, at: iso(step.at), name: nameOf(step), status: step.state.status };
+  step && {
+    last_event: historyId(step),
+    effective_at: seconds(step.at),
+    name: nameOf(step),
+    status: step.state.status,
+  };
 
-const asJson = ({ id, from, to, effective, fields, events }: Diff): object => {
-  const told = events.map(({ step: { revision, at, event }, fields: changed }) => {
-    const { actor, request_id = null, ip = null } = event.metadata;
-    const reason = reasonOf(actor, event.data);
-    return { revision, at: iso(at), type: event.type, actor, reason, request_id, ip, fields: changed };
-  });
-  return { id, from: standing(from), to: standing(to), effective, fields, events: told };
-};
+/** Events and changes as a history has them over HTTP. */
+const asJson = ({ id, from, to, effective, fields, events }: Diff): object => ({
+  id,
+  from: standing(from),
+  to: standing(to),
+  effective: { from: effective.from && renderEffective(effective.from), to: renderEffective(effective.to) },
+  changes: renderChanges(to, fields),
+  events: events.map(({ step }, i) => renderEvent(events[i - 1]?.step ?? from, step)),
+});
 
 /** @param isNew whether it came to be by them: then there was nothing before */
 const changesOf = (fields: EventChange['fields'], isNew: boolean, when: When): Field[] =>
@@ -114,8 +119,8 @@ const page = async (past: Past, diff: Diff, from: number, to: number, sheetOf: S
   const { width, when } = sheetOf;
   const { from: before, to: after, effective, fields, events } = diff;
   const titles: Field[] = [
-    ['from', before ? `${when(from)}, revision ${before.revision}` : `${when(from)}, when it did not exist`],
-    ['to', `${when(to)}, revision ${after.revision}`],
+    ['from', before ? `${when(from)}, event ${before.revision}` : `${when(from)}, when it did not exist`],
+    ['to', `${when(to)}, event ${after.revision}`],
   ];
   const was = effective.from?.status ?? 'none';
   if (was !== effective.to.status) {
@@ -146,6 +151,6 @@ const eventPart = async (
     ...(reason === null ? [] : [['why', printable(reason)] as const]),
     ...(request_id === undefined ? [] : [['request', request_id] as const]),
   ];
-  const title = `${when(step.at)}  revision ${step.revision}: ${step.event.type}`;
+  const title = `${when(step.at)}  event ${step.revision}: ${step.event.type}`;
   return sheet(title, [...changes, ...whoAndWhy], width, 2);
 };

@@ -1,9 +1,11 @@
 import { Command } from 'commander';
+import { renderActor } from '../../admin/audit/audit-logs.ts';
+import { historyId, renderEffective } from '../../admin/audit/history-object.ts';
 import { nameOf, ownersAt } from '../../audit/effective.ts';
 import { checkId } from '../../audit/history.ts';
 import { type KeyAt, keysAt } from '../../audit/keys-at.ts';
 import { type Past, pastOf, standingOf } from '../../audit/past.ts';
-import { systemClock } from '../../clock.ts';
+import { seconds, systemClock } from '../../clock.ts';
 import type { ProjectKey } from '../../domain/project-key.ts';
 import { jsonOf, listing, type Output } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
@@ -11,8 +13,6 @@ import { noteWhatIsAhead, parseTime } from './moment.ts';
 import { reading } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { actorAt, ahead, called, reasonOf, type When, whenIn } from './words.ts';
-
-const iso = (at: number): string => new Date(at).toISOString();
 
 /** `weir audit keys`: which keys a project had at a moment, and which of them could act. */
 export const keysCommand = (terminal: Terminal): Command =>
@@ -63,20 +63,24 @@ const words = { yes: 'yes', reading: 'only to read', no: 'no' } as const;
 
 const asJson = ({ id, key, effective, acts, cause }: KeyAt): object => {
   const { name = null, permissions = null, createdAt, expiresAt } = (key?.state.data ?? {}) as Partial<ProjectKey>;
-  const times = {
-    created_at: createdAt === undefined ? null : iso(createdAt),
-    expires_at: expiresAt == null ? null : iso(expiresAt),
-  };
   const why = cause && {
-    event: cause.event.type,
-    of: cause.id,
-    revision: cause.revision,
-    at: iso(cause.at),
-    actor: cause.event.metadata.actor,
+    id: historyId(cause),
+    type: cause.event.type,
+    effective_at: seconds(cause.at),
+    actor: renderActor(cause.event.metadata.actor),
     request_id: cause.event.metadata.request_id ?? null,
   };
-  const status = key?.state.status ?? 'absent';
-  return { id, name, status, effective, acts, cause: why, permissions, ...times };
+  return {
+    id,
+    name,
+    status: key?.state.status ?? 'absent',
+    effective: renderEffective(effective),
+    acts,
+    cause: why,
+    permissions,
+    created_at: createdAt === undefined ? null : seconds(createdAt),
+    expires_at: expiresAt == null ? null : seconds(expiresAt),
+  };
 };
 
 const page = async (

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { renderState } from '../../admin/audit/history-object.ts';
 import { effectiveIn, ownersAt } from '../../audit/effective.ts';
 import { checkId, type Moment } from '../../audit/history.ts';
 import { pastOf, standingOf } from '../../audit/past.ts';
@@ -9,8 +10,6 @@ import { noteWhatIsAhead, parseMoment } from './moment.ts';
 import { reading } from './reading.ts';
 import { type Field, sheet, widthOf } from './sheet.ts';
 import { actorAt, called, fieldsOf, whenIn } from './words.ts';
-
-const iso = (at: number): string => new Date(at).toISOString();
 
 /** `weir audit state`: what one id was at a moment, as its own stream has it and as it could act. */
 export const stateCommand = (terminal: Terminal): Command =>
@@ -31,8 +30,7 @@ export const stateCommand = (terminal: Terminal): Command =>
         const { state, revision, event } = found;
         const json = jsonOf(terminal, options);
         if (json) {
-          const { status, data } = state;
-          json.add({ id, revision, at: iso(found.at), status, effective, owners, data });
+          json.add(renderState(found, effective, owners, at));
           return json.end();
         }
         const by = await actorAt(past, event.metadata.actor, found.at);
@@ -42,7 +40,7 @@ export const stateCommand = (terminal: Terminal): Command =>
           ['effective', `${effective.status}, by ${effective.because}`],
           ...(effective.usable_keys === undefined ? [] : [['usable keys', String(effective.usable_keys)] as const]),
           ...owners.map((owner): Field => ['belongs to', `${called(owner.id, owner.name)}, ${owner.status}`]),
-          ['last change', `${when(found.at)}, revision ${revision}: ${event.type}, by ${by}`],
+          ['last change', `${when(found.at)}, event ${revision}: ${event.type}, by ${by}`],
           ...fieldsOf(found, at, when),
         ];
         return terminal.out(sheet(id, fields, widthOf(terminal, options)));

@@ -136,7 +136,7 @@ export const fieldsOf = ({ state }: StateAt, at: number, when: When): readonly (
 const lines = (field: string, value: unknown, at: number, when: When): (readonly [string, string])[] => {
   const plain = value as { readonly toJSON?: () => unknown } | null;
   if (typeof plain?.toJSON === 'function') return lines(field, plain.toJSON(), at, when);
-  const isNested = field === 'draft' || field === 'current';
+  const isNested = field === 'draft' || field === 'published';
   if (isNested && value !== null) {
     return Object.entries(value as object).map(([name, inner]) => [
       `${field}.${labelOf(name)}`,

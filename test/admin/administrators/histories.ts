@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { currentOf, type Policy, statusOf, type Tenant } from './model.ts';
+import { type Policy, stateOf, statusOf, type Tenant } from './model.ts';
 import { command, expectOf, idOf, otherOf, pick, type Target, target, tenantOf, who } from './step.ts';
 import type { World } from './world.ts';
 
@@ -19,11 +19,7 @@ interface Asked {
   readonly wanted: Wanted | undefined;
 }
 
-const policyStatus = (policy: Policy): string => {
-  if (policy.isDeleted) return 'deleted';
-  if (policy.pausedFrom !== null) return 'paused';
-  return currentOf(policy) ? 'live' : 'draft';
-};
+const policyStatus = (policy: Policy): string => (policy.isDeleted ? 'deleted' : stateOf(policy));
 
 /** What still acts does so as far as its organization lets it. */
 const within = ({ status }: Tenant, own: string): string => (own === 'active' ? status : own);
@@ -99,11 +95,11 @@ const readHistory = command({
     const request = { method: 'GET', path, ids, permission: 'audit_logs:read', query: 'order=desc&limit=1' } as const;
     const answer = await expectOf(world, chosen, request, wanted ? null : missing);
     if (!answer || !wanted) return;
-    const { state, data } = answer.body as { state: object; data: { status: string; revision: number }[] };
+    const { state, data } = answer.body as { state: object; data: { status: string; id: string }[] };
     const { name, status, effective } = wanted;
     expect(state).toMatchObject({ status, effective: { status: effective }, fields: { name } });
     // The last change has led to the present state.
-    expect(data).toMatchObject([{ status, revision: (state as { revision: number }).revision }]);
+    expect(data).toMatchObject([{ status, id: (state as { last_event: string }).last_event }]);
   },
 });
 

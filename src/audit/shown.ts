@@ -1,0 +1,21 @@
+import { policyState } from '../domain/policy.ts';
+import type { Policy } from '../domain/policy-facts.ts';
+import { fieldsOf } from '../domain/policy-terms.ts';
+import type { State } from '../kernel/aggregate.ts';
+
+/** The states and fields of a policy as its resource has them (contract B.5, C.1), and not as its law does. */
+const shownPolicy = (state: State<Policy>): State<object> => {
+  const { draft, current, pausedRevision: _, ...rest } = state.data;
+  const published = current && {
+    id: current.id,
+    version: current.version,
+    ...fieldsOf(current),
+    publishedAt: current.publishedAt,
+  };
+  const status = state.status === 'live' ? policyState(state) : state.status;
+  return { status, data: { ...rest, draft: fieldsOf(draft), published } };
+};
+
+/** Where an aggregate stands, in the words of its resource. Of other kinds than policies the law has the same ones. */
+export const shownState = (category: string, state: State<object>): State<object> =>
+  category === 'policy' ? shownPolicy(state as State<Policy>) : state;

@@ -344,6 +344,7 @@ describe('a log that somebody has touched', () => {
     expect(within.findings).toMatchObject([{ class: 'signature', says: expect.stringMatching(andMore) }]);
     const wrong = await verify(forged.log, { trusted: [signersOf('a third')(1).verifier] });
     expect(wrong.findings).toMatchObject([{ class: 'key', says: expect.stringContaining('SECRETS_DIR') }]);
+    expect(verdictOf(wrong)).toEqual({ code: 1, says: wrong.findings[0]?.says });
   });
 
   test('a fork is said to begin before its end, also where a later checkpoint agrees', async () => {

@@ -20,7 +20,10 @@ export const verdictOf = ({
   newest,
   mistaken,
 }: Report): Verdict => {
-  if (findings.length > 0) return { code: 1, says: 'This log is not what was signed.' };
+  const [first, ...more] = findings;
+  // Who has named the wrong keys, or has other secrets, is not told that somebody rewrote the log.
+  if (first?.class === 'key' && more.length === 0) return { code: 1, says: first.says };
+  if (first) return { code: 1, says: 'This log is not what was signed.' };
   if (newest === null && outside === null) return { code: 2, says: 'No checkpoint covers anything of this log.' };
   if (mistaken !== null && outside === null)
     return {

@@ -73,7 +73,7 @@ const readableHash = (event: Recorded): string | undefined => {
 
 const stubless = 'The checkpoint lacks what is to stay of an event that may be removed.';
 const anothersKeys =
-  'None of the keys that are known from elsewhere (--pub, or else the secrets in SECRETS_DIR) is one of this log.';
+  'None of the keys that are known from elsewhere (--pub, or else the secrets in SECRETS_DIR) is one of this log: they are of another, or it is.';
 const formless = 'The event holds what has no canonical form, so nobody has written it through Weir.';
 
 /** Events that are kept whole once something is wrong, for a closer look. */

@@ -303,10 +303,12 @@ class Verifier:
         for mark in self.marks:
             if mark not in self.proven:
                 self.lacking.append(f'the first {mark} leaves were imported: no checkpoint of their own log covers them all')
-        last = max(self.proven, default=0)
+        last, others = max(self.proven, default=0), [note for note in self.against if note.split('\n')[0] != self.log]
+        if others and len(others) < len(self.against):
+            self.remarks.append(f'{len(others)} of the checkpoints from outside are of another log: they do not count')
         if not last:
             words = 'no checkpoint from outside (--against) agrees: nobody can say whether the log was once another'
-            if self.against and all(note.split('\n')[0] != self.log for note in self.against):
+            if self.against and len(others) == len(self.against):
                 words = f'the checkpoints from outside (--against) are of another log, not of {self.log}: they say nothing of this one'
             self.lacking.append(words)
         elif self.later and last < self.size:

@@ -568,11 +568,12 @@ test.skipIf(!hasPython)(
     const others = notesOf(store.log).map(({ note }) => signed(note.text, by));
     const anothers = others.map((note) => signed(note.replace(/\n\n[\s\S]*/, '\n').replace(/^.*/, 'weir/another'), by));
     const kept = textOf(store.log);
-    const [broken, stranger, elsewhere] = judged(
+    const [broken, stranger, elsewhere, both] = judged(
       [
         { text: ended(changed(lines, 2, ({ proof: _, ...line }) => line)), kept },
         { text: ended(lines), kept: others.join('') },
         { text: ended(lines), kept: anothers.join('') },
+        { text: ended(lines), kept: anothers.join('') + kept },
       ].map((each) => ({
         export: written(each.text),
         pubs: [signers(1).verifier.text],
@@ -585,6 +586,10 @@ test.skipIf(!hasPython)(
       findings: [
         { class: 'signature', detail: expect.stringMatching(/^is not signed .*, and so it is with \d+ more$/) },
       ],
+    });
+    expect(both).toMatchObject({
+      status: 0,
+      remarks: [expect.stringMatching(/^\d+ of the checkpoints .* do not count$/)],
     });
     expect(elsewhere).toMatchObject({ status: 2, findings: [], lacking: [expect.stringContaining('of another log')] });
   },

@@ -2,15 +2,16 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { auditTreeHashes, auditTreeHead } from '../../projections/audit-tree.ts';
 import { startCheckpoints } from '../../src/audit/log/checkpointer.ts';
-import { ensureFirstKey } from '../../src/audit/log/keys.ts';
+import { ensureFirstKey, signersOf } from '../../src/audit/log/keys.ts';
 import { whose } from '../../src/domain/streams.ts';
 import type { HttpServer } from '../../src/http/server.ts';
 import { leafHash } from '../../src/kernel/event-hash.ts';
 import { oursOf } from '../../src/kernel/ownership.ts';
 import { parsedCheckpoint } from '../../src/merkle/checkpoint.ts';
 import { isIncluded } from '../../src/merkle/tree.ts';
+import { auditKeySeeds } from '../../src/secrets/audit-key.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
-import { clock, origin, signers } from './log/scene.ts';
+import { clock, origin } from './log/scene.ts';
 import { randomOf } from './log/signed-log.ts';
 
 /** PCI DSS 10.2 and SOC 2 ask for the whole population: what administrators did, all of it, and nothing else. */
@@ -26,7 +27,8 @@ beforeAll(async () => {
   at = await wholeGateway();
   server = await at.listen();
   const { store } = at;
-  const { models } = at.admin;
+  const { models, secrets } = at.admin;
+  const signers = signersOf(origin, auditKeySeeds(secrets.masterKey));
   await ensureFirstKey(store, signers, clock);
   checkpointer = await startCheckpoints({
     store,

@@ -32,7 +32,7 @@ const forge = async (stream: string, type: string, isLinked: boolean): Promise<v
 };
 
 beforeAll(async () => {
-  organization = String((await bench.json('org', 'create', '--name', 'Acme'))[0]?.organization_id);
+  organization = String((await bench.json('org', 'create', '--new-store', '--name', 'Acme'))[0]?.organization_id);
   project = String((await bench.json('project', 'create', '--name', 'p'))[0]?.id);
   const key = async (name: string) => String((await bench.json('key', 'create', project, '--name', name))[0]?.id);
   [refused, unlinked, unborn] = [await key('laptop'), await key('other laptop'), 'key_00000000000000000000000000'];

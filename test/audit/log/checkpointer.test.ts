@@ -249,7 +249,7 @@ describe('a checkpoint of others that changes nothing', () => {
     ['with another anchor', (store) => again(store, () => ({ anchor: { stream: 'nope', revision: 0, index: 999 } }))],
     [
       'with a line of theirs',
-      (store) => again(store, (note) => ({ note: note + lineOf('forger', note.split('\n\n')[0]! + '\n') })),
+      (store) => again(store, (note) => ({ note: `${note}${lineOf('forger', `${note.split('\n\n')[0]!}\n`)}` })),
     ],
     [
       'with leaves that are none',

@@ -181,6 +181,7 @@ def checkpoint(text):
     return origin, int(size), unbase64(root, 32)
 
 
+LOG_ID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 NOTE = re.compile(r'^[^—\n][^\n]*\n[0-9]{1,16}\n[A-Za-z0-9+/]{43}=\n\n(?:— [^\s+]+ [A-Za-z0-9+/]{91,}={0,2}\n)+', re.MULTILINE)
 
 
@@ -242,6 +243,7 @@ class Verifier:
         self.findings, self.lacking, self.proven = [], [], []
         self.seen, self.next, self.nodes = set(), 0, {}
         self.last, self.broken, self.keys, self.marks, self.inner = {}, [], [], [], 0
+        self.named = False
         self.passed_over, self.unproven, self.tail, self.later, self.remarks = [], False, [], [], []
         self.unsigned, self.counts = {}, {'event': 0, 'removed': 0, 'uncovered': 0}
 
@@ -384,8 +386,10 @@ class Verifier:
             self.keys.append((event, True))
         elif event['type'] == 'log.imported':
             self.marks.append(index)
-        elif event['type'] == 'log.started' and 'weir/' + event['data']['log_id'] != self.log:
-            raise ValueError('the log has another id')
+        elif event['stream'] == 'log-id' and not self.named and LOG_ID.fullmatch(str(event['data'].get('log_id'))):
+            self.named = True  # the first holds; what others have written behind it is nothing
+            if 'weir/' + event['data']['log_id'] != self.log:
+                raise ValueError('the log has another id')
         if index + 1 < before:
             raise Bad('reordered', f'leaf {index} stands behind leaf {before - 1}')
 
@@ -448,8 +452,9 @@ class Verifier:
             raise ValueError('other lines stood before this one, or it is not the last')
 
     def known(self, key):
-        """Whether the outside knows a key: it was named, or has signed a checkpoint that was kept."""
-        return key in self.pubs or any(self.signs(note, key) for note in self.against)
+        """Whether the outside knows a key: it was named, or it alone has signed a checkpoint that was kept."""
+        own = f'\n— {self.log} '
+        return key in self.pubs or any(note.count(own) == 1 and self.signs(note, key) for note in self.against)
 
     def signs(self, note, key):
         try:
@@ -474,9 +479,11 @@ class Verifier:
             data = event['data']
             try:
                 verifier_key(data['public_key'])
+                if not 1 <= data['number'] <= 1_000_000 or data['number'] % 1:
+                    raise ValueError('not the number of a key')
             except (KeyError, TypeError, ValueError, AttributeError):
                 continue
-            first = not (self.pubs or self.against or chain or self.passed_over)
+            first = event['revision'] == 0 and not (self.pubs or self.against or chain)
             again = any(key['public_key'] == data['public_key'] for key in chain)
             if not again and (self.known(data['public_key']) or first or (chain and self.follows(data, chain[-1]))):
                 chain.append(data)

@@ -14,7 +14,7 @@ import { isRemovable, whose } from '../../../src/domain/streams.ts';
 import { chained } from '../../../src/kernel/chained.ts';
 import { logEvent } from '../../../src/kernel/log-event.ts';
 import type { Metadata, Recorded } from '../../../src/kernel/store.ts';
-import { signed } from '../../../src/merkle/note.ts';
+import { parsedNote, signed } from '../../../src/merkle/note.ts';
 import { type MemoryStore, memoryStore } from '../../support/memory-store.ts';
 import { mutations } from '../log/mutations.ts';
 import { begun, clock, copyOf, plantKey, signers, signersOf, write } from '../log/scene.ts';
@@ -169,6 +169,20 @@ const unproven: Readonly<Record<string, Shape>> = {
   'under a key that is in the log alone': async (random) => {
     const { before, ...corpus } = await goneOn(random);
     return { ...corpus, seen: before };
+  },
+  'under a planted key, whose line somebody has put beside the log’s own on a checkpoint outside': async (random) => {
+    const { log } = await signedLog(random);
+    const index = log.findLastIndex(isCheckpoint);
+    const store = holding(log.slice(0, index + 1));
+    const at = log[index]!;
+    const note = String(at.data.note);
+    const { text } = parsedNote(note)!;
+    const line = signed(text, signersOf('forger')(2)).slice(text.length + 1);
+    const seen = log.slice(0, index + 1).with(index, { ...at, data: { ...at.data, note: `${note}${line}` } });
+    plantKey(store, 2);
+    write(store, 0, 77);
+    checkpoint(store, 0, signersOf('forger'), 2);
+    return { log: store.log, seen, by: signersOf('forger') };
   },
   'under such a key, without checkpoints from outside': async (random) => ({ ...(await goneOn(random)), seen: [] }),
 };

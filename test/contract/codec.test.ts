@@ -27,7 +27,7 @@ import {
 } from '../../src/embedded/codec/read-response.ts';
 import { encodeSingleMember, encodeSupportedMethods } from '../../src/embedded/codec/server-info.ts';
 import { readUuid, uuidMessage } from '../../src/embedded/codec/uuid.ts';
-import { MalformedMessage, WireReader } from '../../src/embedded/codec/wire.ts';
+import { MalformedMessage, MINUS_ONE, WireReader } from '../../src/embedded/codec/wire.ts';
 import { putVarint, varintSize } from '../../src/embedded/codec/write.ts';
 import { Page } from '../../src/embedded/store/page.ts';
 import { encodeRecord, recordSize } from '../../src/embedded/store/record.ts';
@@ -50,6 +50,9 @@ const uint64 = fc.oneof(
   ),
   fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
 );
+const exact = (value: bigint): number | bigint => (value < 2n ** 53n ? Number(value) : value);
+/** What an expected revision says: the greatest number is -1, a stream that is not there. */
+const meant = (expected: Expected): Expected => (expected === MINUS_ONE ? 'no_stream' : expected);
 const safe = fc.oneof(fc.constantFrom(0, 1, 127, 128, 2 ** 31, 2 ** 32, 2 ** 35, 2 ** 53 - 1), fc.maxSafeNat());
 const bytes = fc.uint8Array({ maxLength: 300 });
 const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
@@ -57,7 +60,7 @@ const uuid = fc.uuid();
 const keyOf = (text: string) => Buffer.from(text.replaceAll('-', ''), 'hex').toString('latin1');
 const expectedRevision: fc.Arbitrary<Expected> = fc.oneof(
   fc.constantFrom<Expected>('any', 'no_stream', 'stream_exists'),
-  uint64.map((value) => (value < 2n ** 53n ? Number(value) : value)),
+  uint64.map((value) => exact(value)),
 );
 
 function uuidPb(text: string, structured: boolean) {
@@ -77,7 +80,7 @@ describe('integers', () => {
   test('51 are written and read back exactly, as numbers below 2^53 and bigints above', () => {
     fc.assert(
       fc.property(uint64, (value) => {
-        const small = value < 2n ** 53n ? Number(value) : value;
+        const small = exact(value);
         const out = Buffer.alloc(1 + varintSize(small));
         expect(putVarint(out, putVarint(out, 0, 8), small)).toBe(out.length);
         const reader = new WireReader(out);
@@ -189,7 +192,7 @@ describe('requests of the client', () => {
           const read = readBatchAppend(Buffer.from(message.serializeBinary()), 0);
           expect(read.final).toBe(final);
           expect(read.target?.stream.toString()).toBe(target);
-          expect(read.target?.expected).toBe(expected);
+          expect(read.target?.expected).toBe(meant(expected));
           expect(readUuid(new WireReader(read.correlation))).toBe(keyOf(id));
           expect(read.events.length).toBe(events.length);
           events.forEach((event, i) => {
@@ -207,14 +210,14 @@ describe('requests of the client', () => {
         options.setStreamIdentifier(stream(target));
         setExpected(options, expected);
         const first = readAppend(Buffer.from(new streams.AppendReq().setOptions(options).serializeBinary()), 0);
-        expect(first).toMatchObject({ expected, deadline: Number.POSITIVE_INFINITY });
+        expect(first).toMatchObject({ expected: meant(expected), deadline: Number.POSITIVE_INFINITY });
         const next = new streams.AppendReq().setProposedMessage(fill(new streams.AppendReq.ProposedMessage(), event));
         same(readAppend(Buffer.from(next.serializeBinary()), 0) as ProposedEvent, event);
         const deletion = new streams.DeleteReq.Options();
         deletion.setStreamIdentifier(stream(target));
         setExpected(deletion, expected);
         const read = readDelete(Buffer.from(new streams.DeleteReq().setOptions(deletion).serializeBinary()));
-        expect([read.stream.toString(), read.expected]).toEqual([target, expected]);
+        expect([read.stream.toString(), read.expected]).toEqual([target, meant(expected)]);
       }),
     );
   });
@@ -254,7 +257,7 @@ describe('requests of the client', () => {
           options.setUuidOption(kind);
           const read = readReadRequest(Buffer.from(new streams.ReadReq().setOptions(options).serializeBinary()));
           expect(read.stream?.toString() ?? null).toBe(target);
-          expect(typeof start === 'bigint' ? BigInt(read.from) : read.from).toBe(start);
+          expect(read.from).toBe(start === MINUS_ONE ? 'end' : typeof start === 'bigint' ? exact(start) : start);
           expect(read).toMatchObject({
             backwards,
             resolveLinks: links,

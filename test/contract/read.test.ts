@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
+import { type ReadAllOptions, type ResolvedEvent, streamNameFilter } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
 import { connect, freshDir, openStore, serveInChild } from '../embedded/store-under-test.ts';
 import { collect, events, fresh, jsonEvent, numberOf, numbers, refusal, upTo } from './events.ts';
 import { eventStoreClient } from './eventstore-client.ts';
+import { hear } from './hear.ts';
 import { readContract } from './shared/read.ts';
 import { embeddedTest, theClient, useServer } from './target.ts';
 
@@ -97,4 +99,62 @@ embeddedTest('26 a read that is broken off frees what the server kept for it', a
     await read.cancel();
   }
   while (reads() > 0) await wait(5);
+});
+
+describe('a position that is a number of another half, or of no record', () => {
+  const greatest = 2n ** 64n - 1n;
+  const end = { commit: greatest, prepare: greatest };
+
+  test('backwards from the end by its number comes the newest event first, of those that a filter passes too', async () => {
+    const name = fresh('newest');
+    const { position } = await theClient().appendToStream(name, events(3));
+    const filter = streamNameFilter({ prefixes: [name] });
+    const newest = { direction: 'backwards', fromPosition: end } as const;
+    const [last] = await collect(theClient().readAll({ ...newest, maxCount: 1 }));
+    expect((last as ResolvedEvent).event!.position!.commit).toBeGreaterThanOrEqual(position!.commit);
+    const passed = await collect(theClient().readAll({ ...newest, maxCount: 2, filter } as ReadAllOptions));
+    expect((passed as ResolvedEvent[]).map(numberOf)).toEqual([2, 1]);
+  });
+
+  embeddedTest('a subscription from the end by its number goes on with what comes then', async () => {
+    const { client } = await openStore();
+    const [name, other] = [fresh(), fresh()];
+    await client.appendToStream(name, events(3));
+    const heard = [
+      hear(client.subscribeToAll({ fromPosition: end })),
+      hear(client.subscribeToStream(name, { fromRevision: greatest })),
+    ];
+    for (const each of heard) await each.caughtUp();
+    await client.appendToStream(name, events(1, 3));
+    await client.appendToStream(other, events(1, 4));
+    await heard[0]!.until(({ events }) => events.length === 2);
+    await heard[1]!.until(({ events }) => events.length === 1);
+    expect(heard.map((each) => each.events.map(numberOf))).toEqual([[3, 4], [3]]);
+    for (const each of heard) await each.stop();
+  });
+
+  embeddedTest(
+    'a record comes behind its own position with a smaller prepare, and not from one with a greater',
+    async () => {
+      const { client } = await openStore();
+      const { position } = await client.appendToStream(fresh(), events(1));
+      await client.appendToStream(fresh(), events(1, 1));
+      const { commit } = position!;
+      const below = { commit, prepare: commit - 1n };
+      expect(await numbers(client.readAll({ fromPosition: below }) as AsyncIterable<ResolvedEvent>)).toEqual([0, 1]);
+      const heard = hear(client.subscribeToAll({ fromPosition: below }));
+      await heard.caughtUp();
+      expect(heard.events.map(numberOf)).toEqual([0, 1]);
+      await heard.stop();
+      for (const fromPosition of [
+        { commit, prepare: commit + 1n },
+        { commit: greatest, prepare: 0n },
+        { commit: 2n ** 63n, prepare: 0n },
+      ]) {
+        expect((await refusal(collect(client.readAll({ fromPosition })))).type).toBe('unknown');
+      }
+      const revision = { fromRevision: 2n ** 63n };
+      expect((await refusal(collect(client.readStream('some-1', revision)))).type).toBe('unknown');
+    },
+  );
 });

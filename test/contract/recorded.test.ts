@@ -19,7 +19,7 @@ import { reads } from './recorded/read.ts';
 import { allSubscriptions } from './recorded/subscribe-all.ts';
 import { streamSubscriptions } from './recorded/subscribe-stream.ts';
 import { words } from './recorded/words.ts';
-import { isWeirs, useServer } from './target.ts';
+import { useServer } from './target.ts';
 
 useServer(eventStoreClient);
 
@@ -45,29 +45,13 @@ const recorded: Readonly<Record<string, Questions>> = {
   'a subscription from the ends of its ranges': endsSubscribe,
 };
 
-/**
- * What Weir's own server still answers otherwise. Each of these is expected to fail, so that whoever mends one is told to take
- * it out of here.
- */
-const knownFailures: Readonly<Record<string, readonly string[]>> = {
-  'all from the ends of its range': [
-    'backwards from 2^64-1',
-    'backwards, filtered, from 2^64-1',
-    'forwards from the head, prepare 0',
-  ],
-  'a stream from the ends of its ranges': ['forwards from 2^64-1', 'an append at the expected revision 2^64-1'],
-};
-
 test('all 167 questions are there', () => {
-  for (const [subject, names] of Object.entries(knownFailures))
-    expect(Object.keys(recorded[subject]!)).toEqual(expect.arrayContaining([...names]));
   expect(Object.values(recorded).flatMap((questions) => Object.keys(questions))).toHaveLength(167);
 });
 
-describe.each(Object.entries(recorded))('%s', (subject, questions) => {
+describe.each(Object.entries(recorded))('%s', (_, questions) => {
   for (const [name, question] of Object.entries(questions)) {
-    const fails = isWeirs && knownFailures[subject]?.includes(name) === true;
-    test(name, { fails }, async () => {
+    test(name, async () => {
       expect(await asked(question)).toEqual(question.answer);
     });
   }

@@ -9,15 +9,12 @@ import type { Target } from '../../src/eventstoredb/target.ts';
 // Nothing here may load a client: the code that both generate from the same .proto files registers itself in the global
 // object, so whichever is loaded second breaks the first. Each test file loads one of them.
 
-const named = process.env.EVENTSTORE_URL;
 /**
  * A server that is there already, as a connection string: the one in EVENTSTORE_URL or, with WEIR_EVENTSTORE=tls, Weir's own
  * over TLS, which is treated as any other. Without one the embedded server is started.
  */
-export const given = named ?? inject('tlsStore');
+export const given = process.env.EVENTSTORE_URL ?? inject('tlsStore');
 export const isEmbedded = given === undefined;
-/** Whether it is Weir's own, embedded or not. */
-export const isWeirs = named === undefined;
 
 /** What both clients can do, in the words of the older one. */
 export type Client = Pick<

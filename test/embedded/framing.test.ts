@@ -7,7 +7,7 @@ import grpc from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Unframer } from '../../src/embedded/grpc/framing.ts';
 import { percentEncode, timeoutMs } from '../../src/embedded/grpc/status.ts';
-import { connect, numbered, openStore } from './store-under-test.ts';
+import { collect, connect, numbered, openStore } from './store-under-test.ts';
 
 const sessions: ClientHttp2Session[] = [];
 afterEach(() => {
@@ -24,6 +24,7 @@ function raw(endpoint: string): ClientHttp2Session {
 
 const READ = '/event_store.client.streams.Streams/Read';
 const APPEND = '/event_store.client.streams.Streams/Append';
+const BATCH_APPEND = '/event_store.client.streams.Streams/BatchAppend';
 
 function open(session: ClientHttp2Session, path: string, headers: Record<string, string> = {}): ClientHttp2Stream {
   const stream = session.request({
@@ -66,6 +67,10 @@ const framed = (message: Uint8Array, flag = 0): Buffer => {
   out.set(message, 5);
   return out;
 };
+
+/** A field of a message that has a length below 128. */
+const part = (field: number, bytes: Uint8Array): Buffer =>
+  Buffer.concat([Buffer.from([(field << 3) | 2, bytes.length]), bytes]);
 
 function readRequest(name: string): Buffer {
   const options = new streams.ReadReq.Options();
@@ -193,6 +198,28 @@ describe('a deadline', () => {
     await expect(async () => {
       for await (const _ of other.readStream('late-1')) throw new Error('there is an event');
     }).rejects.toMatchObject({ type: 'stream-not-found' });
+  });
+
+  test.each([
+    ['of zero seconds from now', 7, Buffer.alloc(0)],
+    ['of a second ago', 7, Buffer.from([8, ...Array(9).fill(0xff), 1])],
+    ['at the beginning of time', 6, Buffer.alloc(0)],
+  ])('%s lets a batch append write nothing', async (_, field, deadline) => {
+    const { endpoint, client } = await openStore();
+    const id = new shared.UUID().setString('00000000-0000-4000-8000-000000000003').serializeBinary();
+    const name = new shared.StreamIdentifier().setStreamName(Buffer.from('late-2'));
+    const options = new streams.BatchAppendReq.Options().setStreamIdentifier(name).setAny(new shared.Empty());
+    const message = new streams.BatchAppendReq.ProposedMessage();
+    message.setId(new shared.UUID().setString('00000000-0000-4000-8000-000000000004'));
+    message.getMetadataMap().set('type', 't').set('content-type', 'application/octet-stream');
+    const call = open(raw(endpoint), BATCH_APPEND);
+    const answer = finish(call);
+    // Written out: the client's own messages know one of the two kinds of deadline alone.
+    const late = Buffer.concat([options.serializeBinary(), part(field, deadline)]);
+    const isFinal = Buffer.from([4 << 3, 1]);
+    call.end(framed(Buffer.concat([part(1, id), part(2, late), part(3, message.serializeBinary()), isFinal])));
+    expect((await answer).body.toString('latin1')).toContain('event_store.client.Timeout');
+    await expect(collect(client.readStream('late-2'))).rejects.toMatchObject({ type: 'stream-not-found' });
   });
 
   test('is read in every unit', () => {

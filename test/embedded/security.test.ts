@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EventStoreDBClient } from '@eventstore/db-client';
+import grpc from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from 'vitest';
 import { selfSigned } from './self-signed.ts';
 import { collect, connect, errorOf, freshDir, numbered, openStore, rejection } from './store-under-test.ts';
@@ -53,6 +54,27 @@ describe('with TLS and a user', () => {
     ]) {
       expect(await rejection(call())).toMatchObject({ type: 'access-denied', code: 16 });
     }
+  });
+
+  test.each([
+    ['a wrong password has the code alone', `Basic ${Buffer.from('svc:wrong').toString('base64')}`, [16, []]],
+    ['nobody in particular has the words too', undefined, [7, ['access-denied']]],
+  ])('%s, as on a real node: other clients go by them', async (_, authorization, answer) => {
+    const { port } = await secure();
+    const client = new grpc.Client(`localhost:${port}`, grpc.credentials.createSsl(Buffer.from(tls.cert)));
+    undo.push(async () => client.close());
+    const metadata = new grpc.Metadata();
+    if (authorization !== undefined) metadata.set('authorization', authorization);
+    const same = (bytes: Buffer) => bytes;
+    const path = '/event_store.client.streams.Streams/Read';
+    const status = await new Promise<grpc.StatusObject>((resolve) => {
+      const call = client.makeServerStreamRequest(path, same, same, Buffer.alloc(0), metadata);
+      call
+        .on('error', () => {})
+        .on('status', resolve)
+        .resume();
+    });
+    expect([status.code, status.metadata.get('exception')]).toEqual(answer);
   });
 
   test('nobody in particular is access-denied: code 7 on reads and none on a batch append, as on a real node', async () => {

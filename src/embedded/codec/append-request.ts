@@ -1,6 +1,6 @@
 import type { Expected } from './expected.ts';
 import { readUuid, type UuidKey } from './uuid.ts';
-import { MalformedMessage, WireReader } from './wire.ts';
+import { MalformedMessage, MINUS_ONE, WireReader } from './wire.ts';
 
 /** One event of an append. Byte fields share memory with the message they were read from. */
 export interface ProposedEvent {
@@ -55,7 +55,7 @@ function readTarget(reader: WireReader, now: number): Target {
   let deadline = Number.POSITIVE_INFINITY;
   for (let field = reader.field(); field !== 0; field = reader.field()) {
     if (field === 1) stream = readStreamName(reader.message());
-    else if (field === 2) expected = reader.uint64();
+    else if (field === 2) expected = readRevision(reader);
     else if (field === 6) deadline = readSeconds(reader.message());
     else if (field === 7) deadline = now + readSeconds(reader.message());
     else {
@@ -67,6 +67,12 @@ function readTarget(reader: WireReader, now: number): Target {
   }
   if (expected === undefined) throw new MalformedMessage('no expected revision');
   return { stream, expected, deadline };
+}
+
+/** Some clients have a number for a stream that is not there. */
+function readRevision(reader: WireReader): Expected {
+  const revision = reader.uint64();
+  return revision === MINUS_ONE ? 'no_stream' : revision;
 }
 
 /** A Timestamp or Duration, in milliseconds. */

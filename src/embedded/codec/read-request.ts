@@ -1,6 +1,6 @@
 import { readStreamName } from './append-request.ts';
 import type { UuidKind } from './uuid.ts';
-import { MalformedMessage, WireReader } from './wire.ts';
+import { MalformedMessage, MINUS_ONE, WireReader } from './wire.ts';
 
 export type From = 'start' | 'end' | number | bigint;
 
@@ -17,8 +17,8 @@ export interface ReadRequest {
   /** undefined reads $all. */
   readonly stream: Buffer | undefined;
   readonly from: From;
-  /** Only for a position of $all: the prepare position when it is another than the commit position. */
-  readonly prepare: From;
+  /** Beside a position of $all: its other half, which is the same wherever a store has given it out; 0 without one. */
+  readonly prepare: number | bigint;
   readonly backwards: boolean;
   readonly resolveLinks: boolean;
   /** How many events at most; undefined for a subscription. */
@@ -42,7 +42,7 @@ export function readReadRequest(message: Buffer): ReadRequest {
 function readOptions(reader: WireReader): ReadRequest {
   let stream: Buffer | undefined;
   let from: From | undefined;
-  let prepare: From | undefined;
+  let prepare: number | bigint = 0;
   let backwards = false;
   let resolveLinks = false;
   let count: number | undefined;
@@ -56,7 +56,7 @@ function readOptions(reader: WireReader): ReadRequest {
       stream = Buffer.alloc(0);
       for (let part = options.field(); part !== 0; part = options.field()) {
         if (part === 1) stream = readStreamName(options.message());
-        else if (part === 2) from = options.uint64();
+        else if (part === 2) from = endOr(options.uint64());
         else {
           if (part === 3) from = 'start';
           else if (part === 4) from = 'end';
@@ -66,8 +66,11 @@ function readOptions(reader: WireReader): ReadRequest {
     } else if (field === 2) {
       const options = reader.message();
       for (let part = options.field(); part !== 0; part = options.field()) {
-        if (part === 1) [from, prepare] = readPosition(options.message());
-        else {
+        if (part === 1) {
+          const [commit, other] = readPosition(options.message());
+          prepare = other;
+          from = other === MINUS_ONE ? endOr(commit) : commit;
+        } else {
           if (part === 2) from = 'start';
           else if (part === 3) from = 'end';
           options.skip();
@@ -89,7 +92,7 @@ function readOptions(reader: WireReader): ReadRequest {
   return {
     stream,
     from,
-    prepare: prepare ?? from,
+    prepare,
     backwards,
     resolveLinks,
     count: subscription ? undefined : count,
@@ -99,9 +102,12 @@ function readOptions(reader: WireReader): ReadRequest {
   };
 }
 
-function readPosition(reader: WireReader): [From, From] {
-  let commit: From = 0;
-  let prepare: From = 0;
+/** Some clients, .NET's among them, have a number for the end. */
+const endOr = (number: number | bigint): From => (number === MINUS_ONE ? 'end' : number);
+
+function readPosition(reader: WireReader): [commit: number | bigint, prepare: number | bigint] {
+  let commit: number | bigint = 0;
+  let prepare: number | bigint = 0;
   for (let field = reader.field(); field !== 0; field = reader.field()) {
     if (field === 1) commit = reader.uint64();
     else if (field === 2) prepare = reader.uint64();

@@ -9,6 +9,9 @@ export class MalformedMessage extends Error {}
 
 const TWO_32 = 4294967296;
 
+/** What -1 looks like as an unsigned number of 64 bits. */
+export const MINUS_ONE = 2n ** 64n - 1n;
+
 /**
  * Reads protobuf fields from a slice of a buffer without copying. Unsigned integers come back as a number while
  * they are exact (below 2^53) and as a bigint above.

@@ -89,9 +89,9 @@ export function unavailable(reason: string): RpcError {
   return new RpcError(UNAVAILABLE, reason);
 }
 
-/** A user who is not the one, or a wrong password. */
+/** A user who is not the one, or a wrong password. With the trailer of `accessDenied` .NET's clients would take it for that. */
 export function badCredentials(): RpcError {
-  return new RpcError(UNAUTHENTICATED, 'Unauthenticated.', { exception: 'access-denied' });
+  return new RpcError(UNAUTHENTICATED, 'Unauthenticated.');
 }
 
 /** Nobody in particular, where somebody is wanted. */

@@ -26,6 +26,8 @@ import { tellPositions } from './stream-positions.ts';
 const DEFAULT_WINDOW = 32;
 /** Where the log begins. */
 const FIRST = 1;
+/** Positions and revisions have a sign on a real node. */
+const GREATEST = 2n ** 63n - 1n;
 
 /** What a read has failed with, as damage where it is LMDB's about its pages. */
 const readFault = (error: unknown): unknown =>
@@ -51,6 +53,7 @@ function read(log: Log, message: Buffer, call: Call): void {
     if (request.filter !== undefined) throw new RpcError(INVALID_ARGUMENT, 'Only $all can be filtered.');
   }
   if (request.count === 0) throw nothingToRead('A read of no events.');
+  if (request.from !== 'start' && request.from !== 'end' && request.from > GREATEST) throw noBoundary();
   if (subscribes && request.backwards) throw new RpcError(INVALID_ARGUMENT, 'A subscription goes forwards.');
   const setup: ReadSetup = {
     reader: log.reader,
@@ -103,14 +106,15 @@ function readAll(log: Log, call: Call, request: ReadRequest, setup: ReadSetup): 
   void pump(call, new LogCursor(setup, from, request.backwards, filter), request.count!);
 }
 
-/** The position asked for; undefined when it is within the log and no record begins there. */
+/** The position asked for; undefined when it is none, or within the log and no record begins there. */
 function boundary(log: Log, request: ReadRequest): 'start' | 'end' | number | undefined {
   const { from, prepare } = request;
   if (from === 'start' || from === 'end') return from;
+  if (prepare > from) return undefined;
   const position = Number(from);
   if (position === 0) return 'start';
   if (position >= log.reader.head) return position;
-  return prepare !== from || log.reader.isInside(position) ? undefined : position;
+  return log.reader.isInside(position) ? undefined : position;
 }
 
 /** Gives out what a read is to give, and behind it what `last` says. */
@@ -167,9 +171,11 @@ function subscribe(log: Log, call: Call, request: ReadRequest, setup: ReadSetup)
         ? FIRST
         : position === 'end'
           ? head
-          : position < head
-            ? log.reader.behind(position)
-            : position + 1;
+          : position >= head
+            ? position + 1
+            : request.prepare < position
+              ? position
+              : log.reader.behind(position);
     const interval = (filter?.window ?? DEFAULT_WINDOW) * (filter?.checkpointMultiplier ?? 1);
     source = new LogSource(setup, start, typeof position === 'number' ? position : undefined, matches, interval);
   }

@@ -1,8 +1,11 @@
+import { join } from 'node:path';
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { expect, test } from 'vitest';
-import { DATA, endsStream, type Frame, FrameConnection, HEADERS, PING, RST_STREAM, WINDOW_UPDATE } from './frames.ts';
-import { connect, numbered, openStore } from './store-under-test.ts';
+import { type Handler, serveGrpc } from '../../src/embedded/grpc/server.ts';
+import { DATA, endsStream, type Frame, FrameConnection, HEADERS, RST_STREAM, WINDOW_UPDATE } from './frames.ts';
+import { connect, freshDir, numbered, openStore, rejection } from './store-under-test.ts';
 
 const APPEND = '/event_store.client.streams.Streams/Append';
 const BATCH_APPEND = '/event_store.client.streams.Streams/BatchAppend';
@@ -15,14 +18,13 @@ const framed = (message: Uint8Array, length = message.length): Buffer => {
 };
 
 /** The frames of the call, without those that only let more in. */
-const ofCall = (seen: readonly Frame[]) => seen.filter(({ stream, type }) => stream === 1 && type !== WINDOW_UPDATE);
+const ofCall = (seen: readonly Frame[], call: number) =>
+  seen.filter(({ stream, type }) => stream === call && type !== WINDOW_UPDATE);
 
-/** The frames of a call until its answer has ended, and those that the server has sent at once behind it. */
-async function untilAnswered(connection: FrameConnection): Promise<Frame[]> {
-  await connection.until((seen) => ofCall(seen).some(endsStream));
-  connection.ping();
-  await connection.until((seen) => seen.some(({ type }) => type === PING));
-  return ofCall(connection.seen);
+/** The frames of a call until it is reset. */
+async function untilReset(connection: FrameConnection, stream = 1): Promise<Frame[]> {
+  await connection.until((seen) => ofCall(seen, stream).some(({ type }) => type === RST_STREAM));
+  return ofCall(connection.seen, stream);
 }
 
 function tooMany(): Buffer {
@@ -47,7 +49,7 @@ test.each([
   const connection = new FrameConnection(endpoint.slice('unix:'.length));
   connection.open(1, path);
   connection.data(1, body);
-  const frames = await untilAnswered(connection);
+  const frames = await untilReset(connection);
   expect(frames.map(({ type }) => type)).toEqual([HEADERS, RST_STREAM]);
   expect(endsStream(frames[0]!)).toBe(true);
   expect(frames[1]!.payload.readUInt32BE(0)).toBe(NO_ERROR);
@@ -65,10 +67,52 @@ test('a call that has been given messages has its status in trailers, and then t
   options.setStreamIdentifier(new shared.StreamIdentifier().setStreamName(Buffer.from('some-1')));
   append.setOptions(options.setStreamPosition('7')).setIsFinal(true);
   connection.data(1, framed(append.serializeBinary()));
-  await connection.until((seen) => ofCall(seen).some(({ type }) => type === DATA));
+  await connection.until((seen) => ofCall(seen, 1).some(({ type }) => type === DATA));
   connection.data(1, framed(Buffer.alloc(20_000), 19 * 1024 * 1024));
-  expect((await untilAnswered(connection)).map(({ type }) => type)).toEqual([HEADERS, DATA, HEADERS, RST_STREAM]);
+  expect((await untilReset(connection)).map(({ type }) => type)).toEqual([HEADERS, DATA, HEADERS, RST_STREAM]);
   connection.close();
+});
+
+test('a status that has to wait behind other answers is not overtaken by the reset', async () => {
+  let flooded = (): void => {};
+  const floods = new Promise<void>((resolve) => {
+    flooded = resolve;
+  });
+  const flood: Handler = (call) => {
+    // More than any socket takes at once.
+    call.send(Buffer.alloc(16 * 1024 * 1024));
+    flooded();
+  };
+  const socket = join(freshDir(), 's.sock');
+  const server = await serveGrpc({ socket }, new Map([['/flood', flood]]), { maxMessageBytes: 1000 });
+  const connection = new FrameConnection(socket);
+  connection.open(1, '/flood');
+  connection.hold(1);
+  await floods;
+  // It leaves at the end of its turn.
+  await nextTurn();
+  connection.open(3, '/no.such.Service/Method');
+  // Longer than a client is given to end a request that was refused at once.
+  await wait(300);
+  connection.resume();
+  expect((await untilReset(connection, 3)).map(({ type }) => type)).toEqual([HEADERS, RST_STREAM]);
+  connection.close();
+  await server.close('The test is over.');
+});
+
+test('an append of 18 MB is refused each time, however often and by how many at once', {
+  timeout: 60_000,
+}, async () => {
+  const { endpoint } = await openStore();
+  const client = connect(endpoint);
+  const large = { ...numbered(1), metadata: 'x'.repeat(18_000_000) };
+  const credentials = { username: 'a', password: 'b' };
+  for (let round = 0; round < 8; round++) {
+    const refusals = await Promise.all(
+      [1, 2, 3].map(() => rejection(client.appendToStream('large-1', large, { credentials, deadline: 30_000 }))),
+    );
+    expect(refusals.map(({ code }) => code)).toEqual([8, 8, 8]);
+  }
 });
 
 test('the connection lives on for other calls', async () => {

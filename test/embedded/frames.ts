@@ -5,7 +5,6 @@ export const DATA = 0;
 export const HEADERS = 1;
 export const RST_STREAM = 3;
 const SETTINGS = 4;
-export const PING = 6;
 export const WINDOW_UPDATE = 8;
 const END_STREAM = 1;
 const ACK = 1;
@@ -70,9 +69,15 @@ export class FrameConnection {
     }
   }
 
-  /** Sends what the other side acknowledges in its turn: behind whatever it has sent because of what came before. */
-  ping(): void {
-    this.socket.write(frame(PING, 0, 0, Buffer.alloc(8)));
+  /** Lets the other side send a GiB on the connection and on the streams, and takes nothing of it until `resume`. */
+  hold(...streams: readonly number[]): void {
+    const more = Buffer.from([0x40, 0, 0, 0]);
+    for (const stream of [0, ...streams]) this.socket.write(frame(WINDOW_UPDATE, 0, stream, more));
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.socket.resume();
   }
 
   /** Resolves as soon as this is so of the frames that have come. */

@@ -10,6 +10,8 @@ const ROOM_BYTES = 256 * 1024;
 
 /** What is on its way when a call is refused arrives within this. */
 const latecomerMs = 100;
+/** So often it is looked whether a status has left that waits behind other answers. */
+const queueLookMs = 10;
 
 /**
  * One gRPC call from the server's side. Messages sent in one turn of the event loop leave in one write; `unsent`
@@ -163,8 +165,7 @@ export class Call {
         stream.on('wantTrailers', () => {
           if (stream.destroyed) return;
           stream.sendTrailers(trailers);
-          // They leave at the end of this turn, and a reset within it would overtake them.
-          if (!stream.readableEnded) setImmediate(() => this.stopPeer());
+          this.stopPeer();
         });
         stream.end();
         // Unread bytes would keep the stream from ever ending.
@@ -185,7 +186,7 @@ export class Call {
   private stopLatecomer(): void {
     const latecomer = setTimeout(() => this.stopPeer(), latecomerMs);
     this.stream.once('close', () => clearTimeout(latecomer));
-    this.stream.once('data', () => setImmediate(() => this.stopPeer()));
+    this.stream.once('data', () => this.stopPeer());
   }
 
   /**
@@ -193,8 +194,13 @@ export class Call {
    * them, that look at the status no sooner than they have sent everything.
    */
   private stopPeer(): void {
-    const stream = this.stream;
-    if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+    setImmediate(() => {
+      const { stream } = this;
+      if (stream.destroyed || stream.closed || stream.readableEnded) return;
+      // A reset overtakes what the connection has not sent yet, and the status would be lost.
+      if ((stream.session?.state.outboundQueueSize ?? 0) > 0) setTimeout(() => this.stopPeer(), queueLookMs);
+      else stream.close(constants.NGHTTP2_NO_ERROR);
+    });
   }
 
   private finish(): void {

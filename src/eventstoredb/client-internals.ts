@@ -1,6 +1,6 @@
 /**
- * Every reach into what `@eventstore/db-client` neither exports nor documents: four members that it declares protected, and
- * the messages that it sends, one of which is decoded better. Nobody else reaches there. A test fails when another version is installed; what to look at then
+ * Every reach into what `@eventstore/db-client` neither exports nor documents: four members that it declares protected,
+ * the filters of its connection, and the messages that it sends, one of which is decoded better. Nobody else reaches there. A test fails when another version is installed; what to look at then
  * is the class `Client` of the package, and whether its defects (README) are still there.
  */
 import shared from '@eventstore/db-client/generated/shared_pb.js';
@@ -41,7 +41,17 @@ interface Inside {
   /** Metadata and options of a call, with the credentials. */
   readonly callArguments: (options: object, callOptions: object) => unknown[];
   /** The connection: pending as long as discovery has not chosen a node for it. */
-  readonly getChannel: () => Promise<{ close(): void }>;
+  getChannel: () => Promise<Channel>;
+}
+
+/** A connection, and of its inside the filters that each call goes through on its way out. */
+interface Channel {
+  close(): void;
+  readonly internalChannel?: { readonly filterStackFactory?: { readonly factories?: { createFilter(): object }[] } };
+}
+
+interface Headers {
+  set(name: string, value: string): void;
 }
 
 const members = ['GRPCStreamCreator', 'handleError', 'callArguments', 'getChannel'] as const;
@@ -75,6 +85,40 @@ export const onAppendStream = (client: object, opened: (stream: unknown) => void
       return stream;
     };
     return create(service, name, shown, cache);
+  };
+};
+
+const same = <T>(value: T): T => value;
+
+const uncompressed = {
+  createFilter: () => ({
+    async sendMetadata(given: Promise<Headers>): Promise<Headers> {
+      const headers = await given;
+      headers.set('grpc-accept-encoding', 'identity');
+      return headers;
+    },
+    receiveMetadata: same,
+    sendMessage: same,
+    receiveMessage: same,
+    receiveTrailers: same,
+  }),
+};
+
+/**
+ * Asks for answers as they are. gRPC says with each call that it can read gzip, which nothing turns off, and KurrentDB 25.1 and
+ * later then compresses whatever it answers at its best level: reads are ten times slower. @throws Error with a client that is
+ * built otherwise
+ */
+export const askUncompressed = (client: object): void => {
+  const inside = insideOf(client);
+  const { getChannel } = inside;
+  inside.getChannel = async () => {
+    const channel = await getChannel();
+    const filters = channel.internalChannel?.filterStackFactory?.factories;
+    if (filters === undefined) throw new Error('this is not @grpc/grpc-js 1.14: its channel has no filters');
+    // Behind the one that sets the header.
+    if (!filters.includes(uncompressed)) filters.push(uncompressed);
+    return channel;
   };
 };
 

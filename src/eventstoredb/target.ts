@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { EventStoreDBClient } from '@eventstore/db-client';
+import { askUncompressed } from './client-internals.ts';
 import { type ConnectionString, type Ignored, readConnectionString } from './connection-string.ts';
 
 /** The embedded store's socket, which no connection string can name, or a connection string (`esdb://…`, `kurrentdb://…`). */
@@ -26,8 +27,15 @@ const badPort = ({ hosts }: ConnectionString): number | undefined =>
  */
 const gossipTimeout = '1';
 
-/** The client as it comes, but for its time limit of gossip. @throws UnusableTarget, which shows no password */
+/** The client, which asks for uncompressed answers. @throws UnusableTarget, which shows no password */
 export const clientFor = (target: Target): EventStoreDBClient => {
+  const client = plainClientFor(target);
+  askUncompressed(client);
+  return client;
+};
+
+/** The client as it comes, but for its time limit of gossip. */
+const plainClientFor = (target: Target): EventStoreDBClient => {
   if ('endpoint' in target) return new EventStoreDBClient({ endpoint: target.endpoint }, { insecure: true });
   const read = readConnectionString(target.url);
   // With it the client answers a refused append with numbers that mean nothing.

@@ -65,6 +65,15 @@ const passing: ReadonlyMap<string, number | null> = new Map([
   ['policyDecision', decisionSeconds],
 ]);
 
+const grammarFor = (stream: string): Grammar | undefined => {
+  const dash = stream.indexOf('-');
+  const known = dash < 0 ? undefined : grammars.get(stream.slice(0, dash));
+  return known?.id.test(stream.slice(dash + 1)) === true ? known : undefined;
+};
+
+/** Whether a stream has a name as Weir writes them: all that is ours is in one of these. */
+export const isOurStream = (stream: string): boolean => grammarFor(stream) !== undefined;
+
 const keptSeconds = (stream: string): number | null | undefined => passing.get(stream.slice(0, stream.indexOf('-')));
 
 /** Whether the events of a stream may be gone while the log is whole. */
@@ -86,8 +95,7 @@ export const goneFrom = (stream: string): number => {
  * @param told the fields of its metadata; null where the stream was deleted for ever
  */
 export const hidesEarly = (stream: string, told: Readonly<Record<string, unknown>> | null): boolean => {
-  const dash = stream.indexOf('-');
-  if (dash < 0 || grammars.get(stream.slice(0, dash))?.id.test(stream.slice(dash + 1)) !== true) return false;
+  if (!isOurStream(stream)) return false;
   const seconds = keptSeconds(stream);
   if (seconds === null) return false;
   if (told === null || told.$tb !== undefined || told.$maxCount !== undefined) return true;
@@ -112,10 +120,8 @@ const hasOurMetadata = (metadata: unknown): boolean =>
  */
 export const whose = (event: Pick<Recorded, 'stream' | 'type' | 'metadata'>): 'ours' | 'like-ours' | 'foreign' => {
   const dash = event.stream.indexOf('-');
-  const known = grammars.get(event.stream.slice(0, dash));
-  if (dash < 0 || !known) return 'foreign';
-  const isOurs =
-    known.id.test(event.stream.slice(dash + 1)) && known.types.has(event.type) && hasOurMetadata(event.metadata);
+  if (dash < 0 || !grammars.has(event.stream.slice(0, dash))) return 'foreign';
+  const isOurs = grammarFor(event.stream)?.types.has(event.type) === true && hasOurMetadata(event.metadata);
   return isOurs ? 'ours' : 'like-ours';
 };
 

@@ -15,7 +15,8 @@ export interface RawAppend {
 export type RawAnswer =
   | { readonly is: 'written'; readonly position: bigint }
   | { readonly is: 'wrong-version' | 'deleted' }
-  | { readonly is: 'refused'; readonly reason: string };
+  /** `limit` where the data of the append has more than so many bytes. */
+  | { readonly is: 'refused'; readonly reason: string; readonly limit?: number | undefined };
 
 type Request = InstanceType<typeof messages.BatchAppendReq>;
 type Response = InstanceType<typeof messages.BatchAppendResp>;
@@ -174,8 +175,17 @@ function outcomeOf(response: Response): { is: RawAnswer; error?: undefined } | {
   if (detail === 'WrongExpectedVersion') return { is: { is: 'wrong-version' } };
   if (detail === 'StreamDeleted') return { is: { is: 'deleted' } };
   if (detail === 'Timeout') return { error: detail };
-  return { is: { is: 'refused', reason: `${detail} ${refusal.getMessage()}`.trim() } };
+  const said = refusal.getMessage();
+  const reason = said.includes(detail) ? said : `${detail} ${said}`.trim();
+  const limit = limitOf(detail, refusal.getDetails()?.getValue_asU8());
+  return { is: { is: 'refused', reason, limit } };
 }
+
+/** Of an append; a real node says of the limit of one event no more than its message. */
+const limitOf = (detail: string, value: Uint8Array | undefined): number | undefined =>
+  value === undefined || detail !== 'MaximumAppendSizeExceeded'
+    ? undefined
+    : shared.MaximumAppendSizeExceeded.deserializeBinary(value).getMaxappendsize();
 
 function requestOf({ stream, expected, events }: RawAppend, correlation: string): Request {
   const options = new messages.BatchAppendReq.Options();

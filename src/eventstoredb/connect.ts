@@ -15,7 +15,7 @@ import { publish } from '../telemetry.ts';
 import { type ConnectOptions, timesOf } from './connect-options.ts';
 import { contact } from './contact.ts';
 import { diagnosis } from './diagnosis.ts';
-import { finalError } from './errors.ts';
+import { finalError, neverTooLarge } from './errors.ts';
 import { recorded } from './events.ts';
 import { guardClient } from './guard.ts';
 import { Abandoned, type Client, type Owner, ownerOf } from './owner.ts';
@@ -115,7 +115,8 @@ export const storeOver = (
       jsonEvent({ id, type, data: data as JSONType, metadata: metadata as unknown as JSONType }),
     );
     const expectedRevision = expected === 'no_stream' ? NO_STREAM : BigInt(expected);
-    const trial = newTrial({ stream, expected, right: 'append to streams' }, more);
+    const isLarge = () => JSON.stringify(batch).length >= neverTooLarge;
+    const trial = newTrial({ stream, expected, isLarge, right: 'append to streams' }, more);
     for (;;) {
       try {
         const ms = trial.callMs;

@@ -23,6 +23,8 @@ interface ClientError {
 export interface Call {
   readonly stream?: string;
   readonly expected?: Expected;
+  /** Of an append: whether it has so many bytes that a store may find it too large. */
+  readonly isLarge?: () => boolean;
   /** What it needs of the rights. */
   readonly right?: Right;
   /** How often this call has been tried, this time included. */
@@ -38,7 +40,11 @@ const permissionDenied = 7;
 const unimplemented = 12;
 const unknown = 2;
 const invalidArgument = 3;
+const resourceExhausted = 8;
 const dataLoss = 15;
+
+/** The store takes no message or event as large as that. */
+export class TooLarge extends Error {}
 
 const shape = (error: unknown): ClientError =>
   error instanceof Error ? (error as ClientError) : { message: String(error) };
@@ -69,6 +75,7 @@ export const finalError = (error: unknown, call: Call): Error | undefined => {
       cause: error,
     });
   }
+  if (code === resourceExhausted) return tooLarge(error, call);
   // Two that the client does not know and reports as unknown.
   if (
     /MaximumAppendEventSizeExceeded|BadRequest/.test(message) ||
@@ -82,6 +89,20 @@ export const finalError = (error: unknown, call: Call): Error | undefined => {
     return new NoSuchPosition(`the store cannot read from there: ${message}`, { cause: error });
   }
   return refusedConnection({ type, code, message }, call, error);
+};
+
+/** A store refuses no append below its limit, and all that are known are at least as high. */
+export const neverTooLarge = 1024 * 1024;
+
+/**
+ * A message above the store's limit ends the call, and with it what else is on the client's one stream of appends: whoever is
+ * small was not meant. gRPC gives the code to a connection, too, that is closed because of too many calls.
+ */
+const tooLarge = (error: unknown, call: Call): Error | undefined => {
+  const said = saysWhy(error).replace(/^8 RESOURCE_EXHAUSTED: /, '');
+  if (said.startsWith('Bandwidth exhausted') || call.isLarge?.() === false) return undefined;
+  const what = call.expected === undefined ? 'the request' : `an append to ${call.stream}`;
+  return new TooLarge(`the store refuses ${what}: ${said}`, { cause: error });
 };
 
 /** The store names the event; what to do about it is the same wherever it comes up. */

@@ -38,7 +38,10 @@ export const trials = (options: {
   const { clock, contact, times } = options;
   const [firstMs, longestMs] = times.retryMs;
 
-  return (about: Pick<Call, 'stream' | 'expected' | 'right'>, { budget, once = false }: CallOptions = {}): Trial => {
+  return (
+    about: Pick<Call, 'stream' | 'expected' | 'isLarge' | 'right'>,
+    { budget, once = false }: CallOptions = {},
+  ): Trial => {
     const begun = clock.monotonic();
     const { lost } = contact;
     if (lost && budget && budget.from(clock) >= lost.at) throw away(lost);

@@ -90,7 +90,7 @@ describe('a folder that cannot be looked into', () => {
     for (const argv of [
       ['project', 'list'],
       ['store', 'verify'],
-      ['store', 'export', '--out', join(env.DATA_DIR, '..', 'out')],
+      ['store', 'export', '--all', '--out', join(env.DATA_DIR, '..', 'out')],
     ]) {
       const { code, err } = await weir(argv);
       expect(err).toBe(`${join(env.DATA_DIR, 'eventstore/events.mdb')} cannot be used: its links lead in a circle.\n`);
@@ -255,9 +255,9 @@ describe('weir store export and import', () => {
       string,
       string,
     ];
-    expect(await weir(['store', 'export', '--out', running])).toMatchObject({ code: 0, err: '' });
+    expect(await weir(['store', 'export', '--all', '--out', running])).toMatchObject({ code: 0, err: '' });
     await stop();
-    expect(await weir(['store', 'export', '--out', stopped])).toMatchObject({ code: 0 });
+    expect(await weir(['store', 'export', '--all', '--out', stopped])).toMatchObject({ code: 0 });
     expect(readFileSync(stopped, 'utf8')).toBe(readFileSync(running, 'utf8'));
     expect(readFileSync(running, 'utf8')).not.toContain('replay-');
 
@@ -270,7 +270,7 @@ describe('weir store export and import', () => {
       code: 0,
       out: '0 events imported, 69 of 69 were there already.\n',
     });
-    await weir(['store', 'export', '--dir', other, '--out', there]);
+    await weir(['store', 'export', '--all', '--dir', other, '--out', there]);
     expect(contents(there)).toEqual(contents(running));
     const imported = await serving(other);
     const read = async (name: string) => {
@@ -295,14 +295,14 @@ describe('weir store export and import', () => {
     await fill(from.client);
     const file = join(dir, 'all.ndjson');
     Object.assign(env, { EVENTSTORE_URL: `esdb://${from.endpoint}?tls=false` });
-    expect(await weir(['store', 'export', '--out', file])).toMatchObject({ code: 0 });
+    expect(await weir(['store', 'export', '--all', '--out', file])).toMatchObject({ code: 0 });
     Object.assign(env, { EVENTSTORE_URL: `esdb://${to.endpoint}?tls=false` });
     expect(await weir(['store', 'import', '--in', file])).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^69 /),
     });
     const back = join(dir, 'back.ndjson');
-    await weir(['store', 'export', '--out', back]);
+    await weir(['store', 'export', '--all', '--out', back]);
     expect(contents(back)).toEqual(contents(file));
     expect(existsSync(env.DATA_DIR)).toBe(false);
   });
@@ -330,7 +330,7 @@ describe('weir store export and import', () => {
     expect(already).toBeGreaterThan(0);
     expect(written).toBeGreaterThan(0);
     const back = join(dir, 'back.ndjson');
-    await weir(['store', 'export', '--dir', other, '--out', back]);
+    await weir(['store', 'export', '--all', '--dir', other, '--out', back]);
     expect(contents(back)).toEqual(contents(file));
   });
 
@@ -363,7 +363,7 @@ describe('weir store export and import', () => {
     await client.appendToStream('key-1', [numbered(1), numbered(2)]);
     await stop();
     const file = join(dir, 'all.ndjson');
-    await weir(['store', 'export', '--out', file]);
+    await weir(['store', 'export', '--all', '--out', file]);
     const other = await serving(join(dir, 'other'));
     await other.client.appendToStream('key-1', numbered(1));
     const { code, err } = await weir(['store', 'import', '--in', file, '--dir', join(dir, 'other')]);
@@ -409,13 +409,13 @@ describe('weir store export and import', () => {
   test('an export has a store and a place to go to, or says what is missing', async () => {
     const { weir, dir, store } = bench();
     const out = join(dir, 'out.ndjson');
-    expect((await weir(['store', 'export', '--out', out])).err).toBe(`There is no event store in ${store}.\n`);
+    expect((await weir(['store', 'export', '--all', '--out', out])).err).toBe(`There is no event store in ${store}.\n`);
     await (await serving(store)).stop();
-    expect((await weir(['store', 'export', '--out', join(dir, 'no', 'out')])).err).toBe(
+    expect((await weir(['store', 'export', '--all', '--out', join(dir, 'no', 'out')])).err).toBe(
       `There is no folder ${join(dir, 'no')}.\n`,
     );
     writeFileSync(out, '');
-    expect((await weir(['store', 'export', '--out', out])).err).toBe(`${out} exists already.\n`);
+    expect((await weir(['store', 'export', '--all', '--out', out])).err).toBe(`${out} exists already.\n`);
     expect((await weir(['store', 'export'])).err).toContain("required option '--out <file>' not specified");
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Call, finalError, outOfTime } from '../../src/eventstoredb/errors.ts';
+import { type Call, finalError, outOfTime, TooLarge } from '../../src/eventstoredb/errors.ts';
 import { StoreRefuses, StoreUnavailable, StreamDeleted, WrongRevision } from '../../src/kernel/store.ts';
 import { clientError } from '../support/fake-client.ts';
 
@@ -22,6 +22,10 @@ describe('repeated', () => {
     ['another leader', clientError('not leader', { type: 'not-leader', code: 5 })],
     ['a cluster not found', clientError('Failed to discover after 10 attempts.')],
     ['what nobody has seen yet', clientError('hm')],
+    [
+      'a connection that is closed because of too many calls',
+      clientError('8 RESOURCE_EXHAUSTED: Bandwidth exhausted or memory limit exceeded', { type: 'unknown', code: 8 }),
+    ],
     ['no error at all', 'text'],
   ])('%s', (_, error) => {
     expect(finalError(error, call)).toBeUndefined();
@@ -118,6 +122,12 @@ describe('given up with', () => {
       clientError('Could not recognize MaximumAppendEventSizeExceeded', { type: 'unknown' }),
       Error,
       /refuses/,
+    ],
+    [
+      'an event above the greatest message',
+      clientError('8 RESOURCE_EXHAUSTED: Received message exceeds the maximum', { type: 'unknown', code: 8 }),
+      TooLarge,
+      /^the store refuses an append to s-1: Received message exceeds the maximum$/,
     ],
     ['a bad request', clientError('Could not recognize BadRequest', { type: 'unknown' }), Error, /refuses/],
     ['our own mistake', new TypeError('no'), TypeError, /no/],

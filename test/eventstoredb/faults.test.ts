@@ -51,6 +51,18 @@ describe('append', () => {
     expect(appends.length).toBeLessThan(5);
   });
 
+  test('of a large event is refused at once where a call is ended by a message above the limit, and any other repeated', async () => {
+    const { store, answers, appends } = stage();
+    const ended = () => clientError('8 RESOURCE_EXHAUSTED: Received message exceeds the maximum', { code: 8 });
+    answers.push(ended());
+    await store.append('a-1', [event(1)], 0);
+    expect(appends).toHaveLength(2);
+    answers.push(ended());
+    const large = { ...event(2), data: { text: 'x'.repeat(1024 * 1024) } };
+    await expect(store.append('a-1', [large], 0)).rejects.toThrow('the store refuses an append to a-1: Received');
+    expect(appends).toHaveLength(3);
+  });
+
   test('does not repeat what will not heal, nor a wrong revision', async () => {
     const { store, answers, appends } = stage();
     answers.push(

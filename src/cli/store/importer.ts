@@ -1,9 +1,10 @@
 import { Failure } from '../../app/failure.ts';
 import type { RawAppend } from '../../eventstoredb/append.ts';
 import type { Archive } from '../../eventstoredb/archive.ts';
+import { TooLarge } from '../../eventstoredb/errors.ts';
 import type { RawEvent } from '../../eventstoredb/raw-event.ts';
 import { printable } from '../terminal.ts';
-import { described, TOMBSTONE } from './store-streams.ts';
+import { described, isWeirs, TOMBSTONE } from './store-streams.ts';
 
 /** Writes events into a store as they are, and knows what of them is there already. */
 export class Importer {
@@ -33,11 +34,15 @@ export class Importer {
       await this.writeTombstone(first.stream);
       return;
     }
-    const answers = await Promise.all(appends.map((append) => this.archive.append(append)));
+    const answers = await Promise.all(appends.map((append) => this.archive.append(append))).catch((error: unknown) => {
+      if (!(error instanceof TooLarge)) throw error;
+      // It was on the way with others, and is not named: it is the largest of them.
+      throw this.refused(appends.toSorted((a, b) => bytesOf(b) - bytesOf(a))[0]!, error.message, null);
+    });
     for (const [i, answer] of answers.entries()) {
       const append = appends[i]!;
       if (answer.is === 'written') this.count(append.events.length, answer.position);
-      else if (answer.is === 'refused') throw this.refused(append, answer.reason);
+      else if (answer.is === 'refused') throw this.refused(append, answer.reason, answer.limit);
       else await this.oneByOne(append);
     }
   }
@@ -47,8 +52,19 @@ export class Importer {
     else this.written += events;
   }
 
-  private refused({ stream, events }: RawAppend, reason: string): Failure {
-    return new Failure(printable(`The store refuses ${stream} at revision ${events[0]!.revision}: ${reason}.`));
+  /** @param limit in bytes, where it is too large; null where the store does not say how large it may be */
+  private refused(append: RawAppend, reason: string, limit: number | null | undefined): Failure {
+    const { stream, events } = append;
+    const where = `${stream} at revision ${events[0]!.revision}`;
+    if (limit === undefined && !/Maximum.*Size/.test(reason))
+      return new Failure(printable(`The store refuses ${where}: ${reason.replace(/\.$/, '')}.`));
+    const size = bytesOf(append).toLocaleString('en');
+    const most = limit == null ? reason.replace(/\.$/, '') : `it takes ${limit.toLocaleString('en')} at once`;
+    return new Failure(
+      printable(
+        `The store refuses ${where}, whose data has ${size} bytes: ${most}. ${isWeirs(stream) ? larger : leaveOut}`,
+      ),
+    );
   }
 
   /** Some of these events may be there and some not. */
@@ -57,7 +73,7 @@ export class Importer {
       const append = { stream, expected: event.revision - 1n, events: [event] };
       const answer = await this.archive.append(append);
       if (answer.is === 'written') this.count(1, answer.position);
-      else if (answer.is === 'refused') throw this.refused(append, answer.reason);
+      else if (answer.is === 'refused') throw this.refused(append, answer.reason, answer.limit);
       else if (answer.is === 'deleted' && this.tombstoned.has(described(stream) ?? stream)) this.alreadyThere++;
       else {
         const same = described(stream) === undefined ? undefined : await this.sameMetadata(event);
@@ -100,6 +116,11 @@ export class Importer {
     else this.alreadyThere++;
   }
 }
+
+const larger = 'Import into a store that takes more, as KurrentDB does.';
+const leaveOut = `It is of another application: export again without --all, or import into a store that takes more, as KurrentDB does.`;
+
+const bytesOf = ({ events }: RawAppend): number => events.reduce((sum, { data }) => sum + data.length, 0);
 
 /** Numbers beyond 2^53 are compared by their digits: `$tb` of a deleted stream is one. */
 const digits = (text: string): string => (text.match(/\d{16,}/g) ?? []).join();

@@ -10,7 +10,7 @@ import { withExamples } from '../examples.ts';
 import { type Progress, progressBar } from '../progress.ts';
 import { documents, jsonOf, type Output } from '../table/listing.ts';
 import type { Terminal } from '../terminal.ts';
-import { exportEvents } from './store-export.ts';
+import { type ExportOptions, exportEvents } from './store-export.ts';
 import { importEvents } from './store-import.ts';
 import { showDamages } from './store-report.ts';
 
@@ -22,7 +22,7 @@ const examples = `
 Examples:
   weir store verify                          read everything, check everything; beside a running server too
   weir store backup --out /backup/today      a copy as of this moment, while the server runs; checked before it counts
-  weir store export --out events.ndjson      every event, one JSON object a line
+  weir store export --out events.ndjson      every event of Weir's, one JSON object a line
   EVENTSTORE_URL=esdb://… weir store import --in events.ndjson
                                              into a cluster; run it again to go on after an interruption
   weir store compact                         give the room of deleted data back, on a stopped store
@@ -74,10 +74,11 @@ export const storeCommand = (terminal: Terminal): Command => {
     });
   store
     .command('export')
-    .description('Write every event to a file, one JSON object a line, in the order of the log')
+    .description("Write Weir's events to a file, one JSON object a line, in the order of the log")
     .requiredOption('--out <file>', 'the file; must not be there yet')
+    .option('--all', 'the events of other applications in the same store too')
     .option(...anyStore)
-    .action((options: Dir & { out: string }) => exportEvents(terminal, options));
+    .action((options: ExportOptions) => exportEvents(terminal, options));
   store
     .command('import')
     .description('Write the events of such a file into a store; may be repeated, and goes on where it was')

@@ -9,13 +9,20 @@ import { type Archive, openArchive } from '../../eventstoredb/archive.ts';
 import { progressBar } from '../progress.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { lineOf } from './store-line.ts';
-import { isCopied, Revisions } from './store-streams.ts';
+import { isCopied, isWeirs, Revisions } from './store-streams.ts';
 
 const CHUNK_CHARS = 256 * 1024;
 
+export interface ExportOptions {
+  readonly dir?: string;
+  readonly out: string;
+  /** Other applications' streams too. */
+  readonly all?: boolean;
+}
+
 /** `weir store export`. The file gets its name when it is complete and on the disk. */
-export const exportEvents = async (terminal: Terminal, options: { dir?: string; out: string }): Promise<void> => {
-  const { out } = options;
+export const exportEvents = async (terminal: Terminal, options: ExportOptions): Promise<void> => {
+  const { out, all = false } = options;
   const config = readConfig(terminal.env);
   const needsFiles = options.dir !== undefined || config.EVENTSTORE_URL === undefined;
   const dir = options.dir ?? storeDir(config);
@@ -29,11 +36,12 @@ export const exportEvents = async (terminal: Terminal, options: { dir?: string; 
   const archive = openArchive(place.target);
   const file = await open(draft, 'w', 0o600);
   try {
-    const { events, revisions } = await writeAll(terminal, archive, file);
+    const { events, foreign, revisions } = await writeAll(terminal, archive, file, all);
     await file.sync();
     await rename(draft, out);
     const complaint = revisions.complaint();
     if (complaint !== undefined) terminal.err(`${printable(complaint)}\n`);
+    if (foreign > 0) terminal.err(`${foreign} events of other applications are left out; --all takes them along.\n`);
     terminal.out(`${out} holds ${events} events of ${revisions.streams} streams.\n`);
   } finally {
     await file.close();
@@ -47,7 +55,8 @@ const writeAll = async (
   terminal: Terminal,
   archive: Archive,
   file: FileHandle,
-): Promise<{ events: number; revisions: Revisions }> => {
+  all: boolean,
+): Promise<{ events: number; foreign: number; revisions: Revisions }> => {
   const end = Number((await archive.last())?.position ?? 0n);
   const revisions = new Revisions();
   const progress = progressBar(terminal, 'Exporting');
@@ -56,11 +65,16 @@ const writeAll = async (
     interrupted = true;
   });
   let events = 0;
+  let foreign = 0;
   let chunk = '';
   try {
     for await (const event of archive.readAll()) {
       if (interrupted) throw new Failure('Interrupted: nothing was exported.');
       if (!isCopied(event.stream)) continue;
+      if (!all && !isWeirs(event.stream)) {
+        foreign++;
+        continue;
+      }
       revisions.add(event.stream, event.revision);
       events++;
       chunk += lineOf(event);
@@ -73,5 +87,5 @@ const writeAll = async (
   } finally {
     progress.done();
   }
-  return { events, revisions };
+  return { events, foreign, revisions };
 };

@@ -1,3 +1,4 @@
+import { isOurStream } from '../../domain/streams.ts';
 /** The revision of the event that a hard delete writes. */
 export const TOMBSTONE = 2n ** 63n - 1n;
 
@@ -15,6 +16,9 @@ export const isCopied = (stream: string): boolean => {
   const subject = described(stream) ?? stream;
   return !subject.startsWith('$') && !subject.startsWith('replay-');
 };
+
+/** Whether an event belongs to Weir, and not to another application of the same store. */
+export const isWeirs = (stream: string): boolean => isOurStream(described(stream) ?? stream);
 
 /** Follows the revisions of all streams and remembers those that have a hole or do not begin with their first event. */
 export class Revisions {

@@ -5,9 +5,9 @@ import { EventStoreDBClient } from '@eventstore/db-client';
 import { describe, expect, test } from 'vitest';
 import { connect, freshDir, openStore, serveInChild } from '../embedded/store-under-test.ts';
 import { binaryEvent, collect, events, fresh, jsonEvent, numberOf, numbers, refusal, upTo } from './events.ts';
-import { eventStoreClient } from './eventstore-client.ts';
+import { eventStoreClient, theLimits } from './eventstore-client.ts';
 import { appendContract } from './shared/append.ts';
-import { credentials, embeddedTest, isEmbedded, theClient, useServer } from './target.ts';
+import { credentials, embeddedTest, limitsOf, theClient, useServer } from './target.ts';
 
 useServer(eventStoreClient);
 
@@ -60,23 +60,38 @@ embeddedTest('10 of an append of many events all are there after a SIGKILL or no
   }
 });
 
-test('12 an append above the limit is refused with the limit, in one event or in chunks', async () => {
+test('12 an append above the limit is refused with the limit, in one event or in chunks; one below it is not', async () => {
   const stream = fresh();
-  // 1 MiB up to version 25.0 and here, 256 MiB from 25.1 on: there is nothing to be seen then with what the client can send.
-  const refused = isEmbedded ? { type: 'maximum-append-size-exceeded', maxAppendSize: 1_048_576 } : expect.anything();
+  const { append, event } = await theLimits();
   const text = 'x'.repeat(100_000);
-  const many = Array.from({ length: 15 }, (_, i) => jsonEvent({ type: 'chunk', data: { i, text } }));
-  const one = jsonEvent({ type: 'large', data: { text: 'x'.repeat(2_000_000) } });
-  for (const call of [
-    () => theClient().appendToStream(stream, many, { batchAppendSize: 300_000 }),
-    () => theClient().appendToStream(stream, one),
-    () => theClient().appendToStream(stream, one, { credentials: credentials() }),
-  ]) {
-    const outcome = await call().catch((error) => error);
-    expect(outcome).toMatchObject(refused);
-    if (outcome.type !== undefined) expect(outcome.maxAppendSize).toBeLessThan(2_000_000);
+  const many = () => Array.from({ length: 15 }, (_, i) => jsonEvent({ type: 'chunk', data: { i, text } }));
+  const one = () => jsonEvent({ type: 'large', data: { text: 'x'.repeat(2_000_000) } });
+  const calls = [
+    () => theClient().appendToStream(stream, many(), { batchAppendSize: 300_000 }),
+    () => theClient().appendToStream(stream, one()),
+    () => theClient().appendToStream(stream, one(), { credentials: credentials() }),
+  ];
+  if (append < 1_500_000) {
+    for (const call of calls)
+      expect(await refusal(call())).toMatchObject({ type: 'maximum-append-size-exceeded', maxAppendSize: append });
+    expect((await refusal(collect(theClient().readStream(stream)))).type).toBe('stream-not-found');
+  } else {
+    for (const call of calls) await call();
+    const patient = { deadline: 60_000, credentials: credentials() };
+    const larger = binaryEvent({ type: 'larger', data: new Uint8Array(event + 1) });
+    expect(await refusal(theClient().appendToStream(stream, larger, patient))).toHaveProperty('message');
+    expect(await collect(theClient().readStream(stream))).toHaveLength(17);
   }
-  if (isEmbedded) expect((await refusal(collect(theClient().readStream(stream)))).type).toBe('stream-not-found');
+});
+
+test.each([
+  ['24.2.0', 1024 * 1024, 1024 * 1024],
+  ['24.10.0', 1024 * 1024, 1024 * 1024],
+  ['25.0.1', 1024 * 1024, 1024 * 1024],
+  ['25.1.0', 256 * 1024 * 1024, 16 * 1024 * 1024],
+  ['26.1.0', 256 * 1024 * 1024, 16 * 1024 * 1024],
+])('12 the limits of version %s', (version, append, event) => {
+  expect(limitsOf(version)).toEqual({ append, event });
 });
 
 embeddedTest('12 an append of exactly the limit is accepted, and one byte more is refused', async () => {

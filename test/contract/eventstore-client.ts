@@ -1,6 +1,6 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { clientFor, type Target } from '../../src/eventstoredb/target.ts';
-import type { Client } from './target.ts';
+import { type Client, limitsOf, type SizeLimits, theClient } from './target.ts';
 
 export const eventStoreClient = (target: Target): Client => clientFor(target);
 
@@ -15,3 +15,10 @@ export const connectionsTo = (target: Target, count: number): Client[] =>
     const url = `${target.url}${target.url.includes('?') ? '&' : '?'}keepAliveInterval=${keepAliveInterval}`;
     return clientFor({ url });
   });
+
+/** The limits of the server that the tests of a file share, which says its version. */
+export const theLimits = async (): Promise<SizeLimits> => {
+  const { serverVersion } = await (theClient() as unknown as { capabilities: Promise<{ serverVersion: string }> })
+    .capabilities;
+  return limitsOf(serverVersion);
+};

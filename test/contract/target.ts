@@ -70,6 +70,24 @@ export const credentials = (): { username: string; password: string } => {
   return { username: decodeURIComponent(username), password: decodeURIComponent(password) };
 };
 
+/** What a server refuses for its size, in bytes. */
+export interface SizeLimits {
+  /** Of the data of one append. */
+  readonly append: number;
+  /** Of one event, where that is less. */
+  readonly event: number;
+}
+
+const MIB = 1024 * 1024;
+
+/** The defaults of a real node of this version: KurrentDB took another limit for appends with 25.1, and one for events. */
+export const limitsOf = (version: string): SizeLimits => {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 25 || (major === 25 && minor >= 1)
+    ? { append: 256 * MIB, event: 16 * MIB }
+    : { append: MIB, event: MIB };
+};
+
 if (!isEmbedded)
   process.stderr.write(
     'SKIPPED: what kills, freezes or sets up its server, which is nothing to be done to one that is there.\n',

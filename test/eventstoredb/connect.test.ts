@@ -185,3 +185,19 @@ describe('subscribe', () => {
     expect(heard.numbers()).toEqual([0]);
   });
 });
+
+test.each(['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'])(
+  '%s:// finds a store on a port',
+  async (scheme) => {
+    const folder = mkdtempSync(join(tmpdir(), 'weir-scheme-'));
+    const onPort = await startEmbedded({ dir: folder, port: 0, inThread: true });
+    const found = connect({ url: `${scheme}://${onPort.endpoint}?tls=false` }, quick);
+    endings.push(
+      async () => rmSync(folder, { recursive: true, force: true }),
+      () => onPort.close(),
+      () => found.close(),
+    );
+    await found.append('a-1', [event(1)], 'no_stream');
+    expect(await collect(found.read('a-1'))).toHaveLength(1);
+  },
+);

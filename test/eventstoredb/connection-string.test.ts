@@ -44,3 +44,14 @@ describe('the scheme with a name for all', () => {
     expect(read.with({})).toBe(used);
   });
 });
+
+describe('the newer name of the scheme', () => {
+  test.each([
+    ['kurrentdb', 'kurrentdb://u:p@a:1?tls=false', 'esdb://u:p@a:1?tls=false', false],
+    ['kurrentdb+discover', 'kurrentdb+discover://u:p@a:1?tls=false', 'esdb+discover://u:p@a:1?tls=false', true],
+  ])('%s means the same', (_, given, used, isDiscovered) => {
+    const read = readConnectionString(given);
+    expect(read.with({})).toBe(used);
+    expect(read.isDiscovered).toBe(isDiscovered);
+  });
+});

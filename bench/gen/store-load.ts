@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { END, EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client';
+import { clientFor } from '../../src/eventstoredb/target.ts';
 import { serveParent } from '../machine/parent.ts';
 import { Lanes } from './lanes.ts';
 import { type Load, type Sample, sampleWindow, type WindowOptions } from './sample.ts';
@@ -13,6 +14,8 @@ export interface StoreOrder extends WindowOptions {
     /** One append at a time, until a subscriber has its event. */
     | { readonly is: 'live' }
     | { readonly is: 'read' }
+    /** By Weir's client, which asks for uncompressed answers. */
+    | { readonly is: 'read-plain' }
     | { readonly is: 'catch-up' };
   /** Bytes of an event's data. */
   readonly eventBytes: number;
@@ -37,6 +40,12 @@ const clientAt = (endpoint: string): EventStoreDBClient => {
   const client = clients.get(endpoint) ?? new EventStoreDBClient({ endpoint }, { insecure: true });
   clients.set(endpoint, client);
   return client;
+};
+
+let plain: EventStoreDBClient | undefined;
+const plainAt = (endpoint: string): EventStoreDBClient => {
+  plain ??= clientFor({ endpoint });
+  return plain;
 };
 
 /** Counts what an endless task has done since it began, until it is told to stop. */
@@ -136,6 +145,7 @@ const middleOf = (times: number[]): number | null => times.sort((a, b) => a - b)
 serveParent(async (question) => {
   if ('fill' in (question as object)) return fill(question as FillOrder);
   const { endpoint, work, eventBytes, ...window } = question as StoreOrder;
+  if (work.is === 'read-plain') return sampleWindow(window, new Counting(readOnce(plainAt(endpoint))));
   const client = clientAt(endpoint);
   if (work.is === 'read') return sampleWindow(window, new Counting(readOnce(client)));
   if (work.is === 'catch-up') return sampleWindow(window, new Counting(catchUpOnce(client)));

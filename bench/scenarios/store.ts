@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { StoreOrder } from '../gen/store-load.ts';
 import { isInMemory } from '../machine/environment.ts';
+import type { ReadsOrder } from '../peers/compressing-store.ts';
 import type { PutOrder } from '../peers/lmdb-puts.ts';
 import { type Bar, type BarRule, barOf } from '../report/bar.ts';
 import type { ContenderResult } from '../report/contender.ts';
@@ -42,6 +43,16 @@ const cases: readonly Case[] = [
 ];
 const live: Way['described'] = described('live', "Weir's store, append to live subscriber", 'append-1-framing', 1);
 
+/** Reads from a store that compresses for whoever asks, by the published client and by Weir's. */
+const zipped: Way['described'] = described('read-zipped', 'a store that compresses, the published client', null, 1);
+const plain: Way['described'] = described('read-plain', "a store that compresses, Weir's client", 'read-zipped', 1);
+const plainRule: BarRule = {
+  id: 'store-read-plain',
+  title: "$all, read by Weir's client from a store that compresses when asked to, beside the published client",
+  unit: '×',
+  atLeast: 2,
+};
+
 const logged = 50_000;
 
 /** What one append at a time may take beyond a bare LMDB put: in milliseconds, and in answers of the empty framing. */
@@ -60,6 +71,9 @@ const waysOf = async (stage: Stage): Promise<readonly Way[]> => {
   const store = await startStore('The embedded store', 'store');
   const log = await startStore('The store that is read', 'log');
   const framing = await startFraming(stage, logged);
+  const compressing = await start('The store that compresses', 'compressing-store.ts');
+  const reads: ReadsOrder = { socket: join(stage.dir, 'zip.sock'), events: logged, eventBytes };
+  const compressed: Store = { pid: compressing.pid, ...(await compressing.ask<{ endpoint: string }>(reads)) };
   const lmdb = await start('LMDB', 'lmdb-puts.ts');
   const load = await startEventLoad(stage);
   stage.tell('filling the log that is read', 0);
@@ -93,7 +107,12 @@ const waysOf = async (stage: Stage): Promise<readonly Way[]> => {
           ]),
     ];
   });
-  return [...ways, { described: live, measure: (seconds) => load.ask(store, { is: 'live' }, seconds) }];
+  return [
+    ...ways,
+    { described: live, measure: (seconds) => load.ask(store, { is: 'live' }, seconds) },
+    { described: zipped, measure: (seconds) => load.ask(compressed, { is: 'read' }, seconds) },
+    { described: plain, measure: (seconds) => load.ask(compressed, { is: 'read-plain' }, seconds) },
+  ];
 };
 
 const latencyBars = (
@@ -146,7 +165,11 @@ export const store: Scenario = {
       measured,
       rounds: stage.settings.rounds,
       invalid: notOnDisk(stage),
-      barsOf: (results) => [...latencyBars(results, measured), ...rateBars(results)],
+      barsOf: (results) => [
+        ...latencyBars(results, measured),
+        ...rateBars(results),
+        barOf(plainRule, results.get('read-plain')?.rateRatio ?? null),
+      ],
     };
   },
 };

@@ -432,7 +432,8 @@ test('without a server nothing can be followed in its files', async ({ skip }) =
 const saidOfProof = async (...args: string[]): Promise<string> => {
   const { code, stdout, stderr } = await here(...args);
   expect(`${code} ${stderr}`).toBe('0 ');
-  return stdout.replace(/\d+/g, '…');
+  // Whether what was written last has been signed before the server stopped is a matter of moments.
+  return stdout.replace(/ \d+ events? behind the last checkpoint (is|are) .*$/m, '').replace(/\d+/g, '…');
 };
 
 // Refusals are recorded when their minute is over, or the server stops.

@@ -27,6 +27,7 @@ const PAGES_AT_ONCE = 64;
 /** As `openRows` has LMDB keep it. */
 const keeping = { isAlone: false, overlaps: true } as const;
 
+const ownFiles = ['data.mdb', 'lock.mdb', 'data.sums'] as const;
 export const fileOf = (dir: string): string => join(dir, 'data.mdb');
 const sumsOf = (dir: string): string => join(dir, 'data.sums');
 
@@ -127,6 +128,11 @@ export interface Look {
 export const lookAtRows = (dir: string, hasOthers = false): Look => {
   const trace = traceOf(dir);
   try {
+    for (const name of ownFiles) {
+      const path = join(dir, name);
+      if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
+        throw new DamagedFile(`${path} is damaged: it is no file.`);
+    }
     return { found: checkRowFile(dir, hasOthers), lost: undefined, trace };
   } catch (error) {
     if (!(error instanceof DamagedFile)) throw error;
@@ -141,7 +147,7 @@ export const traceOf = (dir: string): string => {
 };
 
 export const removeRowFile = (dir: string): void => {
-  for (const name of ['data.mdb', 'lock.mdb', 'data.sums']) rmSync(join(dir, name), { force: true });
+  for (const name of ownFiles) rmSync(join(dir, name), { force: true, recursive: true });
 };
 
 /** The next start walks the file. */

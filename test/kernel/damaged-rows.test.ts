@@ -1,4 +1,13 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,6 +55,10 @@ const adding: Projection = {
   },
 };
 const all = [ruling, adding];
+const inItsPlace = (name: string): void => {
+  rmSync(join(dir, name), { force: true });
+  mkdirSync(join(dir, name));
+};
 const many = 300;
 const nameOf = (n: number) => `rule-${String(n).padStart(4, '0')}`;
 
@@ -254,6 +267,9 @@ describe('at the open', () => {
     ['half of it', () => truncateSync(file, Math.floor(readFileSync(file).length / 2))],
     ['no file of LMDB', () => writeFileSync(file, 'something else entirely'.repeat(1_000))],
     ['a byte', () => writeFileSync(file, 'x')],
+    ['a folder', () => inItsPlace('data.mdb')],
+    ['beside a folder for its lock', () => inItsPlace('lock.mdb')],
+    ['beside a folder for its sums', () => inItsPlace('data.sums')],
   ])('a file that is %s is made again', async (_, change) => {
     await closed();
     change();
@@ -262,6 +278,26 @@ describe('at the open', () => {
     expect(told[0]).toMatch(/^rows\.damaged /);
     expect(shown(models)).toBe(many);
     expect(models.get(sums, nameOf(8))).toEqual({ sum: 8 });
+  });
+
+  test('what was met while it was read is looked for in all of the file at the next start', async () => {
+    await closed();
+    const models = await openModels();
+    expect(readdirSync(dir)).toContain('data.sums');
+    const bytes = readFileSync(file);
+    const descriptor = await openFile(file, 'r+');
+    const at = bytes.indexOf(`${nameOf(8)} says`);
+    await descriptor.write(Buffer.from('X'), 0, 1, at);
+    await descriptor.close();
+    models.refresh();
+    expect(() => shown(models)).toThrow(RowsAbsent);
+    await models.whole(models.tables);
+    await models.close();
+    expect(readdirSync(dir)).not.toContain('data.sums');
+    const again = await openModels();
+    expect(shown(again)).toBe(many);
+    await again.close();
+    expect(readdirSync(dir)).toContain('data.sums');
   });
 
   test('a page that is an older one is noticed, though all in it is sound', async () => {

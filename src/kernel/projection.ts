@@ -5,9 +5,11 @@ import { catchingUp } from './catching-up.ts';
 import { allLast, checkpointAfter, fitness, isBefore, type KeptCheckpoint, placeOf } from './checkpoint.ts';
 import { HiddenRows } from './hidden-rows.ts';
 import { readPage } from './log-page.ts';
+import { lookAhead } from './look-ahead.ts';
 import { serial } from './mailbox.ts';
 import { type ReadModelOptions, type ReadModels, RowsAbsent } from './read-models.ts';
 import { roomIn } from './room.ts';
+import { damageOf } from './row-file.ts';
 import { begun, type Follower, keeperOf, leastOf, type Step } from './row-followers.ts';
 import { type RepairOptions, repair } from './row-repair.ts';
 import { rowSweep } from './row-sweep.ts';
@@ -208,16 +210,36 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
     follower.position = null;
     follower.stopped = undefined;
   };
-  const lose = (follower: Follower, error: Error): Error => {
+  const spoil = (follower: Follower, error: Error): void => {
     const { name, tables } = follower.projection;
-    if (follower.apart !== 'damaged') {
-      follower.apart = 'damaged';
-      hidden.hide(follower);
-      publish('rows.damaged', { projections: [name], error });
-      options.damaged?.(tables);
-      if (isOpen) inTurn(() => beginAnew(follower)).catch(broken);
+    if (follower.apart === 'damaged') return;
+    follower.apart = 'damaged';
+    hidden.hide(follower);
+    publish('rows.damaged', { projections: [name], error });
+    options.damaged?.(tables);
+    if (isOpen) inTurn(() => beginAnew(follower)).catch(broken);
+  };
+  let isLooking = false;
+  const lookAtAll = async (): Promise<void> => {
+    const look = await lookAhead(options.dir);
+    isLooking = false;
+    for (const follower of followers) {
+      const damage = look?.lost ?? follower.projection.tables.map(({ name }) => damageOf(look, name)).find(Boolean);
+      if (damage) spoil(follower, damage);
+      else if (!follower.apart) hidden.show(follower);
     }
-    return absent(name);
+    options.committed?.([]);
+  };
+  /** Where there is damage there may be more that no read comes upon: a range may just be short. */
+  const lose = (follower: Follower, error: Error): Error => {
+    spoil(follower, error);
+    if (isOpen && !isLooking && !isEnding) {
+      isLooking = true;
+      // Nobody reads the file until all of it has been looked at, and nobody writes meanwhile.
+      for (const each of followers) hidden.hide(each);
+      inTurn(lookAtAll).catch(broken);
+    }
+    return absent(follower.projection.name);
   };
 
   await meet();

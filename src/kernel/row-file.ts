@@ -124,6 +124,12 @@ export interface Look {
   readonly trace: string;
 }
 
+/** What is wrong with a table, by the name that it is declared with. */
+export const damageOf = (look: Look | undefined, table: string): Error | undefined => {
+  for (const [name, error] of look?.found.damaged ?? []) if (tableOf(name) === table) return error;
+  return undefined;
+};
+
 /** @param hasOthers whether there may be entries beside its tables */
 export const lookAtRows = (dir: string, hasOthers = false): Look => {
   const trace = traceOf(dir);

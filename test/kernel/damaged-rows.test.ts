@@ -280,6 +280,35 @@ describe('at the open', () => {
     expect(models.get(sums, nameOf(8))).toEqual({ sum: 8 });
   });
 
+  test('has all of the file looked at while it is served: a range that is just short is noticed', async () => {
+    await closed();
+    const models = await openModels();
+    const bytes = readFileSync(file);
+    const descriptor = await openFile(file, 'r+');
+    // Of a page that leads to others: where its list of them ends.
+    const branch = 1;
+    let cut = 0;
+    for (let at = 2 * 4_096; at < bytes.length; at += 4_096) {
+      const lower = bytes.readUInt16LE(at + 20);
+      if (bytes.readUInt16LE(at + 18) !== branch || lower < 6) continue;
+      await descriptor.write(Buffer.from([lower - 2]), 0, 1, at + 20);
+      cut += 1;
+    }
+    expect(cut).toBeGreaterThan(0);
+    models.refresh();
+    expect(models.range(rules, { prefix: '', limit: 1_000 }).length).toBeLessThan(many);
+    await descriptor.write(Buffer.from('X'), 0, 1, bytes.indexOf(`${nameOf(8)} says`));
+    await descriptor.close();
+    models.refresh();
+    expect(() => models.get(rules, nameOf(8))).toThrow(RowsAbsent);
+    expect(() => models.get(sums, nameOf(8))).toThrow(RowsAbsent);
+    await models.whole(models.tables);
+    expect(told).toContain('rows.damaged adding');
+    expect(shown(models)).toBe(many);
+    expect(models.range(sums, { prefix: '', limit: 1_000 })).toHaveLength(many);
+    await models.close();
+  });
+
   test('what was met while it was read is looked for in all of the file at the next start', async () => {
     await closed();
     const models = await openModels();

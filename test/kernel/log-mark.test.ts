@@ -74,7 +74,7 @@ describe('a log behind a lost connection', () => {
     const next = await follow();
     const before = store.log.length;
     const delivered = next();
-    write(store, 2, 7);
+    write(store, 0, 7);
     await delivered;
     store.goBack(before);
     grow(store, 3);

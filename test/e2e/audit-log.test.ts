@@ -27,6 +27,7 @@ import { isConsistent, isIncluded } from '../../src/merkle/tree.ts';
 import { asked, hasPython, judged } from '../audit/verifier/second-verifier.ts';
 import { call, createKey, createProject, paths } from './calls.ts';
 import { weirHere } from './here.ts';
+import { patienceMs } from './process.ts';
 import { atItsStore, atRest, eventsOf, isShared, notOurs } from './remote-store.ts';
 import { eventually, freshDir, runWeir, type Server, startServer } from './server.ts';
 
@@ -388,16 +389,20 @@ describe('a copy', () => {
 
   test('says for ever that it is one, and is believed with the checkpoints of the log that it came from alone', async () => {
     // Where the server has written something in the meantime, no checkpoint covers all of the copy.
-    await eventually(async () => {
-      const { env, checkpoints } = await copied((text) => text);
-      const alone = await verified(env);
-      expect(alone).toMatchObject({ code: 2, findings: [] });
-      expect(alone.imported).toBeGreaterThan(9);
-      expect(alone.stderr).toContain('imported');
-      const { code, findings } = await verified(env, '--against', checkpoints);
-      expect(findings).toEqual([]);
-      return code === 0 || undefined;
-    });
+    await eventually(
+      async () => {
+        const { env, checkpoints } = await copied((text) => text);
+        const alone = await verified(env);
+        expect(alone).toMatchObject({ code: 2, findings: [] });
+        expect(alone.imported).toBeGreaterThan(9);
+        expect(alone.stderr).toContain('imported');
+        const { code, findings } = await verified(env, '--against', checkpoints);
+        expect(findings).toEqual([]);
+        return code === 0 || undefined;
+      },
+      () => 'some of it is covered by no checkpoint',
+      patienceMs,
+    );
   });
 
   test('that was edited with sed is found out, where and what', async () => {

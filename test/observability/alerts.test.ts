@@ -122,6 +122,20 @@ const scenes: readonly Scene[] = [
     labels: here,
   },
   {
+    alert: 'WeirAuditLogIsUnsigned',
+    bad: { [`weir_audit_log_signed{${at}}`]: '0x60' },
+    minute: 2,
+    good: { [`weir_audit_log_signed{${at}}`]: '1x60' },
+    labels: here,
+  },
+  {
+    alert: 'WeirAuditLogHasForeignKeys',
+    bad: { [`weir_audit_keys_passed_over{${at}}`]: '1x60' },
+    minute: 1,
+    good: { [`weir_audit_keys_passed_over{${at}}`]: '0x60' },
+    labels: here,
+  },
+  {
     alert: 'WeirHasSaid',
     bad: { [said('follower.stopped')]: '0 0 1x58' },
     minute: 3,

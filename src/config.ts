@@ -93,10 +93,14 @@ const variables = {
     .min(1)
     .optional()
     .describe('JSON file with the limits of the tiers; read again when it changes (default: the documented ones)'),
-  ADMIN_CREDENTIAL_RPM: rpm(300).describe('Administration requests per minute of one credential'),
-  ADMIN_CREDENTIAL_CONCURRENT: concurrent(10).describe('Administration requests in flight of one credential'),
-  ADMIN_ORGANIZATION_RPM: rpm(600).describe('Administration requests per minute of one organization'),
-  ADMIN_ORGANIZATION_CONCURRENT: concurrent(20).describe('Administration requests in flight of one organization'),
+  ADMIN_CREDENTIAL_RPM: rpm(300).describe('Administration requests per minute of one credential, 1 to 60000'),
+  ADMIN_CREDENTIAL_CONCURRENT: concurrent(10).describe(
+    'Administration requests in flight of one credential, 1 to 65535',
+  ),
+  ADMIN_ORGANIZATION_RPM: rpm(600).describe('Administration requests per minute of one organization, 1 to 60000'),
+  ADMIN_ORGANIZATION_CONCURRENT: concurrent(20).describe(
+    'Administration requests in flight of one organization, 1 to 65535',
+  ),
   TRUSTED_PROXIES: z
     .string()
     .superRefine((list, context) => {
@@ -124,13 +128,13 @@ const variables = {
       const wrong = sinks.filter((sink) => sinkOf(sink) === undefined);
       if (wrong.length > 0)
         context.addIssue(
-          `has ${wrong.length} entries that are neither an absolute path, an https:// URL nor witness+https://…#<verifier key>`,
+          `has ${wrong.length === 1 ? '1 entry that is' : `${wrong.length} entries that are`} neither an absolute path, an https:// URL nor witness+https://…#<verifier key>`,
         );
     })
     .transform((sinks) => sinks.flatMap((sink) => sinkOf(sink) ?? []))
     .optional()
     .describe(
-      'Where signed checkpoints of the audit log go that the store cannot rewrite, separated by commas: files, https:// URLs, witnesses',
+      'Where signed checkpoints of the audit log go that the store cannot rewrite, separated by commas: files, each of one log alone, https:// URLs, witnesses',
     ),
   REPLAY_TEXT_MINUTES: wholeNumber(0, 1_440)
     .default(0)

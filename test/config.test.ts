@@ -135,6 +135,20 @@ describe('readConfig', () => {
       expect(() => readConfig(env)).not.toThrow(/a{60}|A{60}/);
     }
   });
+  test('counts what is wrong in a list', () => {
+    const wrong = (list: string) => () => readConfig({ AUDIT_SINKS: list });
+    expect(wrong('/a,b')).toThrow('AUDIT_SINKS: has 1 entry that is neither an absolute path');
+    expect(wrong('c,b')).toThrow('AUDIT_SINKS: has 2 entries that are neither an absolute path');
+  });
+  test('says of every limit of the administration how low and how high it may be', () => {
+    const bounds = [...describeConfig().matchAll(/ADMIN_(\S+) .*, (\d+) to (\d+) \(default/g)];
+    expect(bounds.map(([, name]) => name)).toHaveLength(4);
+    for (const [, name, least, most] of bounds) {
+      for (const within of [least, most]) readConfig({ [`ADMIN_${name}`]: within });
+      for (const beyond of [Number(least) - 1, Number(most) + 1])
+        expect(() => readConfig({ [`ADMIN_${name}`]: String(beyond) })).toThrow(`ADMIN_${name}`);
+    }
+  });
   test('describes every variable', () => {
     for (const name of ['HOST', 'PORT', 'DATA_DIR', 'SECRETS_DIR', 'EVENTSTORE_URL', 'MODELS_FILE', 'LOG_LEVEL']) {
       expect(describeConfig()).toMatch(new RegExp(`^  ${name} .*\\w`, 'm'));

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Millis } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { type Embedded, hasStore, runningEndpoint, StoreLocked, startEmbedded } from '../embedded/index.ts';
+import { type Embedded, hasStore, runningEndpoint, StoreLocked, startEmbedded, whyNoStore } from '../embedded/index.ts';
 import { connect } from '../eventstoredb/connect.ts';
 import { type ConnectOptions, usersAreKnown } from '../eventstoredb/connect-options.ts';
 import type { Target } from '../eventstoredb/target.ts';
@@ -139,7 +139,7 @@ const runningOrOwn = async (dir: string): Promise<string | Embedded> => {
 export const existingEventLog = async (config: Config): Promise<EventLog> => {
   const dir = storeDir(config);
   if (!mayHaveEvents(config)) {
-    throw new Failure(`There is no event store in ${dir}: DATA_DIR or EVENTSTORE_URL says where it is.`);
+    throw new Failure(`${whyNoStore(dir)}. DATA_DIR or EVENTSTORE_URL says where it is.`);
   }
   const log = await anyEventLog(config);
   try {

@@ -10,6 +10,11 @@ import type { Untold } from '../usage/totals.ts';
 /** What balances are read from. */
 export const balanceRows = [organizationRows, usageTotals] as const;
 
+/** Micro-dollars: what an organization was credited, less what it has used as far as the log tells. */
+export const balanceOf = (rows: Pick<RowReader, 'get'>, organizationId: string): number =>
+  (rows.get(organizationRows, organizationId)?.credits ?? 0) -
+  (rows.get(usageTotals, organizationId)?.sum.microDollars ?? 0);
+
 /** The balances that the read models show, and which models ask for one. */
 export const fundsOf = (
   rows: Pick<RowReader, 'get'>,
@@ -17,9 +22,7 @@ export const fundsOf = (
 ): Funds => {
   return {
     needsCredit: (model) => models.get(model)?.model.access.required_checks.includes('credits') ?? false,
-    balanceOf: (organizationId) =>
-      (rows.get(organizationRows, organizationId)?.credits ?? 0) -
-      (rows.get(usageTotals, organizationId)?.sum.microDollars ?? 0),
+    balanceOf: (organizationId) => balanceOf(rows, organizationId),
   };
 };
 

@@ -56,7 +56,7 @@ export const acceptSecrets = async (
   secrets: Secrets,
   actor: Actor,
 ): Promise<Verifier | undefined> => {
-  if (await needsItsSecrets(store)) await record(store, clock, secrets, () => {});
+  if (await needsItsSecrets(store)) await record(store, clock, secrets, () => {}, actor);
   const logId = await knownLogId(store);
   if (logId === undefined) return undefined;
   return beginNewPart(store, signersOf(originOf(logId), auditKeySeeds(secrets.masterKey)), clock, actor);
@@ -67,6 +67,7 @@ const record = async (
   clock: Clock,
   { fingerprints: { peppers, masterKey } }: Secrets,
   judge: (known: Known) => void,
+  actor?: Actor,
 ): Promise<void> => {
   const pepper = peppers[0]!;
   for (;;) {
@@ -76,7 +77,7 @@ const record = async (
     const isOlder = !known && (await hasLogId(store));
     // The same of two gateways that begin at once with the same secrets.
     const command = `${pepper} ${masterKey} after ${revision}`;
-    const event = logEvent(command, stream, type, { pepper, master_key: masterKey }, clock);
+    const event = logEvent(command, stream, type, { pepper, master_key: masterKey }, clock, actor);
     try {
       await store.append(stream, [event], revision);
       if (isOlder) publish('secrets.accepted', { pepper, masterKey });
@@ -88,16 +89,20 @@ const record = async (
   }
 };
 
+/** The likely cause first, and what destroys last. */
+const wayOn = (between: string): string =>
+  `SECRETS_DIR, or the environment, is likely that of another installation: give this one its own back. ${between}Only where they are lost for good, weir secrets accept takes those in place: `;
+
 const faults = (known: Known, { fingerprints: { peppers, masterKey } }: Secrets): string[] => {
   const wrong: string[] = [];
   if (!peppers.includes(known.pepper)) {
     wrong.push(
-      'PEPPER: that of the environment or SECRETS_DIR is not the one that keys in this event store are made with, and would refuse them; set that one, beside a new one as PREVIOUS_PEPPER, or if it is lost, run weir secrets accept',
+      `PEPPER: keys of this event store were made with another. ${wayOn('PREVIOUS_PEPPER takes the old one beside a new one. ')}every key of before stops working`,
     );
   }
   if (known.masterKey !== masterKey) {
     wrong.push(
-      'MASTER_KEY: that of the environment or SECRETS_DIR is not the one of this event store, and would not know requests that are repeated; set that one, or if it is lost, run weir secrets accept',
+      `MASTER_KEY: this event store has another. ${wayOn('')}requests that are repeated are not known, and the audit log goes on under a key for which nobody vouches`,
     );
   }
   return wrong;

@@ -7,6 +7,7 @@ import { Failure } from '../app/failure.ts';
 import { readConfig } from '../config.ts';
 import { type Embedded, type EmbeddedOptions, startEmbedded } from '../embedded/index.ts';
 import { fileFault } from '../folder.ts';
+import { withExamples } from './examples.ts';
 import { type Terminal, UsageError } from './terminal.ts';
 
 interface Options {
@@ -30,7 +31,7 @@ Examples:
 
 /** `weir eventstore`: the embedded event store on a process of its own, for any client of EventStoreDB. */
 export const eventstoreCommand = (terminal: Terminal): Command =>
-  new Command('eventstore')
+  withExamples(new Command('eventstore'), examples)
     .description('Run the event store alone, without the gateway, until SIGTERM')
     .option('--dir <folder>', 'where its files are (default: <DATA_DIR>/eventstore)')
     .option('--port <number>', 'a port of 127.0.0.1 instead of a socket in the folder; 0 takes a free one', parsePort)
@@ -43,7 +44,6 @@ export const eventstoreCommand = (terminal: Terminal): Command =>
       'where gossip sends clients that discover it (default: where each one asked)',
       parseAdvertised,
     )
-    .addHelpText('after', examples)
     .action(async (options: Options) => {
       const dir = options.dir ?? storeDir(readConfig(terminal.env));
       const starting = startEmbedded({ dir, ...securityOf(options), ...portOf(options), ...advertisedOf(options) });

@@ -1,11 +1,15 @@
 import type { Command } from 'commander';
+import { inColumns } from './help-text.ts';
 
 const texts = new WeakMap<Command, string>();
 
-/** Shows examples at the end of a command's help; each is a line that begins with two blanks and `weir`. */
+const addText = (to: Command, text: string): Command =>
+  to.addHelpText('after', ({ command }) => inColumns(text, command.configureOutput().getOutHelpWidth?.() ?? 80));
+
+/** Shows text and examples at the end of a command's help; each example is a line that begins with two blanks and `weir`. */
 export const withExamples = (command: Command, text: string): Command => {
   texts.set(command, text);
-  return command.addHelpText('after', text);
+  return addText(command, text);
 };
 
 /** The examples of one command among those of its group, with the lines that they go on in. */
@@ -29,7 +33,7 @@ export const shareExamples = (group: Command, path: string, inherited = ''): voi
     const lines = texts.has(command) ? [] : ofCommand(text, own);
     const heads = lines.filter((line) => !line.startsWith('   ')).length;
     if (heads > 0 && command.commands.length === 0) {
-      command.addHelpText('after', ['', heads === 1 ? 'Example:' : 'Examples:', ...lines].join('\n'));
+      addText(command, ['', heads === 1 ? 'Example:' : 'Examples:', ...lines].join('\n'));
     }
     shareExamples(command, own, text);
   }

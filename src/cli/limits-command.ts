@@ -1,18 +1,14 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Command } from 'commander';
 import type { z } from 'zod';
 import { keyLimitsObject } from '../admin/keys/key-limits.ts';
-import { firstRunFile } from '../admin/organization/first-run.ts';
 import { Failure } from '../app/failure.ts';
-import { type Config, listenUrl, readConfig } from '../config.ts';
+import { withExamples } from './examples.ts';
 import { ServerCalls } from './server-calls.ts';
 import { jsonOf, listing, type Output, show, timeText } from './table/listing.ts';
 import { printable, type Terminal } from './terminal.ts';
+import { type AskedServer, asking, whichServer } from './which-server.ts';
 
-interface Options extends Output {
-  readonly url?: string;
-  readonly key?: string;
+interface Options extends Output, AskedServer {
   readonly project?: string;
 }
 type KeyLimits = z.infer<typeof keyLimitsObject>;
@@ -29,13 +25,10 @@ Examples:
 
 /** `weir limits`: why a key was refused, window by window (contract F). */
 export const limitsCommand = (terminal: Terminal): Command =>
-  listing(new Command('limits'))
+  asking(withExamples(listing(new Command('limits')), help), 'an Admin key')
     .description('Show what every rate limit of a project key says now, and which refused last')
     .argument('<key>', 'key_…')
-    .option('--url <url>', 'base URL of the server')
-    .option('--key <key>', 'an Admin key; ADMIN_API_KEY keeps it out of the process list')
     .option('--project <project>', 'proj_… of the key, where it is known; else all projects are looked through')
-    .addHelpText('after', help)
     .action(async (key: string, options: Options) => {
       const server = await serverOf(terminal, options);
       const found = await find(server, key, options.project);
@@ -46,36 +39,10 @@ export const limitsCommand = (terminal: Terminal): Command =>
       json.end();
     });
 
-const serverOf = async (
-  terminal: Terminal,
-  { url, key = terminal.env.ADMIN_API_KEY }: Options,
-): Promise<ServerCalls> => {
-  const config = readConfig(terminal.env);
-  // The local key is for the local server alone: it must not be sent to wherever a URL leads.
-  const first = url === undefined ? await firstRun(config) : null;
-  const secret = key || first?.admin_api_key;
-  if (secret === undefined) {
-    const looked = url === undefined ? `; there is no ${firstRunPath(config)} with one` : '';
-    throw new Failure(`Give an Admin key by --key or ADMIN_API_KEY${looked}.`);
-  }
-  return new ServerCalls(url ?? (first?.base_url || listenUrl(config, config.PORT)), secret);
-};
-
-/** Where the gateway of this DATA_DIR listens, as far as it is known. @throws Failure */
-export const localUrl = async (config: Config): Promise<string> =>
-  (await firstRun(config))?.base_url || listenUrl(config, config.PORT);
-
-const firstRunPath = ({ DATA_DIR }: Config): string => join(DATA_DIR, 'first-run.json');
-
-const firstRun = async (config: Config) => {
-  const file = firstRunPath(config);
-  const text = await readFile(file, 'utf8').catch(() => null);
-  if (text === null) return null;
-  try {
-    return firstRunFile.parse(JSON.parse(text));
-  } catch (cause) {
-    throw new Failure(`${file} is damaged.`, 1, cause);
-  }
+const serverOf = async (terminal: Terminal, options: Options): Promise<ServerCalls> => {
+  const { url, key, advice } = await whichServer(terminal, options, 'an Admin key');
+  if (key === undefined) throw new Failure(advice);
+  return new ServerCalls(url, key);
 };
 
 const find = async (server: ServerCalls, key: string, project: string | undefined): Promise<KeyLimits> => {

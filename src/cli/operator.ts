@@ -15,6 +15,7 @@ import { claimReadModels, readModelsDir } from '../app/read-models.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import { lasts, whose } from '../domain/streams.ts';
+import { whyNoStore } from '../embedded/index.ts';
 import type { Lock } from '../embedded/lock.ts';
 import { Fault } from '../errors.ts';
 import type { Context } from '../kernel/actor.ts';
@@ -122,7 +123,7 @@ const confirmNewStore = async (terminal: Terminal, config: Config, isNew: boolea
   const dir = storeDir(config);
   if (!isNew) expectNoOtherLog(config, dir);
   const secrets = config.PEPPER === undefined ? `, and secrets in ${config.SECRETS_DIR}` : '';
-  const question = `There is no event store in ${dir} (DATA_DIR, EVENTSTORE_URL). This makes one there${secrets}.`;
+  const question = `${whyNoStore(dir)} (DATA_DIR, EVENTSTORE_URL). This makes one there${secrets}.`;
   await confirm(terminal, question, isNew, '--new-store');
 };
 

@@ -3,6 +3,7 @@ import { type OrganizationRow, organizationRows } from '../../projections/organi
 import { credentialOf } from '../admin/credential.ts';
 import { Failure } from '../app/failure.ts';
 import { takeFirstRun } from '../app/first-run.ts';
+import { balanceOf, balanceRows } from '../app/funds.ts';
 import { systemClock } from '../clock.ts';
 import { adminPermissions } from '../domain/permissions.ts';
 import { newId, newToken } from '../ids.ts';
@@ -26,6 +27,12 @@ const shown = (row: OrganizationRow): Shown => ({
   credits: dollars(row.credits),
   created_at: row.createdAt,
 });
+/** With what it can still spend. */
+const withBalance = async ({ rows }: Operator, row: OrganizationRow): Promise<Shown> => {
+  await rows.written(balanceRows);
+  const { created_at, ...fields } = shown(row);
+  return { ...fields, balance: dollars(balanceOf(rows, row.id)), created_at: created_at ?? null };
+};
 const kinds: Kinds = { id: 'id', created_at: 'time' };
 
 export const findOrganization = ({ rows }: Operator, id: string): OrganizationRow => {
@@ -72,7 +79,10 @@ export const orgCommand = (terminal: Terminal): Command => {
   listing(recording(org.command('create')))
     .description('Create an organization and its first Admin key, which is printed once')
     .requiredOption('--name <name>', '1 to 120 characters')
-    .option('--new-store', 'make an event store where there is none, without a question')
+    .option(
+      '--new-store',
+      'make an event store where there is none, without a question; name other files in AUDIT_SINKS then',
+    )
     .action(async ({ name, newStore: isNew = false, ...options }: Create, command: Command) => {
       const trimmed = name.trim();
       const length = [...trimmed].length;
@@ -103,11 +113,11 @@ export const orgCommand = (terminal: Terminal): Command => {
     );
 
   listing(org.command('show'))
-    .description('Show one organization')
+    .description('Show one organization, with what is left of its credit')
     .argument('<id>', 'org_…')
     .action((id: string, options: Output) =>
       asOperator(terminal, async (operator) =>
-        showOne(terminal, shown(findOrganization(operator, id)), options, kinds),
+        showOne(terminal, await withBalance(operator, findOrganization(operator, id)), options, kinds),
       ),
     );
 

@@ -2,9 +2,9 @@ import { Command, CommanderError, Help } from 'commander';
 import { Failure } from '../app/failure.ts';
 import { inWords } from '../app/file-fault.ts';
 import { BadConfig, describeConfig } from '../config.ts';
-import { StoreCorrupt } from '../embedded/index.ts';
 import { UnusableTarget } from '../eventstoredb/target.ts';
 import { version } from '../version.ts';
+import { withAdvice } from './about-damage.ts';
 import { adminKeyCommand } from './admin-key.ts';
 import { auditCommand } from './audit.ts';
 import { billingCommand } from './billing.ts';
@@ -12,6 +12,7 @@ import { completionCommand } from './completion/completion.ts';
 import { eventsCommand } from './events.ts';
 import { eventstoreCommand } from './eventstore-command.ts';
 import { shareExamples } from './examples.ts';
+import { inColumns } from './help-text.ts';
 import { limitsCommand } from './limits-command.ts';
 import { modelCommand } from './model.ts';
 import { oauthClientCommand } from './oauth-client.ts';
@@ -44,7 +45,10 @@ export const program = async (terminal: Terminal): Promise<number> => {
       getOutHelpWidth: () => terminal.columns,
       getErrHelpWidth: () => terminal.columns,
     })
-    .addHelpText('after', () => `${statuses}\nEnvironment:\n${variables(terminal.columns)}`)
+    .addHelpText(
+      'after',
+      () => `${inColumns(statuses, terminal.columns)}\nEnvironment:\n${variables(terminal.columns)}`,
+    )
     .configureHelp({ minWidthToWrap: 20 });
   // A group may have options that its commands have too: what stands behind a command's name is the command's.
   weir.enablePositionalOptions();
@@ -77,7 +81,7 @@ export const program = async (terminal: Terminal): Promise<number> => {
     if (error instanceof BadConfig || error instanceof UnusableTarget) return complain(terminal, error.message, 78);
     const message = error instanceof Error ? inWords(error) : String(error);
     const code = error instanceof Failure ? error.exitCode : 1;
-    return complain(terminal, isOfDamage(error) ? `${message} ${aboutDamage}` : message, code);
+    return complain(terminal, withAdvice(error, message), code);
   }
 };
 
@@ -93,12 +97,6 @@ const variables = (columns: number): string => {
   const width = Math.max(...all.map(([name]) => name.length));
   return all.map(([name, what]) => help.formatItem(name, width, what, help)).join('\n');
 };
-
-const aboutDamage = 'weir store verify names all that is damaged.';
-
-/** Whether a store could not be opened, or has ended, because its files are not as it left them. */
-const isOfDamage = (error: unknown): boolean =>
-  error instanceof StoreCorrupt || (error instanceof Failure && error.cause instanceof StoreCorrupt);
 
 /** Commander asks each subcommand anew how to fail and where to write. */
 const inheritEverywhere = (parent: Command, path = 'weir'): void => {

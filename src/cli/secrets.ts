@@ -20,7 +20,7 @@ import {
 } from '../secrets/master-secrets.ts';
 import { allRows } from './all-rows.ts';
 import { withExamples } from './examples.ts';
-import { asOperator, type Operator, operatorContext } from './operator.ts';
+import { asOperator, type Operator, operatorContext, recording } from './operator.ts';
 import { confirm } from './output.ts';
 import { listing, type Output, type Shown, show } from './table/listing.ts';
 import type { Terminal } from './terminal.ts';
@@ -73,6 +73,7 @@ const newPart = (key: Verifier | undefined): string =>
     ? ''
     : `A part of the audit log begins that this key signs. Hand it to whoever verifies the log, by another way than the log:\n${key.text}\n`;
 
+const nextKey = 'Next: weir admin-key bootstrap ORG --yes makes a key that works; weir org list has the ids.\n';
 const restart = 'Start every gateway anew now: until then they do not accept keys that this command line makes.\n';
 
 const examples = `
@@ -127,8 +128,7 @@ export const secretsCommand = (terminal: Terminal): Command => {
       await changed(dropPreviousPepper, options);
     });
 
-  secrets
-    .command('create')
+  recording(secrets.command('create'))
     .description('Make new secrets where the previous ones are lost; older keys will not work')
     .option('--yes', 'do not ask')
     .action(async (options: { yes?: true }, called: Command) => {
@@ -140,15 +140,16 @@ export const secretsCommand = (terminal: Terminal): Command => {
       const made = await atPathOf('SECRETS_DIR', dir, () => loadSecrets(dir));
       const { actor } = operatorContext(terminal, called);
       let key: Verifier | undefined;
-      if (mayHaveEvents(config)) {
+      const hasEvents = mayHaveEvents(config);
+      if (hasEvents) {
         const log = await anyEventLog(config);
         key = await acceptSecrets(log.store, systemClock, made, actor).finally(log.close);
       }
       terminal.out(`Made new secrets in ${dir}.\n${newPart(key)}`);
+      if (hasEvents) terminal.err(nextKey);
     });
 
-  secrets
-    .command('accept')
+  recording(secrets.command('accept'))
     .description('Accept the secrets in place for the event store, where the previous ones are lost')
     .option('--yes', 'do not ask')
     .action((options: { yes?: true }, called: Command) =>

@@ -27,7 +27,10 @@ export const serveCommand = (terminal: Terminal): Command =>
     ),
     examples,
   )
-    .option('--new-store', 'begin a log where there is none, whatever is here of another one')
+    .option(
+      '--new-store',
+      'begin a log where there is none, whatever is here of another one; name other files in AUDIT_SINKS then',
+    )
     .action(async ({ newStore = false }: { newStore?: boolean }, command: Command) => {
       const config = readConfig(terminal.env);
       const format = config.LOG_FORMAT ?? (terminal.screen ? 'pretty' : 'json');

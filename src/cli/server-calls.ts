@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { Failure } from '../app/failure.ts';
-import { printable, UsageError } from './terminal.ts';
+import { askServer, type ServerAnswer } from './ask-server.ts';
 
 const refusal = z.object({ error: z.object({ message: z.string() }) });
 const page = z.object({ data: z.array(z.object({ id: z.string() })), has_more: z.boolean(), last_id: z.string() });
@@ -10,24 +10,13 @@ const timeoutMs = 30_000;
 /** Longest wait of a command for the administration's own limits. */
 const longestWaitSeconds = 61;
 
-/** A base URL without the slashes at its end. @throws UsageError for what is none */
-export const baseUrlOf = (text: string): string => {
-  if (!/^https?:\/\//.test(text) || !URL.canParse(text))
-    throw new UsageError(`${printable(text)} is not a URL such as http://127.0.0.1:8080.`);
-  const { username, password } = new URL(text);
-  if (username !== '' || password !== '') throw new UsageError('Give the URL without a user and a password.');
-  return text.replace(/\/+$/, '');
-};
-
 /** Calls to the administration of a running server, for commands that only it can answer. */
 export class ServerCalls {
   readonly #baseUrl: string;
   readonly #key: string;
 
-  /** @throws Failure for what is no base URL */
   constructor(baseUrl: string, key: string) {
-    if (!/^[\x21-\x7e]+$/.test(key)) throw new UsageError('The Admin key has characters that no key has.');
-    this.#baseUrl = baseUrlOf(baseUrl);
+    this.#baseUrl = baseUrl;
     this.#key = key;
   }
 
@@ -58,29 +47,16 @@ export class ServerCalls {
     }
   }
 
-  async #ask(path: string): Promise<{ status: number; body: unknown; retryAfter: number }> {
+  async #ask(path: string): Promise<ServerAnswer> {
     try {
-      const response = await fetch(`${this.#baseUrl}${path}`, {
-        headers: { authorization: `Bearer ${this.#key}` },
-        signal: AbortSignal.timeout(timeoutMs),
-        // A key must not follow to another place.
-        redirect: 'error',
-      });
-      const text = await response.text();
-      const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
-      return { status: response.status, body: parse(text), retryAfter };
+      return await askServer(`${this.#baseUrl}${path}`, this.#key, timeoutMs);
     } catch (cause) {
-      const reason = (cause as { cause?: Error }).cause?.message ?? (cause as Error).message;
       const advice = 'weir status says whether one runs here; --url names another.';
-      throw new Failure(`The server at ${this.#baseUrl} cannot be asked: ${printable(reason)}. ${advice}`, 1, cause);
+      throw new Failure(
+        `The server at ${this.#baseUrl} cannot be asked: ${(cause as Error).message}. ${advice}`,
+        1,
+        cause,
+      );
     }
   }
 }
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-};

@@ -6,26 +6,31 @@ import { existingEventLog } from '../app/event-log.ts';
 import { Failure } from '../app/failure.ts';
 import { inWords } from '../app/file-fault.ts';
 import { limitsDir, savedWindows, tiersOf } from '../app/limits.ts';
-import { systemClock as clock } from '../clock.ts';
+import { type Millis, systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import { whose } from '../domain/streams.ts';
 import { knownLogId } from '../kernel/log-id.ts';
 import type { RowReader } from '../kernel/rows.ts';
 import { type EventStore, type Recorded, StoreRefuses } from '../kernel/store.ts';
 import { version } from '../version.ts';
+import { askServer } from './ask-server.ts';
 import { withExamples } from './examples.ts';
-import { localUrl } from './limits-command.ts';
-import { declaredModels } from './model.ts';
 import { type CurrentRows, currentRows } from './operator.ts';
-import { baseUrlOf } from './server-calls.ts';
+import { modelLines, type UpstreamHealth, upstreamHealth } from './status-models.ts';
 import { formatOf, jsonOf, listing, type Output, type Shown, show, timeText } from './table/listing.ts';
 import { printable, type Terminal } from './terminal.ts';
+import { type AskedServer, asking, whichServer } from './which-server.ts';
 
 const help = `
-Exit status: 0 where the gateway is ready, 1 where it is not or does not answer. What is known without it is shown all the same.
+Exit status: 0 where the gateway is ready, 1 where it is not or does not answer.
+What is known without it is shown all the same. Store, lists and windows are
+those of this environment. So are the models, unless a project key (--key,
+PROJECT_API_KEY, or without --url that of DATA_DIR/first-run.json) has the
+gateway say which it serves.
 
 Examples:
   weir status
+  PROJECT_API_KEY=gwp_… weir status
   weir status --url https://gateway.example --json`;
 
 const longestWaitMs = 5_000;
@@ -45,19 +50,20 @@ const folded = (lines: readonly Line[]): Line[] => {
 
 /** `weir status`: how the gateway of this machine does, on one screen. */
 export const statusCommand = (terminal: Terminal): Command =>
-  withExamples(listing(new Command('status')), help)
+  asking(withExamples(listing(new Command('status')), help), 'a project key')
     .description('Show on one screen how the gateway, its store, its lists, its windows and its models do')
-    .option('--url <url>', 'base URL of the gateway (default: the one of this DATA_DIR)')
-    .action(async (options: Output & { url?: string }) => {
+    .action(async (options: Output & AskedServer) => {
       formatOf(options);
       const config = readConfig(terminal.env);
-      const url = options.url === undefined ? await localUrl(config) : baseUrlOf(options.url);
-      const gateway = await ask(url);
+      const { url, key } = await whichServer(terminal, options, 'a project key');
+      const { utc } = options;
+      const gateway = await ask(url, utc);
+      const asked = { url, key, answers: gateway.state !== 'no answer', upstreams: gateway.upstreams };
       const lines: Shown[] = [
         line('weir', version, '', `this command, with Node ${process.versions.node}`),
         line('gateway', url, gateway.state, gateway.detail),
-        ...(await ofStore(config, options.utc)),
-        ...(await ofModels(config, terminal.env, gateway.upstreams, options.utc)),
+        ...(await ofStore(config, utc)),
+        ...(await modelLines(asked, { config, env: terminal.env, utc, line })),
       ];
       show(terminal, jsonOf(terminal, options) ? lines : folded(lines), options);
       if (gateway.state !== 'ready') throw new Failure(`The gateway at ${url} is not ready: ${gateway.detail}`);
@@ -66,33 +72,37 @@ export const statusCommand = (terminal: Terminal): Command =>
 const readyAnswer = z.object({
   status: z.literal('ok'),
   age_ms: z.number().nullable().optional(),
-  upstreams: z
-    .record(z.string(), z.array(z.object({ name: z.string(), state: z.string(), until: z.number().nullable() })))
-    .optional(),
+  upstreams: upstreamHealth.optional(),
 });
-type Upstreams = NonNullable<z.infer<typeof readyAnswer>['upstreams']>;
 const refusal = z.object({ error: z.object({ message: z.string() }) });
 
-const ask = async (
-  url: string,
-): Promise<{ readonly state: string; readonly detail: string; readonly upstreams: Upstreams }> => {
+interface Asked {
+  readonly state: 'ready' | 'not ready' | 'no answer';
+  readonly detail: string;
+  readonly upstreams: UpstreamHealth;
+}
+
+const ask = async (url: string, utc: true | undefined): Promise<Asked> => {
+  const notReady = (detail: string): Asked => ({ state: 'not ready', detail: printable(detail), upstreams: {} });
   try {
-    const signal = AbortSignal.timeout(longestWaitMs);
-    const response = await fetch(`${url}/v1/ready?verbose`, { signal, redirect: 'error' });
-    const body: unknown = await response.json().catch(() => null);
-    if (response.status !== 200) {
-      const said = refusal.safeParse(body).data?.error.message;
-      return { state: 'not ready', detail: printable(said ?? `it answers ${response.status}`), upstreams: {} };
-    }
+    const { status, body, certificateEnds } = await askServer(`${url}/v1/ready?verbose`, undefined, longestWaitMs);
+    if (status !== 200) return notReady(refusal.safeParse(body).data?.error.message ?? `it answers ${status}`);
     const { success, data } = readyAnswer.safeParse(body);
-    if (!success) return { state: 'not ready', detail: 'it answers, and not as Weir does', upstreams: {} };
+    if (!success) return notReady('it answers, and not as Weir does');
     const { age_ms: age, upstreams = {} } = data;
-    return { state: 'ready', detail: age == null ? '' : `knows all that happened until ${age} ms ago`, upstreams };
+    const says = [
+      ...(age == null ? [] : [`knows all that happened until ${age} ms ago`]),
+      ...(certificateEnds === null ? [] : [aboutCertificate(certificateEnds, utc)]),
+    ];
+    return { state: 'ready', detail: says.join('; '), upstreams };
   } catch (error) {
-    const reason = (error as { cause?: Error }).cause?.message || (error as Error).message;
-    return { state: 'no answer', detail: `${printable(reason)}. Is it running? weir serve starts it`, upstreams: {} };
+    const detail = `${(error as Error).message}. Is it running? weir serve starts it`;
+    return { state: 'no answer', detail, upstreams: {} };
   }
 };
+
+const aboutCertificate = (ends: Millis, utc: true | undefined): string =>
+  `its certificate ${ends < systemClock.wall() ? 'expired' : 'expires'} at ${timeText(ends, utc)}`;
 
 /** What the events tell, and the lists and windows that are made from them. */
 const ofStore = async (config: Config, utc: true | undefined): Promise<Line[]> => {
@@ -170,33 +180,16 @@ const eventsAfter = async (
 const ofWindows = async (config: Config, store: EventStore, models: RowReader): Promise<Line[]> => {
   if (!existsSync(limitsDir(config))) return [line('windows', 'all', 'none', 'no gateway has saved any here')];
   const { table: tiers } = await tiersOf(config);
-  const saved = await savedWindows({ config, models, tiers, clock, logId: (await knownLogId(store)) ?? '' });
+  const saved = await savedWindows({
+    config,
+    models,
+    tiers,
+    clock: systemClock,
+    logId: (await knownLogId(store)) ?? '',
+  });
   return Object.entries(saved).map(([family, found]) => {
     if (found === null) return line('windows', family, 'none');
     if (found.refused > 0) return line('windows', family, 'damaged', `${found.refused} parts are refused`);
     return line('windows', family, 'saved', `${found.records} records`);
   });
-};
-
-const ofModels = async (
-  config: Config,
-  env: NodeJS.ProcessEnv,
-  upstreams: Upstreams,
-  utc: true | undefined,
-): Promise<Line[]> => {
-  try {
-    const declared = await declaredModels(config.MODELS_FILE, env);
-    return declared.flatMap(({ model: { id }, upstreams: parts }) => {
-      const health = upstreams[id];
-      if (health === undefined) {
-        const kind = parts[0]?.upstream.kind ?? '';
-        return [line('model', id, 'declared', parts.length > 1 ? `${parts.length} upstreams, health not known` : kind)];
-      }
-      return health.map(({ name, state, until }) =>
-        line('model', `${id} by ${name}`, state, until === null ? '' : `asked again at ${timeText(until * 1000, utc)}`),
-      );
-    });
-  } catch (error) {
-    return [line('model', config.MODELS_FILE ?? '', 'faulty', printable((error as Error).message))];
-  }
 };

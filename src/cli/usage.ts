@@ -4,11 +4,11 @@ import { existingEventLog } from '../app/event-log.ts';
 import { Failure } from '../app/failure.ts';
 import { dayMs, systemClock } from '../clock.ts';
 import { readConfig } from '../config.ts';
-import { timeOf } from '../date-time.ts';
 import type { Settlement } from '../domain/usage-facts.ts';
 import { timeOfId } from '../ids.ts';
 import { type Difference, reconcile } from '../usage/reconcile.ts';
 import { settlementsBetween } from '../usage/settlements.ts';
+import { parseTime } from './audit-questions/moment.ts';
 import { withExamples } from './examples.ts';
 import { readLedger } from './ledger-file.ts';
 import { asOperator } from './operator.ts';
@@ -20,20 +20,14 @@ import { type Terminal, UsageError } from './terminal.ts';
 const examples = `
 Examples:
   weir usage                                             the last seven days of the only organization there is
-  weir usage org_01jd… --from 2026-11-01T00:00:00Z --by model --by project_id --json
-  weir usage org_01jd… --width 1h --from 2026-11-20T00:00:00Z --to 2026-11-21T00:00:00Z
+  weir usage org_01jd… --from 2026-11-01 --by model --by project_id --json
+  weir usage org_01jd… --width 1h --from 2026-11-20T08:00:00Z --to 2026-11-21
   weir usage reconcile --ledger provider.ndjson --model claude`;
 
 /** Buckets of one table. */
 const mostBuckets = 10_000;
 /** Exit status where the ledger and what was settled are not the same. */
 const differs = 3;
-
-const moment = (text: string): number => {
-  const time = timeOf(text);
-  if (time !== undefined) return time;
-  throw new InvalidArgumentError('Give a time with its zone, such as 2026-11-20T12:00:00Z.');
-};
 
 const oneOf =
   <T extends string>(all: readonly T[]) =>
@@ -58,8 +52,8 @@ export const usageCommand = (terminal: Terminal): Command => {
   const usage = listing(withExamples(new Command('usage'), examples))
     .description('Show what an organization has used, or compare with an upstream’s own list')
     .argument('[organization]', 'org_…; default: the only one there is')
-    .option('--from <time>', 'RFC 3339 (default: six days before the end)', moment)
-    .option('--to <time>', 'RFC 3339, exclusive (default: now)', moment)
+    .option('--from <time>', 'a time with its zone, or a date (UTC; default: six days before the end)', parseTime)
+    .option('--to <time>', 'the same, exclusive (default: now)', parseTime)
     .option('--width <width>', '1m, 1h or 1d', oneOf(Object.keys(widths) as Width[]), '1d')
     .option('--by <field>', `${groupings.join(', ')}; may be repeated`, several(oneOf(groupings)))
     .action((id: string | undefined, options: Asked) => showUsage(terminal, id, options));
@@ -74,8 +68,8 @@ export const usageCommand = (terminal: Terminal): Command => {
       'a model of that upstream; may be repeated (default: those of requests in the list)',
       several(String),
     )
-    .option('--from <time>', 'RFC 3339 (default: the first request of the list)', moment)
-    .option('--to <time>', 'RFC 3339, exclusive (default: the last one)', moment)
+    .option('--from <time>', 'a time with its zone, or a date (UTC; default: the first request of the list)', parseTime)
+    .option('--to <time>', 'the same, exclusive (default: the last one)', parseTime)
     .action((options: Compared) => compare(terminal, options));
   return usage;
 };

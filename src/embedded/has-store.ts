@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DATA_FILE } from './store/database.ts';
 
@@ -8,3 +8,9 @@ import { DATA_FILE } from './store/database.ts';
  */
 export const hasStore = (dir: string): boolean =>
   (statSync(join(dir, DATA_FILE), { throwIfNoEntry: false })?.size ?? 0) > 0;
+
+/** Why there is no store in a folder, without a full stop. */
+export const whyNoStore = (dir: string): string =>
+  existsSync(join(dir, DATA_FILE))
+    ? `The event store in ${dir} is empty: its ${DATA_FILE} has 0 bytes, as where a restore broke off`
+    : `There is no event store in ${dir}`;

@@ -118,7 +118,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   }
 }
 
-export { hasStore } from './has-store.ts';
+export { hasStore, whyNoStore } from './has-store.ts';
 
 /** Ends a store whose file turns out to be damaged. */
 async function damaged(dir: string, store: RunningStore, calledOff: AbortSignal): Promise<Error> {

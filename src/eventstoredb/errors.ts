@@ -108,7 +108,7 @@ const tooLarge = (error: unknown, call: Call): Error | undefined => {
 /** The store names the event; what to do about it is the same wherever it comes up. */
 const damaged = (error: unknown): StoreDamaged => {
   const what = saysWhy(error).replace(/^.*DATA_LOSS: /, '');
-  return new StoreDamaged(`The event store is damaged: ${what}; weir store verify names all that is.`, {
+  return new StoreDamaged(`The event store is damaged: ${what}; weir store verify names all of it.`, {
     cause: error,
   });
 };

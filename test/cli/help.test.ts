@@ -36,17 +36,37 @@ test('every command shows how it is used, with an example of its own', async () 
   expect(leaves).toBeGreaterThan(25);
 });
 
-test('a help fits a terminal of 60 columns, but for examples', async () => {
+/** `weir --help`, and that of every command. */
+const helpsAt = async (columns: number): Promise<string[]> => {
   const { weir, clean } = workbench();
-  for (const path of [[], ['key'], ['key', 'create'], ['usage']]) {
-    const { out, code } = await weir([...path, '--help'], undefined, undefined, 60);
+  const of = async (path: readonly string[]): Promise<string[]> => {
+    const { out, code } = await weir([...path, '--help'], undefined, undefined, columns);
     expect(code).toBe(0);
-    const [help = '', variables = ''] = out.split(/\n(?:Examples?|Environment):\n/);
-    const lines = `${help}\n${path.length === 0 ? variables : ''}`
-      .split('\n')
-      .filter((line) => !line.startsWith('Exit status'));
-    expect(lines.filter((line) => line.length > 60 && !/^(Usage|What status)/.test(line))).toEqual([]);
-  }
+    const inner = await Promise.all(commandsIn(out).map((name) => of([...path, name])));
+    return [out, ...inner.flat()];
+  };
+  return of([]).finally(clean);
+};
+
+test.each([72, 80, 200])('every help fits a terminal of %d columns, its examples too', async (columns) => {
+  const helps = await helpsAt(columns);
+  expect(helps.length).toBeGreaterThan(40);
+  const lines = helps.flatMap((help) => help.split('\n'));
+  expect(lines.filter((line) => line.length > columns && !line.startsWith('Usage:'))).toEqual([]);
+});
+
+test('an example that has no room is broken so that it can be pasted, and what it does stands below', async () => {
+  const { weir, clean } = workbench();
+  const { out } = await weir(['oauth-client', 'create', '--help'], undefined, undefined, 80);
+  expect(out.slice(out.indexOf('Example:'))).toBe(
+    [
+      'Example:',
+      '  weir oauth-client create org_01jd… --name "provisioning" \\',
+      '      --permissions "projects:read projects:write"',
+      "      prints the client's id and its secret, once",
+      '',
+    ].join('\n'),
+  );
   clean();
 });
 

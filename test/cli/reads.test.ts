@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startEmbedded } from '../../src/embedded/index.ts';
@@ -53,6 +53,18 @@ describe('where there is no store, a command that needs one says where it looked
       expect([code, err]).toEqual([1, expect.stringMatching(/^There is no event store in [^\n]+\n$/)]);
     }
     expect(everything()).toEqual(before);
+  });
+
+  test('nor where its file is empty, which it says', async () => {
+    const dir = join(bench.env.DATA_DIR, 'eventstore');
+    mkdirSync(dir, { recursive: true });
+    writeFileSync(join(dir, 'events.mdb'), '');
+    for (const argv of [...commands, ['audit', 'verify']]) {
+      const { code, err } = await bench.weir(at(argv));
+      expect(code).toBe(argv.includes('verify') && argv[0] === 'audit' ? 3 : 1);
+      expect(err).toContain(`The event store in ${dir} is empty: its events.mdb has 0 bytes`);
+      expect(err).not.toContain('There is no event store');
+    }
   });
 
   test('limits says where it looked for an Admin key', async () => {

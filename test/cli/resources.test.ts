@@ -74,6 +74,9 @@ describe('weir key', () => {
     expect(JSON.stringify(await json('audit', 'history', id))).not.toContain(value);
     expect(await first('key', 'suspend', id)).toMatchObject({ status: 'suspended' });
     expect(await first('key', 'reactivate', id)).toMatchObject({ status: 'active' });
+    expect((await weir(['key', 'revoke', id])).err).toMatch(
+      /^A revoke cannot be undone: the key “.*” will never work /,
+    );
     expect(await weir(['key', 'revoke', id], 'no')).toMatchObject({ code: 1, err: 'Nothing was changed.\n' });
     expect(await first('key', 'revoke', id, '--yes', '--actor', 'Mo')).toMatchObject({ status: 'revoked' });
     expect(await lastEvent(id)).toMatchObject({

@@ -1,9 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { version } from '../../src/version.ts';
+import { certificateAuthority, signedBy } from '../support/certificates.ts';
 import { workbench } from './run.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -12,15 +14,23 @@ const bench = workbench();
 let gateway: Server;
 let url: string;
 let answer: { status: number; body: string } = { status: 200, body: '' };
+/** What it says of its models, and the keys that it was asked with, by path. */
+let models: { status: number; body: object } = { status: 200, body: {} };
+let asked: { path: string | undefined; key: string | undefined }[] = [];
 const ready = (upstreams: object) => ({
   status: 200,
   body: JSON.stringify({ status: 'ok', age_ms: 7, upstreams }),
 });
 
+const gatewayOf: RequestListener = (request, response) => {
+  asked.push({ path: request.url, key: request.headers.authorization });
+  const isOfModels = request.url === '/v1/models';
+  const { status, body } = isOfModels ? { ...models, body: JSON.stringify(models.body) } : answer;
+  response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+};
+
 beforeAll(async () => {
-  gateway = createServer((_, response) => {
-    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
-  }).listen(0, '127.0.0.1');
+  gateway = createServer(gatewayOf).listen(0, '127.0.0.1');
   await new Promise((resolve) => gateway.once('listening', resolve));
   url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
 });
@@ -116,6 +126,86 @@ describe('weir status', () => {
       expect(code).toBe(0);
       expect(of('model')).toMatchObject([{ name: env.MODELS_FILE, state: 'faulty' }]);
     });
+  });
+  describe('of the models of the gateway', () => {
+    const model = (id: string, is_ready = true, available = true) => ({ id, is_ready, access: { available } });
+    const health = { far: [{ name: 'east', state: 'closed', until: null }] };
+
+    test('without a key says that it shows those of this environment, and what the gateway tells anybody', async () => {
+      answer = ready(health);
+      const { code, of } = await status();
+      expect(code).toBe(0);
+      const detail = expect.stringMatching(/^those of MODELS_FILE in this environment: --key with a project key /);
+      expect(of('models')).toEqual([{ part: 'models', name: 'declared', state: 'not asked', detail }]);
+      expect(of('model').map(({ name }) => name)).toEqual(['weir-sim-1', 'weir-sim-thinking-1', 'far by east']);
+    });
+    test.each([
+      ['--key', ['--key', 'gwp_mine'], {}],
+      ['PROJECT_API_KEY', [], { PROJECT_API_KEY: 'gwp_mine' }],
+    ])('with %s shows those that it serves, and sends the key for nothing else', async (_, argv, env) => {
+      answer = ready(health);
+      models = {
+        status: 200,
+        body: { data: [model('far'), model('near'), model('cold', false), model('dear', true, false)] },
+      };
+      asked = [];
+      Object.assign(bench.env, env);
+      const { code, lines } = await status(...argv);
+      delete (bench.env as { PROJECT_API_KEY?: string }).PROJECT_API_KEY;
+      expect(code).toBe(0);
+      expect(lines.filter(({ part }) => part.startsWith('model'))).toEqual([
+        { part: 'models', name: 'served', state: 'told', detail: '4 of them, as the gateway says' },
+        { part: 'model', name: 'far by east', state: 'closed', detail: '' },
+        { part: 'model', name: 'near', state: 'served', detail: '' },
+        { part: 'model', name: 'cold', state: 'not ready', detail: '' },
+        { part: 'model', name: 'dear', state: 'served', detail: 'not available to this key' },
+      ]);
+      expect(asked).toEqual([
+        { path: '/v1/ready?verbose', key: undefined },
+        { path: '/v1/models', key: 'Bearer gwp_mine' },
+      ]);
+    });
+    test.each([
+      [
+        'a refusal',
+        { status: 401, body: { error: { message: 'No such key.' } } },
+        /answered 401 to the key: No such key\.$/,
+      ],
+      ['an answer that is none', { status: 200, body: {} }, /answers, and not as Weir does$/],
+    ])('after %s shows those of this environment, and why', async (_, said, why) => {
+      models = said;
+      const { code, of } = await status('--key', 'gwp_mine');
+      expect(code).toBe(0);
+      expect(of('models')).toMatchObject([{ state: 'not asked', detail: expect.stringMatching(why) }]);
+      expect(of('model')).toHaveLength(3);
+    });
+  });
+  test('does not judge the certificate of a gateway on this machine, and says when it ends', async () => {
+    const authority = certificateAuthority();
+    for (const [to, said] of [
+      [24, 'expires at '],
+      [-0.5, 'expired at '],
+    ] as const) {
+      const server = createTlsServer(signedBy(authority, ['gateway.example'], { to }), gatewayOf);
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as AddressInfo;
+      answer = ready({});
+      for (const host of ['127.0.0.1', 'localhost']) {
+        const { code, of } = await status('--url', `https://${host}:${port}`);
+        expect(code).toBe(0);
+        expect(of('gateway')).toMatchObject([
+          { state: 'ready', detail: expect.stringContaining(`certificate ${said}`) },
+        ]);
+      }
+      // The same place by an address that is not taken for this machine's.
+      const { code, of } = await status('--url', `https://[::ffff:127.0.0.1]:${port}`);
+      expect(code).toBe(1);
+      expect(of('gateway')).toMatchObject([
+        { state: 'no answer', detail: expect.stringContaining('(NODE_EXTRA_CA_CERTS names ') },
+      ]);
+      server.closeAllConnections();
+      server.close();
+    }
   });
   test.each([
     ['gateway.example', /is not a URL such as/],

@@ -100,6 +100,11 @@ beforeAll(async () => {
 });
 
 describe('weir usage', () => {
+  test('is what an organization has left less', async () => {
+    await bench.json('billing', 'grant', org, '--amount', '1', '--reference', 'welcome');
+    expect(await bench.json('org', 'show', org)).toMatchObject([{ credits: '$1.00', balance: '$0.973' }]);
+  });
+
   test('shows what was used and what it cost', async () => {
     const rows = await bench.json('usage', org, '--by', 'model');
     expect(rows).toMatchObject([{ model: 'm', requests: 3, input: 3_000, output: 600, cost: 0.027 }]);
@@ -110,6 +115,12 @@ describe('weir usage', () => {
       out: '',
       err: 'Nothing to show.\n',
     });
+  });
+
+  test('takes a date for its first moment in UTC', async () => {
+    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    expect(await bench.json('usage', org, '--from', day(0), '--to', day(1))).toMatchObject([{ requests: 3 }]);
+    expect(await bench.json('usage', org, '--from', day(-2), '--to', day(0))).toEqual([]);
   });
 
   test.each([80, 60])('fits a terminal of %i columns, whatever it is told apart by', async (columns) => {

@@ -107,6 +107,15 @@ describe('the audit log of a running gateway', () => {
     expect(await verified({ DATA_DIR: server.dataDir }, '--against', sink, '--pub', own)).toMatchObject({ code: 0 });
     const other = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW';
     expect(await verified({ DATA_DIR: server.dataDir }, '--against', sink, '--pub', other)).toMatchObject({ code: 1 });
+    const keys = join(folder(), 'weir.keys');
+    for (const [text, expected] of [
+      [stdout, 0],
+      [`${other}\n`, 1],
+    ] as const) {
+      writeFileSync(keys, text);
+      const found = await verified({ DATA_DIR: server.dataDir }, '--against', sink, '--pub', keys);
+      expect(found).toMatchObject({ code: expected });
+    }
     expect((await audit({ DATA_DIR: server.dataDir }, 'verify', '--pub', 'nonsense')).code).toBe(64);
   });
 
@@ -483,7 +492,8 @@ describe('an older backup that is put in the place of the log', () => {
     });
     const last = parsedCheckpoint(seen.at(-1)!)!.size;
     const shorter = await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept });
-    expect(shorter).toMatchObject({ code: 1, findings: [{ class: 'rolled-back', to: last }] });
+    const asRestored = expect.stringContaining('as where an older backup is restored');
+    expect(shorter).toMatchObject({ code: 1, findings: [{ class: 'rolled-back', to: last, says: asRestored }] });
 
     gateway = await startServer({ dataDir, env });
     for (let n = 0; n < 6; n++) await createProject(gateway, `in the place of what was lost ${n}`);
@@ -491,10 +501,19 @@ describe('an older backup that is put in the place of the log', () => {
     await gateway.stop();
     const gone = await verified({ DATA_DIR: dataDir }, '--against', outside);
     expect(gone.covered).toBeGreaterThan(last);
-    expect(gone).toMatchObject({ code: 1, findings: [{ class: 'forked' }] });
+    expect(gone).toMatchObject({ code: 1, findings: [{ class: 'forked', says: asRestored }] });
     // The log itself does not tell; the sink has both of its pasts now.
     expect(await verified({ DATA_DIR: dataDir })).toMatchObject({ code: 2, findings: [] });
     expect(await verified({ DATA_DIR: dataDir, AUDIT_SINKS: kept })).toMatchObject({ code: 1 });
+
+    // As src/app/README.md says one goes on.
+    const anew = join(folder(), 'checkpoints of after');
+    gateway = await startServer({ dataDir, env: { AUDIT_SINKS: anew } });
+    await eventually(async () => {
+      const { code } = await verified({ DATA_DIR: dataDir, AUDIT_SINKS: anew });
+      return code === 0 || undefined;
+    });
+    await gateway.stop();
   });
 });
 

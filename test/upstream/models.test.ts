@@ -119,7 +119,7 @@ describe('loadModels', () => {
       'models[0].pricing.prompt: not a plain decimal',
       'models[0]: Unrecognized key: "colour"',
       'models[1].upstream.base_url: only http and https are allowed',
-      'models[1].upstream.api_key_env: the environment variable of that name is not set',
+      'models[1].upstream.api_key_env: the environment variable ABSENT is not set',
       'models[1].max_output_length: greater than context_length',
       'models[2].quantization: Invalid option',
       'models[2].id: the id of models[0] too',
@@ -248,9 +248,19 @@ describe('loadModels', () => {
     }
     const broken = JSON.stringify({ models: [{ ...minimal, upstream: remote }] });
     expect(faultsOf(() => loadModels(broken, { MODEL_KEY: 'sk canary\n' }))).toMatch(
-      /api_key_env: the environment variable holds characters/,
+      /api_key_env: the environment variable MODEL_KEY holds characters/,
     );
     expect(faultsOf(() => loadModels(broken, { MODEL_KEY: 'sk canary\n' }))).not.toContain('canary');
+    const unset = (api_key_env: string) =>
+      faultsOf(() =>
+        loadModels(JSON.stringify({ models: [{ ...minimal, upstream: { ...remote, api_key_env } }] }), {}),
+      );
+    for (const name of ['OPENAI_API_KEY', 'KEY', 'GPT4_KEY_2'])
+      expect(unset(name)).toContain(`the environment variable ${name} is not set`);
+    expect(unset('openaiKey')).toContain('the environment variable of that name is not set');
+    // Keys of usual forms, which a name may not be taken for.
+    for (const key of ['AKIAIOSFODNN7EXAMPLE', 'sk_live_CANARY', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'])
+      expect(unset(key)).not.toContain(key);
     const pasted = JSON.stringify({ models: [{ ...minimal, upstream: { ...remote, api_key_env: 'sk_canary' } }] });
     expect(faultsOf(() => loadModels(pasted, {}))).not.toContain('canary');
   });
@@ -287,7 +297,7 @@ describe('several upstreams', () => {
       'faults of each',
       upstreams({ ...remote, api_key_env: 'ABSENT' }, remote, { ...remote, base_url: 'http://models.example' }),
       [
-        'models[0].upstreams[0].api_key_env: the environment variable of that name is not set',
+        'models[0].upstreams[0].api_key_env: the environment variable ABSENT is not set',
         'models[0].upstreams[2].base_url: plain http would show the key',
       ],
     ],

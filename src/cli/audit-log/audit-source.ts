@@ -73,19 +73,23 @@ export const noCheckpoint =
 
 /** Keys that are known from elsewhere than the log: those that were named, or else those of the secrets. */
 export const trustedKeys = async (config: Config, store: EventStore, named: readonly string[]): Promise<Verifier[]> => {
-  if (named.length > 0) return named.map(keyOf);
+  if (named.length > 0) return named.flatMap(keysNamed);
   const signers = await ownSigners(config, store);
   if (!signers) return [];
   const own = (await keysIn(store, beliefOf(signers))).believed.filter(isOwn(signers));
   return own.length > 0 ? own.map(({ verifier }) => verifier) : [signers(1).verifier];
 };
 
-const keyOf = (text: string): Verifier => {
-  const verifier = verifierOf(text);
-  if (verifier) return verifier;
-  throw new UsageError(
-    `${JSON.stringify(text)} is no verifier key. weir audit key prints one: weir/<log>+<hash>+<key>.`,
-  );
+/** The verifier keys of a text, or of the file that it names, as `weir audit key` prints them. @throws UsageError */
+const keysNamed = (text: string): Verifier[] => {
+  const isFile = statSync(text, { throwIfNoEntry: false })?.isFile() === true;
+  const words = (isFile ? [...piecesOf(text)].join('') : text).split(/\s+/).filter((word) => word !== '');
+  const keys = words.map(verifierOf).filter((key) => key !== undefined);
+  if (keys.length > 0 && keys.length === words.length) return keys;
+  const what = isFile
+    ? `The file ${printable(text)} holds something else than verifier keys`
+    : `${JSON.stringify(text)} is neither a verifier key nor a file of them`;
+  throw new UsageError(`${what}. weir audit key prints them: weir/<log>+<hash>+<key>.`);
 };
 
 /**

@@ -22,7 +22,12 @@ export const keyCommand = (terminal: Terminal): Command =>
       }),
     );
 
-/** `weir audit rotate-key`. */
+const rotationCosts =
+  'Checkpoints are signed with a new key from now on, for good. Whoever knows the first key believes it in a whole log; whoever verifies exports of an organization has to be given it.';
+const afterRotation =
+  'Add this key to what weir audit key has printed before: exports of an organization are verified with all keys of the log.\n';
+
+/** `weir audit rotate-key`. Standard output has the key alone. */
 export const rotateKeyCommand = (terminal: Terminal): Command =>
   recording(new Command('rotate-key'))
     .description('Sign with another key from now on; the present one vouches for it')
@@ -32,11 +37,12 @@ export const rotateKeyCommand = (terminal: Terminal): Command =>
         const signers = await ownSigners(config, store);
         if (!signers)
           throw new Failure('The key is made of the secrets, which are not here: SECRETS_DIR says where they are.');
-        await confirm(terminal, 'Every verifier has to hear of the new key.', options.yes);
+        await confirm(terminal, rotationCosts, options.yes);
         const next = await rotateKey(store, signers, systemClock, operatorContext(terminal, called).actor);
         if (!next)
           throw new Failure('The secrets have made no key of this log, so nobody could vouch: weir secrets accept.');
         terminal.out(`${next.text}\n`);
+        terminal.err(afterRotation);
       }),
     );
 

@@ -6,8 +6,9 @@ import { type Verdict, verdictOf } from '../../audit/log/verify/verdict.ts';
 import { type Report, verifyLog } from '../../audit/log/verify/verify.ts';
 import { systemClock } from '../../clock.ts';
 import { BadConfig, readConfig } from '../../config.ts';
-import { CORRUPT_SIGNALS, StoreCorrupt } from '../../embedded/index.ts';
-import { StoreDamaged, StreamDeleted } from '../../kernel/store.ts';
+import { CORRUPT_SIGNALS } from '../../embedded/index.ts';
+import { StoreDamaged } from '../../kernel/store.ts';
+import { withAdvice } from '../about-damage.ts';
 import { endWithParent, runApart } from '../apart.ts';
 import { documents, jsonOf, type Output, show, showOne } from '../table/listing.ts';
 import { printable, type Terminal, UsageError } from '../terminal.ts';
@@ -36,7 +37,12 @@ export const verifyCommand = (terminal: Terminal): Command =>
       gathered,
       [],
     )
-    .option('--pub <key>', 'the log’s public key (default: of the secrets); may be repeated', gathered, [])
+    .option(
+      '--pub <key>',
+      'the log’s public key, or a file of keys as weir audit key prints them (default: of the secrets); may be repeated',
+      gathered,
+      [],
+    )
     .addOption(new Option('--here', 'in this process').hideHelp())
     .action(async (options: Options) => {
       if (options.here) endWithParent();
@@ -89,20 +95,13 @@ const verifyApart = async (terminal: Terminal): Promise<number> => {
   throw new StoreDamaged(`Reading it kills the process (${end.signal}).`);
 };
 
-/** Whether something is wrong with what the store holds, and not with its server, the way there or a file that was named. */
-const isDamage = (error: unknown): boolean =>
-  (error instanceof StoreDamaged && !(error instanceof StreamDeleted)) ||
-  error instanceof StoreCorrupt ||
-  (error instanceof Failure && error.cause instanceof StoreCorrupt);
-
 /** Whatever else goes wrong must not look like a verdict. */
 const cannotRead = (terminal: Terminal, options: Output, error: unknown): number => {
   const says = `The log cannot be verified. ${error instanceof Error ? inWords(error) : String(error)}`;
   const json = jsonOf(terminal, options);
   json?.add({ verdict: 'unreadable', says });
   json?.end();
-  const hint = isDamage(error) ? ' weir store verify names what is damaged.' : '';
-  terminal.err(`${printable(says)}${hint}\n`);
+  terminal.err(`${printable(withAdvice(error, says))}\n`);
   return unreadable;
 };
 

@@ -221,7 +221,7 @@ export const keyCommand = (terminal: Terminal): Command => {
   };
   change('suspend', 'Refuse a key until it is reactivated');
   change('reactivate', 'Let a suspended key work again');
-  change('revoke', 'Revoke a key for good', 'The key “%” will never work again.');
+  change('revoke', 'Revoke a key for good', 'A revoke cannot be undone: the key “%” will never work again.');
   return key;
 };
 

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { findStore, storeDir } from '../../app/event-log.ts';
 import { Failure } from '../../app/failure.ts';
 import { readConfig } from '../../config.ts';
-import { hasStore } from '../../embedded/index.ts';
+import { hasStore, whyNoStore } from '../../embedded/index.ts';
 import { type Archive, openArchive } from '../../eventstoredb/archive.ts';
 import { progressBar } from '../progress.ts';
 import { printable, type Terminal } from '../terminal.ts';
@@ -26,7 +26,7 @@ export const exportEvents = async (terminal: Terminal, options: ExportOptions): 
   const config = readConfig(terminal.env);
   const needsFiles = options.dir !== undefined || config.EVENTSTORE_URL === undefined;
   const dir = options.dir ?? storeDir(config);
-  if (needsFiles && !hasStore(dir)) throw new Failure(`There is no event store in ${dir}.`);
+  if (needsFiles && !hasStore(dir)) throw new Failure(`${whyNoStore(dir)}.`);
   if (existsSync(out)) throw new Failure(`${out} exists already.`);
   const parent = dirname(out);
   if (!statSync(parent, { throwIfNoEntry: false })?.isDirectory()) throw new Failure(`There is no folder ${parent}.`);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { hasStore } from '../has-store.ts';
+import { hasStore, whyNoStore } from '../has-store.ts';
 import { isInUse } from '../lock.ts';
 import { checkMeta } from '../store/check-file.ts';
 import { StoreCorrupt } from '../store/corrupt.ts';
@@ -21,7 +21,7 @@ export interface VerifyOptions {
 /** There is no store where one was asked for. */
 export class NoStore extends Error {
   constructor(dir: string) {
-    super(`There is no event store in ${dir}.`);
+    super(`${whyNoStore(dir)}.`);
     this.name = 'NoStore';
   }
 }

@@ -56,10 +56,13 @@ const besideOthers = (before: readonly unknown[], upstream: unknown, path: reado
   const namesake = name === undefined ? -1 : before.findIndex((other) => field(other, 'name') === name);
   return namesake < 0 ? [] : [{ path: [...path, 'name'], message: `the name of upstreams[${namesake}] too` }];
 };
-/** The name is not repeated: an operator may have put the key itself there. */
+/** Short words in capitals: an operator may have put the key itself there, which is not repeated. */
+const looksLikeName = /^([A-Z]{1,12}|[A-Z][A-Z0-9]{0,11}(_[A-Z0-9]{1,12})+)$/;
+
 const apiKeyFault = (name: unknown, env: Environment): string | null => {
   if (typeof name !== 'string') return null;
   const key = Object.hasOwn(env, name) ? env[name] : undefined;
-  if (key === undefined || key === '') return 'the environment variable of that name is not set';
-  return /^[\x21-\x7e]+$/.test(key) ? null : 'the environment variable holds characters that no API key has';
+  const variable = looksLikeName.test(name) ? `environment variable ${name}` : 'environment variable of that name';
+  if (key === undefined || key === '') return `the ${variable} is not set`;
+  return /^[\x21-\x7e]+$/.test(key) ? null : `the ${variable} holds characters that no API key has`;
 };

@@ -71,7 +71,7 @@ const forkOf = (
   if (!first) return undefined;
   const index = Math.max(0, ...[...agreed].filter((size) => size < first.size));
   if (found.some((finding) => finding.index >= index && finding.index < first.size)) return undefined;
-  const says = `The checkpoint of ${first.size} leaves is of a log that went another way.`;
+  const says = `The checkpoint of ${first.size} leaves is of a log that went another way, as where an older backup is restored and goes on.`;
   return { class: 'forked', index, to: first.size, says };
 };
 
@@ -80,5 +80,5 @@ const rollBackOf = (last: SignedCheckpoint | undefined, size: number): Finding |
     class: 'rolled-back',
     index: size,
     to: last.size,
-    says: `A checkpoint has seen ${last.size} leaves, and there are ${size}.`,
+    says: `A checkpoint has seen ${last.size} leaves, and there are ${size}: events were taken back, as where an older backup is restored.`,
   };

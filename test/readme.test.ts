@@ -2,7 +2,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { adminPermissions, projectPermissions } from '../src/domain/permissions.ts';
 import { tiers } from '../src/domain/tiers.ts';
+import { modelSchema } from '../src/upstream/models/model-schema.ts';
 import { loadModels } from '../src/upstream/models/models.ts';
 import { type Part, readGuide, readPart, written } from './support/guides.ts';
 
@@ -108,6 +111,69 @@ test('the models files that src/inference/README.md shows are some', () => {
     ],
     [['claude', 3]],
   ]);
+});
+
+interface Shape {
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly required?: readonly string[];
+  readonly items?: Shape;
+  readonly oneOf?: readonly Shape[];
+  readonly default?: unknown;
+  readonly const?: unknown;
+}
+const kindsOf = (shape: Shape | undefined): readonly Shape[] => shape?.oneOf ?? [];
+
+/** What the schema says of the default of a field: a value, that the field is required, or nothing. */
+const defaultsOf = (shape: Shape, prefix = ''): [string, string | null][] =>
+  Object.entries(shape.properties ?? {}).flatMap(([name, field]) => {
+    if (field.properties !== undefined) return defaultsOf(field, `${prefix}${name}.`);
+    if (shape.required?.includes(name)) return [[prefix + name, 'required']];
+    return [[prefix + name, field.default === undefined ? null : `\`${JSON.stringify(field.default)}\``]];
+  });
+
+/** The same of fields that several kinds have. */
+const defaultsOfKinds = (kinds: readonly Shape[], prefix: string): Map<string, string | null> => {
+  const found = new Map<string, string | null>();
+  for (const [path, said] of kinds.flatMap((kind) => defaultsOf(kind, prefix))) {
+    const having = kinds.filter(({ properties }) => path.slice(prefix.length) in (properties ?? {}));
+    const needing = having.filter(({ required }) => required?.includes(path.slice(prefix.length)));
+    const named = needing.map(({ properties }) => `\`${properties?.kind?.const}\``).join(', ');
+    const isOfAll = needing.length === kinds.length;
+    found.set(path, needing.length === 0 ? said : isOfAll ? 'required' : `required by ${named}`);
+  }
+  return found;
+};
+
+test('the table of MODELS_FILE has every field with its default, and no other', () => {
+  const schema = z.toJSONSchema(modelSchema, { io: 'input', unrepresentable: 'any' }) as Shape;
+  const { upstream, upstreams } = schema.properties ?? {};
+  const ofOne = defaultsOfKinds(kindsOf(upstream), 'upstream.');
+  const ofSeveral = defaultsOfKinds(kindsOf(upstreams?.items), 'upstreams.');
+  for (const [path, said] of ofOne) {
+    const same = path.replace('upstream.', 'upstreams.');
+    expect(ofSeveral.get(same)).toBe(said);
+    ofSeveral.delete(same);
+  }
+  const expected = Object.fromEntries([...defaultsOf(schema), ...ofOne, ...ofSeveral]);
+  const [, table = ''] = /<!-- models-file -->\n([\s\S]*?)<!-- /.exec(readGuide('src/inference/README.md')) ?? [];
+  const rows = [...table.matchAll(/^\| `(\S+)` \| (.*?) \| (.+) \|$/gm)].map(([, path, said, what]) => {
+    expect(what).not.toBe('');
+    return [path, expected[path!] === null && !/^(`[^`]*`|required.*)$/.test(said!) ? null : said];
+  });
+  expect(Object.fromEntries(rows)).toEqual(expected);
+  expect(rows).toHaveLength(Object.keys(expected).length);
+  expect(Object.keys(expected).filter((path) => /_(timeout_)?ms$/.test(path))).toHaveLength(6);
+});
+
+test.each([
+  ['src/contract.md', /## D Permissions\n\n[\s\S]*?\n\n/],
+  ['src/domain/README.md', /\| permissions \([\s\S]*?\n\n/],
+])('the permissions of %s are those of the catalogue', (page, place) => {
+  const [table = ''] = place.exec(readGuide(page)) ?? [];
+  const named = [...table.matchAll(/^\| (`[^|]*:[^|]*`) \|/gm)].flatMap(([, cell]) =>
+    [...cell!.matchAll(/`([a-z_]+:[a-z]+)`/g)].map(([, permission]) => permission!),
+  );
+  expect(named.toSorted()).toEqual([...projectPermissions, ...adminPermissions].toSorted());
 });
 
 test('the row of a tiers file that src/limits/README.md shows is one of the built-in table', () => {

@@ -11,7 +11,12 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const shown = /<!-- walkthrough -->\n```sh\n([\s\S]*?)```/.exec(readGuide('README.md'))?.[1] ?? '';
+const readme = readGuide('README.md');
+/** The blocks of a language on a page. */
+const blocksOf = (text: string, language: string): string[] =>
+  [...text.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(([, block]) => block as string);
+const [, walkthrough = ''] = /<!-- walkthrough -->([\s\S]*)<!-- \/walkthrough -->/.exec(readme) ?? [];
+const shown = blocksOf(walkthrough, 'sh').join('\n');
 
 test('what the README says to type does what it says', async () => {
   expect(shown).toContain('http://127.0.0.1:8080');
@@ -20,9 +25,7 @@ test('what the README says to type does what it says', async () => {
   const script = shown
     .replaceAll('http://127.0.0.1:8080', server.baseUrl)
     .replaceAll('npm run --silent weir -- ', `"${process.execPath}" dist/src/main.js `)
-    .replaceAll('node -p', `"${process.execPath}" -p`)
-    // Each answer on a line of its own, and the key for the checks below.
-    .replaceAll('curl -gsS', "curl -gsS -w '\\n'");
+    .replaceAll('node -p', `"${process.execPath}" -p`);
   const env = { ...process.env, ...server.env, NODE_OPTIONS: '' };
   const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', `${script}\necho "$ADMIN_KEY"`], { cwd: root, env });
   const lines = stdout.trim().split('\n');
@@ -72,5 +75,42 @@ test('what the README says to type does what it says', async () => {
   const log = dataOf(await call(server, 'GET', '/v1/organization/audit_logs?limit=2', { key }));
   // The second key ends with its project, a moment later.
   expect(log.map(({ type }) => type)).toContain('project.archived');
+  await server.stop();
+});
+
+test('what it says to type has no comments: zsh takes none where it is pasted', () => {
+  const lines = blocksOf(readme, 'sh').flatMap((block) => block.split('\n'));
+  expect(lines.length).toBeGreaterThan(30);
+  expect(lines.filter((line) => /(^|\s)#/.test(line))).toEqual([]);
+});
+
+test('its programs run as they stand, and print an answer', async () => {
+  const programs = blocksOf(readme, 'js');
+  const named = programs.map((program) => /^\/\/ (\w+)\.mjs\n/.exec(program)?.[1]);
+  expect(named).toEqual(['message', 'chat', 'admin']);
+  const packages = /npm i (.*)/.exec(readme)![1]!.split(' ');
+  const variables = /export (.*)/
+    .exec(readme)![1]!
+    .split(' ')
+    .map((each) => each.split('=')[0]!);
+  const server = await startServer();
+  const keys: Record<string, string> = {
+    PROJECT_API_KEY: server.first.project_api_key,
+    ADMIN_API_KEY: server.first.admin_api_key,
+  };
+  expect(variables.toSorted()).toEqual(Object.keys(keys).toSorted());
+  const printed = [];
+  for (const program of programs) {
+    for (const [, used] of program.matchAll(/from '(.*)'/g)) expect(packages).toContain(used);
+    const script = program.replaceAll('http://127.0.0.1:8080', server.baseUrl);
+    const env = { PATH: process.env.PATH, ...keys };
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: root, env });
+    printed.push(stdout);
+  }
+  expect(printed).toEqual([
+    expect.stringMatching(/type: 'text',\s+text: /),
+    expect.stringMatching(/^\S+ .*\n$/),
+    expect.stringMatching(/^First project gwp_\S+\n$/),
+  ]);
   await server.stop();
 });

@@ -103,10 +103,10 @@ The keys are in ${made.file}, as admin_api_key and project_api_key; delete it on
   return `
 Weir made an organization, an Admin key, a project and a project key.${isShown ? ' They are shown once:\n' : ''}${isShown ? keys : place}
 Create a key:
-  curl ${made.base_url}/v1/organization/projects/${made.project_id}/api_keys -H "Authorization: Bearer ${adminKey}" -H 'Content-Type: application/json' -H "Idempotency-Key: $(date +%s%N)" -d '{"name":"my key"}'
+  curl -w '\\n' ${made.base_url}/v1/organization/projects/${made.project_id}/api_keys -H "Authorization: Bearer ${adminKey}" -H 'Content-Type: application/json' -H "Idempotency-Key: $(date +%s%N)" -d '{"name":"my key"}'
 
 Send a message:
-  curl ${made.base_url}/v1/messages -H "Authorization: Bearer ${projectKey}" -H 'Content-Type: application/json' -d '{"model":"${model}","max_tokens":200,"messages":[{"role":"user","content":"Hello"}]}'
+  curl -w '\\n' ${made.base_url}/v1/messages -H "Authorization: Bearer ${projectKey}" -H 'Content-Type: application/json' -d '{"model":"${model}","max_tokens":200,"messages":[{"role":"user","content":"Hello"}]}'
 
 Stream a message:
   curl -N ${made.base_url}/v1/messages -H "Authorization: Bearer ${projectKey}" -H 'Content-Type: application/json' -d '{"model":"${model}","max_tokens":200,"stream":true,"messages":[{"role":"user","content":"Hello"}]}'

@@ -119,8 +119,8 @@ describe('weir usage', () => {
 
   test('takes a date for its first moment in UTC', async () => {
     const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
-    expect(await bench.json('usage', org, '--from', day(0), '--to', day(1))).toMatchObject([{ requests: 3 }]);
-    expect(await bench.json('usage', org, '--from', day(-2), '--to', day(0))).toEqual([]);
+    expect(await bench.json('usage', org, '--from', day(-1), '--to', day(2))).toMatchObject([{ requests: 3 }]);
+    expect(await bench.json('usage', org, '--from', day(-9), '--to', day(-1))).toEqual([]);
   });
 
   test.each([80, 60])('fits a terminal of %i columns, whatever it is told apart by', async (columns) => {

@@ -49,6 +49,8 @@ test.skipIf(!existsSync(script))(
       string
     >;
     await eventually(() => text.includes(`Admin key    ${admin_api_key}`) || undefined);
+    // Pasted, an answer ends its line.
+    await eventually(() => text.split(`curl -w '\\n' http`).length === 3 || undefined);
     process.kill(pid, 'SIGHUP');
     await eventually(
       () => text.includes('"models.reloaded"') || undefined,

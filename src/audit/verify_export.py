@@ -534,7 +534,7 @@ class Verifier:
             rest = f', and so it is with {len(strangers) - 1} more' if strangers[1:] else ''
             self.finding('signature', f'outside checkpoint of {strangers[0]} leaves', f'is not signed by a key of this log that anybody vouches for{rest}')
         if differing:
-            self.finding('forked', f'outside checkpoint of {min(differing)} leaves', 'is of a log that went another way')
+            self.finding('forked', f'outside checkpoint of {min(differing)} leaves', 'is of a log that went another way, as where an older backup is restored and goes on')
 
     def root_of(self, size):
         """The root of the first leaves; None where the export does not have it: one of an organization has few paths."""

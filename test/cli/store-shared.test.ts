@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { binaryEvent, type EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { auditTreeHashes } from '../../projections/audit-tree.ts';
 import { startCheckpoints } from '../../src/audit/log/checkpointer.ts';
 import { ensureFirstKey, originOf, signersOf } from '../../src/audit/log/keys.ts';
@@ -123,4 +123,7 @@ test('with --all it holds the whole store; an event that another store does not 
       'The store refuses order-77 at revision 1, whose data has 5,242,880 bytes: it takes 1,048,576 at once. It is of ' +
       'another application: export again without --all, or import into a store that takes more, as KurrentDB does.\n',
   });
+
+  // A loaded machine is slow, not wrong.
+  vi.setConfig({ testTimeout: 120_000 });
 });

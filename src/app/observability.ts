@@ -12,6 +12,7 @@ import { RequestMetrics } from '../observability/metrics/request-metrics.ts';
 import { watchOf } from '../observability/requests/observation.ts';
 import { openTracing } from '../observability/tracing/tracing.ts';
 import type { ConnectedModels } from '../upstream/connect.ts';
+import type { DeclaredModel } from '../upstream/models/models.ts';
 import type { Closing } from './closing.ts';
 
 /** The parts of a running gateway that metrics are read from. */
@@ -26,8 +27,8 @@ export interface Observability {
   readonly watch: Watch<{ readonly id: string }> | undefined;
   /** The store, with its appends measured. */
   measured(store: EventStore): EventStore;
-  /** Counts the requests for these models too. @param ids of those that are declared */
-  declare(ids: Iterable<string>): void;
+  /** Counts and traces the requests for these models from now on. */
+  declare(models: readonly DeclaredModel[]): void;
   /**
    * Opens `/metrics`, where it is asked for.
    * @returns its URL
@@ -36,25 +37,43 @@ export interface Observability {
   expose(parts: Observed): Promise<string | undefined>;
 }
 
+const idsOf = (models: readonly DeclaredModel[]): string[] => models.map(({ model }) => model.id);
+
+/** Who is asked for each model: of several kinds of upstreams the first that is declared. */
+const providersOf = (models: readonly DeclaredModel[]): ReadonlyMap<string, string> =>
+  new Map(
+    models.map(({ model, upstreams: [first] }) => {
+      const kind = first!.upstream.kind;
+      return [model.id, kind === 'simulated' ? 'weir' : kind];
+    }),
+  );
+
 /** What the operator sees of requests and of the gateway, as far as the configuration asks for it. */
 export const observability = async (options: {
   readonly config: Config;
   readonly log: Pick<Log, 'access' | 'dropped'>;
-  /** Ids of those that are declared. */
-  readonly models: readonly string[];
+  readonly models: readonly DeclaredModel[];
   readonly clock: Clock;
   readonly open: Closing;
 }): Promise<Observability> => {
   const { config, log, models, clock, open } = options;
   const { METRICS_PORT: port, METRICS_HOST: host, OTEL_EXPORTER_OTLP_ENDPOINT: collector } = config;
-  const metered = port === undefined ? undefined : meteringOf(models, clock, open);
-  const tracing = collector === undefined ? undefined : await openTracing(collector);
+  const metered = port === undefined ? undefined : meteringOf(idsOf(models), clock, open);
+  let providers = providersOf(models);
+  const gateway = {
+    scheme: config.TLS_CERT_FILE === undefined ? 'http' : 'https',
+    providerOf: (model: string) => providers.get(model),
+  } as const;
+  const tracing = collector === undefined ? undefined : await openTracing(collector, gateway);
   if (tracing) open.later('the traces', tracing.close);
   const finished = [metered?.finished, log.access].filter((each) => each !== undefined);
   return {
     watch: finished.length > 0 || tracing ? watchOf({ clock, finished, spansOf: tracing?.spansOf }) : undefined,
     measured: (store) => metered?.measured(store) ?? store,
-    declare: (ids) => metered?.declare(ids),
+    declare(models) {
+      metered?.declare(idsOf(models));
+      providers = providersOf(models);
+    },
     async expose(parts) {
       if (port === undefined || !metered) return undefined;
       const registry = await registryOf(metered.samplesOf(parts, log));

@@ -144,8 +144,7 @@ const start = async (parts: {
   readonly isNew: boolean;
 }): Promise<Running> => {
   const { config, env, log, looking, open, declared, tiers, certificate, by, output } = parts;
-  const declaredIds = declared.map(({ model }) => model.id);
-  const observed = await observability({ config, log: output, models: declaredIds, clock, open });
+  const observed = await observability({ config, log: output, models: declared, clock, open });
   const claim = await claimReadModels(readModelsDir(config));
   open.later('the claim to the read models', async () => claim.release());
   await refuseLaterLog(log.store);
@@ -381,7 +380,7 @@ const start = async (parts: {
       use(wanted, costs) {
         accounts.priced(costs);
         allowHandlers(handlerMs(wanted));
-        observed.declare(wanted.map(({ model }) => model.id));
+        observed.declare(wanted);
         large.replace(wanted);
         connected.replace(wanted);
       },

@@ -3,7 +3,7 @@ import type { RequestHead } from './request/head.ts';
 import type { Watched } from './route.ts';
 
 /** What of a request's headers may be looked at. */
-export type WatchedHead = Pick<RequestHead, 'requestId' | 'method' | 'fields'>;
+export type WatchedHead = Pick<RequestHead, 'requestId' | 'method' | 'path' | 'fields'>;
 
 /**
  * Whoever measures requests, writes them down or traces them. A server without one asks of a request whether it is watched

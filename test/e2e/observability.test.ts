@@ -271,8 +271,14 @@ describe('a gateway with metrics, traces and an access log', () => {
     });
     const request = spans.find(({ name }) => name === 'POST /v1/messages')!;
     const asked = spans.find(({ name }) => name === 'chat passes')!;
-    expect(request).toMatchObject({ parentSpanId: parent, attributes: { 'http.response.status_code': 200 } });
-    expect(asked).toMatchObject({ parentSpanId: request.spanId, attributes: { 'gen_ai.usage.output_tokens': 57 } });
+    expect(request).toMatchObject({
+      parentSpanId: parent,
+      attributes: { 'http.response.status_code': 200, 'url.path': '/v1/messages', 'url.scheme': 'http' },
+    });
+    expect(asked).toMatchObject({
+      parentSpanId: request.spanId,
+      attributes: { 'gen_ai.provider.name': 'anthropic', 'gen_ai.usage.output_tokens': 57 },
+    });
     expect(told).toContain(asked.spanId);
     expect(traces.received[0]).toMatchObject({ path: '/v1/traces', headers: { authorization: 'secret' } });
   });

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { Endpoint } from '../../src/http/endpoint.ts';
 import type { Metered } from '../../src/http/route.ts';
+import { newId, newToken } from '../../src/ids.ts';
 import { watchOf } from '../../src/observability/requests/observation.ts';
 import { openTracing } from '../../src/observability/tracing/tracing.ts';
 import { onSignal } from '../../src/telemetry.ts';
@@ -24,18 +25,22 @@ const metered: Metered = {
   searches: 0,
   maxTokens: 50,
 };
+const archive = '/v1/organization/projects/{project_id}/archive';
 const unmetered = { progress: () => {}, complete: () => {}, fail: () => {} };
 const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 1, cache_read_input_tokens: 2 };
 const [trace, span] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
 
 const traced = async (endpoint: string) => {
-  const tracing = await openTracing(endpoint);
+  const tracing = await openTracing(endpoint, {
+    scheme: 'https',
+    providerOf: (model) => (model === 'm' || model === 'vendor/m' ? 'openai' : undefined),
+  });
   closing.push(tracing.close);
   const watch = watchOf({ clock: systemClock, finished: [], spansOf: tracing.spansOf });
   return {
     close: tracing.close,
-    begin: (fields: readonly string[] = [], target: Endpoint | null = route) =>
-      watch.begin({ requestId: 'req_1', method: 'POST', fields }, target ?? undefined),
+    begin: (fields: readonly string[] = [], target: Endpoint | null = route, path = '/v1/messages') =>
+      watch.begin({ requestId: 'req_1', method: 'POST', path, fields }, target ?? undefined),
   };
 };
 const opened = async () => {
@@ -72,12 +77,19 @@ describe('the spans of a request', () => {
       'weir.request_id': 'req_1',
       'http.request.method': 'POST',
       'http.route': '/v1/messages',
+      'url.path': '/v1/messages',
+      'url.scheme': 'https',
       'http.response.status_code': 200,
       'gen_ai.usage.input_tokens': 13,
       'gen_ai.usage.output_tokens': 5,
     });
     expect(upstream).toMatchObject({ name: 'chat m', kind: 3, traceId: trace, parentSpanId: request!.spanId });
-    expect(upstream!.attributes).toMatchObject({ 'gen_ai.request.model': 'm', 'gen_ai.request.max_tokens': 50 });
+    expect(upstream!.attributes).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.request.model': 'm',
+      'gen_ai.request.max_tokens': 50,
+    });
     // The upstream is told of the span of its own call.
     expect(told).toEqual({ traceparent: `00-${trace}-${upstream!.spanId}-01`, tracestate: 'a=1' });
     expect(resources()[0]).toMatchObject({ 'service.name': 'weir', 'service.version': version });
@@ -107,6 +119,25 @@ describe('the spans of a request', () => {
     watched.ends(undefined);
     await close();
     expect(spans()).toEqual([]);
+  });
+
+  test('have of a path what Weir knows, and nothing that may be a secret', async () => {
+    const { begin, close, spans } = await opened();
+    const project = newId('proj', systemClock);
+    const key = '/v1/organization/projects/{project_id}/api_keys/{api_key_id}';
+    const secret = newToken('p');
+    const asked: [shown: string, path: string, template: string | null][] = [
+      [`/v1/organization/projects/${project}/archive`, `/v1/organization/projects/${project}/archive`, archive],
+      [`/v1/organization/projects/REDACTED/archive`, `/v1/organization/projects/${secret}/archive`, archive],
+      [`/v1/organization/projects/${project}/api_keys/REDACTED`, key.replace('{project_id}', project), key],
+      ['/v1/models/vendor/m', '/v1/models/vendor/m', '/v1/models/{model*}'],
+      ['/v1/models/REDACTED', `/v1/models/vendor/${secret}`, '/v1/models/{model*}'],
+      ['/REDACTED', `/v1/${secret}`, null],
+    ];
+    for (const [, path, template] of asked)
+      begin([], template === null ? null : ({ path: template } as Endpoint), path).ends(undefined);
+    await close();
+    expect(spans().map(({ attributes }) => attributes['url.path'])).toEqual(asked.map(([shown]) => shown));
   });
 
   test('end once, where the client leaves before the answer too, and nothing of what it sent is their name', async () => {

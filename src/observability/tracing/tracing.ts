@@ -8,11 +8,20 @@ import type { WatchedHead } from '../../http/watch.ts';
 import { publish } from '../../telemetry.ts';
 import { version } from '../../version.ts';
 import type { Asked, Finished, Spans } from '../requests/observation.ts';
+import { shownPath } from './shown-path.ts';
 
 export interface Tracing {
   readonly spansOf: (head: WatchedHead, target: Endpoint | undefined) => Spans;
   /** Sends what has not been sent, for a second at most. */
   close(): Promise<void>;
+}
+
+/** What spans say that no request tells. */
+interface Gateway {
+  /** By which clients reach it, as far as it knows: a proxy in front may speak another. */
+  readonly scheme: 'http' | 'https';
+  /** Who is asked for a declared model, in the words of `gen_ai.provider.name`; undefined for any other text. */
+  readonly providerOf: (model: string) => string | undefined;
 }
 
 /** The names of a span: of the route, never of what was sent. */
@@ -58,7 +67,7 @@ const telling = (exporter: SpanExporter): SpanExporter => {
  * other variables that OpenTelemetry defines: `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_HEADERS` …
  * @param endpoint of the collector, above its `/v1/traces`
  */
-export const openTracing = async (endpoint: string): Promise<Tracing> => {
+export const openTracing = async (endpoint: string, { scheme, providerOf }: Gateway): Promise<Tracing> => {
   const [{ ROOT_CONTEXT, SpanKind, SpanStatusCode, trace }, sdk, { OTLPTraceExporter }, resources] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/sdk-trace-base'),
@@ -82,11 +91,13 @@ export const openTracing = async (endpoint: string): Promise<Tracing> => {
     #upstream: Span | undefined;
 
     constructor(head: WatchedHead, target: Endpoint | undefined) {
-      const { method, requestId, fields } = head;
+      const { method, path, requestId, fields } = head;
       const from = traceContextOf(fields);
       const parent = from ? trace.setSpanContext(ROOT_CONTEXT, contextOf(from.traceparent)) : ROOT_CONTEXT;
       const attributes = {
         'weir.request_id': requestId,
+        'url.scheme': scheme,
+        'url.path': shownPath(path, target, (text) => providerOf(text) !== undefined),
         ...(target !== undefined && { 'http.request.method': method, 'http.route': target.path }),
       };
       this.#state = from?.tracestate;
@@ -102,6 +113,7 @@ export const openTracing = async (endpoint: string): Promise<Tracing> => {
     asks({ model, api, maxTokens }: Metered): void {
       const attributes = {
         'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': providerOf(model),
         'gen_ai.request.model': model,
         'gen_ai.request.max_tokens': maxTokens,
         'weir.api': api,

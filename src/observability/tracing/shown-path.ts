@@ -1,0 +1,26 @@
+import type { Endpoint } from '../../http/endpoint.ts';
+import { timeOfId } from '../../ids.ts';
+
+const hidden = 'REDACTED';
+
+/**
+ * The path of a request for its span: as it was sent, but of what stands for a parameter of the route only an id of Weir's own or
+ * a model that is declared. Anything else may be a key or a prompt, and so may all of a path that no route takes.
+ * @param path without the query
+ */
+export const shownPath = (
+  path: string,
+  target: Pick<Endpoint, 'path'> | undefined,
+  isModel: (text: string) => boolean,
+): string => {
+  if (target === undefined) return `/${hidden}`;
+  const shown = (text: string): string => (timeOfId(text) !== null || isModel(text) ? text : hidden);
+  const sent = path.split('/');
+  const steps = target.path.split('/');
+  return steps
+    .map((step, at) => {
+      if (!step.startsWith('{')) return step;
+      return shown(step.endsWith('*}') ? sent.slice(at).join('/') : (sent[at] ?? ''));
+    })
+    .join('/');
+};

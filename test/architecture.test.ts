@@ -107,6 +107,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'src/observability': [
     'src/error-text',
     'src/http',
+    'src/ids',
     'src/clock',
     'src/telemetry',
     'src/version',

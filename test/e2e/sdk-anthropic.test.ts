@@ -84,6 +84,9 @@ describe.each(Object.entries(majors))('@anthropic-ai/sdk %s', (major, Client) =>
       expect(model).toMatchObject({ type: 'model', created_at: expect.stringMatching(/Z$/), lifecycle: 'active' });
     }
     expect(ids).toEqual(['quick', 'slow']);
+    const page = await client().models.list();
+    expect(page).toMatchObject({ has_more: false, first_id: 'quick', last_id: 'slow' });
+    expect(page.hasNextPage()).toBe(false);
   });
 
   test('turns a key that nobody has into AuthenticationError with a request id', async () => {

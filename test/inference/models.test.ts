@@ -49,6 +49,14 @@ test('a model as the spec shows it, and with anthropic-version as SDK types want
   });
 });
 
+test('with anthropic-version the list is a page of the Anthropic SDKs, the only one', async () => {
+  const page = { object: 'list', has_more: false };
+  const both = await list([model({ id: 'a' }), model({ id: 'b' })])(0, versioned);
+  expect({ ...both, data: both.data.length }).toStrictEqual({ ...page, data: 2, first_id: 'a', last_id: 'b' });
+  expect(await list([])(0, versioned)).toStrictEqual({ ...page, data: [], first_id: null, last_id: null });
+  expect(await list([])()).toStrictEqual({ object: 'list', data: [] });
+});
+
 test('the prices of a service tier stand beside the others, which are strings', async () => {
   const pricing = { prompt: '0.02', web_search: '0.01', service_tiers: { flex: { prompt: '0.01' } } };
   const each = (await list([model({ pricing })])()).data[0];

@@ -32,7 +32,11 @@ const observed = (target: Endpoint | undefined = route, method = 'POST') => {
   const clock = fixedClock(0);
   const told: Finished[] = [];
   const watch = watchOf({ clock, finished: [(request) => void told.push(request)] });
-  return { clock, told, watched: watch.begin({ requestId: 'req_1', method, fields: [] }, target) };
+  return {
+    clock,
+    told,
+    watched: watch.begin({ requestId: 'req_1', method, path: '/v1/messages', fields: [] }, target),
+  };
 };
 
 describe('what is told of a request', () => {

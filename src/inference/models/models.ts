@@ -21,6 +21,13 @@ const tiers = [0, 1, 2, 3, 4, 5] as const;
 /** Whether the caller's types are those of the Anthropic SDKs. */
 const isVersioned = (head: Head): boolean => head.header('anthropic-version') !== undefined;
 
+/** What the types of the Anthropic SDKs require of a list beside `data`: all models are one page (contract A.4). */
+const wholePage = (models: readonly Model[]) => ({
+  has_more: false,
+  first_id: models[0]?.id ?? null,
+  last_id: models.at(-1)?.id ?? null,
+});
+
 /** Answers with all models, made as bytes: the route measures what the gateway itself costs. */
 const listsOf = (all: readonly Model[], ownedBy: string) => {
   /** Twice the tiers: without credit, then with it. */
@@ -28,7 +35,8 @@ const listsOf = (all: readonly Model[], ownedBy: string) => {
     [false, true].flatMap((credited) =>
       tiers.map((tier) => {
         const data = served.map((model) => describeModel(model, ownedBy, { tier, hasCredit: credited, versioned }));
-        return Object.freeze({ status: 200, body: Buffer.from(JSON.stringify({ object: 'list', data })) });
+        const body = { object: 'list', data, ...(versioned && wholePage(served)) };
+        return Object.freeze({ status: 200, body: Buffer.from(JSON.stringify(body)) });
       }),
     );
   const listsFor = (organizationId: string, allowedModels: ReadonlySet<string> | null = null) => {

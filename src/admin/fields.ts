@@ -7,6 +7,10 @@ import { text } from '../http/request/query.ts';
 
 /** Schemas of the fields that several administration bodies share. */
 
+/** A field that may be absent: null is the same as that, since some clients write it for what they do not set (contract A.3). */
+export const optional = <T extends z.ZodType>(schema: T) =>
+  schema.nullish().transform((value) => value ?? undefined) as unknown as z.ZodOptional<T>;
+
 /** Path ids: 1 to 200 characters; anything well-formed that does not exist is 404. */
 export const pathId = text(1, 200);
 
@@ -58,7 +62,7 @@ const longestExpirySeconds = 315_360_000;
 /** Two ways to say when a key expires, of which one may be used. */
 export const expiry = {
   expires_at: dateTime.nullable().optional(),
-  expires_in_seconds: whole().min(1).max(longestExpirySeconds).optional(),
+  expires_in_seconds: optional(whole().min(1).max(longestExpirySeconds)),
 };
 
 interface Expiry {
@@ -68,8 +72,13 @@ interface Expiry {
 
 export const oneExpiry = (body: Expiry): boolean =>
   body.expires_at === undefined || body.expires_in_seconds === undefined;
+/** For the OpenAPI document: an object that has all of these fields. Null is none, but for an expiry, where it means never. */
+export const hasFields = (...names: readonly string[]) => {
+  const without = names.filter((name) => name !== 'expires_at');
+  return { properties: Object.fromEntries(without.map((name) => [name, { not: { type: 'null' } }])), required: names };
+};
 /** `oneExpiry` for the OpenAPI document. */
-export const oneExpirySchema = { not: { required: ['expires_at', 'expires_in_seconds'] } };
+export const oneExpirySchema = { not: hasFields('expires_at', 'expires_in_seconds') };
 export const oneExpiryError = {
   error: 'Use either expires_at or expires_in_seconds.',
   path: ['expires_in_seconds'],

@@ -25,6 +25,7 @@ import {
   oneExpiry,
   oneExpiryError,
   oneExpirySchema,
+  optional,
   pathId,
 } from '../fields.ts';
 import { createIdempotently, type Made } from '../idempotent.ts';
@@ -49,7 +50,7 @@ const marker = z.object({
 });
 
 const createBody = z
-  .strictObject({ name, permissions: adminKeyPermissions.optional(), ...expiry })
+  .strictObject({ name, permissions: optional(adminKeyPermissions), ...expiry })
   .refine(oneExpiry, oneExpiryError)
   .meta(oneExpirySchema);
 

@@ -13,10 +13,12 @@ import { type Administration, contextOf, execute, waitForProjection } from '../c
 import {
   expiresAt,
   expiry,
+  hasFields,
   name,
   oneExpiry,
   oneExpiryError,
   oneExpirySchema,
+  optional,
   projectKeyPermissions,
 } from '../fields.ts';
 import { type FoundKey, oneProjectKey } from './one-project-key.ts';
@@ -25,11 +27,14 @@ import { keyMarker, keyObject, render } from './project-key-object.ts';
 /** What the key's and its project's state make of a command that cannot be carried out (contract B.2, B.3). */
 const conflicts = { revoked: 'api_key_revoked', expired: 'api_key_expired' } as const;
 
+/** For the OpenAPI document: something is to be changed. */
+const changed = ['name', 'permissions', 'scopes', 'expires_at', 'expires_in_seconds'].map((field) => hasFields(field));
+
 const updateBody = z
   .strictObject({
-    name: name.optional(),
-    permissions: projectKeyPermissions.optional(),
-    scopes: projectKeyPermissions.optional(),
+    name: optional(name),
+    permissions: optional(projectKeyPermissions),
+    scopes: optional(projectKeyPermissions),
     ...expiry,
   })
   .refine(oneExpiry, oneExpiryError)
@@ -41,7 +46,9 @@ const updateBody = z
     error: 'Name at least one field to change.',
     when: ({ issues }) => issues.length === 0,
   })
-  .meta({ not: { anyOf: [oneExpirySchema.not, { required: ['permissions', 'scopes'] }] }, minProperties: 1 });
+  .meta({
+    not: { anyOf: [oneExpirySchema.not, hasFields('permissions', 'scopes'), { not: { anyOf: changed } }] },
+  });
 
 /** The read and the commands of one key: retrieve, update, suspend, reactivate, revoke. */
 export const projectKeyCommands = (admin: Administration): Route[] => {

@@ -17,6 +17,7 @@ import {
   oneExpiry,
   oneExpiryError,
   oneExpirySchema,
+  optional,
   projectKeyPermissions,
 } from '../fields.ts';
 import { createIdempotently, type Made } from '../idempotent.ts';
@@ -28,7 +29,7 @@ import { createdKeyObject, keyObject, render, statuses, statusOf } from './proje
 import { rotateKeyRoute } from './rotation.ts';
 
 const createBody = z
-  .strictObject({ name, permissions: projectKeyPermissions.optional(), ...expiry })
+  .strictObject({ name, permissions: optional(projectKeyPermissions), ...expiry })
   .refine(oneExpiry, oneExpiryError)
   .meta(oneExpirySchema);
 

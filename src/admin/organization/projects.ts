@@ -8,7 +8,7 @@ import type { Route } from '../../http/route.ts';
 import { newId } from '../../ids.ts';
 import { adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute, waitForProjection } from '../command.ts';
-import { idempotencyKey, name, pathId } from '../fields.ts';
+import { idempotencyKey, name, optional, pathId } from '../fields.ts';
 import { createIdempotently, type Made } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 
@@ -152,8 +152,8 @@ export const projectRoutes = (admin: Administration): Route[] => {
     params: projectParams,
     find,
     body: z
-      .strictObject({ name: name.optional(), allowed_models: allowedModels.nullable().optional() })
-      .meta({ minProperties: 1 }),
+      .strictObject({ name: optional(name), allowed_models: allowedModels.nullable().optional() })
+      .meta({ not: { properties: { name: { type: 'null' } }, not: { required: ['allowed_models'] } } }),
     replies: { 200: { description: 'The project', schema: projectObject } },
     errors: ['project_not_found', 'project_archived'],
     async handle(call) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { directions, modes, type PolicyScope, scopeFits, scopeMisfit, scopes } from '../../domain/policy-terms.ts';
 import { whole } from '../../http/answer/whole.ts';
 import { text, wholeNumber } from '../../http/request/query.ts';
-import { name, pathId } from '../fields.ts';
+import { hasFields, name, optional, pathId } from '../fields.ts';
 
 /** What callers send about policies (contract A.1, C.1). */
 
@@ -29,13 +29,13 @@ const projectIds = z
   })
   .meta({ uniqueItems: true });
 
-const optional = {
-  description: text(0, 2000).optional(),
-  direction: direction.optional(),
-  mode: z.enum(modes).optional(),
-  scope: z.enum(scopes).optional(),
-  project_ids: projectIds.optional(),
-  match_threshold_basis_points: whole().min(1).max(10_000).optional(),
+const further = {
+  description: optional(text(0, 2000)),
+  direction: optional(direction),
+  mode: optional(z.enum(modes)),
+  scope: optional(z.enum(scopes)),
+  project_ids: optional(projectIds),
+  match_threshold_basis_points: optional(whole().min(1).max(10_000)),
 };
 
 interface Scoped {
@@ -44,20 +44,22 @@ interface Scoped {
 }
 /** The same for the OpenAPI document; an update that has only one of the two is the policy's to judge. */
 const ofProjects = {
-  properties: { scope: { const: 'project' }, project_ids: { minItems: 1 } },
+  properties: { scope: { const: 'project' }, project_ids: { type: 'array', minItems: 1 } },
   required: ['scope', 'project_ids'],
 };
-const ofAll = { properties: { scope: { const: 'organization' }, project_ids: { maxItems: 0 } } };
-const lacksOne = { not: { required: ['scope', 'project_ids'] } };
+const ofAll = { properties: { scope: { enum: ['organization', null] }, project_ids: { maxItems: 0 } } };
+const lacksOne = { not: hasFields('scope', 'project_ids') };
+/** Said twice negated: generators make classes of alternatives that stand in the open. */
+const oneOfThese = (...alternatives: readonly object[]) => ({ not: { not: { anyOf: alternatives } } });
 const misfit = { error: scopeMisfit, path: ['project_ids'] };
 
 export const createBody = z
-  .strictObject({ name, rule, ...optional })
+  .strictObject({ name, rule, ...further })
   .refine(({ scope = 'organization', project_ids = [] }: Scoped) => scopeFits(scope, project_ids), misfit)
-  .meta({ allOf: [{ anyOf: [ofProjects, ofAll] }] });
+  .meta(oneOfThese(ofProjects, ofAll));
 
 /** Where only one of scope and projects is given, the draft has the other: the policy itself compares them. */
 export const updateBody = z
-  .strictObject({ revision, name: name.optional(), rule: rule.optional(), ...optional })
+  .strictObject({ revision, name: optional(name), rule: optional(rule), ...further })
   .refine(({ scope, project_ids }: Scoped) => !scope || !project_ids || scopeFits(scope, project_ids), misfit)
-  .meta({ allOf: [{ anyOf: [lacksOne, ofProjects, ofAll] }] });
+  .meta(oneOfThese(lacksOne, ofProjects, ofAll));

@@ -13,6 +13,7 @@ import { type Example, replay } from '../../policies/replay.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import type { RequestOwner } from '../../rules/text/request-text.ts';
 import type { Administration } from '../command.ts';
+import { optional } from '../fields.ts';
 import { onPolicy, policyRoute } from './policy-route.ts';
 
 const hourMs = 3_600_000;
@@ -77,7 +78,7 @@ export const replayRoute = (admin: Administration, evaluator: Evaluator, kept: K
     path: '/v1/organization/policies/{policy_id}/replay',
     operation: 'replayPolicy',
     summary: 'Judge the requests of the last hours by the draft, without any effect on them',
-    body: z.strictObject({ hours: whole().min(1).max(24).default(24) }),
+    body: z.strictObject({ hours: optional(whole().min(1).max(24)).meta({ default: 24 }) }),
     replies: {
       200: {
         description: 'How many requests the draft would have matched, with examples and without any content',
@@ -85,7 +86,7 @@ export const replayRoute = (admin: Administration, evaluator: Evaluator, kept: K
       },
     },
     errors: ['policy_not_found', 'server_busy'],
-    async handle({ principal: { organizationId }, found, body: { hours } }) {
+    async handle({ principal: { organizationId }, found, body: { hours = 24 } }) {
       if (isRunning) throw fault('server_busy', { message: 'Another replay is running.' });
       isRunning = true;
       try {

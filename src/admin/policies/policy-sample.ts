@@ -3,6 +3,7 @@ import { dateTime } from '../../date-time.ts';
 import { whole } from '../../http/answer/whole.ts';
 import { leastRequest, leastResponse, sampleOwner, sampleTime } from '../../rules/samples.ts';
 import type { RuleSample } from '../../rules/validate.ts';
+import { optional } from '../fields.ts';
 
 /**
  * What an author tries a rule on. Unspecified: its shape. A request is written as `/v1/messages` takes it and an answer
@@ -14,44 +15,46 @@ const block = z.looseObject({ type: z.string() });
 const content = z.union([z.string(), z.array(block)]);
 
 const request = z.looseObject({
-  model: z.string().optional(),
-  max_tokens: whole().min(1).optional(),
-  stream: z.boolean().optional(),
-  system: content.optional(),
-  messages: z.array(z.object({ role: z.enum(['user', 'assistant', 'system']), content })).optional(),
-  tools: z.array(z.looseObject({ name: z.string() })).optional(),
-  metadata: z.record(z.string(), z.unknown()).optional(),
+  model: optional(z.string()),
+  max_tokens: optional(whole().min(1)),
+  stream: optional(z.boolean()),
+  system: optional(content),
+  messages: optional(z.array(z.object({ role: z.enum(['user', 'assistant', 'system']), content }))),
+  tools: optional(z.array(z.looseObject({ name: z.string() }))),
+  metadata: optional(z.record(z.string(), z.unknown())),
 });
+
+const textOrEmpty = optional(z.string()).transform((text) => text ?? '');
 
 const answerBlock = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({
     type: z.literal('tool_use'),
-    id: z.string().default(''),
+    id: textOrEmpty,
     name: z.string(),
     input: z.record(z.string(), z.unknown()),
   }),
-  z.object({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().default('') }),
+  z.object({ type: z.literal('thinking'), thinking: z.string(), signature: textOrEmpty }),
 ]);
 
 const response = z.looseObject({
-  content: z.array(answerBlock).optional(),
-  stop_reason: z.string().optional(),
-  usage: z.looseObject({ output_tokens: whole().min(0).optional() }).optional(),
+  content: optional(z.array(answerBlock)),
+  stop_reason: optional(z.string()),
+  usage: optional(z.looseObject({ output_tokens: optional(whole().min(0)) })),
 });
 
-const named = z.strictObject({ id: z.string().optional(), name: z.string().optional() });
+const named = z.strictObject({ id: optional(z.string()), name: optional(z.string()) });
 
 export const sampleBody = z.strictObject({
-  endpoint: z.enum(['messages', 'chat.completions', 'responses']).optional(),
+  endpoint: optional(z.enum(['messages', 'chat.completions', 'responses'])),
   /** The estimate that rules see. */
-  input_tokens: whole().min(0).optional(),
-  request: request.optional(),
-  response: response.optional(),
-  project: named.optional(),
-  key: named.optional(),
-  org: z.strictObject({ id: z.string().optional(), tier: whole().min(0).max(5).optional() }).optional(),
-  now: dateTime.optional(),
+  input_tokens: optional(whole().min(0)),
+  request: optional(request),
+  response: optional(response),
+  project: optional(named),
+  key: optional(named),
+  org: optional(z.strictObject({ id: optional(z.string()), tier: optional(whole().min(0).max(5)) })),
+  now: optional(dateTime),
 });
 
 export const sampleOf = (body: z.infer<typeof sampleBody>): RuleSample => {

@@ -3,6 +3,7 @@ import { withoutKeys } from '../../http/error-envelopes.ts';
 import type { Route } from '../../http/route.ts';
 import type { Evaluator } from '../../rules/evaluate.ts';
 import { validateRule } from '../../rules/validate.ts';
+import { optional } from '../fields.ts';
 import { direction } from './policy-fields.ts';
 import { tried } from './policy-judgement.ts';
 import { policyRoute } from './policy-route.ts';
@@ -22,7 +23,7 @@ export const validateRoute = (evaluator: Evaluator): Route =>
     path: '/v1/organization/policies/validate',
     operation: 'validatePolicyRule',
     summary: 'Check a rule, and what it says of a sample, without saving it',
-    body: z.strictObject({ rule: z.string(), direction, sample: sampleBody.optional() }),
+    body: z.strictObject({ rule: z.string(), direction, sample: optional(sampleBody) }),
     replies: {
       200: { description: 'Whether the rule could be saved, and if not, where it is wrong', schema: validation },
     },

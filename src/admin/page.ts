@@ -16,7 +16,7 @@ export interface PageQuery {
   readonly order: 'asc' | 'desc';
 }
 
-export const listOf = (item: z.ZodType) =>
+const pageOfItems = (item: z.ZodType) =>
   z.object({
     object: z.literal('list'),
     data: z.array(item),
@@ -24,6 +24,15 @@ export const listOf = (item: z.ZodType) =>
     first_id: z.string(),
     last_id: z.string(),
   });
+
+/**
+ * The schema of a page, in the OpenAPI document by the name of its items: `ProjectList`.
+ * @param more fields that this list has beside those of every list
+ */
+export const listOf = (item: z.ZodType, more: z.ZodRawShape = {}) =>
+  pageOfItems(item)
+    .extend(more)
+    .meta({ id: `${item.meta()?.id}List` });
 
 const opposite = { asc: 'desc', desc: 'asc' } as const;
 

@@ -36,6 +36,19 @@ const auditLog = z
   })
   .describe('Whether the audit log is signed by this gateway');
 
+const health = z.object({ status }).meta({ id: 'Health' });
+const readiness = z
+  .object({
+    status,
+    age_ms: z.int().min(0).nullable().optional().describe('Everything that had happened so long ago is known here'),
+    upstreams: z
+      .record(z.string(), z.array(upstreamHealth))
+      .optional()
+      .describe('Of the models that have several, by model'),
+    audit_log: auditLog.optional(),
+  })
+  .meta({ id: 'Readiness' });
+
 const auditLogOf = ({ isSigned, passedOver }: ToldSigning): z.infer<typeof auditLog> => ({
   signed: isSigned,
   passed_over: passedOver,
@@ -64,7 +77,7 @@ export const healthRoutes = (
     operation: 'getHealth',
     summary: 'Whether the process runs',
     whileDraining: true,
-    replies: { 200: { description: 'It runs', schema: z.object({ status }) } },
+    replies: { 200: { description: 'It runs', schema: health } },
     handle: () => ({ status: 200, body: '{"status":"ok"}' }),
   }),
   route({
@@ -85,20 +98,7 @@ export const healthRoutes = (
     replies: {
       200: {
         description: 'Ready',
-        schema: z.object({
-          status,
-          age_ms: z
-            .int()
-            .min(0)
-            .nullable()
-            .optional()
-            .describe('Everything that had happened so long ago is known here'),
-          upstreams: z
-            .record(z.string(), z.array(upstreamHealth))
-            .optional()
-            .describe('Of the models that have several, by model'),
-          audit_log: auditLog.optional(),
-        }),
+        schema: readiness,
       },
     },
     errors: ['dependency_unavailable'],

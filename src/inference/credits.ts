@@ -10,6 +10,10 @@ export interface Balance {
   readonly usage: number;
 }
 
+const creditBalance = z
+  .object({ data: z.object({ total_credits: z.number(), total_usage: z.number() }) })
+  .meta({ id: 'CreditBalance' });
+
 const dollars = (micros: number): number => micros / 1_000_000;
 
 /** A balance may lag by so much; what is older is not shown (contract N10). */
@@ -32,7 +36,7 @@ export const creditsRoute = (ledger: {
     replies: {
       200: {
         description: 'The balance',
-        schema: z.object({ data: z.object({ total_credits: z.number(), total_usage: z.number() }) }),
+        schema: creditBalance,
       },
     },
     errors: ['credit_balance_unavailable'],

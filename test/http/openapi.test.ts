@@ -151,7 +151,7 @@ describe('the OpenAPI document', () => {
       }
     }
     expect(compiled).toBeGreaterThan(50);
-    const validate = ajv.compile({ $ref: 'weir#/components/schemas/plantTree_201' });
+    const validate = ajv.compile({ $ref: 'weir#/components/schemas/PlantTreeResponse' });
     expect(validate({ name: 'a', children: [{ name: 'b', children: [] }] })).toBe(true);
     expect(validate({ name: 'a', children: [{ name: 1, children: [] }] })).toBe(false);
   });

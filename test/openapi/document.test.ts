@@ -1,7 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { expect, test } from 'vitest';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, test } from 'vitest';
 import { wholeGateway } from '../support/whole-gateway.ts';
-import { document, type Schema } from './document.ts';
+import { document, resolved, type Schema } from './document.ts';
 
 test('the document is OpenAPI 3.1, to the letter of its schema', async () => {
   const validator = new Validator();
@@ -52,5 +53,103 @@ test('it says how a credential is asked for, what is taken where nothing is sent
   ]);
   expect(Object.fromEntries(defaults)).toEqual({ limit: 20, order: 'asc', include_archived: false });
   const { schema } = responseOf('/v1/models/{model}', 404).content['application/json']!;
-  expect(schema.anyOf?.map(({ $ref }) => $ref?.split('/').at(-1))).toEqual(['AdminError', 'MessagesError']);
+  expect(resolved(schema).anyOf?.map(({ $ref }) => $ref?.split('/').at(-1))).toEqual(['AdminError', 'MessagesError']);
+});
+
+/** Every schema of the document with where it stands. */
+const schemasIn = (value: unknown, where: string): [where: string, schema: Schema][] => {
+  if (typeof value !== 'object' || value === null) return [];
+  const inner = Object.entries(value).flatMap(([name, each]) => schemasIn(each, `${where}/${name}`));
+  return [[where, value as Schema], ...inner];
+};
+/** Of what is said of a schema and is no type: bounds. */
+const bounds = /\/(not|allOf|contains|propertyNames|examples)(\/|$)/;
+const all = schemasIn(document, '').filter(([where]) => !bounds.test(where));
+
+describe('what generators make of it:', () => {
+  const names = Object.keys(document.components.schemas);
+
+  test('every object and every choice has a name, and so has each resource, request and list', () => {
+    const isNamed = (where: string): boolean => /^\/components\/schemas\/\w+$/.test(where);
+    const isParameter = (where: string): boolean => where.includes('/parameters/');
+    const nameless = all.filter(([where, { type, properties, anyOf, oneOf }]) => {
+      if (isNamed(where) || isParameter(where)) return false;
+      const choice = (anyOf ?? oneOf ?? []).filter((each) => each.type !== 'null');
+      return (type === 'object' && Object.keys(properties ?? {}).length > 0) || choice.length > 1;
+    });
+    expect(nameless.map(([where]) => where)).toEqual([]);
+    expect(names).toEqual(
+      expect.arrayContaining([
+        ...['Organization', 'Project', 'ProjectList', 'CreateProjectRequest', 'UpdateProjectRequest', 'DeletedProject'],
+        ...['ProjectApiKey', 'ProjectApiKeyList', 'CreateProjectApiKeyRequest', 'AdminApiKey', 'AdminApiKeyList'],
+        ...['Policy', 'PolicySummaryList', 'PolicyVersionList', 'AuditLog', 'AuditLogList', 'HistoryEventList'],
+        ...['Model', 'ModelList', 'CreateMessageRequest', 'Message', 'CreateChatCompletionRequest', 'ChatCompletion'],
+      ]),
+    );
+  });
+
+  test('no name is one that languages have already', () => {
+    const taken = [
+      'System',
+      'Object',
+      'String',
+      'Error',
+      'Exception',
+      'Type',
+      'Response',
+      'Request',
+      'Function',
+      'Map',
+    ];
+    expect(names.filter((name) => taken.includes(name))).toEqual([]);
+    for (const name of names) expect(name).toMatch(/^[A-Z][A-Za-z0-9]+$/);
+  });
+
+  test('a number that may pass 2^31 is one of 64 bits, and no other is', () => {
+    const whole = all.filter(([, { type }]) => type === 'integer');
+    expect(whole.length).toBeGreaterThan(100);
+    for (const [where, { maximum = Number.POSITIVE_INFINITY, format }] of whole)
+      expect([where, format === 'int64']).toEqual([where, maximum >= 2 ** 31]);
+  });
+
+  test('no type is one to which nothing belongs', () => {
+    for (const [where, { additionalProperties: others }] of all)
+      expect([where, typeof others === 'object' && others.type === 'null']).toEqual([where, false]);
+  });
+
+  test('what passing models take and answer is said beside what strict ones do', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const judge = (schema: Schema) => ajv.compile({ ...schema, components: document.components });
+    const of = (path: string) => document.paths[path]!.post!;
+    const tool = { type: 'web_search_20250305', name: 'web_search', some_member: { of: 'tomorrow' } };
+    const bodies: [path: string, body: object][] = [
+      [
+        '/v1/messages',
+        { max_tokens: 9, messages: [{ role: 'user', content: [{ type: 'of_tomorrow' }] }], tools: [tool] },
+      ],
+      ['/v1/messages/count_tokens', { messages: [{ role: 'user', content: 'x' }], tools: [tool] }],
+      ['/v1/chat/completions', { messages: [{ role: 'user', content: 'x', more: 1 }], logit_bias: { 1: 2 } }],
+      ['/v1/responses', { input: [{ type: 'item_reference', id: 'x' }], background: true, unheard_of: 1 }],
+    ];
+    for (const [path, rest] of bodies) {
+      const { schema } = of(path).requestBody!.content['application/json']!;
+      const body = { model: 'm', ...rest };
+      expect([path, judge(schema)(body)]).toEqual([path, true]);
+      const [strict, passing] = resolved(schema).anyOf!.map(resolved) as (Schema & { description?: string })[];
+      expect(passing!.additionalProperties).toEqual({});
+      expect(passing!.description).toContain('Members that are not named here are allowed');
+      expect(strict).not.toEqual(passing);
+      // What limits is as it says for every model.
+      expect(judge(schema)({ ...body, model: 7 })).toBe(false);
+    }
+    const answers = {
+      '/v1/messages': { id: 'msg_1', type: 'message', model: 'm', stop_reason: 'of_tomorrow', more: {} },
+      '/v1/chat/completions': { id: 'x', model: 'm', choices: [{ message: { content: null, audio: {} } }], more: 1 },
+      '/v1/responses': { id: 'x', model: 'm', output: [{ type: 'web_search_call' }], more: 1 },
+    };
+    for (const [path, answer] of Object.entries(answers)) {
+      const { content } = of(path).responses[200] as { content: Record<string, { schema: Schema }> };
+      expect([path, judge(content['application/json']!.schema)(answer)]).toEqual([path, true]);
+    }
+  });
 });

@@ -49,6 +49,10 @@ export interface OpenApi {
 /** The document as a client gets it. */
 export const document = JSON.parse(JSON.stringify(openapi(routesToLookAt()))) as OpenApi;
 
+/** Of what a model takes or answers the alternative of a strict one; any other schema as it is. */
+export const strictly = (schema: Schema): Schema =>
+  resolved(schema).anyOf?.find(({ $ref }) => $ref?.startsWith('#/components/schemas/Strict')) ?? schema;
+
 /** The schema that a reference leads to, else the schema itself. */
 export const resolved = (schema: Schema): Schema => {
   const name = schema.$ref?.replace('#/components/schemas/', '');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { connect } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
-import { document, resolved, type Schema } from './document.ts';
+import { document, resolved, type Schema, strictly } from './document.ts';
 
 /**
  * Bodies of messages made from the schema of the document itself: every alternative of every union once, and then each
@@ -30,7 +30,8 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-const body = document.paths['/v1/messages']?.post?.requestBody?.content['application/json']?.schema as Schema;
+const taken = document.paths['/v1/messages']?.post?.requestBody?.content['application/json']?.schema as Schema;
+const body = resolved(strictly(taken));
 
 /** Values that the schema takes: each of its alternatives, and each member in each of its own. */
 const variants = (given: Schema): unknown[] => {
@@ -99,8 +100,8 @@ const seeds = [
 /** Every name that the schema knows anywhere: foreign members have names that mean something elsewhere. */
 const namesOf = (given: unknown): string[] => {
   if (typeof given !== 'object' || given === null) return [];
-  const { properties } = given as Schema;
-  return [...Object.keys(properties ?? {}), ...Object.values(given).flatMap(namesOf)];
+  const schema = resolved(given as Schema);
+  return [...Object.keys(schema.properties ?? {}), ...Object.values(schema).flatMap(namesOf)];
 };
 const names = [...new Set([...namesOf(body), '__proto__', 'constructor', 'toJSON', 'length'])];
 const odd = [null, [null], {}, [], '', 0, true, [{}], [[]]];

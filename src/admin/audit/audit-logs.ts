@@ -16,35 +16,41 @@ import { countOf, findEntries } from './audit-search.ts';
 const actorTypes = ['api_key', 'oauth_client', 'operator', 'system'] as const;
 const named = z.object({ id: z.string() });
 /** Who acted: under the name of the type is what is known of it. */
-export const actorObject = z.object({
-  type: z.enum(actorTypes),
-  api_key: named.optional(),
-  oauth_client: named.optional(),
-  operator: named
-    .extend({
-      host: z.string().optional(),
-      command: z.string().optional(),
-      name: z.string().optional(),
-      reason: z.string().optional(),
-    })
-    .optional(),
-  system: named.optional(),
-});
+export const actorObject = z
+  .object({
+    type: z.enum(actorTypes),
+    api_key: named.optional(),
+    oauth_client: named.optional(),
+    operator: named
+      .extend({
+        host: z.string().optional(),
+        command: z.string().optional(),
+        name: z.string().optional(),
+        reason: z.string().optional(),
+      })
+      .optional(),
+    system: named.optional(),
+  })
+  .meta({ id: 'AuditLogActor' });
 
 const fields = z.record(z.string(), z.unknown());
-const details = z.object({ id: z.string(), data: fields.optional(), changes_requested: fields.optional() });
+const details = z
+  .object({ id: z.string(), data: fields.optional(), changes_requested: fields.optional() })
+  .meta({ id: 'AuditLogDetails' });
 
 /** Under the name of its type an entry has the details, as the `openai` SDK reads it. */
-const entryObject = z.object({
-  id: z.string(),
-  type: z.enum(auditTypes),
-  effective_at: z.int(),
-  actor: actorObject,
-  project: z.object({ id: z.string(), name: z.string() }).optional(),
-  ip_address: z.string().nullable(),
-  request_id: z.string().nullable(),
-  ...Object.fromEntries(auditTypes.map((type) => [type, details.optional()])),
-});
+const entryObject = z
+  .object({
+    id: z.string(),
+    type: z.enum(auditTypes),
+    effective_at: z.int(),
+    actor: actorObject,
+    project: z.object({ id: z.string(), name: z.string() }).optional(),
+    ip_address: z.string().nullable(),
+    request_id: z.string().nullable(),
+    ...Object.fromEntries(auditTypes.map((type) => [type, details.optional()])),
+  })
+  .meta({ id: 'AuditLog' });
 
 const value = text(1, 200);
 const moment = wholeNumber(0, 999_999_999_999);

@@ -15,24 +15,28 @@ import { adminRoute } from '../admin-route.ts';
 import { type Administration, contextOf, execute } from '../command.ts';
 import { countOf } from './audit-search.ts';
 
-const checkpointObject = z.object({
-  object: z.literal('organization.audit_log.checkpoint'),
-  size: z.int().describe('Leaves of the log, of all organizations'),
-  root_hash: z.string(),
-  checkpoint: z.string().describe('The signed note (c2sp.org/tlog-checkpoint)'),
-  public_keys: z.array(z.string()).describe('Verifier keys; the last one has signed'),
-});
+const checkpointObject = z
+  .object({
+    object: z.literal('organization.audit_log.checkpoint'),
+    size: z.int().describe('Leaves of the log, of all organizations'),
+    root_hash: z.string(),
+    checkpoint: z.string().describe('The signed note (c2sp.org/tlog-checkpoint)'),
+    public_keys: z.array(z.string()).describe('Verifier keys; the last one has signed'),
+  })
+  .meta({ id: 'AuditLogCheckpoint' });
 
-const proofObject = z.object({
-  object: z.literal('organization.audit_log.proof'),
-  audit_log_id: z.string(),
-  index: z.int(),
-  leaf: z.string().describe('What is hashed behind a zero byte: the canonical form of the event, or its stub'),
-  event: z.string().describe('The canonical form of the event (RFC 8785)'),
-  hashes: z.array(z.string()),
-  checkpoint: checkpointObject,
-  tlog_proof: z.string().describe('The same proof as c2sp.org/tlog-proof has it'),
-});
+const proofObject = z
+  .object({
+    object: z.literal('organization.audit_log.proof'),
+    audit_log_id: z.string(),
+    index: z.int(),
+    leaf: z.string().describe('What is hashed behind a zero byte: the canonical form of the event, or its stub'),
+    event: z.string().describe('The canonical form of the event (RFC 8785)'),
+    hashes: z.array(z.string()),
+    checkpoint: checkpointObject,
+    tlog_proof: z.string().describe('The same proof as c2sp.org/tlog-proof has it'),
+  })
+  .meta({ id: 'AuditLogProof' });
 
 /** Entries that are read at a time for an export. */
 const page = 100;

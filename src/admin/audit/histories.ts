@@ -136,4 +136,4 @@ export const historyRoutes = (admin: Administration): Route[] => {
   ];
 };
 
-const historyPage = listOf(historyEvent).extend({ state: historyState.nullable().describe('Null before it existed') });
+const historyPage = listOf(historyEvent, { state: historyState.nullable().describe('Null before it existed') });

@@ -14,39 +14,45 @@ const reasons = {
   'the time': 'time',
 } as const satisfies Record<Effective['because'], string>;
 
-const change = z.object({
-  field: z.string(),
-  from: z.unknown().optional().describe('Null where there was nothing'),
-  to: z.unknown().optional(),
-  added: z.array(z.string()).optional().describe('Of a set of ids, in place of from and to'),
-  removed: z.array(z.string()).optional(),
-});
+const change = z
+  .object({
+    field: z.string(),
+    from: z.unknown().optional().describe('Null where there was nothing'),
+    to: z.unknown().optional(),
+    added: z.array(z.string()).optional().describe('Of a set of ids, in place of from and to'),
+    removed: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'HistoryChange' });
 
 /** One event of a history. */
-export const historyEvent = z.object({
-  object: z.literal('organization.history.event'),
-  id: z.string().describe('<id of the thing>@<number of the event on its stream, from 0 on>'),
-  type: z.string(),
-  effective_at: z.int(),
-  actor: actorObject,
-  ip_address: z.string().nullable(),
-  request_id: z.string().nullable(),
-  reason: z.string().nullable().describe('What the operator said, or what the event itself names'),
-  status: z.string().describe('That it led to'),
-  changes: z.array(change),
-});
+export const historyEvent = z
+  .object({
+    object: z.literal('organization.history.event'),
+    id: z.string().describe('<id of the thing>@<number of the event on its stream, from 0 on>'),
+    type: z.string(),
+    effective_at: z.int(),
+    actor: actorObject,
+    ip_address: z.string().nullable(),
+    request_id: z.string().nullable(),
+    reason: z.string().nullable().describe('What the operator said, or what the event itself names'),
+    status: z.string().describe('That it led to'),
+    changes: z.array(change),
+  })
+  .meta({ id: 'HistoryEvent' });
 
 /** What something was at a moment. */
-export const historyState = z.object({
-  object: z.literal('organization.history.state'),
-  id: z.string(),
-  as_of: z.int(),
-  last_event: z.string().describe('The id of the last event that is in it'),
-  status: z.string().describe('As its own events have it'),
-  effective: z.object({ status: z.string(), because: z.enum(Object.values(reasons)) }),
-  belongs_to: z.array(z.object({ id: z.string(), name: z.string(), status: z.string() })),
-  fields: z.record(z.string(), z.unknown()),
-});
+export const historyState = z
+  .object({
+    object: z.literal('organization.history.state'),
+    id: z.string(),
+    as_of: z.int(),
+    last_event: z.string().describe('The id of the last event that is in it'),
+    status: z.string().describe('As its own events have it'),
+    effective: z.object({ status: z.string(), because: z.enum(Object.values(reasons)) }),
+    belongs_to: z.array(z.object({ id: z.string(), name: z.string(), status: z.string() })),
+    fields: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'HistoryState' });
 
 /** Digests of secrets and what they hang on; and every payment's reference, which its own event has. */
 const unsaid: ReadonlySet<string> = new Set(['digest', 'pepperId', 'references']);

@@ -31,23 +31,29 @@ import {
 import { createIdempotently, type Made } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 
-const keyObject = z.object({
-  object: z.literal('organization.admin_api_key'),
-  id: z.string(),
-  name: z.string(),
-  redacted_value: z.string(),
-  created_at: z.int(),
-  last_used_at: z.int().optional(),
-  expires_at: z.int().optional(),
-  owner: z.object({ type: z.literal('organization'), id: z.string() }),
-  permissions: z.array(z.enum(adminPermissions)),
-});
+const keyObject = z
+  .object({
+    object: z.literal('organization.admin_api_key'),
+    id: z.string(),
+    name: z.string(),
+    redacted_value: z.string(),
+    created_at: z.int(),
+    last_used_at: z.int().optional(),
+    expires_at: z.int().optional(),
+    owner: z.object({ type: z.literal('organization'), id: z.string() }),
+    permissions: z.array(z.enum(adminPermissions)),
+  })
+  .meta({ id: 'AdminApiKey' });
 
-const marker = z.object({
-  id: z.string(),
-  object: z.literal('organization.admin_api_key.deleted'),
-  deleted: z.literal(true),
-});
+const createdKeyObject = keyObject.extend({ value: z.string() }).meta({ id: 'CreatedAdminApiKey' });
+
+const marker = z
+  .object({
+    id: z.string(),
+    object: z.literal('organization.admin_api_key.deleted'),
+    deleted: z.literal(true),
+  })
+  .meta({ id: 'DeletedAdminApiKey' });
 
 const createBody = z
   .strictObject({ name, permissions: optional(adminKeyPermissions), ...expiry })
@@ -110,7 +116,7 @@ export const adminKeyRoutes = (admin: Administration): Route[] => {
     summary: 'Create an Admin API key; the full key is in this answer and nowhere else',
     headers: { 'Idempotency-Key': idempotencyKey },
     body: createBody,
-    replies: { 201: { description: 'The new key with its value', schema: keyObject.extend({ value: z.string() }) } },
+    replies: { 201: { description: 'The new key with its value', schema: createdKeyObject } },
     errors: [
       'permission_escalation',
       'admin_key_limit_reached',

@@ -17,40 +17,44 @@ import { statusOf } from './project-key-object.ts';
 const scopeNames = ['api_key', 'project', 'organization'] as const;
 const metric = z.enum(metricNames);
 
-const scopeObject = z.object({
-  scope: z.enum(scopeNames),
-  id: z.string(),
-  windows: z.array(
-    z.object({
-      metric,
-      limit: z.int(),
-      used: z.int(),
-      remaining: z.int(),
-      /** Null where nobody can tell: requests in flight end when they end. */
-      resets_in_seconds: z.number().nullable(),
-    }),
-  ),
-  last_refusal: z.object({ metrics: z.array(metric), at: z.int() }).nullable(),
-});
+const scopeObject = z
+  .object({
+    scope: z.enum(scopeNames),
+    id: z.string(),
+    windows: z.array(
+      z.object({
+        metric,
+        limit: z.int(),
+        used: z.int(),
+        remaining: z.int(),
+        /** Null where nobody can tell: requests in flight end when they end. */
+        resets_in_seconds: z.number().nullable(),
+      }),
+    ),
+    last_refusal: z.object({ metrics: z.array(metric), at: z.int() }).nullable(),
+  })
+  .meta({ id: 'ApiKeyLimitScope' });
 
 /**
  * Unspecified: the shape, as no API that is imitated has such an endpoint. Scopes are named as the fields of
  * `GET /v1/organization` are; times are seconds.
  */
-export const keyLimitsObject = z.object({
-  object: z.literal('organization.project.api_key.limits'),
-  api_key_id: z.string(),
-  shared_with: z
-    .array(z.string())
-    .describe('Keys that work and are counted in the same windows: those that it was rotated from or to.'),
-  tier: z.int(),
-  last_refusal: z
-    .object({ at: z.int(), limits: z.array(z.object({ scope: z.enum(scopeNames), metric })) })
-    .nullable()
-    .describe('The limits that refused last, of those of inference.'),
-  scopes: z.array(scopeObject),
-  credits: z.array(scopeObject).describe('The limits of GET /v1/credits, which has its own.'),
-});
+export const keyLimitsObject = z
+  .object({
+    object: z.literal('organization.project.api_key.limits'),
+    api_key_id: z.string(),
+    shared_with: z
+      .array(z.string())
+      .describe('Keys that work and are counted in the same windows: those that it was rotated from or to.'),
+    tier: z.int(),
+    last_refusal: z
+      .object({ at: z.int(), limits: z.array(z.object({ scope: z.enum(scopeNames), metric })) })
+      .nullable()
+      .describe('The limits that refused last, of those of inference.'),
+    scopes: z.array(scopeObject),
+    credits: z.array(scopeObject).describe('The limits of GET /v1/credits, which has its own.'),
+  })
+  .meta({ id: 'ProjectApiKeyLimits' });
 type Scope = z.infer<typeof scopeObject>;
 
 const render = ({ scope, id, windows, lastRefusal }: Inspection, wall: Millis): Scope => ({

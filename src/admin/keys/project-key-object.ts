@@ -8,24 +8,28 @@ import { projectPermissions } from '../../domain/permissions.ts';
 
 export const statuses = ['active', 'revoked', 'expired', 'suspended'] as const;
 
-export const keyObject = z.object({
-  object: z.literal('organization.project.api_key'),
-  id: z.string(),
-  name: z.string(),
-  redacted_value: z.string(),
-  created_at: z.int(),
-  last_used_at: z.int().nullable(),
-  expires_at: z.int().nullable(),
-  owner: z.object({ type: z.literal('project'), id: z.string(), name: z.string() }),
-  status: z.enum(statuses),
-  permissions: z.array(z.enum(projectPermissions)),
-});
-export const keyMarker = z.object({
-  id: z.string(),
-  object: z.literal('organization.project.api_key.deleted'),
-  deleted: z.literal(true),
-});
-export const createdKeyObject = keyObject.extend({ value: z.string() });
+export const keyObject = z
+  .object({
+    object: z.literal('organization.project.api_key'),
+    id: z.string(),
+    name: z.string(),
+    redacted_value: z.string(),
+    created_at: z.int(),
+    last_used_at: z.int().nullable(),
+    expires_at: z.int().nullable(),
+    owner: z.object({ type: z.literal('project'), id: z.string(), name: z.string() }),
+    status: z.enum(statuses),
+    permissions: z.array(z.enum(projectPermissions)),
+  })
+  .meta({ id: 'ProjectApiKey' });
+export const keyMarker = z
+  .object({
+    id: z.string(),
+    object: z.literal('organization.project.api_key.deleted'),
+    deleted: z.literal(true),
+  })
+  .meta({ id: 'DeletedProjectApiKey' });
+export const createdKeyObject = keyObject.extend({ value: z.string() }).meta({ id: 'CreatedProjectApiKey' });
 
 /** The status that callers see: what the key's own stream says, its project and the clock (contract B.2, B.3). */
 export const statusOf = (row: ProjectKeyRow, project: ProjectRow, now: Millis): string => {

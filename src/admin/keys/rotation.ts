@@ -24,9 +24,11 @@ const rotateBody = z.strictObject({
     .describe('How long the key goes on beside its successor; with 0 it ends at once'),
 });
 
-const rotatedObject = createdKeyObject.extend({
-  rotated_from: z.object({ id: z.string(), expires_at: z.int() }).describe('The key that it succeeds, and its end'),
-});
+const rotatedObject = createdKeyObject
+  .extend({
+    rotated_from: z.object({ id: z.string(), expires_at: z.int() }).describe('The key that it succeeds, and its end'),
+  })
+  .meta({ id: 'RotatedProjectApiKey' });
 
 type RotateCall = AdminCall<unknown, unknown, z.infer<typeof rotateBody>, FoundKey>;
 

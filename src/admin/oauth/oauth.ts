@@ -24,12 +24,14 @@ const tokenBody = z.object({
   scope: z.string().optional(),
   ...clientFields,
 });
-const tokenObject = z.object({
-  access_token: z.string(),
-  token_type: z.literal('Bearer'),
-  expires_in: z.literal(tokenSeconds),
-  scope: z.string(),
-});
+const tokenObject = z
+  .object({
+    access_token: z.string(),
+    token_type: z.literal('Bearer'),
+    expires_in: z.literal(tokenSeconds),
+    scope: z.string(),
+  })
+  .meta({ id: 'AccessToken' });
 const revokeBody = z.object({
   token: z.string().meta({ minLength: 1 }),
   token_type_hint: z.string().optional(),
@@ -154,16 +156,18 @@ const revokeRoute = (admin: Administration, clients: Acquaintance): Route => {
   });
 };
 
-const metadataObject = z.object({
-  issuer: z.string(),
-  token_endpoint: z.string(),
-  revocation_endpoint: z.string(),
-  scopes_supported: z.array(z.enum(tokenPermissions)),
-  response_types_supported: z.array(z.string()),
-  grant_types_supported: z.array(z.literal('client_credentials')),
-  token_endpoint_auth_methods_supported: z.array(z.string()),
-  revocation_endpoint_auth_methods_supported: z.array(z.string()),
-});
+const metadataObject = z
+  .object({
+    issuer: z.string(),
+    token_endpoint: z.string(),
+    revocation_endpoint: z.string(),
+    scopes_supported: z.array(z.enum(tokenPermissions)),
+    response_types_supported: z.array(z.string()),
+    grant_types_supported: z.array(z.literal('client_credentials')),
+    token_endpoint_auth_methods_supported: z.array(z.string()),
+    revocation_endpoint_auth_methods_supported: z.array(z.string()),
+  })
+  .meta({ id: 'AuthorizationServerMetadata' });
 
 /** `GET /.well-known/oauth-authorization-server` (RFC 8414). */
 const metadataRoute = (publicUrl: () => string): Route =>

@@ -8,26 +8,30 @@ import type { TiersInForce } from '../../limits/tiers/tiers-in-force.ts';
 import { adminRoute } from '../admin-route.ts';
 import type { Administration } from '../command.ts';
 
-const limits = z.object({
-  requests_per_minute: z.int(),
-  requests_per_day: z.int(),
-  tokens_per_minute: z.int(),
-  tokens_per_day: z.int().optional(),
-  concurrent_requests: z.int(),
-});
+const limits = z
+  .object({
+    requests_per_minute: z.int(),
+    requests_per_day: z.int(),
+    tokens_per_minute: z.int(),
+    tokens_per_day: z.int().optional(),
+    concurrent_requests: z.int(),
+  })
+  .meta({ id: 'TierLimits' });
 
-const organizationObject = z.object({
-  object: z.literal('organization'),
-  id: z.string(),
-  name: z.string(),
-  status: z.enum(['active', 'suspended', 'closed']),
-  tier: z.int(),
-  spend_tier: z.int(),
-  subscription: z.enum(plans),
-  lifetime_paid: z.number(),
-  created_at: z.int(),
-  limits: z.object({ api_key: limits, project: limits, organization: limits }),
-});
+const organizationObject = z
+  .object({
+    object: z.literal('organization'),
+    id: z.string(),
+    name: z.string(),
+    status: z.enum(['active', 'suspended', 'closed']),
+    tier: z.int(),
+    spend_tier: z.int(),
+    subscription: z.enum(plans),
+    lifetime_paid: z.number(),
+    created_at: z.int(),
+    limits: z.object({ api_key: limits, project: limits, organization: limits }),
+  })
+  .meta({ id: 'Organization' });
 
 const dollars = (micros: number): number => micros / 1_000_000;
 

@@ -12,15 +12,17 @@ import { idempotencyKey, name, optional, pathId } from '../fields.ts';
 import { createIdempotently, type Made } from '../idempotent.ts';
 import { listOf, page, pageQuery } from '../page.ts';
 
-const projectObject = z.object({
-  object: z.literal('organization.project'),
-  id: z.string(),
-  name: z.string(),
-  created_at: z.int(),
-  status: z.enum(['active', 'archived']),
-  archived_at: z.int().optional(),
-  allowed_models: z.array(z.string()).readonly().nullable(),
-});
+const projectObject = z
+  .object({
+    object: z.literal('organization.project'),
+    id: z.string(),
+    name: z.string(),
+    created_at: z.int(),
+    status: z.enum(['active', 'archived']),
+    archived_at: z.int().optional(),
+    allowed_models: z.array(z.string()).readonly().nullable(),
+  })
+  .meta({ id: 'Project' });
 
 /** Most models that a project may list: an event of them is far below what one append takes. */
 const mostAllowed = 1_000;
@@ -32,11 +34,13 @@ const allowedModels = z
   .refine((ids) => new Set(ids).size === ids.length, { error: 'Must not list a model twice.' })
   .meta({ uniqueItems: true });
 
-const marker = z.object({
-  id: z.string(),
-  object: z.literal('organization.project.deleted'),
-  deleted: z.literal(true),
-});
+const marker = z
+  .object({
+    id: z.string(),
+    object: z.literal('organization.project.deleted'),
+    deleted: z.literal(true),
+  })
+  .meta({ id: 'DeletedProject' });
 
 const render = (row: ProjectRow): z.infer<typeof projectObject> => ({
   object: 'organization.project',

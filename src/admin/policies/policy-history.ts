@@ -15,19 +15,21 @@ import { onPolicy, policyRoute } from './policy-route.ts';
 const keptMs = decisionSeconds * 1000;
 
 const verdict = z.enum(['monitored', 'blocked', 'error']);
-const decisionObject = z.object({
-  object: z.literal('organization.policy.decision'),
-  id: z.string(),
-  policy_id: z.string(),
-  version: z.int(),
-  direction: z.enum(directions),
-  verdict,
-  score_basis_points: z.int().nullable(),
-  request_id: z.string(),
-  project_id: z.string(),
-  api_key_id: z.string(),
-  created_at: z.int(),
-});
+const decisionObject = z
+  .object({
+    object: z.literal('organization.policy.decision'),
+    id: z.string(),
+    policy_id: z.string(),
+    version: z.int(),
+    direction: z.enum(directions),
+    verdict,
+    score_basis_points: z.int().nullable(),
+    request_id: z.string(),
+    project_id: z.string(),
+    api_key_id: z.string(),
+    created_at: z.int(),
+  })
+  .meta({ id: 'PolicyDecision' });
 
 const renderDecision = (row: PolicyDecisionRow) => ({
   object: 'organization.policy.decision',

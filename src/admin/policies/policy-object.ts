@@ -18,38 +18,46 @@ const terms = {
   match_threshold_basis_points: z.int(),
 };
 
-export const versionObject = z.object({
-  object: z.literal('organization.policy.version'),
-  id: z.string(),
-  version: z.int(),
-  ...terms,
-  published_at: z.int(),
-  current: z.boolean(),
-});
+export const versionObject = z
+  .object({
+    object: z.literal('organization.policy.version'),
+    id: z.string(),
+    version: z.int(),
+    ...terms,
+    published_at: z.int(),
+    current: z.boolean(),
+  })
+  .meta({ id: 'PolicyVersion' });
 
-export const policyItem = z.object({
-  object: z.literal('organization.policy'),
-  id: z.string(),
-  name: z.string(),
-  description: z.string(),
-  state: z.enum(policyStates),
-  revision: z.int(),
-  has_unpublished_changes: z.boolean(),
-  created_at: z.int(),
-  updated_at: z.int(),
-  current_version: z.int(),
-});
+export const policyItem = z
+  .object({
+    object: z.literal('organization.policy'),
+    id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    state: z.enum(policyStates),
+    revision: z.int(),
+    has_unpublished_changes: z.boolean(),
+    created_at: z.int(),
+    updated_at: z.int(),
+    current_version: z.int(),
+  })
+  .meta({ id: 'PolicySummary' });
 
-export const policyObject = policyItem.extend({
-  draft: z.object({ ...terms, base_version: z.int() }),
-  published: versionObject.nullable(),
-});
+export const policyObject = policyItem
+  .extend({
+    draft: z.object({ ...terms, base_version: z.int() }),
+    published: versionObject.nullable(),
+  })
+  .meta({ id: 'Policy' });
 
-export const policyMarker = z.object({
-  id: z.string(),
-  object: z.literal('organization.policy.deleted'),
-  deleted: z.literal(true),
-});
+export const policyMarker = z
+  .object({
+    id: z.string(),
+    object: z.literal('organization.policy.deleted'),
+    deleted: z.literal(true),
+  })
+  .meta({ id: 'DeletedPolicy' });
 
 /** A version beside the policy that it is of, which knows whether it is the current one. */
 export const renderVersion = (version: PolicyVersion, current: PolicyVersion | null) => ({

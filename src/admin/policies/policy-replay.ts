@@ -26,22 +26,24 @@ const exampleObject = z.object({
   score_basis_points: z.int().nullable(),
   created_at: z.int(),
 });
-const replayObject = z.object({
-  object: z.literal('organization.policy.replay'),
-  policy_id: z.string(),
-  revision: z.int(),
-  direction: z.enum(directions),
-  from: z.int(),
-  to: z.int(),
-  complete: z.boolean(),
-  requests: z.int(),
-  matched: z.int(),
-  failed: z.int(),
-  undecided: z.int(),
-  judged_by_text: z.int(),
-  text_kept_seconds: z.int(),
-  examples: z.array(exampleObject),
-});
+const replayObject = z
+  .object({
+    object: z.literal('organization.policy.replay'),
+    policy_id: z.string(),
+    revision: z.int(),
+    direction: z.enum(directions),
+    from: z.int(),
+    to: z.int(),
+    complete: z.boolean(),
+    requests: z.int(),
+    matched: z.int(),
+    failed: z.int(),
+    undecided: z.int(),
+    judged_by_text: z.int(),
+    text_kept_seconds: z.int(),
+    examples: z.array(exampleObject),
+  })
+  .meta({ id: 'PolicyReplay' });
 
 const renderExample = ({ requestId, projectId, keyId, verdict, scoreBasisPoints, at }: Example) => ({
   request_id: requestId,

@@ -9,12 +9,14 @@ import { tried } from './policy-judgement.ts';
 import { policyRoute } from './policy-route.ts';
 import { sampleBody, sampleOf } from './policy-sample.ts';
 
-const validation = z.object({
-  valid: z.boolean(),
-  type: z.enum(['bool', 'double']).nullable(),
-  errors: z.array(z.object({ message: z.string(), line: z.int(), column: z.int() })),
-  result: z.object({ score_basis_points: z.int().nullable(), error: z.string().nullable() }).optional(),
-});
+const validation = z
+  .object({
+    valid: z.boolean(),
+    type: z.enum(['bool', 'double']).nullable(),
+    errors: z.array(z.object({ message: z.string(), line: z.int(), column: z.int() })),
+    result: z.object({ score_basis_points: z.int().nullable(), error: z.string().nullable() }).optional(),
+  })
+  .meta({ id: 'PolicyRuleValidation' });
 
 /** Tries a rule out; nothing is kept (contract C.1). */
 export const validateRoute = (evaluator: Evaluator): Route =>

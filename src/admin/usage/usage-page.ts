@@ -22,20 +22,23 @@ interface Span {
   readonly page?: string | undefined;
 }
 
-export const pageOfBuckets = (result: z.ZodType) =>
-  z.object({
-    object: z.literal('page'),
-    data: z.array(
-      z.object({
-        object: z.literal('bucket'),
-        start_time: z.int(),
-        end_time: z.int(),
-        results: z.array(result),
-      }),
-    ),
-    has_more: z.boolean(),
-    next_page: z.string().nullable(),
-  });
+/** @param id of the page in the OpenAPI document */
+export const pageOfBuckets = (id: string, result: z.ZodType) =>
+  z
+    .object({
+      object: z.literal('page'),
+      data: z.array(
+        z.object({
+          object: z.literal('bucket'),
+          start_time: z.int(),
+          end_time: z.int(),
+          results: z.array(result),
+        }),
+      ),
+      has_more: z.boolean(),
+      next_page: z.string().nullable(),
+    })
+    .meta({ id });
 
 const cursor = /^page_(\d{1,12})$/;
 

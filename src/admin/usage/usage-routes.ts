@@ -23,22 +23,24 @@ const usageQuery = z.object({
   batch: flag(false).optional(),
 });
 
-const usageResult = z.object({
-  object: z.literal('organization.usage.completions.result'),
-  num_model_requests: z.int(),
-  input_tokens: z.int(),
-  output_tokens: z.int(),
-  input_uncached_tokens: z.int(),
-  input_cached_tokens: z.int(),
-  input_cache_write_tokens: z.int(),
-  project_id: z.string().nullable(),
-  api_key_id: z.string().nullable(),
-  model: z.string().nullable(),
-  user_id: z.null(),
-  batch: z.boolean().nullable(),
-  service_tier: z.null(),
-  api_source: z.literal('unlabeled').nullable(),
-});
+const usageResult = z
+  .object({
+    object: z.literal('organization.usage.completions.result'),
+    num_model_requests: z.int(),
+    input_tokens: z.int(),
+    output_tokens: z.int(),
+    input_uncached_tokens: z.int(),
+    input_cached_tokens: z.int(),
+    input_cache_write_tokens: z.int(),
+    project_id: z.string().nullable(),
+    api_key_id: z.string().nullable(),
+    model: z.string().nullable(),
+    user_id: z.null(),
+    batch: z.boolean().nullable(),
+    service_tier: z.null(),
+    api_source: z.literal('unlabeled').nullable(),
+  })
+  .meta({ id: 'UsageResult' });
 
 const isGrouping = (name: string): name is Grouping => (groupings as readonly string[]).includes(name);
 
@@ -68,17 +70,19 @@ const costsQuery = z.object({
   line_items: many(id).optional(),
 });
 
-const costsResult = z.object({
-  object: z.literal('organization.costs.result'),
-  amount: z.object({ value: z.number(), currency: z.literal('usd') }),
-  line_item: z.string().nullable(),
-  project_id: z.string().nullable(),
-  api_key_id: z.string().nullable(),
-  user_id: z.null(),
-  api_source: z.literal('unlabeled').nullable(),
-  quantity: z.int().nullable(),
-  quantity_unit: z.literal('tokens').nullable(),
-});
+const costsResult = z
+  .object({
+    object: z.literal('organization.costs.result'),
+    amount: z.object({ value: z.number(), currency: z.literal('usd') }),
+    line_item: z.string().nullable(),
+    project_id: z.string().nullable(),
+    api_key_id: z.string().nullable(),
+    user_id: z.null(),
+    api_source: z.literal('unlabeled').nullable(),
+    quantity: z.int().nullable(),
+    quantity_unit: z.literal('tokens').nullable(),
+  })
+  .meta({ id: 'CostsResult' });
 
 /** Unspecified: what a line is. Here it is a model, whose prices are one charge. */
 const costsOf =
@@ -106,7 +110,7 @@ export const usageRoutes = ({ models, clock }: Administration): Route[] => {
       operation,
       summary: 'What the organization has used: requests and tokens, in buckets of time',
       query: usageQuery,
-      replies: { 200: { description: 'A page of buckets', schema: pageOfBuckets(usageResult) } },
+      replies: { 200: { description: 'A page of buckets', schema: pageOfBuckets('UsagePage', usageResult) } },
       errors: ['invalid_cursor'],
       handle: ({ principal, query }) => {
         const { group_by: groupBy = [], bucket_width: width } = query;
@@ -134,7 +138,7 @@ export const usageRoutes = ({ models, clock }: Administration): Route[] => {
       operation: 'listCosts',
       summary: 'What that cost, in US dollars, in buckets of a day',
       query: costsQuery,
-      replies: { 200: { description: 'A page of buckets', schema: pageOfBuckets(costsResult) } },
+      replies: { 200: { description: 'A page of buckets', schema: pageOfBuckets('CostsPage', costsResult) } },
       errors: ['invalid_cursor'],
       handle: ({ principal, query }) => {
         const { group_by: groupBy = [] } = query;

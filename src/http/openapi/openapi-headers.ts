@@ -1,8 +1,8 @@
 import type { Route } from '../route.ts';
-import type { Json } from './openapi-schemas.ts';
+import type { Json } from './components.ts';
 
 const text = { type: 'string' };
-const whole = { type: 'integer', minimum: 0 };
+const whole = { type: 'integer', minimum: 0, format: 'int64' };
 const duration = { type: 'string', pattern: '^\\d+(\\.\\d{1,3})?s$' };
 
 /** `x-ratelimit-…` of inference. */
@@ -41,7 +41,7 @@ export const responseHeaders: Json = {
     description: 'How to prove who asks; of a 403 only where a permission is missing.',
     schema: text,
   },
-  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+  'Retry-After': { description: 'Seconds to wait.', schema: { ...whole, minimum: 1 } },
 };
 
 const reference = (name: string): [string, Json] => [name, { $ref: `#/components/headers/${name}` }];

@@ -1,63 +1,4 @@
-import { z } from 'zod';
-
-export type Json = { readonly [key: string]: unknown };
-
-const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/**
- * The named schemas of the document. zod writes definitions and references relative to the schema it converts; inside a
- * larger document they must move to `components` and be pointed at there.
- */
-export class Components {
-  readonly schemas: Record<string, unknown> = {};
-
-  /** @param name stands for the schema where it has to be named, which is where it refers to itself */
-  embed(schema: z.ZodType, io: 'input' | 'output', name: string): Json {
-    const { $schema: _, $defs, ...whole } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
-    const names = new Map<string, string>();
-    for (const key of Object.keys($defs ?? {})) {
-      // The same schema reads differently as a request and as an answer: defaults are optional in one only.
-      const label = io === 'input' ? `${key}Input` : key;
-      names.set(`#/$defs/${key}`, key.startsWith('__') ? `${name}${key}` : label);
-    }
-    let refersToItself = false;
-    const move = (value: unknown): unknown => {
-      if (Array.isArray(value)) return value.map(move);
-      if (!isJson(value)) return value;
-      const moved: Record<string, unknown> = {};
-      for (const [key, inner] of Object.entries(value)) {
-        if (key === '$ref' && typeof inner === 'string') {
-          if (inner === '#') refersToItself = true;
-          moved[key] = `#/components/schemas/${inner === '#' ? name : (names.get(inner) ?? inner)}`;
-        } else if (key === 'defaultOnTheWire') {
-          // zod leaves the default of a value out that is read from a text.
-          moved.default = inner;
-        } else {
-          moved[key] = move(inner);
-        }
-      }
-      // Answers gain members over time (contract A.6), so what zod says of its own output is not said to clients.
-      if (io === 'output' && moved.additionalProperties === false) delete moved.additionalProperties;
-      // A number or truth value of the query is digits or a word on the wire; the pattern is of those.
-      if (moved.type === 'integer' || moved.type === 'boolean') delete moved.pattern;
-      return moved;
-    };
-    for (const [key, definition] of Object.entries($defs ?? {}))
-      this.add(names.get(`#/$defs/${key}`)!, move(definition));
-    const moved = move(whole) as Json;
-    if (!refersToItself) return moved;
-    this.add(name, moved);
-    return { $ref: `#/components/schemas/${name}` };
-  }
-
-  private add(name: string, schema: unknown): void {
-    const held = this.schemas[name];
-    if (held !== undefined && JSON.stringify(held) !== JSON.stringify(schema)) {
-      throw new Error(`Two different schemas of the OpenAPI document are called ${name}.`);
-    }
-    this.schemas[name] = schema;
-  }
-}
+import { isJson, type Json } from './components.ts';
 
 /**
  * A value that is percent-encoded on its way: its text, or each text of a list, has no NUL (contract A.2). A pattern or
@@ -112,7 +53,7 @@ const messagesError = object({
   param: textOrNull,
   details: {
     ...object({ error_code: text }),
-    properties: { error_code: text, policy_id: text, version: { type: 'integer', minimum: 1 } },
+    properties: { error_code: text, policy_id: text, version: { type: 'integer', minimum: 1, format: 'int64' } },
   },
 });
 
@@ -122,7 +63,7 @@ const detail = {
 };
 
 /** The envelopes of contract E.1. */
-export const errorSchemas: Json = {
+export const errorSchemas: Readonly<Record<string, Json>> = {
   AdminError: object({ error: errorDetail }),
   ModelsValidationError: object({ detail, error: errorDetail }),
   MessagesError: object({ type: { const: 'error' }, error: messagesError, request_id: text }),

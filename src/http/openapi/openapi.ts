@@ -4,8 +4,9 @@ import { type Code, catalogue } from '../../errors.ts';
 import { statusOf } from '../error-envelopes.ts';
 import { formMedia } from '../request/media.ts';
 import { type Access, type Family, isInference, type Route, route } from '../route.ts';
+import { Components, type Json } from './components.ts';
 import { headersOf, responseHeaders } from './openapi-headers.ts';
-import { Components, errorSchemas, formEncoded, type Json, percentEncoded } from './openapi-schemas.ts';
+import { errorSchemas, formEncoded, percentEncoded } from './openapi-schemas.ts';
 
 /** Of the API, which the specification counts (contract A.6); the program counts its own versions. */
 const apiVersion = '0.1.0';
@@ -76,7 +77,9 @@ const errorSchemaOf = (family: Family, status: number): string => {
 /** Where access tokens are to be had (contract C.3). */
 const tokenPath = '/v1/oauth/token';
 
-const errorResponses = (target: Route): Record<string, Json> => {
+const referenceTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
+
+const errorResponses = (target: Route, components: Components): Record<string, Json> => {
   const byStatus = new Map<number, Code[]>();
   for (const [code, status] of statusesOf(target)) {
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
@@ -85,9 +88,10 @@ const errorResponses = (target: Route): Record<string, Json> => {
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
     const description = codes.map((code) => `\`${code}\`: ${catalogue[code].message}`).join('\n\n');
     const { family, versionedFamily = family } = target;
-    const names = new Set([errorSchemaOf(family, status), errorSchemaOf(versionedFamily, status)]);
-    const schemas = [...names].map((name) => ({ $ref: `#/components/schemas/${name}` }));
-    const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
+    const names = [...new Set([errorSchemaOf(family, status), errorSchemaOf(versionedFamily, status)])];
+    const name = names.join('Or');
+    if (names.length > 1) components.declare(name, { anyOf: names.map(referenceTo) });
+    const schema = referenceTo(name);
     responses[status] = {
       description,
       headers: headersOf(target, status),
@@ -97,6 +101,9 @@ const errorResponses = (target: Route): Record<string, Json> => {
   return responses;
 };
 
+/** `createProject` → `CreateProject`. */
+const classOf = ({ operation }: Route): string => operation.slice(0, 1).toUpperCase() + operation.slice(1);
+
 const successResponses = (target: Route, components: Components): Record<string, Json> => {
   const responses: Record<string, Json> = {};
   for (const [status, reply] of Object.entries(target.replies)) {
@@ -105,7 +112,7 @@ const successResponses = (target: Route, components: Components): Record<string,
     // Several media types of one answer, separated by commas: the schema is of the first.
     for (const [at, type] of media.split(',').entries()) {
       const described =
-        at === 0 && schema ? components.embed(schema, 'output', `${target.operation}_${status}`) : undefined;
+        at === 0 && schema ? components.embed(schema, 'output', `${classOf(target)}Response`) : undefined;
       if (described || reply.media) content[type.trim()] = { schema: described ?? { type: 'string' } };
     }
     const headers = headersOf(target, Number(status));
@@ -116,28 +123,25 @@ const successResponses = (target: Route, components: Components): Record<string,
 
 const membersOf = (schema: z.ZodType | undefined, components: Components, name: string): [string, Json, boolean][] => {
   if (!schema) return [];
-  const { properties = {}, required = [] } = components.embed(schema, 'input', name) as {
-    properties?: Record<string, Json>;
-    required?: string[];
-  };
-  return Object.entries(properties).map(([member, json]) => [member, json, required.includes(member)]);
+  const { properties = {}, required = [] } = components.members(schema, name);
+  return Object.entries(properties).map(([member, json]) => [member, json as Json, required.includes(member)]);
 };
 
 const parametersOf = (target: Route, components: Components): Json[] => {
   const known = new Map(
-    membersOf(target.params, components, `${target.operation}_path`).map(([name, json]) => [name, json]),
+    membersOf(target.params, components, `${classOf(target)}Path`).map(([name, json]) => [name, json]),
   );
   const parameters: Json[] = [];
   for (const [, name] of target.path.matchAll(/\{(\w+)\*?\}/g)) {
     const schema = known.get(name!) ?? { type: 'string', minLength: 1, maxLength: 200 };
     parameters.push({ name, in: 'path', required: true, schema: percentEncoded(schema) });
   }
-  for (const [name, schema, required] of membersOf(target.query, components, `${target.operation}_query`)) {
+  for (const [name, schema, required] of membersOf(target.query, components, `${classOf(target)}Query`)) {
     const style = schema.type === 'object' ? { style: 'deepObject', explode: true } : {};
     parameters.push({ name, in: 'query', required, schema: percentEncoded(schema), ...style });
   }
   for (const [name, header] of Object.entries(target.headers ?? {})) {
-    const schema = components.embed(header, 'input', `${target.operation}_${name}`);
+    const schema = components.embed(header, 'input', `${classOf(target)}${name}`);
     parameters.push({ name, in: 'header', required: !header.safeParse(undefined).success, schema });
   }
   return parameters;
@@ -159,14 +163,16 @@ const needsOf = (access: Access): string => {
   return `Needs the permission \`${access.permission}\`${what}.`;
 };
 
-const contentOf = ({ bodyForm }: Route, schema: Json): Json =>
-  bodyForm === 'urlencoded' ? { [formMedia]: { schema: formEncoded(schema) } } : { 'application/json': { schema } };
+const bodyOf = (target: Route, schema: z.ZodType, components: Components): Json => {
+  const isForm = target.bodyForm === 'urlencoded';
+  const sent = components.embed(schema, 'input', `${classOf(target)}Request`, isForm ? formEncoded : undefined);
+  return { required: true, content: { [isForm ? formMedia : 'application/json']: { schema: sent } } };
+};
 
 const operationOf = (target: Route, components: Components): Json => {
   const { access, body } = target;
   const parameters = parametersOf(target, components);
   const schema = body && 'read' in body ? body.schema : body;
-  const bodySchema = schema && components.embed(schema, 'input', `${target.operation}_body`);
   return {
     operationId: target.operation,
     summary: target.summary,
@@ -174,8 +180,8 @@ const operationOf = (target: Route, components: Components): Json => {
     tags: [target.tag],
     security: securityOf(access),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(bodySchema ? { requestBody: { required: true, content: contentOf(target, bodySchema) } } : {}),
-    responses: { ...errorResponses(target), ...successResponses(target, components) },
+    ...(schema ? { requestBody: bodyOf(target, schema, components) } : {}),
+    responses: { ...errorResponses(target, components), ...successResponses(target, components) },
   };
 };
 
@@ -197,6 +203,7 @@ const ofBrowsers =
 /** The OpenAPI 3.1 description of the routes (contract A.6). */
 export const openapi = (routes: readonly Route[]): Json => {
   const components = new Components();
+  for (const [name, schema] of Object.entries(errorSchemas)) components.declare(name, schema);
   const paths: Record<string, Record<string, Json>> = {};
   for (const target of routes) {
     const path = target.path.replaceAll('*}', '}');
@@ -211,7 +218,7 @@ export const openapi = (routes: readonly Route[]): Json => {
     tags: [{ name: 'Organization' }, { name: 'Inference' }, { name: 'OAuth' }, { name: 'Operations' }],
     paths,
     components: {
-      schemas: { ...errorSchemas, ...components.schemas },
+      schemas: components.schemas,
       headers: responseHeaders,
       securitySchemes: {
         adminKey: { type: 'http', scheme: 'bearer', description: 'An Admin API key.' },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { either } from '../route/either.ts';
 
 const usage = z.object({
   prompt_tokens: z.int(),
@@ -9,7 +10,7 @@ const usage = z.object({
 });
 
 /** A whole chat completion (contract G.6). */
-export const chatCompletion = z.object({
+export const strictCompletion = z.object({
   id: z.string().regex(/^chatcmpl-/),
   object: z.literal('chat.completion'),
   created: z.int(),
@@ -38,3 +39,16 @@ export const chatCompletion = z.object({
   ),
   usage,
 });
+
+/** An upstream's own answer (contract N1). */
+const passedCompletion = z.looseObject({
+  id: z.string(),
+  object: z.string().optional(),
+  model: z.string(),
+  choices: z
+    .array(z.looseObject({ message: z.looseObject({ content: z.unknown().optional() }).optional() }))
+    .optional(),
+});
+
+/** For the OpenAPI document. */
+export const chatCompletion = either('ChatCompletion', strictCompletion, passedCompletion);

@@ -1,11 +1,13 @@
 import type { Refusal } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
+import { either } from '../route/either.ts';
 import { type InferenceOptions, inferenceRoute } from '../route/inference-route.ts';
 import { inPlace } from '../translation/translated.ts';
 import { chatForm } from './chat-answer.ts';
 import { chatReading } from './chat-reading.ts';
 import { chatCompletion } from './chat-response-schema.ts';
 import { chatBody } from './chat-schema.ts';
+import { passingChatBody } from './passing-schema.ts';
 
 /** `POST /v1/chat/completions` (contract G.6): the answer of a model, whole or as server-sent events. */
 export const chatRoute = (options: InferenceOptions): Route =>
@@ -15,7 +17,7 @@ export const chatRoute = (options: InferenceOptions): Route =>
     summary: 'Generate an answer to a conversation, as chat completions',
     family: 'chat',
     name: 'chat.completions',
-    request: chatBody,
+    request: either('CreateChatCompletionRequest', chatBody, passingChatBody),
     response: chatCompletion,
     reading: chatReading(options.models),
     form: ({ strict, passed }, id) => {

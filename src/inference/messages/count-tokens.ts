@@ -10,6 +10,7 @@ import { callErrors, foreignErrors } from '../models/call-errors.ts';
 import { passedHeaders } from '../reply/passed-reply.ts';
 import { admission, needOf, type Task } from '../route/admission.ts';
 import { askedOf, type LargeBody, type ReadBody, readHere } from '../route/body-reader.ts';
+import { either } from '../route/either.ts';
 import { bodyLimit } from '../route/inference-route.ts';
 import { type LargeBodies, withLarge } from '../route/large-bodies.ts';
 import { policed, viewOf } from '../route/policed.ts';
@@ -19,7 +20,10 @@ import { tellOperator, upstreamRefusal } from '../upstream-refusal.ts';
 import { type CountRest, countReading } from './count-reading.ts';
 import { passedNames } from './messages.ts';
 import { type MessagesCount, messagesCount } from './messages-schema.ts';
+import { passingCount } from './passing-schema.ts';
 import type { PassedCount } from './read-messages.ts';
+
+const tokenCount = z.object({ input_tokens: z.int().min(0) }).meta({ id: 'TokenCount' });
 
 type CountInput = ReadBody<CountRest, PassedCount, MessagesPassing>;
 type Principled = Call<ProjectPrincipal, Record<string, never>, Record<string, never>, unknown, undefined>;
@@ -44,9 +48,12 @@ export const countTokensRoute = (
     tag: 'Inference',
     family: 'messages',
     access: { credential: 'project', permission: 'inference:create', apiKeyHeader: true },
-    body: { schema: messagesCount, read: readHere(reader, large !== undefined) },
+    body: {
+      schema: either('CountMessageTokensRequest', messagesCount, passingCount),
+      read: readHere(reader, large !== undefined),
+    },
     bodyLimit,
-    replies: { 200: { description: 'The count', schema: z.object({ input_tokens: z.int().min(0) }) } },
+    replies: { 200: { description: 'The count', schema: tokenCount } },
     errors: [...callErrors, 'thread_unsupported_request'],
     foreignErrors,
     handle: withLarge(large, { api: 'count', family: 'messages', models, reader }, (call, body) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { either } from '../route/either.ts';
 
 /** The message response (contract G.3). With `anthropic-version` there are more fields (contract G.4). */
 export const strictResponse = z.object({
@@ -38,5 +39,5 @@ const passedResponse = z.looseObject({
   stop_reason: z.string().nullish(),
 });
 
-/** For the OpenAPI document: which of the two depends on the model. */
-export const messageResponse = z.union([strictResponse, passedResponse]);
+/** For the OpenAPI document. */
+export const messageResponse = either('Message', strictResponse, passedResponse);

@@ -1,9 +1,11 @@
 import type { Route } from '../../http/route.ts';
+import { either } from '../route/either.ts';
 import { type InferenceOptions, inferenceRoute } from '../route/inference-route.ts';
 import { messagesForm } from './messages-events.ts';
 import { messagesReading } from './messages-reading.ts';
 import { messageResponse } from './messages-response-schema.ts';
 import { messagesBody } from './messages-schema.ts';
+import { passingBody } from './passing-schema.ts';
 
 /** Headers of a client that mean something to an upstream of this API (contract N1). */
 export const passedNames = ['anthropic-version', 'anthropic-beta'] as const;
@@ -16,7 +18,7 @@ export const messagesRoute = (options: InferenceOptions): Route =>
     summary: 'Generate an answer to a conversation',
     family: 'messages',
     name: 'messages',
-    request: messagesBody,
+    request: either('CreateMessageRequest', messagesBody, passingBody),
     response: messageResponse,
     errors: ['thread_unsupported_request'],
     reading: messagesReading(options.models),

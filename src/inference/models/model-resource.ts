@@ -4,49 +4,64 @@ import { missingRequirements } from './model-requirements.ts';
 
 const strings = z.array(z.string());
 
-const pricing = z.object({
-  prompt: z.string(),
-  completion: z.string(),
-  image: z.string(),
-  request: z.string(),
-  input_cache_read: z.string(),
-  input_cache_write: z.string().optional(),
-  input_cache_write_long: z.string().optional(),
-  input_audio: z.string().optional(),
-  output_audio: z.string().optional(),
-  web_search: z.string().optional(),
-  file_search: z.string().optional(),
-});
+const pricing = z
+  .object({
+    prompt: z.string(),
+    completion: z.string(),
+    image: z.string(),
+    request: z.string(),
+    input_cache_read: z.string(),
+    input_cache_write: z.string().optional(),
+    input_cache_write_long: z.string().optional(),
+    input_audio: z.string().optional(),
+    output_audio: z.string().optional(),
+    web_search: z.string().optional(),
+    file_search: z.string().optional(),
+  })
+  .meta({ id: 'ModelPricing' });
 
 /** The Model resource (contract A.4). */
-export const modelResource = z.object({
-  id: z.string(),
-  name: z.string(),
-  display_name: z.string(),
-  object: z.literal('model'),
-  owned_by: z.string(),
-  created: z.int(),
-  root: z.string(),
-  parent: z.string(),
-  access: z.object({
-    required_checks: strings,
-    available: z.boolean(),
-    locked: z.boolean(),
-    missing_requirements: strings,
-  }),
-  input_modalities: strings,
-  output_modalities: strings,
-  pricing,
-  service_tier_pricing: z.record(z.string(), pricing).optional(),
-  supported_sampling_parameters: strings,
-  supported_features: strings,
-  is_ready: z.boolean(),
-  quantization: z.string(),
-  context_length: z.int(),
-  max_output_length: z.int(),
-  sampling_limits: z.record(z.string(), z.record(z.string(), z.number())),
-  sampling_limits_revision: z.string(),
-});
+export const modelResource = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    display_name: z.string(),
+    object: z.literal('model'),
+    owned_by: z.string(),
+    created: z.int(),
+    root: z.string(),
+    parent: z.string(),
+    access: z.object({
+      required_checks: strings,
+      available: z.boolean(),
+      locked: z.boolean(),
+      missing_requirements: strings,
+    }),
+    input_modalities: strings,
+    output_modalities: strings,
+    pricing,
+    service_tier_pricing: z.record(z.string(), pricing).optional(),
+    supported_sampling_parameters: strings,
+    supported_features: strings,
+    is_ready: z.boolean(),
+    quantization: z.string(),
+    context_length: z.int(),
+    max_output_length: z.int(),
+    sampling_limits: z.record(z.string(), z.record(z.string(), z.number())),
+    sampling_limits_revision: z.string(),
+  })
+  .meta({ id: 'Model' });
+
+/** All of them (contract A.4); the page of the Anthropic SDKs is there with `anthropic-version`. */
+export const modelList = z
+  .object({
+    object: z.literal('list'),
+    data: z.array(modelResource),
+    has_more: z.literal(false).optional(),
+    first_id: z.string().nullable().optional(),
+    last_id: z.string().nullable().optional(),
+  })
+  .meta({ id: 'ModelList' });
 
 export interface Reader {
   /** 0 to 5. */

@@ -4,7 +4,7 @@ import { fault } from '../../errors.ts';
 import { type Head, type Reply, type Route, route } from '../../http/route.ts';
 import type { Model } from '../../upstream/models/models.ts';
 import { isServedTo } from './model-requirements.ts';
-import { describeModel, modelResource } from './model-resource.ts';
+import { describeModel, modelList, modelResource } from './model-resource.ts';
 
 export interface ModelsOptions {
   /** In the order of the answer; another array where they have changed. */
@@ -90,8 +90,8 @@ export const modelsRoutes = ({ models, ownedBy, hasCredit }: ModelsOptions): rea
       access: { credential: 'project', permission: 'models:read', apiKeyHeader: true },
       replies: {
         200: {
-          description: 'The models; with an anthropic-version header, each has further fields',
-          schema: z.object({ object: z.literal('list'), data: z.array(modelResource) }),
+          description: 'The models; with an anthropic-version header, each and the list itself have further fields',
+          schema: modelList,
         },
       },
       handle: ({ head, principal }) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { either } from '../route/either.ts';
 
 const status = z.enum(['completed', 'incomplete']);
 const text = <const T extends string>(type: T) => z.object({ type: z.literal(type), text: z.string() });
@@ -45,7 +46,7 @@ const usage = z.object({
 const anything = z.record(z.string(), z.unknown());
 
 /** A whole response (contract G.7), with every key that it always has. */
-export const responseObject = z.strictObject({
+export const strictResponse = z.strictObject({
   id: z.string().regex(/^resp_/),
   object: z.literal('response'),
   created_at: z.int(),
@@ -76,3 +77,15 @@ export const responseObject = z.strictObject({
   metadata: anything,
   access_programs: z.null(),
 });
+
+/** An upstream's own answer (contract N1). */
+const passedResponse = z.looseObject({
+  id: z.string(),
+  object: z.string().optional(),
+  model: z.string(),
+  status: z.string().optional(),
+  output: z.array(z.looseObject({ type: z.string() })).optional(),
+});
+
+/** For the OpenAPI document. */
+export const responseObject = either('ResponseObject', strictResponse, passedResponse);

@@ -1,7 +1,9 @@
 import type { Refusal } from '../../errors.ts';
 import type { Route } from '../../http/route.ts';
+import { either } from '../route/either.ts';
 import { type InferenceOptions, inferenceRoute } from '../route/inference-route.ts';
 import { inPlace } from '../translation/translated.ts';
+import { passingResponsesBody } from './passing-schema.ts';
 import { responseObject } from './response-schema.ts';
 import { repeatedOf } from './response-text.ts';
 import { responsesForm } from './responses-form.ts';
@@ -17,7 +19,7 @@ export const responsesRoute = (options: InferenceOptions): Route => {
     summary: 'Generate an answer to a conversation, as a response',
     family: 'chat',
     name: 'responses',
-    request: responsesBody,
+    request: either('CreateResponseRequest', responsesBody, passingResponsesBody),
     response: responseObject,
     reading: responsesReading(options.models),
     form: ({ strict, passed }, id) => {

@@ -7,7 +7,7 @@ import { refusal } from '../../../src/errors.ts';
 import { type HttpServer, serve } from '../../../src/http/server.ts';
 import { newId } from '../../../src/ids.ts';
 import { chatRoute } from '../../../src/inference/chat/chat.ts';
-import { chatCompletion } from '../../../src/inference/chat/chat-response-schema.ts';
+import { strictCompletion } from '../../../src/inference/chat/chat-response-schema.ts';
 import { connect } from '../../../src/upstream/connect.ts';
 import { loadModels } from '../../../src/upstream/models/models.ts';
 import { unlimitedGate } from '../../support/unlimited.ts';
@@ -78,7 +78,7 @@ describe.each(Object.entries(majors))('openai %s', (_, Client) => {
 
   test('create', async () => {
     const answer = await client().chat.completions.create(question);
-    expect(chatCompletion.parse(answer)).toMatchObject({ model: 'weir-sim-1', object: 'chat.completion' });
+    expect(strictCompletion.parse(answer)).toMatchObject({ model: 'weir-sim-1', object: 'chat.completion' });
     const [choice] = answer.choices;
     expect(choice!.message.content).toContain('Hello there');
     expect(choice!.finish_reason).toBe('stop');

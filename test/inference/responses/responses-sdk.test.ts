@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/clock.ts';
 import { refusal } from '../../../src/errors.ts';
 import { type HttpServer, serve } from '../../../src/http/server.ts';
 import { newId } from '../../../src/ids.ts';
-import { responseObject } from '../../../src/inference/responses/response-schema.ts';
+import { strictResponse } from '../../../src/inference/responses/response-schema.ts';
 import { responsesRoute } from '../../../src/inference/responses/responses.ts';
 import { connect } from '../../../src/upstream/connect.ts';
 import { loadModels } from '../../../src/upstream/models/models.ts';
@@ -79,7 +79,7 @@ describe.each(Object.entries(majors))('openai %s', (_, Client) => {
 
   test('create', async () => {
     const { output_text, ...answer } = await client().responses.create(question);
-    expect(responseObject.parse(answer)).toMatchObject({
+    expect(strictResponse.parse(answer)).toMatchObject({
       model: 'm',
       status: 'completed',
       store: false,

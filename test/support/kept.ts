@@ -54,3 +54,12 @@ export const fromNpm = (name: string, packages: Readonly<Record<string, string>>
     const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel', 'error'];
     await run('npm', ['install', ...options], { cwd: dir, timeout: mostMs });
   });
+
+/** One artifact of Maven's central repository, as `group:name:version`, its jar in the folder; where there are Java and Maven. */
+export const fromMaven = (artifact: string): Promise<Kept> =>
+  kept(artifact.split(':')[1]!, { artifact }, async (dir) => {
+    await run('java', ['-version'], { timeout: mostMs });
+    mkdirSync(dir, { recursive: true });
+    const options = ['-q', '-B', `-Dartifact=${artifact}`, `-DoutputDirectory=${dir}`];
+    await run('mvn', ['dependency:copy', ...options], { cwd: dir, timeout: mostMs });
+  });

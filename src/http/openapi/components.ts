@@ -29,6 +29,20 @@ const endingOf = (alternative: unknown, at: number): string => {
 
 const isNull = (schema: unknown): boolean => isJson(schema) && schema.type === 'null';
 
+/** A truth value that is always the same, by the other one: generators make an enumeration of it that does not compile. */
+const withoutConstant = (schema: Json): Json => {
+  const { const: constant, enum: values = [constant], ...rest } = schema;
+  const [first, ...others] = values as readonly unknown[];
+  if (typeof first !== 'boolean' || others.some((other) => other !== null)) return schema;
+  return { ...rest, type: others.length > 0 ? ['boolean', 'null'] : 'boolean', not: { const: !first } };
+};
+
+/** A member that can only be null: of the type some generators make a class that is nowhere. */
+const asMember = (schema: Json): Json => {
+  const { type, ...rest } = schema;
+  return type === 'null' ? { const: null, ...rest } : schema;
+};
+
 /** Whether generators make a class of it: an object with members, or a choice of more than null and something. */
 const isClass = ({ type, properties, anyOf, oneOf }: Json): boolean => {
   if (type === 'object') return isJson(properties) && Object.keys(properties).length > 0;
@@ -38,8 +52,13 @@ const isClass = ({ type, properties, anyOf, oneOf }: Json): boolean => {
 
 /** What zod writes, as clients and their generators are to read it. */
 const worded = (schema: Json, io: 'input' | 'output'): Json => {
-  const made: Record<string, unknown> = { ...schema };
-  const { type, anyOf, additionalProperties: others } = made;
+  const made: Record<string, unknown> = { ...withoutConstant(schema) };
+  const { type, anyOf, properties, additionalProperties: others } = made;
+  if (isJson(properties)) {
+    made.properties = Object.fromEntries(
+      Object.entries(properties).map(([name, each]) => [name, asMember(each as Json)]),
+    );
+  }
   // Answers gain members over time (contract A.6), so what zod says of its own output is not said to clients.
   if (io === 'output' && others === false) delete made.additionalProperties;
   // Of this word, which says the same here, generators make nothing; of the other a type to which no object belongs.

@@ -6,6 +6,9 @@ import { limit, policyIds } from '../translation/fields.ts';
 
 const anything = z.looseObject({});
 
+/** Named members in the OpenAPI document alone: some generators have no word for a list of just anything beside a text. */
+const item = anything.meta({ properties: { type: {}, role: {} } });
+
 export const ownBounds = ['max_output_tokens'] as const;
 
 /**
@@ -15,7 +18,7 @@ export const ownBounds = ['max_output_tokens'] as const;
 export const passingResponsesBody = z.looseObject({
   ...refusedBounds(ownBounds),
   model: z.string().min(1),
-  input: textOr(z.string(), list(anything).min(1)),
+  input: textOr(z.string(), list(item).min(1)),
   instructions: z.string().nullish(),
   max_output_tokens: limit,
   stream: z.boolean().nullish(),

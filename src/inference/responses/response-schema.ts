@@ -66,7 +66,7 @@ export const strictResponse = z.strictObject({
   store: z.literal(false),
   temperature: z.number().nullable(),
   text: z.object({ format: z.looseObject({ type: z.string() }), verbosity: z.literal('medium') }),
-  tool_choice: z.union([z.string(), anything]),
+  tool_choice: z.union([z.string(), z.looseObject({ type: z.literal('function'), name: z.string() })]),
   tools: z.array(z.looseObject({ type: z.literal('function'), name: z.string() })),
   top_p: z.number().nullable(),
   truncation: z.literal('disabled'),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { build } from 'esbuild';
 import { fromMaven, fromNpm } from '../../support/kept.ts';
 
 /** Clients that others generate from the OpenAPI document: each is generated, compiled, and plays a round against a gateway. */
@@ -40,8 +41,8 @@ const folder = (document: object): string => {
 };
 const within = async (cwd: string, command: string, ...args: readonly string[]): Promise<string> => {
   const { stdout } = await run('nice', [command, ...args], { cwd, timeout: longestMs, maxBuffer: 2 ** 26 }).catch(
-    ({ stdout: said, stderr, message }) => {
-      throw new Error(`${message}\n${`${said}${stderr}`.slice(0, 4_000)}`);
+    ({ stdout: said, stderr, code }) => {
+      throw new Error(`${command} has ended with ${code}.\n${`${said}${stderr}`.slice(0, 4_000)}`);
     },
   );
   return stdout;
@@ -64,9 +65,10 @@ const typed = async (
   await within(dir, bin(command), ...args);
   copyFileSync(join(rounds, `${name}.ts.txt`), join(dir, 'round.ts'));
   const options = ['--strict', '--target', 'es2022', '--module', 'esnext', '--moduleResolution', 'bundler'];
-  await within(dir, bin('tsc'), ...options, '--skipLibCheck', '--types', 'node', '--outDir', 'out', 'round.ts');
-  const out = join(dir, 'out');
-  return { told: lastLine(await within(out, process.execPath, 'round.js', baseUrl, adminKey, projectKey)) };
+  await within(dir, bin('tsc'), ...options, '--skipLibCheck', '--types', 'node', '--noEmit', 'round.ts');
+  const bundled = { bundle: true, format: 'esm', platform: 'node', outfile: join(dir, 'round.mjs') } as const;
+  await build({ ...bundled, entryPoints: [join(dir, 'round.ts')], logLevel: 'error' });
+  return { told: lastLine(await within(dir, process.execPath, 'round.mjs', baseUrl, adminKey, projectKey)) };
 };
 
 export const openapiTypescript = (round: Round): Promise<Outcome> =>

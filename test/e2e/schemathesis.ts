@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { fromPyPI } from '../support/kept.ts';
@@ -52,13 +52,37 @@ interface Recorder {
 }
 
 /** Asks with every check there is, and gives what it finds and no schema can say. */
+/** A file with the document of a gateway whose models are strict: it refuses what only passing ones take. */
+const strictDocument = async (baseUrl: string): Promise<string> => {
+  const document = (await (await fetch(`${baseUrl}/v1/openapi.json`)).json()) as {
+    readonly components: { readonly schemas: Record<string, object> };
+  };
+  const { schemas } = document.components;
+  for (const name of Object.keys(schemas))
+    if (`Strict${name}` in schemas) schemas[name] = { $ref: `#/components/schemas/Strict${name}` };
+  const dir = freshDir();
+  mkdirSync(dir, { recursive: true });
+  const file = join(dir, 'openapi.json');
+  writeFileSync(file, JSON.stringify(document));
+  return file;
+};
+
 export const hunt = async (command: string, { baseUrl, key, paths, examples }: Hunt): Promise<Found> => {
   // What it leaves where it stands goes with the rest.
   const cwd = freshDir();
   mkdirSync(cwd, { recursive: true });
   const report = join(cwd, 'report.ndjson');
   const args = [
-    ...['run', `${baseUrl}/v1/openapi.json`, '--include-path-regex', paths, '-H', `Authorization: Bearer ${key}`],
+    ...[
+      'run',
+      await strictDocument(baseUrl),
+      '--url',
+      baseUrl,
+      '--include-path-regex',
+      paths,
+      '-H',
+      `Authorization: Bearer ${key}`,
+    ],
     ...['--checks', 'all', '--max-examples', `${examples}`, '--continue-on-failure', '--no-shrink'],
     // The same requests each time, and none remembered from a run before; one worker, since several trip over each other.
     ...['--seed', '1', '--generation-database', 'none', '--workers', '1'],

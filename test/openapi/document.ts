@@ -12,6 +12,7 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
   readonly allOf?: readonly Schema[];
+  readonly not?: Schema;
   readonly const?: unknown;
   readonly default?: unknown;
   readonly enum?: readonly unknown[];

@@ -54,7 +54,7 @@ const ofType = (type: string | undefined, schema: Schema): unknown[] => {
     case 'number':
       return [Math.max(schema.minimum ?? 1, 1)];
     case 'boolean':
-      return [true];
+      return [schema.not?.const !== true];
     case 'null':
       return [null];
     case 'array':

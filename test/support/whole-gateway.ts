@@ -16,7 +16,7 @@ import type { Windows } from '../../src/limits/windows.ts';
 import { type Decided, policyGuard } from '../../src/policies/guard.ts';
 import type { KeptRequests } from '../../src/policies/kept-requests.ts';
 import { type Evaluator, openEvaluator } from '../../src/rules/evaluate.ts';
-import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
+import { type ConnectedModel, connect, type ServedModels } from '../../src/upstream/connect.ts';
 import { loadModels } from '../../src/upstream/models/models.ts';
 import { stage } from '../admin/stage.ts';
 import { memoryAccounts } from './accounts.ts';
@@ -43,6 +43,12 @@ export interface WholeOptions extends MemoryOptions {
   readonly pricing?: Partial<Pricing>;
 }
 
+const listed = (models: ReadonlyMap<string, ConnectedModel>): ServedModels =>
+  Object.defineProperty(models, 'list', {
+    get: () => [...models.values()].map(({ model }) => model),
+    configurable: true,
+  }) as ServedModels;
+
 /** Every route over a store in memory, with the real gate, read models and law in front of and behind it. */
 export const wholeGateway = async ({
   models,
@@ -58,9 +64,8 @@ export const wholeGateway = async ({
   const at = await stage(memory);
   const { admin, clock } = at;
   const connected = connect(loadModels(null, {}), { clock, sleep: async () => {} });
-  const served = models
-    ? Object.assign(new Map(models), { list: [...models.values()].map(({ model }) => model) })
-    : connected;
+  // Tests put models into theirs later on.
+  const served = models ? listed(models) : connected;
   const accounts = memoryAccounts(pricing, fundsOf(admin.models, served));
   const decided: Decided[] = [];
   const policies = policyGuard({

@@ -56,7 +56,12 @@ test('the store removes accounts after 400 days and decisions after 30, and a ba
     kind: 'settled',
     settlement: settlement(id, { micro_dollars, settled_at: clock.at }),
   });
-  const decision = { id: 'pdec_1', policy_id: 'pol_1', decided_at: begin } as unknown as Decision;
+  const decision: Decision = {
+    ...{ id: 'pdec_1', policy_id: 'pol_1', version: 1, direction: 'request', verdict: 'blocked' },
+    ...{ organization_id: 'org', project_id: 'proj', key_id: 'key', request_id: 'req' },
+    score_basis_points: 10_000,
+    decided_at: begin,
+  };
   const events = async (): Promise<string[]> => {
     const found: string[] = [];
     for await (const { stream } of store.readAll({ from: 'start', direction: 'forwards', limit: 1_000 }))

@@ -43,11 +43,13 @@ export interface WholeOptions extends MemoryOptions {
   readonly pricing?: Partial<Pricing>;
 }
 
-const listed = (models: ReadonlyMap<string, ConnectedModel>): ServedModels =>
-  Object.defineProperty(models, 'list', {
-    get: () => [...models.values()].map(({ model }) => model),
-    configurable: true,
-  }) as ServedModels;
+const listed = (models: ReadonlyMap<string, ConnectedModel> | ServedModels): ServedModels =>
+  'list' in models
+    ? models
+    : (Object.defineProperty(models, 'list', {
+        get: () => [...models.values()].map(({ model }) => model),
+        configurable: true,
+      }) as ServedModels);
 
 /** Every route over a store in memory, with the real gate, read models and law in front of and behind it. */
 export const wholeGateway = async ({

@@ -9,7 +9,7 @@ import { lookAhead } from './look-ahead.ts';
 import { serial } from './mailbox.ts';
 import { type ReadModelOptions, type ReadModels, RowsAbsent } from './read-models.ts';
 import { roomIn } from './room.ts';
-import { damageOf } from './row-file.ts';
+import { damageOf, lookAtRows } from './row-file.ts';
 import { begun, type Follower, keeperOf, leastOf, type Step } from './row-followers.ts';
 import { type RepairOptions, repair } from './row-repair.ts';
 import { rowSweep } from './row-sweep.ts';
@@ -221,10 +221,10 @@ export const openReadModels = async (options: ReadModelOptions): Promise<ReadMod
   };
   let isLooking = false;
   const lookAtAll = async (): Promise<void> => {
-    const look = await lookAhead(options.dir);
+    const look = (await lookAhead(options.dir)) ?? lookAtRows(options.dir);
     isLooking = false;
     for (const follower of followers) {
-      const damage = look?.lost ?? follower.projection.tables.map(({ name }) => damageOf(look, name)).find(Boolean);
+      const damage = look.lost ?? follower.projection.tables.map(({ name }) => damageOf(look, name)).find(Boolean);
       if (damage) spoil(follower, damage);
       else if (!follower.apart) hidden.show(follower);
     }

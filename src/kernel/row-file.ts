@@ -125,8 +125,8 @@ export interface Look {
 }
 
 /** What is wrong with a table, by the name that it is declared with. */
-export const damageOf = (look: Look | undefined, table: string): Error | undefined => {
-  for (const [name, error] of look?.found.damaged ?? []) if (tableOf(name) === table) return error;
+export const damageOf = (look: Look, table: string): Error | undefined => {
+  for (const [name, error] of look.found.damaged) if (tableOf(name) === table) return error;
   return undefined;
 };
 

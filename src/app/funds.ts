@@ -19,12 +19,10 @@ export const balanceOf = (rows: Pick<RowReader, 'get'>, organizationId: string):
 export const fundsOf = (
   rows: Pick<RowReader, 'get'>,
   models: Pick<ReadonlyMap<string, { readonly model: Model }>, 'get'>,
-): Funds => {
-  return {
-    needsCredit: (model) => models.get(model)?.model.access.required_checks.includes('credits') ?? false,
-    balanceOf: (organizationId) => balanceOf(rows, organizationId),
-  };
-};
+): Funds => ({
+  needsCredit: (model) => models.get(model)?.model.access.required_checks.includes('credits') ?? false,
+  balanceOf: (organizationId) => balanceOf(rows, organizationId),
+});
 
 /** Rows read before others get their turn: half a millisecond. */
 const rowsATurn = 250;

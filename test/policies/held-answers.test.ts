@@ -1,16 +1,14 @@
 // Lane: middle, alone: it measures memory
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
+import type { ConnectedModels } from '../../src/upstream/connect.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { chunk, done } from '../upstream/openai/mock.ts';
+import { modelsBefore } from './models-before.ts';
 
 /** Answers that are kept before they are sent have a bound, for all and for one organization (contract E.2, G.8). */
 
@@ -100,25 +98,19 @@ const upstream = createServer(async (incoming, out) => {
   // Whoever has enough hangs up.
   await pipeline(Readable.from(sends()), out).catch(() => {});
 });
-const models = new Map<string, ConnectedModel>();
+let models: ConnectedModels;
 beforeAll(async () => {
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
-  const base_url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
-  const remote = { base_url, api_key_env: 'KEY', private_network: true, model: 'theirs' };
-  const entry = { context_length: 200_000, max_output_length: 64_000 };
-  const declared = [
+  models = await modelsBefore(upstream, ({ remote, entry }) => [
     { id: 'openai', ...entry, upstream: { kind: 'openai', apis: ['chat', 'responses'], ...remote } },
     { id: 'anthropic', ...entry, upstream: { kind: 'anthropic', ...remote } },
     { id: 'strict', ...entry, passthrough: false, upstream: { kind: 'openai', ...remote } },
-  ];
-  const loaded = loadModels(JSON.stringify({ models: declared }), { KEY: 'k' });
-  for (const [id, each] of connect(loaded, { clock: systemClock })) models.set(id, each);
+  ]);
   at = await wholeGateway({ models });
   server = await at.listen({ maxBufferedBytes: most });
 });
 afterAll(async () => {
   await server.drain(0);
-  for (const { upstream: each } of models.values()) await each.close();
+  await models.close();
   await at.close();
   upstream.closeAllConnections();
   await new Promise((resolve) => upstream.close(resolve));

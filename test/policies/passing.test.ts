@@ -1,11 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
+import type { ConnectedModels } from '../../src/upstream/connect.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { chunk, done } from '../upstream/openai/mock.ts';
+import { modelsBefore } from './models-before.ts';
 
 /** Policies on models whose upstream speaks the client's API: what passes is judged all the same. */
 
@@ -33,26 +31,18 @@ const streams = (...events: readonly (string | object)[]) =>
 const frame = (event: object): string =>
   `event: ${(event as { type?: string }).type ?? 'message'}\ndata: ${JSON.stringify(event)}\n\n`;
 
-const models = new Map<string, ConnectedModel>();
+let models: ConnectedModels;
 beforeAll(async () => {
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
-  const base_url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
-  const remote = { base_url, api_key_env: 'KEY', private_network: true, model: 'theirs' };
-  const entry = { context_length: 200_000, max_output_length: 64_000 };
-  const declared = [
+  models = await modelsBefore(upstream, ({ remote, entry }) => [
     { id: 'openai', ...entry, upstream: { kind: 'openai', apis: ['chat', 'responses'], ...remote } },
     { id: 'anthropic', ...entry, upstream: { kind: 'anthropic', ...remote } },
-  ];
-  for (const [id, each] of connect(loadModels(JSON.stringify({ models: declared }), { KEY: 'k' }), {
-    clock: systemClock,
-  }))
-    models.set(id, each);
+  ]);
   at = await wholeGateway({ models });
   server = await at.listen();
 });
 afterAll(async () => {
   await server.drain(0);
-  for (const { upstream: each } of models.values()) await each.close();
+  await models.close();
   await at.close();
   upstream.closeAllConnections();
   await new Promise((resolve) => upstream.close(resolve));

@@ -1,11 +1,8 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { type ConnectedModel, connect } from '../../src/upstream/connect.ts';
-import { loadModels } from '../../src/upstream/models/models.ts';
 import { bearer, wholeGateway } from '../support/whole-gateway.ts';
 import { chunk, completion, done } from '../upstream/openai/mock.ts';
+import { modelsBefore } from './models-before.ts';
 
 /** Policies see of requests to strict and simulated models, and of their answers, what they see where models pass. */
 
@@ -26,17 +23,10 @@ const upstream = createServer(async (incoming, out) => {
   } else out.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion(message, fields)));
 });
 beforeAll(async () => {
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
-  const base_url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
-  const remote = { base_url, api_key_env: 'KEY', private_network: true, model: 'theirs' };
-  const entry = { context_length: 200_000, max_output_length: 64_000 };
-  const declared = [
+  const models = await modelsBefore(upstream, ({ remote, entry }) => [
     { id: 'strict', ...entry, passthrough: false, upstream: { kind: 'openai', ...remote } },
     { id: 'simulated', ...entry, upstream: { kind: 'simulated', first_token_ms: 0, token_ms: 0 } },
-  ];
-  const models = new Map<string, ConnectedModel>();
-  const loaded = loadModels(JSON.stringify({ models: declared }), { KEY: 'k' });
-  for (const [id, each] of connect(loaded, { clock: systemClock })) models.set(id, each);
+  ]);
   at = await wholeGateway({ models });
 });
 afterAll(async () => {

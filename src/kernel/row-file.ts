@@ -16,7 +16,7 @@ import { leaveToOwner } from '../folder.ts';
 import { checkPages } from '../lmdb-pages/check-pages.ts';
 import { DamagedFile } from '../lmdb-pages/damaged-file.ts';
 import { type CheckedFile, checkMetaPages } from '../lmdb-pages/meta-pages.ts';
-import { isKeyOf, sumOfTable } from './sealed-row.ts';
+import { isAsWritten, sumOfTable } from './sealed-row.ts';
 
 // Beside the file of the rows is one with a checksum of each of its pages, as they were when it was last closed: it tells
 // what has changed since, a page that is an older one too. After a crash it is of no use, and the file is walked instead.
@@ -79,16 +79,17 @@ const checkRowFile = (dir: string, hasOthers: boolean): FoundRows => {
   let isSealed = false;
   const { damaged, tables, ownerOf } = checkPages(file, {
     ...keeping,
+    readsWhole: true,
     judge(name) {
       const table = sumOfTable(tableOf(name));
       const isOfMarks = name === marksName;
       return (key, keyStart, keyEnd, row, start, length) => {
-        const isKey = isKeyOf(table, key, keyStart, keyEnd, row, start, length);
-        if (isKey === undefined && !plain.has(name)) {
+        const isRow = isAsWritten(table, key, keyStart, keyEnd, row, start, length);
+        if (isRow === undefined && !plain.has(name)) {
           plain.set(name, new DamagedFile(`${file} is damaged: a row of ${name} has no checksum.`));
         }
         if (isOfMarks) isSealed ||= key.toString('latin1', keyStart, keyEnd) === formKey;
-        return isKey !== false;
+        return isRow !== false;
       };
     },
     ...(hasOthers && { isBesideTables: (key: Buffer) => key.at(-1) !== 0 }),

@@ -4,6 +4,7 @@ import { type fitness, isBefore, type KeptCheckpoint, placeOf } from './checkpoi
 import { HeldRows } from './held-rows.ts';
 import type { WrittenStep } from './row-writer.ts';
 import { markOf, type RowStore, type Table } from './rows.ts';
+import { DamagedRow } from './sealed-row.ts';
 import type { Standstill } from './standstill.ts';
 
 /** One projection on its way through the log. */
@@ -51,6 +52,16 @@ export const keeperOf = (followers: readonly Follower[]): ((table: Table<unknown
   };
 };
 
+/** Damage to the name of a table looks as if there never had been one. */
+const lostTable = (
+  { absent }: RowStore<KeptCheckpoint>,
+  { tables, version }: Projection,
+  kept: KeptCheckpoint | undefined,
+): Error | undefined => {
+  const lost = kept?.version === version && tables.find(({ name }) => absent.has(name));
+  return lost ? new DamagedRow(`The table ${lost.name} is no longer in the file.`) : undefined;
+};
+
 /** The projections at their checkpoints. The rows of one that cannot be gone on with are gone. */
 export const begun = async (
   projections: readonly Projection[],
@@ -62,11 +73,12 @@ export const begun = async (
   const unfit = new Map<string, string[]>();
   for (const projection of projections) {
     const { name, version } = projection;
-    const { kept, damage } = markOf(rows, name, projection.tables);
+    const { kept, damage = lostTable(rows, projection, kept) } = markOf(rows, name, projection.tables);
     if (damage) publish('rows.damaged', { projections: [name], error: damage });
-    const reason = kept && (kept.version === version ? await whyUnfit(kept) : 'the layout of its rows has changed');
+    const found = damage ? undefined : kept;
+    const reason = found && (found.version === version ? await whyUnfit(found) : 'the layout of its rows has changed');
     if (reason !== undefined) unfit.set(reason, [...(unfit.get(reason) ?? []), name]);
-    const checkpoint = reason === undefined ? kept : undefined;
+    const checkpoint = reason === undefined ? found : undefined;
     if (!checkpoint) rows.clear(name, projection.tables);
     followers.push({
       projection,

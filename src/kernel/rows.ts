@@ -50,6 +50,8 @@ export type Changes = ReadonlyMap<string, ReadonlyMap<string, object | null>>;
 export interface RowStore<Mark> extends RowReader {
   /** Why there was nothing of use in the folder, which therefore is empty now. */
   readonly lost: Error | undefined;
+  /** The tables that were not there when it was opened. */
+  readonly absent: ReadonlySet<string>;
   /** What is wrong with tables, by their names. Until they are cleared their reads throw. */
   readonly damaged: ReadonlyMap<string, Error>;
   /** @throws DamagedRow */
@@ -130,6 +132,7 @@ export const openRows = <Mark extends object>(
   const names = namesNow(root.getKeys());
   // A write that fails is to be avoided.
   if (!isFull(dir)) for (const name of found?.left ?? []) openTable(name).dropSync();
+  const absent = new Set([...wanted].filter((table) => !names.has(table)));
   const dbs = new Map([...wanted].map((table) => [table, openTable(names.get(table) ?? table)]));
   const sums = new Map([...wanted].map((table) => [table, sumOfTable(table)]));
   const damaged = new Map([...(found?.damaged ?? [])].map(([name, error]) => [tableOf(name), error]));
@@ -169,6 +172,7 @@ export const openRows = <Mark extends object>(
 
   return {
     lost,
+    absent,
     damaged,
     get: <Row>(from: Table<Row>, key: string) =>
       reading(from.name, (db, sum) => {
@@ -254,7 +258,7 @@ export const openRows = <Mark extends object>(
   };
 };
 
-/** The mark of a writer, or why it cannot be gone on from: it, or one of these tables, or the whole file was damaged. */
+/** The mark of a writer, or why it cannot be gone on from: it or one of these tables was damaged. */
 export const markOf = <Mark>(
   rows: RowStore<Mark>,
   writer: string,

@@ -3,8 +3,8 @@ import { crc32c } from '../lmdb-pages/crc32c.ts';
 
 // A row as it is in the file:
 //   0 mark u8 | 1 sum of its table and key u32 | 5 sum of that and of what follows u32 | 9 the row in MessagePack
-// The sums are CRC-32C. The first is by itself so that a walk of the file finds a key that is not the one that was written,
-// which nobody would ask for; the second is judged by every read. MessagePack never begins with the mark: rows of releases
+// The sums are CRC-32C. Every read judges them, and so does a walk of the file: nobody would ask for a key that is not the one
+// that was written. MessagePack never begins with the mark: rows of releases
 // that knew no sums are known by that.
 const MARK = 0xc1;
 const KEY_SUM = 1;
@@ -76,13 +76,7 @@ export const isSealed = (bytes: Buffer): boolean => bytes[0] === MARK;
  */
 export const openRow = <Row>(table: number, key: string, bytes: Buffer, mayBePlain: boolean): Row => {
   if (!isSealed(bytes) && mayBePlain) return openPlainRow(bytes);
-  const sum = sumOfKey(table, key);
-  const isWhole =
-    bytes.length > ROW &&
-    bytes[0] === MARK &&
-    bytes.readUInt32LE(KEY_SUM) === sum &&
-    bytes.readUInt32LE(ROW_SUM) === crc32c(bytes, ROW, bytes.length, sum);
-  if (!isWhole) throw new DamagedRow('the checksum of a row is another');
+  if (!isWhole(sumOfKey(table, key), bytes, 0, bytes.length)) throw new DamagedRow('the checksum of a row is another');
   return packr.unpack(bytes.subarray(ROW)) as Row;
 };
 
@@ -94,8 +88,8 @@ const openPlainRow = <Row>(bytes: Buffer): Row => {
   }
 };
 
-/** Whether the key in a raw file is the one that was written; undefined of a row that has no sums. */
-export const isKeyOf = (
+/** Whether a row in a raw file is the one that was written to its key; undefined of a row that has no sums. */
+export const isAsWritten = (
   table: number,
   key: Buffer,
   keyStart: number,
@@ -105,5 +99,11 @@ export const isKeyOf = (
   length: number,
 ): boolean | undefined => {
   if (row[start] !== MARK) return undefined;
-  return length > ROW && row.readUInt32LE(start + KEY_SUM) === crc32c(key, keyStart, keyEnd, table);
+  return isWhole(crc32c(key, keyStart, keyEnd, table), row, start, start + length);
 };
+
+const isWhole = (keySum: number, row: Buffer, start: number, end: number): boolean =>
+  end - start > ROW &&
+  row[start] === MARK &&
+  row.readUInt32LE(start + KEY_SUM) === keySum &&
+  row.readUInt32LE(start + ROW_SUM) === crc32c(row, start + ROW, end, keySum);

@@ -1,7 +1,7 @@
 import { DamagedFile } from './damaged-file.ts';
 import { FreePages } from './free-pages.ts';
 import { checkMetaPages, type Keeping } from './meta-pages.ts';
-import { PageFile } from './page-file.ts';
+import { HEADER, PageFile } from './page-file.ts';
 import {
   compareBytes,
   compareNumbers,
@@ -20,7 +20,7 @@ const FREE_TREE = 48;
 const MAIN_TREE = 96;
 const [FREE, MAIN, FIRST_TABLE] = [1, 2, 3];
 
-/** Whether an entry is one that its owner has written, as far as its key and the beginning of its value tell. */
+/** Whether an entry is one that its owner has written. */
 export type IsOurs = (
   key: Buffer,
   keyStart: number,
@@ -33,6 +33,8 @@ export type IsOurs = (
 export interface Judgement extends Keeping {
   /** How the entries of a table are judged; undefined where any will do. */
   readonly judge?: (table: string) => IsOurs | undefined;
+  /** Whether a value on pages of its own comes to its judge whole. Default: as far as its first page. */
+  readonly readsWhole?: boolean;
   /** Whether there may be an entry beside the tables. */
   readonly isBesideTables?: (key: Buffer) => boolean;
   /** The tables in the order in which they are walked: a page that two of them name is that of the first. */
@@ -65,7 +67,8 @@ export function checkPages(path: string, judgement: Judgement): CheckedPages {
   }
 }
 
-function walked(file: PageFile, { judge, isBesideTables, inOrder = (names) => names }: Judgement): CheckedPages {
+function walked(file: PageFile, judgement: Judgement): CheckedPages {
+  const { isBesideTables, inOrder = (names) => names } = judgement;
   const free = new FreePages(file);
   walkTree(file, treeAt('free pages', FREE, file.meta, FREE_TREE), compareNumbers, free.add);
   const tables = new Map<string, Tree>();
@@ -83,7 +86,7 @@ function walked(file: PageFile, { judge, isBesideTables, inOrder = (names) => na
     const tree = tables.get(name)!;
     try {
       if (tree.flags !== 0) throw file.damage(`the kind of ${name}`);
-      walkTree(file, tree, compareBytes, entryOf(file, name, judge?.(name)));
+      walkTree(file, tree, compareBytes, entryOf(file, name, judgement));
     } catch (error) {
       if (!(error instanceof DamagedFile)) throw error;
       damaged.set(name, error);
@@ -103,11 +106,17 @@ function walked(file: PageFile, { judge, isBesideTables, inOrder = (names) => na
   };
 }
 
-const entryOf = (file: PageFile, table: string, isOurs: IsOurs | undefined): OnEntry | undefined =>
-  isOurs &&
-  ((key, keyStart, keyEnd, value, start, length, flags) => {
-    if (flags !== IS_TREE && isOurs(key, keyStart, keyEnd, value, start, length)) return;
-    throw file.damage(`an entry of ${table}, ${printable(key.subarray(keyStart, keyEnd))},`);
-  });
+const entryOf = (file: PageFile, table: string, { judge, readsWhole }: Judgement): OnEntry | undefined => {
+  const isOurs = judge?.(table);
+  return (
+    isOurs &&
+    ((key, keyStart, keyEnd, value, start, length, flags, overflow) => {
+      const isJudgedWhole = readsWhole && overflow > 0;
+      const from = isJudgedWhole ? file.read(overflow * file.pageSize + HEADER, length, `a value of ${table}`) : value;
+      if (flags !== IS_TREE && isOurs(key, keyStart, keyEnd, from, isJudgedWhole ? 0 : start, length)) return;
+      throw file.damage(`an entry of ${table}, ${printable(key.subarray(keyStart, keyEnd))},`);
+    })
+  );
+};
 
 const printable = (key: Buffer): string => JSON.stringify(key.toString('latin1'));

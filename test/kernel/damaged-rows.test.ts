@@ -241,6 +241,7 @@ describe('at the open', () => {
   test.each([
     ['a key that stands in order and is another', nameOf(8), 'ruling'],
     ['the checkpoint of a projection', 'adding\u00c1', 'adding'],
+    ['the name of a table', 'rule-names', 'ruling'],
   ])('%s is damage', async (_, text, whose) => {
     await closed();
     // After a crash nobody knows the sums of the pages.
@@ -251,8 +252,8 @@ describe('at the open', () => {
     let at = bytes.indexOf(needle);
     expect(at).toBeGreaterThan(0);
     for (; at > 0; at = bytes.indexOf(needle, at + 1)) {
-      if (text === nameOf(8)) bytes.write('x', at + text.length - 1);
-      else bytes[at + 10]! ^= 1;
+      if (text === 'adding\u00c1') bytes[at + 10]! ^= 1;
+      else bytes.write('x', at + text.length - 1);
     }
     writeFileSync(file, bytes);
     const models = await openModels();
@@ -260,6 +261,27 @@ describe('at the open', () => {
     await models.whole(models.tables);
     expect(shown(models)).toBe(many);
     expect(models.get(sums, nameOf(8))).toEqual({ sum: 8 });
+    expect(models.get(ruleNames, '8')).toEqual({ stream: nameOf(8) });
+  });
+
+  test('damage in two rows is found when one of them is read', async () => {
+    await closed();
+    const models = await openModels();
+    const bytes = readFileSync(file);
+    const descriptor = await openFile(file, 'r+');
+    await descriptor.write(Buffer.from('X'), 0, 1, bytes.indexOf(`${nameOf(8)} says`));
+    const sum = bytes.lastIndexOf(Buffer.concat([Buffer.from(nameOf(9)), Buffer.from([0xc1])])) + 17;
+    await descriptor.write(Buffer.from([bytes[sum]! ^ 4]), 0, 1, sum);
+    await descriptor.close();
+    models.refresh();
+    expect(() => models.get(rules, nameOf(8))).toThrow(RowsAbsent);
+    await models.whole(models.tables);
+    expect(told.filter((line) => line.startsWith('rows.damaged'))).toEqual([
+      'rows.damaged ruling',
+      'rows.damaged adding',
+    ]);
+    expect(models.get(sums, nameOf(9))).toEqual({ sum: 9 });
+    await models.close();
   });
 
   test.each([
